@@ -1,0 +1,117 @@
+//! The command line: what to measure, how often, and where to put the results.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use crate::figure::Workload;
+use crate::subject;
+
+/// Beyond this the inputs alone take gigabytes.
+const MOST_TIMERS: u64 = 100_000_000;
+
+/// Measures timer queues side by side and holds the wheel to its goals
+#[derive(Debug, Parser)]
+#[command(name = "compare", max_term_width = 100)]
+pub(crate) struct Options {
+    /// How many timers, separated by commas
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "10000,1000000",
+          value_parser = parse_count)]
+    pub(crate) n: Vec<usize>,
+
+    /// How many times each subject is measured
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Only these workloads, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',', ignore_case = true, value_enum)]
+    workloads: Vec<Workload>,
+
+    /// Only these subjects, separated by commas [default: all but btree-queue]
+    #[arg(long, value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(subject::ALL.map(|subject| subject.name)))]
+    subjects: Vec<String>,
+
+    /// Write the results to this file, as an array of objects
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+impl Options {
+    pub(crate) fn wants(&self, workload: Workload) -> bool {
+        self.workloads.is_empty() || self.workloads.contains(&workload)
+    }
+
+    pub(crate) fn wants_subject(&self, name: &str) -> bool {
+        if self.subjects.is_empty() {
+            return subject::DEFAULT.contains(&name);
+        }
+        self.subjects.iter().any(|wanted| wanted == name)
+    }
+
+    /// Opens the results file before anything is measured, so that a path which cannot be written
+    /// is refused now and not minutes later. What it holds is kept until there are results.
+    pub(crate) fn open_json(&self) -> Result<Option<File>, clap::Error> {
+        let Some(path) = &self.json else {
+            return Ok(None);
+        };
+        File::options()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(path)
+            .map(Some)
+            .map_err(|error| {
+                Options::command().error(
+                    ErrorKind::Io,
+                    format!("cannot write '{}': {error}", path.display()),
+                )
+            })
+    }
+}
+
+fn parse_count(text: &str) -> Result<usize, String> {
+    let count: u64 = text
+        .replace('_', "")
+        .parse()
+        .map_err(|error| format!("{error}"))?;
+    if !(1..=MOST_TIMERS).contains(&count) {
+        return Err(format!("not between 1 and {MOST_TIMERS}"));
+    }
+    usize::try_from(count).map_err(|error| format!("{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_line_definition_is_sound() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn bad_arguments_are_refused() {
+        for arguments in [
+            ["--n", "0"],
+            ["--n", "many"],
+            ["--n", ""],
+            ["--n", "99999999999999999999"],
+            ["--rounds", "0"],
+            ["--workloads", "W99"],
+            ["--subjects", "sundial"],
+        ] {
+            let refused = Options::try_parse_from(["compare"].iter().chain(&arguments));
+            assert_eq!(refused.map_err(|error| error.exit_code()).err(), Some(2));
+        }
+    }
+
+    #[test]
+    fn unwritable_results_file_is_refused_with_two() {
+        let options = Options::parse_from(["compare", "--json", "/nonexistent/results.json"]);
+        assert_eq!(options.open_json().unwrap_err().exit_code(), 2);
+    }
+}

@@ -1,0 +1,175 @@
+//! The experiments: each prepares its input once, then measures the subjects on it in turns.
+//!
+//! One experiment may serve several workloads, where one leaves the queue as the next one needs it.
+
+pub(crate) mod budgeted;
+pub(crate) mod burst;
+pub(crate) mod churn;
+pub(crate) mod expire;
+pub(crate) mod fill;
+pub(crate) mod longest;
+pub(crate) mod refresh;
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::answer::WrongAnswer;
+use crate::cli::Options;
+use crate::figure::Workload;
+use crate::ledger::Ledger;
+use crate::subject::{self, Measure, Queue, Subject};
+
+/// An experiment, and the workloads whose figures it gives.
+#[derive(Clone, Copy)]
+pub(crate) enum Plan {
+    Fill,
+    Expire,
+    ExpireJumping,
+    Churn,
+    Refresh,
+    Longest,
+    Budgeted,
+    Burst,
+}
+
+/// In the order of the workloads.
+const ALL: [Plan; 8] = [
+    Plan::Fill,
+    Plan::Expire,
+    Plan::ExpireJumping,
+    Plan::Churn,
+    Plan::Refresh,
+    Plan::Longest,
+    Plan::Budgeted,
+    Plan::Burst,
+];
+
+/// The experiments that give a figure someone asked for.
+pub(crate) fn plans(options: &Options) -> impl Iterator<Item = Plan> + '_ {
+    ALL.into_iter().filter(|plan| {
+        plan.workloads()
+            .iter()
+            .any(|&workload| options.wants(workload))
+    })
+}
+
+pub(crate) fn progress_bar(options: &Options) -> ProgressBar {
+    let steps = options.n.len() * plans(options).count() * options.rounds as usize;
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(steps as u64).with_style(style)
+}
+
+impl Plan {
+    pub(crate) fn workloads(self) -> &'static [Workload] {
+        match self {
+            Self::Fill => &[Workload::W1a, Workload::W1b, Workload::W1c],
+            Self::Expire => &[Workload::W2],
+            Self::ExpireJumping => &[Workload::W2j],
+            Self::Churn => &[Workload::W3],
+            Self::Refresh => &[Workload::W4],
+            Self::Longest => &[Workload::W6],
+            Self::Budgeted => &[Workload::W6b],
+            Self::Burst => &[Workload::W7],
+        }
+    }
+
+    pub(crate) fn run(
+        self,
+        n: usize,
+        options: &Options,
+        progress: &ProgressBar,
+    ) -> Result<Ledger, WrongAnswer> {
+        let name = self.workloads()[0].name();
+        progress.set_message(format!("{name} at {n}"));
+        let turns = Turns {
+            n,
+            options,
+            progress,
+        };
+        match self {
+            Self::Fill => turns.take(&fill::Input::new(n), &[|subject| subject.fill]),
+            Self::Expire => turns.take(&expire::Input::new(n), &[|subject| subject.expire]),
+            Self::ExpireJumping => {
+                turns.take(&expire::Input::jumping(n), &[|subject| subject.expire])
+            }
+            Self::Churn => turns.take(&churn::Input::new(n), &[|subject| subject.churn]),
+            Self::Refresh => turns.take(&refresh::Input::new(n), &[|subject| subject.refresh]),
+            Self::Longest => turns.take(&longest::Input::new(n), &[|subject| subject.longest]),
+            Self::Budgeted => turns.take(&longest::Input::new(n), &[|subject| subject.budgeted]),
+            Self::Burst => turns.take(
+                &burst::Input::new(n),
+                &[|subject| subject.burst, |subject| subject.budgeted_burst],
+            ),
+        }
+    }
+}
+
+/// Chooses a subject's function for an experiment, if it takes part.
+type Choose<Input> = fn(&Subject) -> Option<Measure<Input>>;
+
+/// The subjects taking turns at one experiment.
+struct Turns<'a> {
+    n: usize,
+    options: &'a Options,
+    progress: &'a ProgressBar,
+}
+
+impl Turns<'_> {
+    /// Measures every subject once a round. Each round begins with another subject, so that none
+    /// always runs in another's wake.
+    fn take<Input>(
+        &self,
+        input: &Input,
+        measures: &[Choose<Input>],
+    ) -> Result<Ledger, WrongAnswer> {
+        let mut ledger = Ledger::new();
+        let mut subjects: Vec<Subject> = subject::ALL
+            .into_iter()
+            .filter(|subject| self.options.wants_subject(subject.name))
+            .collect();
+        for _ in 0..self.options.rounds {
+            for subject in &subjects {
+                for measure in measures.iter().filter_map(|measure| measure(subject)) {
+                    for sample in measure(input)? {
+                        if self.options.wants(sample.figure.workload) {
+                            ledger.record(self.n, subject.name, sample);
+                        }
+                    }
+                }
+            }
+            subjects.rotate_left(1);
+            self.progress.inc(1);
+        }
+        ledger.sort_by_subject();
+        Ok(ledger)
+    }
+}
+
+/// How often to repeat an experiment within one measurement, so that a small one lasts long enough
+/// for the clock.
+fn passes(n: usize) -> usize {
+    const WORTH_TIMING: usize = 200_000;
+    (WORTH_TIMING / n).clamp(1, 20)
+}
+
+/// Room for `n` keys whose memory has been touched: writing them is to cost the same the first time.
+fn room_for_keys<Q: Queue>(n: usize) -> Vec<Q::Key> {
+    let placeholder = Q::new().schedule(0, 0);
+    vec![placeholder; n]
+}
+
+/// Nanoseconds for each of `operations`.
+fn ns_each(elapsed: Duration, operations: usize) -> f64 {
+    elapsed.as_nanos() as f64 / operations as f64
+}
+
+/// Runs `work`, adding the time it takes to `elapsed`.
+#[inline]
+fn timed<R>(elapsed: &mut Duration, work: impl FnOnce() -> R) -> R {
+    let start = Instant::now();
+    let result = work();
+    *elapsed += start.elapsed();
+    result
+}

@@ -1,0 +1,65 @@
+//! W7: every timer at the same nanosecond.
+
+use std::time::Duration;
+
+use timer_wheel_bench::workload::SECOND;
+
+use super::budgeted::Calls;
+use super::{ns_each, passes, timed};
+use crate::answer::{Digest, WrongAnswer};
+use crate::figure::{BURST, BURST_LONGEST_CALL, Sample};
+use crate::subject::{Budgeted, Queue};
+
+const DEADLINE: u64 = 30 * SECOND;
+/// The burst fires in one step.
+const STEP: u64 = 1;
+
+pub(crate) struct Input {
+    n: usize,
+    expected: Digest,
+}
+
+impl Input {
+    pub(crate) fn new(n: usize) -> Self {
+        Self {
+            n,
+            expected: Digest::expected(&vec![DEADLINE; n], DEADLINE),
+        }
+    }
+
+    fn fill<Q: Queue>(&self) -> Q {
+        let mut queue = Q::new();
+        for value in 0..self.n as u32 {
+            queue.schedule(DEADLINE, value);
+        }
+        queue
+    }
+}
+
+pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+    let mut elapsed = Duration::ZERO;
+    for _ in 0..passes(input.n) {
+        let mut queue: Q = input.fill();
+        let fired = timed(&mut elapsed, || expire_all(&mut queue));
+        fired.check(input.expected, Q::NAME)?;
+    }
+    let timers = input.n * passes(input.n);
+    Ok(vec![BURST.sample(ns_each(elapsed, timers))])
+}
+
+#[inline(never)]
+fn expire_all<Q: Queue>(queue: &mut Q) -> Digest {
+    let mut fired = Digest::default();
+    queue.advance(DEADLINE, |value| fired.add(STEP, value));
+    fired
+}
+
+pub(crate) fn measure_budgeted<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+    let mut queue: Q = input.fill();
+    let mut fired = Digest::default();
+    let mut calls = Calls::start();
+    calls.advance(&mut queue, DEADLINE, |value| fired.add(STEP, value))?;
+    fired.check(input.expected, Q::NAME)?;
+    let longest_ns = calls.longest.as_nanos() as f64;
+    Ok(vec![BURST_LONGEST_CALL.sample(longest_ns)])
+}

@@ -1,0 +1,68 @@
+//! W2 and W2j: fire everything within a minute, in small steps or in larger ones.
+
+use std::time::Duration;
+
+use timer_wheel_bench::workload::{MILLISECOND, MINUTE, STEP, XorShift64Star};
+
+use super::{ns_each, passes, timed};
+use crate::answer::{Digest, WrongAnswer};
+use crate::figure::{EXPIRE, EXPIRE_JUMPING, Figure, Sample};
+use crate::subject::Queue;
+
+/// How many ticks W2j goes at once.
+const JUMP: u64 = 16;
+
+pub(crate) struct Input {
+    figure: Figure,
+    deadlines: Vec<u64>,
+    step_ns: u64,
+    expected: Digest,
+}
+
+impl Input {
+    pub(crate) fn new(n: usize) -> Self {
+        Self::stepping(n, STEP, EXPIRE)
+    }
+
+    pub(crate) fn jumping(n: usize) -> Self {
+        Self::stepping(n, JUMP * STEP, EXPIRE_JUMPING)
+    }
+
+    fn stepping(n: usize, step_ns: u64, figure: Figure) -> Self {
+        let deadlines = XorShift64Star::new().uniform(n, MILLISECOND, MINUTE);
+        Self {
+            figure,
+            expected: Digest::expected(&deadlines, step_ns),
+            deadlines,
+            step_ns,
+        }
+    }
+}
+
+pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+    let n = input.deadlines.len();
+    let mut elapsed = Duration::ZERO;
+    for _ in 0..passes(n) {
+        let mut queue = Q::new();
+        for (&deadline, value) in input.deadlines.iter().zip(0..) {
+            queue.schedule(deadline, value);
+        }
+        let fired = timed(&mut elapsed, || expire_all(&mut queue, input));
+        fired.check(input.expected, Q::NAME)?;
+    }
+    Ok(vec![input.figure.sample(ns_each(elapsed, n * passes(n)))])
+}
+
+/// Steps until all have fired, or until the last of them should have.
+#[inline(never)]
+fn expire_all<Q: Queue>(queue: &mut Q, input: &Input) -> Digest {
+    let all = input.deadlines.len() as u64;
+    let mut fired = Digest::default();
+    for step in 1..=MINUTE.div_ceil(input.step_ns) {
+        queue.advance(step * input.step_ns, |value| fired.add(step, value));
+        if fired.tally.count >= all {
+            break;
+        }
+    }
+    fired
+}

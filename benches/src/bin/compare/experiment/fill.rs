@@ -1,0 +1,76 @@
+//! W1: schedule into an empty queue, cancel all in a random order, schedule again.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use timer_wheel_bench::workload::{HOUR, MILLISECOND, XorShift64Star};
+
+use super::{ns_each, passes, room_for_keys, timed};
+use crate::answer::{Tally, WrongAnswer};
+use crate::figure::{AGED_SCHEDULE, FRESH_SCHEDULE, RANDOM_CANCEL, Sample};
+use crate::subject::Cancel;
+
+pub(crate) struct Input {
+    first: Vec<u64>,
+    again: Vec<u64>,
+    cancellations: Vec<u32>,
+}
+
+impl Input {
+    pub(crate) fn new(n: usize) -> Self {
+        let mut random = XorShift64Star::new();
+        Self {
+            first: random.uniform(n, MILLISECOND, HOUR),
+            cancellations: random.permutation(n as u32),
+            again: random.uniform(n, MILLISECOND, HOUR),
+        }
+    }
+}
+
+pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+    let n = input.first.len();
+    let expected = Tally::of_all_below(n);
+    let mut keys = room_for_keys::<Q>(n);
+    let (mut fresh, mut cancel, mut aged) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    for _ in 0..passes(n) {
+        let mut queue = Q::new();
+        timed(&mut fresh, || {
+            schedule_all(&mut queue, &input.first, &mut keys)
+        });
+        let cancelled = timed(&mut cancel, || {
+            cancel_all(&mut queue, &input.cancellations, &keys)
+        });
+        cancelled.check(expected, Q::NAME, "cancelled")?;
+        timed(&mut aged, || {
+            schedule_all(&mut queue, &input.again, &mut keys)
+        });
+        // Not timed: whether the aged queue holds what it was given.
+        let cancelled = cancel_all(&mut queue, &input.cancellations, &keys);
+        cancelled.check(expected, Q::NAME, "cancelled, the second time,")?;
+    }
+    let operations = n * passes(n);
+    Ok(vec![
+        FRESH_SCHEDULE.sample(ns_each(fresh, operations)),
+        RANDOM_CANCEL.sample(ns_each(cancel, operations)),
+        AGED_SCHEDULE.sample(ns_each(aged, operations)),
+    ])
+}
+
+#[inline(never)]
+fn schedule_all<Q: Cancel>(queue: &mut Q, deadlines: &[u64], keys: &mut [Q::Key]) {
+    for ((key, &deadline), value) in keys.iter_mut().zip(deadlines).zip(0..) {
+        *key = queue.schedule(deadline, value);
+    }
+    black_box(keys);
+}
+
+#[inline(never)]
+fn cancel_all<Q: Cancel>(queue: &mut Q, order: &[u32], keys: &[Q::Key]) -> Tally {
+    let mut cancelled = Tally::default();
+    for &timer in order {
+        if let Some(value) = queue.cancel(keys[timer as usize]) {
+            cancelled.add(value);
+        }
+    }
+    cancelled
+}

@@ -1,0 +1,119 @@
+//! The samples of every figure, and what is made of them.
+
+use crate::figure::{Figure, Sample};
+use crate::subject;
+
+/// Every sample of one figure for one subject at one size.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) figure: Figure,
+    pub(crate) n: usize,
+    pub(crate) subject: &'static str,
+    samples: Vec<f64>,
+}
+
+/// Everything measured so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    entries: Vec<Entry>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn record(&mut self, n: usize, subject: &'static str, sample: Sample) {
+        let known = self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.is_for(n, subject, sample.figure));
+        match known {
+            Some(entry) => entry.samples.push(sample.value),
+            None => self.entries.push(Entry {
+                figure: sample.figure,
+                n,
+                subject,
+                samples: vec![sample.value],
+            }),
+        }
+    }
+
+    /// Puts the subjects in the order of the register, whatever order they ran in.
+    pub(crate) fn sort_by_subject(&mut self) {
+        let rank = |name| subject::ALL.iter().position(|known| known.name == name);
+        self.entries.sort_by_key(|entry| rank(entry.subject));
+    }
+
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.entries.extend(other.entries);
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The figures measured, each once, in the order in which they first came.
+    pub(crate) fn figures(&self) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for entry in &self.entries {
+            if !figures.contains(&entry.figure) {
+                figures.push(entry.figure);
+            }
+        }
+        figures
+    }
+
+    pub(crate) fn find(&self, n: usize, subject: &str, figure: Figure) -> Option<&Entry> {
+        self.entries
+            .iter()
+            .find(|entry| entry.is_for(n, subject, figure))
+    }
+}
+
+impl Entry {
+    fn is_for(&self, n: usize, subject: &str, figure: Figure) -> bool {
+        self.n == n && self.subject == subject && self.figure == figure
+    }
+
+    pub(crate) fn min(&self) -> f64 {
+        self.samples.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    pub(crate) fn max(&self) -> f64 {
+        self.samples.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The middle sample, or the mean of the middle two.
+    pub(crate) fn median(&self) -> f64 {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            f64::midpoint(sorted[middle - 1], sorted[middle])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{CHURN, REFRESH};
+
+    #[test]
+    fn samples_of_one_figure_are_gathered() {
+        let mut ledger = Ledger::new();
+        for value in [5.0, 1.0, 2.0] {
+            ledger.record(10, "wheel", CHURN.sample(value));
+        }
+        ledger.record(10, "wheel", REFRESH.sample(9.0));
+        let entry = ledger.find(10, "wheel", CHURN).unwrap();
+        assert_eq!((entry.min(), entry.median(), entry.max()), (1.0, 2.0, 5.0));
+        ledger.record(10, "wheel", CHURN.sample(3.0));
+        let entry = ledger.find(10, "wheel", CHURN).unwrap();
+        assert_eq!(entry.median(), 2.5);
+        assert_eq!(ledger.figures(), [CHURN, REFRESH]);
+    }
+}

@@ -1,0 +1,53 @@
+//! An ordered set alone: deadlines and numbers, no values and no handles.
+
+use std::collections::BTreeSet;
+
+use super::{Cancel, Queue, Subject};
+use crate::answer::Promise;
+
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet>();
+
+struct BareSet(BTreeSet<(u64, u32)>);
+
+impl Queue for BareSet {
+    const NAME: &'static str = "btree";
+    const PROMISE: Promise = Promise::DeadlineOrder;
+    type Key = (u64, u32);
+
+    #[inline]
+    fn new() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> (u64, u32) {
+        self.0.insert((deadline, value));
+        (deadline, value)
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
+        while self.0.first().is_some_and(|&(deadline, _)| deadline <= now) {
+            if let Some((_, value)) = self.0.pop_first() {
+                fire(value);
+            }
+        }
+    }
+}
+
+impl Cancel for BareSet {
+    #[inline]
+    fn cancel(&mut self, key: (u64, u32)) -> Option<u32> {
+        self.0.remove(&key).then_some(key.1)
+    }
+
+    #[inline]
+    fn reschedule(&mut self, key: &mut (u64, u32), deadline: u64) -> bool {
+        let was_live = self.0.remove(key);
+        if was_live {
+            key.0 = deadline;
+            self.0.insert(*key);
+        }
+        was_live
+    }
+}

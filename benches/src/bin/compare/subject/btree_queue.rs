@@ -1,0 +1,43 @@
+//! An ordered set with a slab that promises all that the wheel does: stable keys, stale ones
+//! refused, first come first served.
+
+use timer_wheel_bench::BTreeQueue;
+use timer_wheel_bench::btree::BTreeKey;
+
+use super::{Cancel, Queue, Subject};
+use crate::answer::Promise;
+
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BTreeQueue<u32>>();
+
+impl Queue for BTreeQueue<u32> {
+    const NAME: &'static str = "btree-queue";
+    const PROMISE: Promise = Promise::FirstComeFirstServed;
+    type Key = BTreeKey;
+
+    #[inline]
+    fn new() -> Self {
+        BTreeQueue::new(0)
+    }
+
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
+        BTreeQueue::schedule(self, deadline, value)
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
+        BTreeQueue::advance(self, now, |_, value| fire(value));
+    }
+}
+
+impl Cancel for BTreeQueue<u32> {
+    #[inline]
+    fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
+        BTreeQueue::cancel(self, key)
+    }
+
+    #[inline]
+    fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
+        BTreeQueue::reschedule(self, *key, deadline)
+    }
+}

@@ -1,0 +1,191 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, ValueEnum};
+
+use crate::cache::Expire;
+use crate::trace::profile::{self, PROFILES};
+use crate::trace::{Format, TTL_LIMIT_S};
+
+/// How many requests a synthetic trace has unless told otherwise.
+const DEFAULT_REQUESTS: u64 = 5_000_000;
+
+/// Replays a cache access trace through a cache whose entries expire by a timer wheel, and through the
+/// same cache on other queues; shows that all expire the same keys at the same times in the same order,
+/// and what each costs.
+///
+/// Exits with 0 when all agree and nothing was early or late, with 1 when not, with 2 for bad input and
+/// with 130 when interrupted.
+#[derive(Parser, Debug)]
+#[command(name = "replay", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// Real trace to replay, plain or .gz [default: a synthetic one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Layout of the trace's lines [default: guessed from its first line]
+    #[arg(long, requires = "trace")]
+    pub(crate) format: Option<Format>,
+
+    /// Leave malformed lines of the trace out and report them, instead of stopping
+    #[arg(long, requires = "trace")]
+    pub(crate) skip_bad_lines: bool,
+
+    /// Requests to replay [default: 5000000 synthetic ones, or the whole trace]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+
+    /// Cluster whose figures the synthetic trace is modelled on
+    #[arg(long, value_name = "NAME", default_value = profile::DEFAULT, conflicts_with = "trace",
+          value_parser = PossibleValuesParser::new(PROFILES.map(|profile|
+              clap::builder::PossibleValue::new(profile.name).help(profile.character))))]
+    pub(crate) profile: String,
+
+    /// Seed of the synthetic trace
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
+    pub(crate) seed: u64,
+
+    /// What starts an entry's TTL anew
+    #[arg(long, value_enum, default_value_t = Expire::AfterWrite)]
+    pub(crate) expire: Expire,
+
+    /// TTL of every entry, such as 300s, 10m, 4h or 1d [default: the trace's]
+    #[arg(long, value_name = "TIME", value_parser = ttl)]
+    pub(crate) ttl: Option<Duration>,
+
+    /// Most entries held; past it, the least recently used is evicted [default: unbounded]
+    #[arg(long, value_name = "ENTRIES")]
+    pub(crate) capacity: Option<NonZeroUsize>,
+
+    /// Queues to replay on
+    #[arg(
+        long,
+        value_name = "QUEUES",
+        value_delimiter = ',',
+        default_value = "wheel,btree,textbook"
+    )]
+    queue: Vec<QueueName>,
+
+    /// Work units the wheel may spend in one call before it is called again [default: unbounded]
+    #[arg(long, value_name = "UNITS")]
+    pub(crate) budget: Option<NonZeroUsize>,
+
+    /// Geometry of the wheel
+    #[arg(long, value_enum, default_value_t = GeometryName::Millis)]
+    pub(crate) geometry: GeometryName,
+
+    /// Rounds of measuring; medians are quoted
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub(crate) rounds: u32,
+
+    /// Folder for report.html
+    #[arg(long, value_name = "DIR", default_value = "target/replay")]
+    pub(crate) report: PathBuf,
+
+    /// File for the figures as JSON, or - for stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Print nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+impl Args {
+    /// How many requests to make up.
+    pub(crate) fn synthetic_requests(&self) -> u64 {
+        self.requests.unwrap_or(DEFAULT_REQUESTS)
+    }
+
+    /// How many requests to read at most.
+    pub(crate) fn request_limit(&self) -> u64 {
+        self.requests.unwrap_or(u64::MAX)
+    }
+
+    /// The queues to replay on, each once, in the order given.
+    pub(crate) fn queues(&self) -> Vec<QueueName> {
+        let mut queues = Vec::new();
+        for &queue in &self.queue {
+            if !queues.contains(&queue) {
+                queues.push(queue);
+            }
+        }
+        queues
+    }
+}
+
+/// A queue to replay on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum QueueName {
+    /// The timer wheel
+    Wheel,
+    /// A BTreeSet of deadlines beside a slab
+    Btree,
+    /// The wheel as published elsewhere: one list node a timer
+    Textbook,
+}
+
+/// A geometry of the wheel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum GeometryName {
+    /// Ticks of 1.05 ms, 256 buckets a level
+    Millis,
+    /// Ticks of 1.07 s, Caffeine's buckets
+    Caffeine,
+    /// Ticks of 1.02 us, 256 buckets a level
+    Micros,
+    /// Ticks of 1.05 ms, 64 buckets a level
+    Compact,
+}
+
+/// A value's name on the command line.
+pub(crate) fn name_of(value: &impl ValueEnum) -> String {
+    value
+        .to_possible_value()
+        .map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Reads a TTL as people write it.
+fn ttl(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected a TTL such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s");
+    let ttl =
+        humantime::parse_duration(text).map_err(|error| format!("{error}; {}", expected()))?;
+    if ttl.is_zero() || ttl > Duration::from_secs(TTL_LIMIT_S) {
+        return Err(format!("out of range; {}", expected()));
+    }
+    Ok(ttl)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn ttl_takes_units_and_refuses_what_is_out_of_range() {
+        for (text, seconds) in [("10m", 600), ("300s", 300), ("4h", 14_400), ("1d", 86_400)] {
+            assert_eq!(ttl(text), Ok(Duration::from_secs(seconds)));
+        }
+        for text in [
+            "",
+            "10",
+            "-1s",
+            "0s",
+            "137y",
+            "4294967296s",
+            "1x",
+            "99999999999999999999d",
+        ] {
+            assert!(ttl(text).is_err(), "{text}");
+        }
+    }
+}

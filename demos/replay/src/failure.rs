@@ -1,0 +1,90 @@
+//! What ends a run before its figures: bad input, an output that cannot be written, an interrupt.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The reason a run stopped short.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The user asked the program to stop.
+    Interrupted,
+    /// A trace that cannot be read or understood.
+    Input {
+        /// The trace file.
+        file: PathBuf,
+        /// The line at fault, counted from 1, when it is one line's fault.
+        line: Option<u64>,
+        /// What is wrong and what was expected.
+        problem: String,
+    },
+    /// A file or folder that cannot be written.
+    Output {
+        /// The file or folder.
+        file: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// A wish this machine cannot fulfil, such as more requests than fit its memory.
+    Resources(String),
+}
+
+impl Failure {
+    /// A fault of a trace as a whole.
+    pub(crate) fn in_file(file: &Path, problem: impl Into<String>) -> Self {
+        Self::Input {
+            file: file.to_owned(),
+            line: None,
+            problem: problem.into(),
+        }
+    }
+
+    /// A fault of one line of a trace.
+    pub(crate) fn in_line(file: &Path, line: u64, problem: impl Into<String>) -> Self {
+        Self::Input {
+            file: file.to_owned(),
+            line: Some(line),
+            problem: problem.into(),
+        }
+    }
+
+    /// An output that cannot be written.
+    pub(crate) fn writing(file: &Path, error: &io::Error) -> Self {
+        Self::Output {
+            file: file.to_owned(),
+            problem: error.to_string(),
+        }
+    }
+
+    /// The exit status: 130 for an interrupt, as shells have it, 2 for everything the user can mend.
+    pub(crate) fn exit_status(&self) -> u8 {
+        match self {
+            Self::Interrupted => 130,
+            Self::Input { .. } | Self::Output { .. } | Self::Resources(_) => 2,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => write!(f, "interrupted, no report written"),
+            Self::Input {
+                file,
+                line: Some(line),
+                problem,
+            } => write!(f, "{}:{line}: {problem}", file.display()),
+            Self::Input {
+                file,
+                line: None,
+                problem,
+            } => write!(f, "{}: {problem}", file.display()),
+            Self::Output { file, problem } => {
+                write!(f, "{}: cannot be written: {problem}", file.display())
+            }
+            Self::Resources(problem) => write!(f, "{problem}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

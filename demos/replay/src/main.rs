@@ -1,0 +1,167 @@
+//! Replays a cache access trace through a cache whose entries expire by the timer wheel, and through the
+//! same cache on other queues, and shows that all of them expired the same keys at the same times in the
+//! same order, and what each cost.
+//!
+//! # How it runs
+//!
+//! The trace, real or made up after a real cluster's figures, is decoded into memory first; then every
+//! queue replays it on a cache of its own, in several passes. Which passes and how each figure comes
+//! about is told where it is measured: [`replay`] for the passes, [`audit`] for *early*, *late* and the
+//! digest, `replay::script` for the time in the queue and `replay::pauses` for the longest advance.
+//! The traces are described in [`trace`], and the synthetic one in `trace::synthetic`.
+//!
+//! # How to read the figures
+//!
+//! - **ns a request** is the whole replay, shared out: reading the request, the cache's table and the
+//!   queue. The cache stores no values and its keys are numbers already, so a real cache takes longer, and
+//!   the queue's part of it is smaller.
+//! - **ns in the queue** is an average over all calls of the queue, advances among them; an advance that
+//!   finds nothing due is a call as well.
+//! - **A pause** is one call to advance. With a budget an advance may take several calls, which are made
+//!   right after each other, since a cache must not answer from an entry whose time is up; each is a
+//!   pause of its own.
+//! - The digests depend on the trace and the rules alone, not on the queue, its geometry, its budget or
+//!   the machine.
+
+mod args;
+mod audit;
+mod cache;
+mod failure;
+mod figure;
+mod interrupt;
+mod json;
+mod observer;
+mod output;
+mod progress;
+mod queue;
+mod replay;
+mod report;
+mod setup;
+mod table;
+mod trace;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
+
+use args::{Args, GeometryName, QueueName, name_of};
+use failure::Failure;
+use progress::Progress;
+use queue::{BTree, BudgetedWheel, PlainWheel, Textbook};
+use replay::{Comparison, Contender, Named};
+use trace::{BadLines, Trace, profile};
+
+/// The exit status of a run whose queues disagree, or that saw an early or late expiry.
+const DISAGREEMENT: u8 = 1;
+
+fn main() -> ExitCode {
+    interrupt::listen();
+    match run(&Args::parse()) {
+        Ok(comparison) if comparison.is_clean() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(DISAGREEMENT),
+        Err(failure) => {
+            eprintln!("replay: {failure}");
+            ExitCode::from(failure.exit_status())
+        }
+    }
+}
+
+/// Does all that the arguments ask for.
+fn run(args: &Args) -> Result<Comparison, Failure> {
+    let json = args.json.as_deref().filter(|file| *file != Path::new("-"));
+    output::check_folder(&args.report)?;
+    json.map_or(Ok(()), output::check_file)?;
+
+    let progress = if args.quiet {
+        Progress::Hidden
+    } else {
+        Progress::Shown
+    };
+    let trace = obtain(args, progress)?;
+    for skipped in &trace.skipped.first {
+        eprintln!("replay: {skipped}");
+    }
+    let facts = setup::describe(args, &trace);
+    if !args.quiet {
+        output::print(&table::facts(&facts))?;
+    }
+
+    let contenders = contenders(args);
+    let comparison = replay::compare(
+        &trace,
+        setup::policy(args),
+        &contenders,
+        args.rounds,
+        progress,
+    )?;
+    let report_file = args.report.join("report.html");
+    let json_text = json::document(&trace, &facts, &comparison);
+
+    fs::create_dir_all(&args.report).map_err(|error| Failure::writing(&args.report, &error))?;
+    let mut drafts = vec![output::draft(
+        &report_file,
+        report::page(&facts, &comparison),
+    )?];
+    if let Some(file) = json {
+        drafts.push(output::draft(file, json_text.clone())?);
+    }
+    interrupt::check()?;
+    drafts.into_iter().try_for_each(output::Draft::publish)?;
+    if !args.quiet {
+        output::print(&table::result(&comparison))?;
+        output::print(&format!("report    {}\n", report_file.display()))?;
+    }
+    if args.json.is_some() && json.is_none() {
+        output::print(&json_text)?;
+    }
+    Ok(comparison)
+}
+
+/// Reads the trace, or makes one up.
+fn obtain(args: &Args, progress: Progress) -> Result<Trace, Failure> {
+    match &args.trace {
+        Some(path) => {
+            let bad_lines = if args.skip_bad_lines {
+                BadLines::Skip
+            } else {
+                BadLines::Refuse
+            };
+            trace::load(path, args.format, args.request_limit(), bad_lines, progress)
+        }
+        None => {
+            let profile =
+                profile::named(&args.profile).expect("clap lets known profiles pass only");
+            trace::generate(profile, args.synthetic_requests(), args.seed, progress)
+        }
+    }
+}
+
+/// The queues that the arguments name.
+fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
+    let contender = match args.geometry {
+        GeometryName::Millis => contender::<Millis>,
+        GeometryName::Caffeine => contender::<Caffeine>,
+        GeometryName::Micros => contender::<Micros>,
+        GeometryName::Compact => contender::<Compact>,
+    };
+    args.queues()
+        .into_iter()
+        .map(|queue| contender(queue, args))
+        .collect()
+}
+
+/// A queue, in a geometry if it has one.
+fn contender<G: Geometry + 'static>(queue: QueueName, args: &Args) -> Box<dyn Contender> {
+    let name = name_of(&queue);
+    match (queue, args.budget) {
+        (QueueName::Wheel, None) => Box::new(Named::new(name, PlainWheel::<G>::new)),
+        (QueueName::Wheel, Some(budget)) => Box::new(Named::new(name, move |now_ns| {
+            BudgetedWheel::<G>::new(now_ns, budget)
+        })),
+        (QueueName::Btree, _) => Box::new(Named::new(name, BTree::new)),
+        (QueueName::Textbook, _) => Box::new(Named::new(name, Textbook::<G>::new)),
+    }
+}

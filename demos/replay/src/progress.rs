@@ -1,0 +1,34 @@
+//! The bar on stderr that says how far a run has come; nothing where stderr is not a terminal.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Whether bars are drawn at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// Drawn, if stderr is a terminal.
+    Shown,
+    /// Never drawn.
+    Hidden,
+}
+
+impl Progress {
+    /// Starts the bar of one stage of the run.
+    pub(crate) fn stage(self, name: &'static str, length: u64) -> ProgressBar {
+        let target = match self {
+            // Few redraws, because they happen while a queue is being timed.
+            Self::Shown => ProgressDrawTarget::stderr_with_hz(5),
+            Self::Hidden => ProgressDrawTarget::hidden(),
+        };
+        let style = ProgressStyle::with_template("{msg:24} [{bar:40}] {percent:>3}%  {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("=> ");
+        let bar = ProgressBar::with_draw_target(Some(length), target)
+            .with_style(style)
+            .with_message(name)
+            .with_elapsed(Duration::ZERO);
+        bar.tick();
+        bar
+    }
+}

@@ -1,0 +1,153 @@
+//! Everything a cache asked of its queue, written down, to be asked again of a bare queue.
+//!
+//! That is how the time in the queue is measured: no cache, no trace and no clock in between. What is
+//! left beside the queue is reading the script and a table of the live timers' names, as small as the
+//! most live timers; it is not taken off.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::observer::Observer;
+use crate::queue::{Backlog, Queue};
+use crate::trace::{KeyId, Trace};
+
+/// The place of a live timer's name. Another timer takes it once that one is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place(u32);
+
+/// One thing asked of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Schedule { place: Place, deadline_ns: u64 },
+    Reschedule { place: Place, deadline_ns: u64 },
+    Cancel { place: Place },
+    Advance { now_ns: u64 },
+}
+
+const _: () = assert!(size_of::<Step>() == 16);
+
+/// All that was asked of a queue.
+#[derive(Debug)]
+pub(crate) struct Script {
+    steps: Vec<Step>,
+    places: u32,
+}
+
+/// A script being written.
+///
+/// Invariant: a place is either some live key's or in `free`.
+pub(crate) struct Scribe {
+    script: Script,
+    /// Each live key's place; what stands at others means nothing.
+    place_of: Vec<Place>,
+    free: Vec<Place>,
+}
+
+impl Scribe {
+    /// An empty script of a trace's keys.
+    pub(crate) fn new(trace: &Trace) -> Self {
+        Self {
+            script: Script {
+                steps: Vec::with_capacity(trace.requests.len()),
+                places: 0,
+            },
+            place_of: vec![Place(0); trace.keys as usize],
+            free: Vec::new(),
+        }
+    }
+
+    /// The script as it stands.
+    pub(crate) fn finish(self) -> Script {
+        self.script
+    }
+}
+
+impl Observer for Scribe {
+    fn advanced(&mut self, now_ns: u64) {
+        self.script.steps.push(Step::Advance { now_ns });
+    }
+
+    fn scheduled(&mut self, key: KeyId, deadline_ns: u64) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.script.places += 1;
+            Place(self.script.places - 1)
+        });
+        self.place_of[key.index()] = place;
+        self.script
+            .steps
+            .push(Step::Schedule { place, deadline_ns });
+    }
+
+    fn rescheduled(&mut self, key: KeyId, deadline_ns: u64) {
+        let place = self.place_of[key.index()];
+        self.script
+            .steps
+            .push(Step::Reschedule { place, deadline_ns });
+    }
+
+    fn cancelled(&mut self, key: KeyId) {
+        let place = self.place_of[key.index()];
+        self.free.push(place);
+        self.script.steps.push(Step::Cancel { place });
+    }
+
+    fn expired(&mut self, _now_ns: u64, key: KeyId, _deadline_ns: u64) {
+        self.free.push(self.place_of[key.index()]);
+    }
+}
+
+impl Script {
+    /// How many calls it makes, repeated ones for the sake of a budget not counted.
+    pub(crate) fn len(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
+    /// Asks it all of a queue, and says how long that took and how many timers fired.
+    pub(crate) fn run<Q: Queue>(&self, mut queue: Q) -> Result<(Duration, u64), Failure> {
+        let mut timers: Vec<Option<Q::Key>> = vec![None; self.places as usize];
+        let mut expired = 0;
+        let begun = Instant::now();
+        for steps in self.steps.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
+            interrupt::check()?;
+            for &step in steps {
+                expired += step.take(&mut queue, &mut timers);
+            }
+        }
+        Ok((begun.elapsed(), expired))
+    }
+}
+
+impl Step {
+    /// Asks it of a queue, and says how many timers fired.
+    fn take<Q: Queue>(self, queue: &mut Q, timers: &mut [Option<Q::Key>]) -> u64 {
+        let mut expired = 0;
+        match self {
+            Self::Schedule { place, deadline_ns } => {
+                let timer = queue.schedule(deadline_ns, KeyId(place.0));
+                timers[place.0 as usize] = Some(timer);
+            }
+            Self::Reschedule { place, deadline_ns } => {
+                if let Some(timer) = timers[place.0 as usize] {
+                    queue.reschedule(timer, deadline_ns);
+                }
+            }
+            Self::Cancel { place } => {
+                if let Some(timer) = timers[place.0 as usize] {
+                    queue.cancel(timer);
+                }
+            }
+            Self::Advance { now_ns } => loop {
+                let backlog = queue.advance(now_ns, |key, deadline_ns| {
+                    black_box((key, deadline_ns));
+                    expired += 1;
+                });
+                if backlog == Backlog::Done {
+                    break;
+                }
+            },
+        }
+        expired
+    }
+}

@@ -1,0 +1,118 @@
+//! The picture of the pauses: how large a share of the calls takes at least how long.
+
+use hdrhistogram::Histogram;
+use plotters::prelude::{ChartBuilder, IntoLogRange, LineSeries, PathElement, Text};
+use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::chart::{self, Drawn};
+use super::palette::{self, GRID, INK};
+use crate::figure::pause;
+use crate::replay::Outcome;
+
+const HEIGHT: u32 = 400;
+
+/// Draws it.
+pub(super) fn chart(outcomes: &[Outcome]) -> String {
+    let all = || outcomes.iter().map(|outcome| &outcome.pauses);
+    let shortest_ns = all().map(Histogram::min).min().unwrap_or(1).max(1);
+    let longest_ns = all()
+        .map(Histogram::max)
+        .max()
+        .unwrap_or(1)
+        .max(shortest_ns);
+    let calls = all().map(Histogram::len).max().unwrap_or(1).max(1);
+    let left = 10f64.powf((shortest_ns as f64).log10().floor());
+    let right = 10f64.powf(((longest_ns + 1) as f64).log10().ceil());
+    let bottom = 0.1f64.powf((calls as f64).log10().ceil().max(1.0));
+    chart::svg(HEIGHT, |canvas| -> Drawn {
+        let mut chart = ChartBuilder::on(canvas)
+            .margin_top(12)
+            .margin_right(24)
+            .x_label_area_size(46)
+            .y_label_area_size(96)
+            .build_cartesian_2d((left..right).log_scale(), (bottom..1.0).log_scale())?;
+        chart
+            .configure_mesh()
+            .light_line_style(INK.light.mix(0.0))
+            .bold_line_style(GRID.light)
+            .axis_style(INK.light)
+            .label_style(chart::axis_letters())
+            .axis_desc_style(chart::axis_letters())
+            .x_label_formatter(&|ns| round_pause(*ns))
+            .y_label_formatter(&|share| one_in(*share))
+            .x_desc("time of a call to advance (logarithmic)")
+            .y_desc("share of calls at least as long")
+            .draw()?;
+        for (place, outcome) in outcomes.iter().enumerate() {
+            let colour = palette::queue(place);
+            chart.draw_series(LineSeries::new(
+                exceeding(&outcome.pauses),
+                colour.stroke_width(2),
+            ))?;
+            let y = 34 + 22 * place as i32;
+            let x = chart::WIDTH as i32 - 150;
+            let sample = vec![(x, y), (x + 26, y)];
+            canvas.draw(&PathElement::new(sample, colour.stroke_width(3)))?;
+            let style = chart::letters(HPos::Left, VPos::Center);
+            canvas.draw(&Text::new(outcome.name.clone(), (x + 34, y), style))?;
+        }
+        Ok(())
+    })
+}
+
+/// The share of calls that take at least each time that occurs, as steps.
+fn exceeding(pauses: &Histogram<u64>) -> Vec<(f64, f64)> {
+    let calls = pauses.len() as f64;
+    let mut at_least = pauses.len();
+    let mut steps = Vec::new();
+    for bucket in pauses.iter_recorded() {
+        let ns = bucket.value_iterated_to().max(1) as f64;
+        steps.push((ns, at_least as f64 / calls));
+        at_least -= bucket.count_since_last_iteration();
+        if at_least > 0 {
+            steps.push((ns, at_least as f64 / calls));
+        }
+    }
+    steps
+}
+
+/// A power of ten as a pause: `10 µs`.
+fn round_pause(ns: f64) -> String {
+    pause(ns).replace(".00 ", " ").replace(".0 ", " ")
+}
+
+/// A share as odds: `1 in 10k`.
+fn one_in(share: f64) -> String {
+    if share >= 1.0 {
+        "all".to_owned()
+    } else {
+        format!("1 in {}", chart::short((1.0 / share).round()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceeding_starts_with_all_and_ends_with_the_longest() {
+        let mut pauses = Histogram::new(3).unwrap();
+        for ns in [10, 10, 10, 500] {
+            pauses.record(ns).unwrap();
+        }
+        assert_eq!(
+            exceeding(&pauses),
+            [(10.0, 1.0), (10.0, 0.25), (500.0, 0.25)]
+        );
+    }
+
+    #[test]
+    fn labels_are_round() {
+        assert_eq!(round_pause(10.0), "10 ns");
+        assert_eq!(round_pause(1e4), "10 µs");
+        assert_eq!(round_pause(1e6), "1 ms");
+        assert_eq!(one_in(1.0), "all");
+        assert_eq!(one_in(1e-4), "1 in 10k");
+    }
+}

@@ -1,0 +1,268 @@
+//! The passage of time: opening buckets, cascading them, and bringing up what is due.
+
+use crate::filing::blocks::{BLOCK, Entry};
+use crate::filing::card::{Cards, NOWHERE, Order};
+use crate::filing::due_run::{DUE, Head};
+use crate::filing::{Filing, NEVER};
+use crate::geometry::{BucketIndex, Geometry, Layout};
+use crate::key::SlotIndex;
+
+impl<G: Geometry> Filing<G> {
+    /// Whether an advance to the present has nothing to do; if so, moves the cursor along.
+    #[inline]
+    pub(crate) fn is_idle(&mut self) -> bool {
+        if self.wake <= self.now {
+            return false;
+        }
+        // Nothing is filed between the two: placement relative to either is the same.
+        self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
+        true
+    }
+
+    /// The next timer that is due, brought to the head of the due run. `None` when nothing more
+    /// is due or the budget is used up.
+    ///
+    /// Each entry visited and each bucket opened takes one unit from `budget`; firing the timer
+    /// is the caller's to pay for.
+    #[inline]
+    pub(crate) fn next_due<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) -> Option<Head> {
+        loop {
+            if *budget == 0 {
+                return None;
+            }
+            if self.opened == NOWHERE && !self.has_due_arrivals() {
+                match self.due.head() {
+                    Some(head) if head.deadline <= self.now => return Some(head),
+                    Some(_) => {
+                        self.settle();
+                        return None;
+                    }
+                    None => {}
+                }
+            }
+            if !self.open_or_drain(cards, budget) {
+                self.settle();
+                return None;
+            }
+        }
+    }
+
+    /// Whether an advance to the present would find something to do. O(levels).
+    pub(crate) fn has_work(&self) -> bool {
+        self.earliest_work().is_some_and(|work| work <= self.now)
+    }
+
+    #[inline]
+    fn has_due_arrivals(&self) -> bool {
+        self.arrivals_floor <= self.now && !self.buckets[Self::ARRIVALS.get()].is_empty()
+    }
+
+    /// Removes the head of the due run, which has been taken. O(1), or O(log n) if it joined the
+    /// run late.
+    #[inline]
+    pub(crate) fn pop_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
+        cards.card_mut(slot).bucket = NOWHERE;
+        self.due.pop(cards);
+    }
+
+    /// Gives the head of the due run a new deadline and order, and files it there. O(1).
+    pub(crate) fn rearm_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex, deadline: u64) {
+        self.pop_due(cards, slot);
+        let order = self.next_order(cards);
+        let card = cards.card_mut(slot);
+        card.deadline = deadline;
+        card.set_order(order);
+        self.file(card, slot);
+    }
+
+    /// Takes note, after the last timer of an advance, of when there is work again.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        self.due.trim();
+        self.refresh_wake();
+        if self.wake > self.now {
+            self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
+        }
+    }
+
+    /// Does a piece of the work that stands between the present and the next due timer. `false`
+    /// when there is none.
+    #[inline(never)]
+    fn open_or_drain<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) -> bool {
+        if self.opened == NOWHERE {
+            if self.has_due_arrivals() {
+                self.drain_arrivals(cards, budget);
+                return true;
+            }
+            if !self.open_next() {
+                return false;
+            }
+            *budget -= 1;
+        }
+        if Self::OVERFLOW.contains(&self.opened) {
+            self.drain_overflow(cards, budget);
+        } else if Layout::<G>::level_and_digit(self.opened).0 == 0 {
+            self.drain_tick(cards, budget);
+        } else {
+            self.drain_coarse(cards, budget);
+        }
+        true
+    }
+
+    /// Opens the first occupied bucket, if it has begun by now, and moves the cursor to it.
+    fn open_next(&mut self) -> bool {
+        debug_assert!(self.due.is_empty(), "what is due precedes every bucket");
+        let now = Layout::<G>::tick(self.now);
+        if let Some((level, digit)) = self.occupancy.first() {
+            let start = Layout::<G>::bucket_start(level, digit, self.cursor);
+            if start > now {
+                return false;
+            }
+            self.cursor = start;
+            self.opened = Layout::<G>::bucket(level, digit);
+        } else {
+            if self.buckets[self.overflow.get()].is_empty() || self.overflow_start() > self.now {
+                return false;
+            }
+            // Nothing is left before the overflow, so the cursor may go all the way: every timer
+            // that lies beyond the levels is looked at once a jump, not once a rotation.
+            self.cursor = now;
+            self.opened = self.overflow;
+            self.overflow = if self.opened == Self::OVERFLOW[0] {
+                Self::OVERFLOW[1]
+            } else {
+                Self::OVERFLOW[0]
+            };
+            self.overflow_floor = NEVER;
+        }
+        self.due.open(Layout::<G>::start_ns(self.cursor));
+        true
+    }
+
+    /// Takes up to a block of entries from the front of a list, within the budget.
+    fn take_front(
+        &mut self,
+        list: BucketIndex,
+        budget: &mut usize,
+        taken: &mut [Entry; BLOCK],
+    ) -> usize {
+        let count = self
+            .blocks
+            .take_front(&mut self.buckets[list.get()], *budget, taken);
+        *budget -= count;
+        count
+    }
+
+    /// Takes note that the opened bucket has been emptied.
+    fn close_if_empty(&mut self) {
+        if !self.buckets[self.opened.get()].is_empty() {
+            return;
+        }
+        if self.opened.get() < Layout::<G>::BUCKETS {
+            let (level, digit) = Layout::<G>::level_and_digit(self.opened);
+            self.occupancy.clear(level, digit);
+        }
+        self.opened = NOWHERE;
+    }
+
+    /// Collects the cursor's tick into the due run.
+    fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+        let mut taken = [Entry::default(); BLOCK];
+        loop {
+            let count = self.take_front(self.opened, budget, &mut taken);
+            if count == 0 {
+                break;
+            }
+            for entry in &taken[..count] {
+                self.collect(cards, entry.slot);
+            }
+        }
+        self.due.sort();
+        self.close_if_empty();
+    }
+
+    /// Moves the entries of a bucket of levels 1 to 3 down to where they belong as seen from the
+    /// bucket's start. Loads no slot: the entries say where they go.
+    fn drain_coarse<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+        let cursor = self.cursor.low();
+        let mut taken = [Entry::default(); BLOCK];
+        loop {
+            let count = self.take_front(self.opened, budget, &mut taken);
+            if count == 0 {
+                break;
+            }
+            for &entry in &taken[..count] {
+                let Some(bucket) = Layout::<G>::place_low(entry.tick, cursor) else {
+                    self.collect(cards, entry.slot);
+                    continue;
+                };
+                let location = self.append(bucket, entry);
+                let card = cards.card_mut(entry.slot);
+                card.bucket = bucket;
+                card.location = location;
+            }
+        }
+        self.due.sort();
+        self.close_if_empty();
+    }
+
+    /// Distributes the overflow bucket, as seen from the cursor.
+    fn drain_overflow<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+        let mut taken = [Entry::default(); BLOCK];
+        loop {
+            let count = self.take_front(self.opened, budget, &mut taken);
+            if count == 0 {
+                break;
+            }
+            for entry in &taken[..count] {
+                self.collect_any(cards, entry.slot);
+            }
+        }
+        self.close_if_empty();
+    }
+
+    /// Brings what was scheduled into the current tick or the past into the due run.
+    fn drain_arrivals<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+        let mut taken = [Entry::default(); BLOCK];
+        loop {
+            let count = self.take_front(Self::ARRIVALS, budget, &mut taken);
+            if count == 0 {
+                break;
+            }
+            for entry in &taken[..count] {
+                self.collect_any(cards, entry.slot);
+            }
+        }
+        if self.buckets[Self::ARRIVALS.get()].is_empty() {
+            self.arrivals_floor = NEVER;
+        }
+    }
+
+    /// Adds a timer that was filed under the cursor's tick to the due run, unless it has been
+    /// postponed beyond it.
+    #[inline]
+    fn collect<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
+        let card = cards.card_mut(slot);
+        if card.is_postponed() {
+            self.collect_any(cards, slot);
+            return;
+        }
+        card.bucket = DUE;
+        self.due.collect(card.deadline, card.order(), slot);
+    }
+
+    /// Files a timer, whose entry has been taken out, by its true deadline: in the due run if its
+    /// tick has come, else on the levels.
+    #[inline(never)]
+    fn collect_any<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
+        let card = cards.card_mut(slot);
+        self.postponed -= card.order().postponed() as usize;
+        card.set_order(Order::filed(card.order().sequence()));
+        if Layout::<G>::tick(card.deadline) <= self.cursor {
+            card.bucket = DUE;
+            self.due.insert(card.deadline, card.order(), slot);
+        } else {
+            self.file(card, slot);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The handle of a timer, and the index of the slot it names.
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+/// The index of a timer's slot in the arena.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SlotIndex(u32);
+
+impl SlotIndex {
+    /// # Panics
+    ///
+    /// If the index does not fit: the arena never grows that far.
+    #[inline]
+    pub(crate) fn new(index: usize) -> Self {
+        debug_assert!(index < u32::MAX as usize);
+        Self(index as u32)
+    }
+
+    #[inline]
+    pub(crate) const fn get(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    #[inline]
+    pub(crate) const fn to_bits(self) -> u32 {
+        self.0
+    }
+}
+
+/// Names one timer of one [`Wheel`](crate::Wheel), from when it is scheduled until it fires or is
+/// cancelled.
+///
+/// A key is eight bytes, and so is an `Option` of it. It carries the generation of its slot, so a
+/// key that has outlived its timer is recognized for as long as the wheel lives, even after the
+/// slot has been used again: [`cancel`](crate::Wheel::cancel) answers `None` to it and
+/// [`reschedule`](crate::Wheel::reschedule) `false`. A key says nothing about which wheel it came
+/// from: given to another wheel, it is either stale there or names a timer of that wheel.
+#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+pub struct TimerKey {
+    slot: SlotIndex,
+    generation: NonZeroU32,
+}
+
+impl TimerKey {
+    #[inline]
+    pub(crate) const fn new(slot: SlotIndex, generation: NonZeroU32) -> Self {
+        Self { slot, generation }
+    }
+
+    #[inline]
+    pub(crate) const fn slot(self) -> SlotIndex {
+        self.slot
+    }
+
+    #[inline]
+    pub(crate) const fn generation(self) -> u32 {
+        self.generation.get()
+    }
+}
+
+impl fmt::Debug for TimerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TimerKey({}v{})", self.slot.get(), self.generation)
+    }
+}

@@ -1,0 +1,287 @@
+//! The arena that owns the timers: each slot holds a timer's card and value, and outlives it.
+//!
+//! Not a [`slab`]: a slab threads its free list through the vacant entries, which once it has aged
+//! is a chain of dependent cache misses, and its keys carry no generation. Here a bitmap says
+//! which slots are free, and the lowest one is used first, so that the slots in use stay close
+//! together and a shrink finds the end of the arena empty.
+
+mod free_set;
+
+use alloc::vec::Vec;
+use core::mem;
+use core::num::NonZeroU32;
+
+use self::free_set::FreeSet;
+#[cfg(feature = "serde")]
+use crate::filing::card::Order;
+use crate::filing::card::{Card, Cards};
+use crate::key::{SlotIndex, TimerKey};
+
+/// The most timers a wheel can hold.
+///
+/// A slot index and an entry's location must fit into 32 bits. Partly filled blocks take locations
+/// that no timer has, at most two blocks in each of at most 1,027 lists.
+pub(crate) const MAX_TIMERS: usize = (u32::MAX - (1 << 17)) as usize;
+
+/// A card and its value.
+///
+/// Invariant: the generation, which is the card's owner word, is odd if and only if the slot is
+/// taken, and then `value` is `Some`.
+#[derive(Clone, Debug)]
+struct Slot<T> {
+    card: Card,
+    value: Option<T>,
+}
+
+impl<T> Slot<T> {
+    #[inline]
+    fn is_taken(&self) -> bool {
+        self.card.owner % 2 == 1
+    }
+}
+
+/// The timers of a wheel by slot index.
+///
+/// Invariant: `free` holds exactly the slots that are not taken and whose generations are not used
+/// up.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    free: FreeSet,
+    taken: usize,
+    /// The generation of slots to be made: above that of any slot that was made and dropped, so
+    /// that a key of one of those never comes to life again.
+    first_generation: u32,
+}
+
+impl<T> Cards for Slots<T> {
+    #[inline]
+    fn card(&self, slot: SlotIndex) -> &Card {
+        &self.slots[slot.get()].card
+    }
+
+    #[inline]
+    fn card_mut(&mut self, slot: SlotIndex) -> &mut Card {
+        &mut self.slots[slot.get()].card
+    }
+
+    fn filed(&self) -> impl Iterator<Item = SlotIndex> {
+        (0..self.slots.len())
+            .map(SlotIndex::new)
+            .filter(|slot| self.slots[slot.get()].is_taken())
+    }
+}
+
+impl<T> Slots<T> {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self {
+            slots: Vec::with_capacity(capacity),
+            free: FreeSet::default(),
+            taken: 0,
+            first_generation: 0,
+        }
+    }
+
+    /// An empty arena whose slots to be made start at a generation.
+    #[cfg(feature = "serde")]
+    pub(crate) fn with_first_generation(first_generation: u32) -> Self {
+        Self {
+            first_generation,
+            ..Self::with_capacity(0)
+        }
+    }
+
+    /// The generation of slots to be made.
+    #[cfg(feature = "serde")]
+    pub(crate) fn first_generation(&self) -> u32 {
+        self.first_generation
+    }
+
+    /// Makes a slot that is free.
+    #[cfg(feature = "serde")]
+    pub(crate) fn restore_free(&mut self, generation: u32) {
+        let slot = SlotIndex::new(self.slots.len());
+        self.slots.push(Slot {
+            card: Card::new(0, Order::filed(0), generation),
+            value: None,
+        });
+        if generation != 0 {
+            self.free.insert(slot);
+        }
+    }
+
+    /// Makes a slot that is taken, with the generation that its card says.
+    #[cfg(feature = "serde")]
+    pub(crate) fn restore_taken(&mut self, card: Card, value: T) {
+        self.slots.push(Slot {
+            card,
+            value: Some(value),
+        });
+        self.taken += 1;
+    }
+
+    /// Timers held.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.taken
+    }
+
+    /// Slots made and kept, taken or not.
+    pub(crate) fn made(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Timers that fit without asking for memory.
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.capacity() - (self.slots.len() - self.taken - self.free.len())
+    }
+
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        self.slots
+            .reserve(additional.saturating_sub(self.free.len()));
+    }
+
+    /// The heap memory of the arena, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot<T>>() + self.free.bytes()
+    }
+
+    /// The slot that the next timer takes: the lowest free one, or a new one behind all others.
+    #[inline]
+    pub(crate) fn vacant(&self) -> SlotIndex {
+        self.free
+            .lowest()
+            .unwrap_or_else(|| SlotIndex::new(self.slots.len()))
+    }
+
+    /// Takes the slot that [`Slots::vacant`] named.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: SlotIndex, mut card: Card, value: T) -> TimerKey {
+        self.taken += 1;
+        let generation = if let Some(vacant) = self.slots.get_mut(slot.get()) {
+            self.free.remove_lowest();
+            card.owner = vacant.card.owner + 1;
+            vacant.card = card;
+            // What it replaces is `None`: dropping that would only cost a look at it.
+            mem::forget(vacant.value.replace(value));
+            card.owner
+        } else {
+            card.owner = self.first_generation + 1;
+            self.slots.push(Slot {
+                card,
+                value: Some(value),
+            });
+            card.owner
+        };
+        // An odd number is not zero; the fallback only saves a panic path.
+        TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
+    }
+
+    /// The slot of a key, unless the key is stale.
+    #[inline]
+    pub(crate) fn find(&self, key: TimerKey) -> Option<SlotIndex> {
+        let slot = self.slots.get(key.slot().get())?;
+        // A key's generation is odd, so a match means that the slot is taken.
+        (slot.card.owner == key.generation()).then_some(key.slot())
+    }
+
+    /// The key of a slot that is taken.
+    #[inline]
+    pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
+        let generation = self.slots[slot.get()].card.owner;
+        debug_assert!(generation % 2 == 1, "only taken slots have keys");
+        TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, slot: SlotIndex) -> Option<&T> {
+        self.slots[slot.get()].value.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> Option<&mut T> {
+        self.slots[slot.get()].value.as_mut()
+    }
+
+    /// The first slot from `from` on that is taken.
+    pub(crate) fn taken_from(&self, from: usize) -> Option<SlotIndex> {
+        let slots = self.slots.get(from..)?;
+        let offset = slots.iter().position(Slot::is_taken)?;
+        Some(SlotIndex::new(from + offset))
+    }
+
+    /// Frees a slot whose timer is filed nowhere any more, and hands back the value. O(1).
+    #[inline]
+    pub(crate) fn free(&mut self, index: SlotIndex) -> Option<T> {
+        let slot = &mut self.slots[index.get()];
+        debug_assert!(slot.is_taken(), "only taken slots are freed");
+        let value = slot.value.take();
+        // After 2^31 timers the generations of a slot are used up, and it is used no more.
+        slot.card.owner = slot.card.owner.wrapping_add(1);
+        self.taken -= 1;
+        if slot.card.owner != 0 {
+            self.free.insert(index);
+        }
+        value
+    }
+
+    /// Frees every slot, and hands back the values.
+    pub(crate) fn free_all(&mut self) -> Vec<T> {
+        (0..self.slots.len())
+            .map(SlotIndex::new)
+            .filter_map(|slot| {
+                self.slots[slot.get()]
+                    .is_taken()
+                    .then(|| self.free(slot))
+                    .flatten()
+            })
+            .collect()
+    }
+
+    /// Drops the free slots at the end of the arena and gives back spare memory. O(slots dropped).
+    pub(crate) fn shrink_to_fit(&mut self) {
+        while let Some(last) = self.slots.last() {
+            // A used-up slot stays: dropping it would bring its first generations back.
+            if last.is_taken() || last.card.owner == 0 {
+                break;
+            }
+            self.first_generation = self.first_generation.max(last.card.owner);
+            self.slots.pop();
+        }
+        self.free.truncate(self.slots.len());
+        self.slots.shrink_to_fit();
+    }
+
+    /// Checks the laws of the arena.
+    ///
+    /// # Panics
+    ///
+    /// If a law is broken, with its name.
+    pub(crate) fn check(&self) {
+        let mut taken = 0;
+        let mut free = 0;
+        for (index, slot) in self.slots.iter().enumerate() {
+            taken += usize::from(slot.is_taken());
+            assert!(
+                slot.is_taken() == slot.value.is_some(),
+                "a slot has a value if and only if it is taken"
+            );
+            let is_free = !slot.is_taken() && slot.card.owner != 0;
+            free += usize::from(is_free);
+            assert!(
+                self.free.contains(SlotIndex::new(index)) == is_free,
+                "the free set holds exactly the free slots"
+            );
+        }
+        assert!(taken == self.taken, "taken slots are counted");
+        assert!(
+            free == self.free.len(),
+            "no free slot lies beyond the arena"
+        );
+        assert!(
+            self.first_generation % 2 == 0,
+            "a slot to be made is not taken"
+        );
+        self.free.check();
+    }
+}

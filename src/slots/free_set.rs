@@ -1,0 +1,236 @@
+//! Which slots are free: a bitmap, with bitmaps above it that find its lowest set bit.
+
+use alloc::vec::Vec;
+
+use crate::key::SlotIndex;
+
+const WORD_BITS: usize = u64::BITS as usize;
+
+/// A set of slot indexes that hands out its lowest element first. O(1) for every operation, with
+/// at most six words looked at; adjacent elements cost one.
+///
+/// Invariant: a bit of `summaries[n]` is set if and only if the word it stands for, on the row
+/// below (`words` below the first), is not zero; `lowest` is the first word that is not zero,
+/// when there is one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FreeSet {
+    words: Vec<u64>,
+    summaries: Vec<Vec<u64>>,
+    len: usize,
+    lowest: usize,
+}
+
+impl FreeSet {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let words: usize = self.summaries.iter().map(Vec::capacity).sum();
+        (words + self.words.capacity()) * size_of::<u64>()
+            + self.summaries.capacity() * size_of::<Vec<u64>>()
+    }
+
+    pub(crate) fn contains(&self, slot: SlotIndex) -> bool {
+        self.words
+            .get(slot.get() / WORD_BITS)
+            .is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
+    }
+
+    #[inline]
+    pub(crate) fn lowest(&self) -> Option<SlotIndex> {
+        if self.len == 0 {
+            return None;
+        }
+        let bit = self.words[self.lowest].trailing_zeros() as usize;
+        Some(SlotIndex::new(self.lowest * WORD_BITS + bit))
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, slot: SlotIndex) {
+        let index = slot.get() / WORD_BITS;
+        let bit = 1 << (slot.get() % WORD_BITS);
+        match self.words.get_mut(index) {
+            Some(word) if *word != 0 => *word |= bit,
+            _ => self.insert_into_empty_word(index, bit),
+        }
+        self.len += 1;
+    }
+
+    #[inline(never)]
+    fn insert_into_empty_word(&mut self, index: usize, bit: u64) {
+        if index >= self.words.len() {
+            self.words.resize(index + 1, 0);
+        }
+        self.words[index] = bit;
+        if self.len == 0 || index < self.lowest {
+            self.lowest = index;
+        }
+        self.summarize(index);
+    }
+
+    /// Sets the bit of a word that is no longer zero in the rows above, as far up as needed.
+    fn summarize(&mut self, word: usize) {
+        let mut index = word;
+        let mut row = 0;
+        // The top row has one word; as soon as it gets a second, it needs a row above.
+        while row < self.summaries.len() || row == 0 || index > 0 {
+            let bit = 1 << (index % WORD_BITS);
+            index /= WORD_BITS;
+            if row == self.summaries.len() {
+                self.add_summary();
+            } else {
+                let words = &mut self.summaries[row];
+                if index >= words.len() {
+                    words.resize(index + 1, 0);
+                }
+                let was_zero = words[index] == 0;
+                words[index] |= bit;
+                if !was_zero {
+                    return;
+                }
+            }
+            row += 1;
+        }
+    }
+
+    /// Adds a row above the others that summarizes the topmost of them.
+    #[cold]
+    fn add_summary(&mut self) {
+        let below = self.summaries.last().unwrap_or(&self.words);
+        let mut words = alloc::vec![0; below.len().div_ceil(WORD_BITS)];
+        for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
+            words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        }
+        self.summaries.push(words);
+    }
+
+    /// Removes the lowest element; does nothing to an empty set.
+    #[inline]
+    pub(crate) fn remove_lowest(&mut self) {
+        if self.len == 0 {
+            return;
+        }
+        self.len -= 1;
+        let word = &mut self.words[self.lowest];
+        *word &= *word - 1;
+        if *word == 0 {
+            self.word_used_up();
+        }
+    }
+
+    #[inline(never)]
+    fn word_used_up(&mut self) {
+        self.unsummarize(self.lowest);
+        if self.len != 0 {
+            self.lowest = self.first_word();
+        }
+    }
+
+    /// Clears the bit of a word that has become zero in the rows above, as far up as needed.
+    fn unsummarize(&mut self, word: usize) {
+        let mut index = word;
+        for words in &mut self.summaries {
+            words[index / WORD_BITS] &= !(1 << (index % WORD_BITS));
+            index /= WORD_BITS;
+            if words[index] != 0 {
+                break;
+            }
+        }
+    }
+
+    /// The first word that is not zero, found from the top.
+    fn first_word(&self) -> usize {
+        let rows = self.summaries.iter().rev();
+        rows.fold(0, |index, words| {
+            index * WORD_BITS + words[index].trailing_zeros() as usize
+        })
+    }
+
+    /// Removes every element from `len` on, and gives back spare memory. O(words).
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.words.truncate(len.div_ceil(WORD_BITS));
+        if let Some(last) = self.words.get_mut(len / WORD_BITS) {
+            *last &= (1 << (len % WORD_BITS)) - 1;
+        }
+        let words = core::mem::take(&mut self.words);
+        *self = Self::default();
+        for (index, word) in words.into_iter().enumerate().filter(|(_, word)| *word != 0) {
+            self.insert_into_empty_word(index, word);
+            self.len += word.count_ones() as usize;
+        }
+        self.words.shrink_to_fit();
+    }
+
+    /// Checks the laws of the set.
+    ///
+    /// # Panics
+    ///
+    /// If a law is broken, with its name.
+    pub(crate) fn check(&self) {
+        let len: usize = self
+            .words
+            .iter()
+            .map(|word| word.count_ones() as usize)
+            .sum();
+        assert!(len == self.len, "free slots are counted");
+        let mut below = &self.words;
+        for words in &self.summaries {
+            for (index, word) in below.iter().enumerate() {
+                let bit = words
+                    .get(index / WORD_BITS)
+                    .is_some_and(|words| words >> (index % WORD_BITS) & 1 != 0);
+                assert!(
+                    bit == (*word != 0),
+                    "a summary bit is set if and only if its word is not zero"
+                );
+            }
+            below = words;
+        }
+        let first = self.words.iter().position(|word| *word != 0);
+        assert!(
+            first.is_none_or(|first| first == self.lowest && self.first_word() == first),
+            "the lowest free slot is known"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn set_behaves_as_a_btree_set_taken_from_its_lowest() {
+        let mut set = FreeSet::default();
+        let mut model = BTreeSet::new();
+        let mut state = 7_u64;
+        for step in 0..40_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(step);
+            // Ever larger, so that rows are added while the set is in use.
+            let index = ((state >> 33) % (64 << (step / 2_000))) as usize;
+            if state >> 63 == 0 && model.insert(index) {
+                set.insert(SlotIndex::new(index));
+            } else if let Some(lowest) = model.pop_first() {
+                assert_eq!(set.lowest(), Some(SlotIndex::new(lowest)));
+                set.remove_lowest();
+            }
+            if step % 500 == 0 {
+                set.check();
+            }
+        }
+        let keep = *model.iter().nth(model.len() / 2).unwrap();
+        set.truncate(keep);
+        set.check();
+        model.retain(|&index| index < keep);
+        while let Some(lowest) = model.pop_first() {
+            assert_eq!(set.lowest(), Some(SlotIndex::new(lowest)));
+            set.remove_lowest();
+        }
+        assert_eq!((set.lowest(), set.len()), (None, 0));
+    }
+}

@@ -1,0 +1,417 @@
+//! The timer wheel: values with deadlines, handed back in order when their time has come.
+
+pub(crate) mod advance;
+pub(crate) mod iter;
+pub(crate) mod stats;
+
+#[cfg(feature = "serde")]
+mod serde;
+
+use core::error::Error;
+use core::fmt;
+
+use crate::filing::Filing;
+use crate::filing::card::{Card, Cards};
+use crate::geometry::{Geometry, Millis};
+use crate::key::{SlotIndex, TimerKey};
+use crate::slots::{MAX_TIMERS, Slots};
+
+/// A hierarchical timer wheel.
+///
+/// It behaves like a `BTreeSet` of `(deadline, sequence)` pairs with a value for each, where the
+/// sequence counts calls of [`schedule`](Wheel::schedule) and [`reschedule`](Wheel::reschedule):
+/// timers fire in order of deadline, and first in first out among equals. No timer fires before
+/// its deadline or after the first advance that reaches it, and none twice.
+///
+/// Times are nanoseconds since an origin of the caller's choice. Every `u64` is a valid time and a
+/// valid deadline.
+///
+/// # Costs
+///
+/// Scheduling, cancelling and rescheduling are O(1). A timer is moved at most once for each level
+/// between where it was scheduled and the finest, and once more for each time it was put off and
+/// the old time came; the timers of one tick are sorted when it is reached. An
+/// [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span.
+///
+/// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
+/// fires when or in what order.
+///
+/// The idea of five levels with power-of-two ticks is that of
+/// [Caffeine](https://github.com/ben-manes/caffeine)'s `TimerWheel`, after Varghese and Lauck,
+/// "Hashed and Hierarchical Timing Wheels" (1987).
+///
+/// # Examples
+///
+/// A loop that sleeps until there is work:
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<u32>::new(0);
+/// wheel.schedule(90_000_000_000, 7);
+///
+/// let mut now = 0;
+/// let mut wake_ups = 0;
+/// let fired = loop {
+///     let delay = wheel.expiration_delay().expect("a timer is live");
+///     now += delay; // sleep
+///     wake_ups += 1;
+///     if let Some(timer) = wheel.advance(now).next() {
+///         break timer;
+///     }
+/// };
+/// assert_eq!((fired.deadline, fired.value, now), (90_000_000_000, 7, 90_000_000_000));
+/// assert!(wake_ups <= 6);
+/// ```
+#[derive(Clone)]
+pub struct Wheel<T, G: Geometry = Millis> {
+    filing: Filing<G>,
+    slots: Slots<T>,
+    limit: usize,
+}
+
+/// The answer to [`Wheel::try_schedule`] when the wheel is full. It hands the value back.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Full<T>(pub T);
+
+impl<T> Full<T> {
+    /// The value that was not scheduled.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Display for Full<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the timer wheel holds as many timers as its limit allows")
+    }
+}
+
+impl<T: fmt::Debug> Error for Full<T> {}
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// Makes an empty wheel whose clock stands at `now` nanoseconds.
+    ///
+    /// `Wheel::<T>::new(0)` picks the geometry [`Millis`]. An empty wheel takes less than 10 KB,
+    /// of [`Compact`](crate::Compact) or [`Caffeine`](crate::Caffeine) geometry less than 2.5 KB.
+    ///
+    /// ```
+    /// use timer_wheel::{Caffeine, Wheel};
+    ///
+    /// let wheel: Wheel<String, Caffeine> = Wheel::new(1_000);
+    /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
+    /// ```
+    pub fn new(now: u64) -> Self {
+        Self::with_capacity(now, 0)
+    }
+
+    /// Makes an empty wheel with memory for `capacity` timers.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let wheel = Wheel::<u8>::with_capacity(0, 500);
+    /// assert!(wheel.capacity() >= 500);
+    /// ```
+    pub fn with_capacity(now: u64, capacity: usize) -> Self {
+        let mut filing = Filing::new(now);
+        filing.reserve(capacity);
+        Self {
+            filing,
+            slots: Slots::with_capacity(capacity),
+            limit: MAX_TIMERS,
+        }
+    }
+
+    /// Schedules `value` to be handed back by the first advance that reaches `deadline`
+    /// nanoseconds. O(1).
+    ///
+    /// A deadline in the past is due at the next advance, before any later one.
+    ///
+    /// # Panics
+    ///
+    /// If more than 4,294,836,223 timers are live. The limit set by
+    /// [`set_limit`](Wheel::set_limit) is for [`try_schedule`](Wheel::try_schedule) only.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(100);
+    /// wheel.schedule(150, "soon");
+    /// wheel.schedule(50, "overdue");
+    /// wheel.schedule(u64::MAX, "at the end of time");
+    /// let fired: Vec<&str> = wheel.advance(150).map(|timer| timer.value).collect();
+    /// assert_eq!(fired, ["overdue", "soon"]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
+        let slot = self.slots.vacant();
+        assert!(
+            slot.get() < MAX_TIMERS,
+            "a timer wheel holds at most {MAX_TIMERS} timers"
+        );
+        let order = self.filing.next_order(&mut self.slots);
+        let mut card = Card::new(deadline, order, 0);
+        self.filing.file(&mut card, slot);
+        self.slots.take(slot, card, value)
+    }
+
+    /// As [`schedule`](Wheel::schedule), but refuses when as many timers are live as
+    /// [`set_limit`](Wheel::set_limit) allows. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`Full`], with the value.
+    ///
+    /// ```
+    /// use timer_wheel::{Full, Wheel};
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// wheel.set_limit(1);
+    /// let first = wheel.try_schedule(10, "first").unwrap();
+    /// assert_eq!(wheel.try_schedule(20, "second"), Err(Full("second")));
+    /// wheel.cancel(first);
+    /// assert!(wheel.try_schedule(20, "second").is_ok());
+    /// ```
+    #[inline]
+    pub fn try_schedule(&mut self, deadline: u64, value: T) -> Result<TimerKey, Full<T>> {
+        if self.len() >= self.limit || self.slots.vacant().get() >= MAX_TIMERS {
+            return Err(Full(value));
+        }
+        Ok(self.schedule(deadline, value))
+    }
+
+    /// Bounds the number of live timers for [`try_schedule`](Wheel::try_schedule).
+    ///
+    /// Timers that are live already stay, even when there are more than that. Without a call of
+    /// this the limit is the most that a wheel can hold.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), amortized for a
+    /// timer of the current tick.
+    ///
+    /// The timer's memory can be used again at once.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// assert_eq!(wheel.cancel(key), Some("value"));
+    /// assert_eq!(wheel.cancel(key), None);
+    /// ```
+    #[inline]
+    pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
+        let slot = self.slots.find(key)?;
+        self.filing.unfile(&mut self.slots, slot);
+        self.slots.free(slot)
+    }
+
+    /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
+    /// to a stale key. O(1), amortized for a timer of the current tick.
+    ///
+    /// A later deadline costs one cache line: the timer stays filed where it is until its old time
+    /// comes. [`expiration_delay`](Wheel::expiration_delay) then still answers for the old time.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// let key = wheel.schedule(10, "refreshed");
+    /// assert!(wheel.reschedule(key, 30));
+    /// assert_eq!(wheel.advance(20).count(), 0);
+    /// assert_eq!(wheel.advance(30).count(), 1);
+    /// assert!(!wheel.reschedule(key, 40));
+    /// ```
+    #[inline]
+    pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
+        let Some(slot) = self.slots.find(key) else {
+            return false;
+        };
+        self.filing.refile(&mut self.slots, slot, deadline);
+        true
+    }
+
+    /// The value of a live timer, or `None` to a stale key. O(1).
+    #[inline]
+    pub fn get(&self, key: TimerKey) -> Option<&T> {
+        self.slots.value(self.slots.find(key)?)
+    }
+
+    /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// let key = wheel.schedule(10, 1);
+    /// *wheel.get_mut(key).unwrap() += 1;
+    /// assert_eq!(wheel.get(key), Some(&2));
+    /// ```
+    #[inline]
+    pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
+        let slot = self.slots.find(key)?;
+        self.slots.value_mut(slot)
+    }
+
+    /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).
+    #[inline]
+    pub fn deadline(&self, key: TimerKey) -> Option<u64> {
+        let slot = self.slots.find(key)?;
+        Some(self.slots.card(slot).deadline)
+    }
+
+    /// Whether the key's timer is live. O(1).
+    #[inline]
+    pub fn contains(&self, key: TimerKey) -> bool {
+        self.slots.find(key).is_some()
+    }
+
+    /// How long the caller may sleep before the next advance, in nanoseconds; `None` exactly when
+    /// no timer is live. O(1): a field is read.
+    ///
+    /// Never later than the earliest deadline. It may be earlier, because a bucket must be opened
+    /// then or a timer was put off: sleeping for it and advancing, a timer costs at most one
+    /// wake-up for each level and one to fire, and one more for each time it was put off or
+    /// cancelled in its last tick. It is 0 while a backlog is left, or may be left because an
+    /// advance was dropped before its end.
+    ///
+    /// As reading it costs next to nothing, a driver compares it before and after a `schedule` to
+    /// learn whether it must wake up earlier.
+    #[inline]
+    pub fn expiration_delay(&self) -> Option<u64> {
+        if self.is_empty() {
+            return None;
+        }
+        Some(self.filing.wake().saturating_sub(self.now()))
+    }
+
+    /// The earliest deadline of all live timers in nanoseconds, exact even when timers were put
+    /// off.
+    ///
+    /// O(1) while timers of the current tick wait; else O(timers in the first occupied bucket),
+    /// and further buckets are looked at as long as every timer so far has been put off beyond
+    /// them: O(n) at worst.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// let key = wheel.schedule(5_000_000_000, ());
+    /// wheel.schedule(9_000_000_000, ());
+    /// assert_eq!(wheel.next_deadline(), Some(5_000_000_000));
+    /// wheel.reschedule(key, 7_000_000_000);
+    /// assert_eq!(wheel.next_deadline(), Some(7_000_000_000));
+    /// ```
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.filing.next_deadline(&self.slots)
+    }
+
+    /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
+    /// level is empty or there is no such level. O(1).
+    ///
+    /// Level 0 is the finest and includes the current tick; level 4 is the overflow bucket, which
+    /// falls due with the rotation of its earliest timer. Caffeine's `peekAhead` looks at the very
+    /// next bucket of a level; this one sees them all at once.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// wheel.schedule(3 << 20, ());
+    /// assert_eq!(wheel.peek_ahead(0), Some(3 << 20));
+    /// assert_eq!(wheel.peek_ahead(1), None);
+    /// ```
+    pub fn peek_ahead(&self, level: usize) -> Option<u64> {
+        let wake = self.filing.level_wake(level)?;
+        Some(wake.saturating_sub(self.now()))
+    }
+
+    /// The latest time that the wheel has been advanced to, in nanoseconds.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.filing.now()
+    }
+
+    /// The number of live timers.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether no timer is live.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Cancels every timer and drops the values. O(capacity).
+    ///
+    /// The clock and the memory stay. All keys become stale, also if a value panics when it is
+    /// dropped.
+    pub fn clear(&mut self) {
+        self.filing.clear();
+        drop(self.slots.free_all());
+    }
+
+    /// The number of timers that fit before memory for more is asked for.
+    pub fn capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+
+    /// Makes room for `additional` more timers.
+    pub fn reserve(&mut self, additional: usize) {
+        self.slots.reserve(additional);
+        self.filing.reserve(additional);
+    }
+
+    /// Gives back the memory that the live timers do not need. O(n).
+    ///
+    /// A timer keeps its slot, so the arena shrinks to the highest slot in use. Keys stay valid,
+    /// and stale ones stale.
+    pub fn shrink_to_fit(&mut self) {
+        self.filing.shrink_to_fit(&mut self.slots);
+        self.slots.shrink_to_fit();
+    }
+
+    /// Checks every law that the structure promises to keep. O(n); for tests.
+    ///
+    /// # Panics
+    ///
+    /// If a law is broken, with its name.
+    #[doc(hidden)]
+    pub fn check_invariants(&self) {
+        self.slots.check();
+        self.filing.check(&self.slots, self.len());
+    }
+
+    /// Takes a timer's value out and frees its slot.
+    fn remove(&mut self, slot: SlotIndex) -> Option<T> {
+        self.filing.unfile(&mut self.slots, slot);
+        self.slots.free(slot)
+    }
+}
+
+impl<T, G: Geometry> Default for Wheel<T, G> {
+    /// An empty wheel at time 0.
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
+    /// Prints the clock and the occupancy of the levels, never the timers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stats = self.stats();
+        f.debug_struct("Wheel")
+            .field("now", &self.now())
+            .field("timers", &stats.timers)
+            .field("postponed", &stats.postponed)
+            .field("due", &stats.due)
+            .field("occupied", &stats.occupied)
+            .finish_non_exhaustive()
+    }
+}

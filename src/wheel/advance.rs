@@ -1,0 +1,275 @@
+//! Advancing a wheel: lazily, within a budget, one timer at a time, or in place.
+
+use core::fmt;
+
+use crate::filing::due_run::Head;
+use crate::geometry::Geometry;
+use crate::key::TimerKey;
+use crate::wheel::Wheel;
+
+/// A timer that has fired.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    /// The timer's key, which is stale now.
+    pub key: TimerKey,
+    /// When the timer was due, in nanoseconds.
+    pub deadline: u64,
+    /// The value that was scheduled.
+    pub value: T,
+}
+
+/// What [`Wheel::advance_with`] is to do with a due timer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Remove the timer and drop its value.
+    Remove,
+    /// Keep the timer, under the same key, until this new deadline in nanoseconds.
+    Rearm(u64),
+}
+
+/// What a call of [`Wheel::advance_with`] has done.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The number of timers handed to the callback.
+    pub fired: usize,
+    /// The part of the budget that was not needed.
+    pub unused: usize,
+    /// Whether work that is due by now is left for another call.
+    pub has_backlog: bool,
+}
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of
+    /// deadline and first in first out among equals.
+    ///
+    /// The iterator is lazy: it does the work as it is pulled. Dropping it early loses nothing;
+    /// what it did not yield comes first in the next advance. A `now` before that of an earlier
+    /// advance counts as that one.
+    ///
+    /// Costs O(timers touched), never O(time passed).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<char>::new(0);
+    /// for (deadline, value) in [(20, 'b'), (10, 'a'), (20, 'c'), (30, 'd')] {
+    ///     wheel.schedule(deadline, value);
+    /// }
+    /// assert_eq!(wheel.advance(20).map(|timer| timer.value).collect::<String>(), "abc");
+    /// ```
+    #[inline]
+    pub fn advance(&mut self, now: u64) -> Advance<'_, T, G> {
+        self.advance_with_budget(now, usize::MAX)
+    }
+
+    /// As [`advance`](Wheel::advance), but does no more than `budget` units of work.
+    ///
+    /// One unit is one entry visited (fired, moved down a level or into the sorted run of the
+    /// current tick, or filed again because it was put off) or one bucket opened. What is left is
+    /// carried over: call again, at the same or a later time, while
+    /// [`has_backlog`](Advance::has_backlog). With any budget of at least 1, repeated calls finish
+    /// and yield the same timers in the same order as one call without a budget.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// for value in 0..1_000 {
+    ///     wheel.schedule(60_000_000_000, value);
+    /// }
+    /// let (mut fired, mut calls) = (0, 0);
+    /// loop {
+    ///     let mut advance = wheel.advance_with_budget(60_000_000_000, 64);
+    ///     fired += advance.by_ref().count();
+    ///     calls += 1;
+    ///     if !advance.has_backlog() {
+    ///         break;
+    ///     }
+    /// }
+    /// assert_eq!(fired, 1_000);
+    /// assert!(calls >= 1_000 / 64);
+    /// ```
+    #[inline]
+    pub fn advance_with_budget(&mut self, now: u64, budget: usize) -> Advance<'_, T, G> {
+        self.filing.set_now(now);
+        Advance {
+            is_settled: self.filing.is_idle(),
+            wheel: self,
+            budget,
+        }
+    }
+
+    /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is
+    /// one: for loops that use the wheel in between.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// wheel.schedule(10, 3);
+    /// let mut fired = 0;
+    /// while let Some(timer) = wheel.pop_expired(100) {
+    ///     fired += 1;
+    ///     if timer.value > 0 {
+    ///         wheel.schedule(timer.deadline + 10, timer.value - 1);
+    ///     }
+    /// }
+    /// assert_eq!(fired, 4);
+    /// ```
+    #[inline]
+    pub fn pop_expired(&mut self, now: u64) -> Option<Expired<T>> {
+        self.advance(now).next()
+    }
+
+    /// Moves the clock to `now` nanoseconds and hands each due timer to `f`, in order and in
+    /// place, within a budget as that of [`advance_with_budget`](Wheel::advance_with_budget).
+    ///
+    /// `f` gets the timer's key, deadline and value, and answers whether the timer is removed or
+    /// kept under the same key with a new deadline: a cache entry that refuses to be evicted, a
+    /// periodic job. No slot is freed and taken again. A timer that is rearmed for a time that has
+    /// come fires again in the same call, in its place in the order; only the budget bounds how
+    /// often.
+    ///
+    /// # Panics
+    ///
+    /// If `f` does, and then the timer it was called for is still due.
+    ///
+    /// ```
+    /// use timer_wheel::{Verdict, Wheel};
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// let key = wheel.schedule(1_000, 0);
+    /// let progress = wheel.advance_with(3_500, usize::MAX, |_, deadline, runs| {
+    ///     *runs += 1;
+    ///     Verdict::Rearm(deadline + 1_000)
+    /// });
+    /// assert_eq!((progress.fired, progress.has_backlog), (3, false));
+    /// assert_eq!((wheel.get(key), wheel.deadline(key)), (Some(&3), Some(4_000)));
+    /// ```
+    pub fn advance_with(
+        &mut self,
+        now: u64,
+        budget: usize,
+        mut f: impl FnMut(TimerKey, u64, &mut T) -> Verdict,
+    ) -> Progress {
+        let mut fired = 0;
+        let mut advance = self.advance_with_budget(now, budget);
+        while let Some(head) = advance.next_due() {
+            let wheel = &mut *advance.wheel;
+            let key = wheel.slots.key(head.slot);
+            let Some(value) = wheel.slots.value_mut(head.slot) else {
+                break;
+            };
+            let verdict = f(key, head.deadline, value);
+            fired += 1;
+            match verdict {
+                // The value is dropped here, with the wheel in order should that panic.
+                Verdict::Remove => drop(advance.fire(head)),
+                Verdict::Rearm(deadline) => {
+                    wheel
+                        .filing
+                        .rearm_due(&mut wheel.slots, head.slot, deadline);
+                }
+            }
+            advance.pay_for_firing();
+        }
+        Progress {
+            fired,
+            unused: advance.unused(),
+            has_backlog: advance.has_backlog(),
+        }
+    }
+}
+
+/// The timers that are due, from [`Wheel::advance`] and [`Wheel::advance_with_budget`].
+///
+/// Lazy: nothing happens until it is pulled.
+#[must_use = "an advance does nothing until it is iterated over"]
+pub struct Advance<'a, T, G: Geometry> {
+    wheel: &'a mut Wheel<T, G>,
+    budget: usize,
+    /// Whether the filing knows when there is work again.
+    is_settled: bool,
+}
+
+impl<T, G: Geometry> Advance<'_, T, G> {
+    /// Whether work that is due by now is left: timers to fire, or buckets to open and move down.
+    /// O(levels).
+    pub fn has_backlog(&self) -> bool {
+        !self.is_settled && self.wheel.filing.has_work()
+    }
+
+    /// The part of the budget that has not been used, in units.
+    pub fn unused(&self) -> usize {
+        self.budget
+    }
+
+    /// The timer that fires next, if there is one and there is budget to fire it.
+    #[inline]
+    fn next_due(&mut self) -> Option<Head> {
+        if self.is_settled {
+            return None;
+        }
+        let wheel = &mut *self.wheel;
+        let head = wheel.filing.next_due(&mut wheel.slots, &mut self.budget);
+        if head.is_none() {
+            self.stopped();
+        }
+        head
+    }
+
+    #[inline]
+    fn pay_for_firing(&mut self) {
+        self.budget -= 1;
+        if self.budget == 0 {
+            // The caller may stop here, and perhaps this was the last.
+            self.stopped();
+        }
+    }
+
+    /// Sees to it that the wheel knows when there is work again.
+    fn stopped(&mut self) {
+        if self.budget == 0 {
+            self.wheel.filing.refresh_wake();
+        } else {
+            self.is_settled = true;
+        }
+    }
+
+    #[inline]
+    fn fire(&mut self, head: Head) -> Option<T> {
+        let wheel = &mut *self.wheel;
+        wheel.filing.pop_due(&mut wheel.slots, head.slot);
+        wheel.slots.free(head.slot)
+    }
+}
+
+impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
+    type Item = Expired<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Expired<T>> {
+        let head = self.next_due()?;
+        let key = self.wheel.slots.key(head.slot);
+        let value = self.fire(head)?;
+        self.pay_for_firing();
+        Some(Expired {
+            key,
+            deadline: head.deadline,
+            value,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.wheel.len().min(self.budget)))
+    }
+}
+
+impl<T, G: Geometry> fmt::Debug for Advance<'_, T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Advance")
+            .field("wheel", &self.wheel)
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
+}

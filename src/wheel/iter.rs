@@ -1,0 +1,260 @@
+//! Looking at the timers of a wheel: in any order, in the order of time or its reverse; and taking
+//! them all out.
+
+use core::fmt;
+
+use crate::filing::card::Cards;
+use crate::filing::search::{Ascent, Descent};
+use crate::geometry::Geometry;
+use crate::key::{SlotIndex, TimerKey};
+use crate::wheel::Wheel;
+use crate::wheel::advance::Expired;
+
+/// A live timer, as the iterators of a [`Wheel`] show it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TimerRef<'a, T> {
+    /// The timer's key.
+    pub key: TimerKey,
+    /// When the timer is due, in nanoseconds.
+    pub deadline: u64,
+    /// The value that was scheduled.
+    pub value: &'a T,
+}
+
+impl<T> Clone for TimerRef<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for TimerRef<'_, T> {}
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// All live timers, in no particular order. O(capacity) in all.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// wheel.schedule(20, 2);
+    /// wheel.schedule(10, 1);
+    /// assert_eq!(wheel.iter().map(|timer| timer.value).sum::<u32>(), 3);
+    /// ```
+    pub fn iter(&self) -> Iter<'_, T, G> {
+        Iter {
+            wheel: self,
+            next: 0,
+            left: self.len(),
+        }
+    }
+
+    /// All live timers in the order in which they will fire, without disturbing the wheel.
+    ///
+    /// Lazy: a bucket is read when those before it are used up, so that `.take(n)` answers for the
+    /// next n without looking at the rest. O(n log n) for all of them.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<char>::new(0);
+    /// for (deadline, value) in [(30, 'c'), (10, 'a'), (20, 'b')] {
+    ///     wheel.schedule(deadline, value);
+    /// }
+    /// let oldest: String = wheel.ascending().take(2).map(|timer| timer.value).collect();
+    /// assert_eq!(oldest, "ab");
+    /// ```
+    pub fn ascending(&self) -> Ascending<'_, T, G> {
+        Ascending {
+            wheel: self,
+            ascent: Ascent::new(&self.filing, &self.slots),
+            left: self.len(),
+        }
+    }
+
+    /// All live timers in the reverse of the order in which they will fire, without disturbing the
+    /// wheel.
+    ///
+    /// Lazy as [`ascending`](Wheel::ascending), but timers that were put off are looked for first:
+    /// O(capacity) when there are any.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<char>::new(0);
+    /// for (deadline, value) in [(30, 'c'), (10, 'a'), (20, 'b')] {
+    ///     wheel.schedule(deadline, value);
+    /// }
+    /// let youngest: String = wheel.descending().take(2).map(|timer| timer.value).collect();
+    /// assert_eq!(youngest, "cb");
+    /// ```
+    pub fn descending(&self) -> Descending<'_, T, G> {
+        Descending {
+            wheel: self,
+            descent: Descent::new(&self.filing, &self.slots),
+            left: self.len(),
+        }
+    }
+
+    /// Takes all timers out, due or not, in no particular order. O(capacity) in all.
+    ///
+    /// Dropping the iterator removes the rest.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// wheel.schedule(10, 1);
+    /// wheel.schedule(20, 2);
+    /// assert_eq!(wheel.drain().map(|timer| timer.value).sum::<u32>(), 3);
+    /// assert!(wheel.is_empty());
+    /// ```
+    pub fn drain(&mut self) -> Drain<'_, T, G> {
+        Drain {
+            wheel: self,
+            next: 0,
+        }
+    }
+
+    fn timer(&self, slot: SlotIndex) -> Option<TimerRef<'_, T>> {
+        Some(TimerRef {
+            key: self.slots.key(slot),
+            deadline: self.slots.card(slot).deadline,
+            value: self.slots.value(slot)?,
+        })
+    }
+}
+
+impl<'a, T, G: Geometry> IntoIterator for &'a Wheel<T, G> {
+    type Item = TimerRef<'a, T>;
+    type IntoIter = Iter<'a, T, G>;
+
+    fn into_iter(self) -> Iter<'a, T, G> {
+        self.iter()
+    }
+}
+
+/// All timers in no particular order, from [`Wheel::iter`].
+pub struct Iter<'a, T, G: Geometry> {
+    wheel: &'a Wheel<T, G>,
+    next: usize,
+    left: usize,
+}
+
+/// All timers in the order in which they fire, from [`Wheel::ascending`].
+pub struct Ascending<'a, T, G: Geometry> {
+    wheel: &'a Wheel<T, G>,
+    ascent: Ascent,
+    left: usize,
+}
+
+/// All timers in the reverse of the order in which they fire, from [`Wheel::descending`].
+pub struct Descending<'a, T, G: Geometry> {
+    wheel: &'a Wheel<T, G>,
+    descent: Descent,
+    left: usize,
+}
+
+/// All timers, taken out, from [`Wheel::drain`].
+pub struct Drain<'a, T, G: Geometry> {
+    wheel: &'a mut Wheel<T, G>,
+    next: usize,
+}
+
+impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
+    type Item = TimerRef<'a, T>;
+
+    fn next(&mut self) -> Option<TimerRef<'a, T>> {
+        let slot = self.wheel.slots.taken_from(self.next)?;
+        self.next = slot.get() + 1;
+        self.left -= 1;
+        self.wheel.timer(slot)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
+    type Item = TimerRef<'a, T>;
+
+    fn next(&mut self) -> Option<TimerRef<'a, T>> {
+        let slot = self.ascent.next(&self.wheel.filing, &self.wheel.slots)?;
+        self.left -= 1;
+        self.wheel.timer(slot)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
+    type Item = TimerRef<'a, T>;
+
+    fn next(&mut self) -> Option<TimerRef<'a, T>> {
+        let slot = self.descent.next(&self.wheel.filing, &self.wheel.slots)?;
+        self.left -= 1;
+        self.wheel.timer(slot)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T, G: Geometry> Iterator for Drain<'_, T, G> {
+    type Item = Expired<T>;
+
+    fn next(&mut self) -> Option<Expired<T>> {
+        let slot = self.wheel.slots.taken_from(self.next)?;
+        self.next = slot.get() + 1;
+        let key = self.wheel.slots.key(slot);
+        let deadline = self.wheel.slots.card(slot).deadline;
+        let value = self.wheel.remove(slot)?;
+        Some(Expired {
+            key,
+            deadline,
+            value,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.wheel.len(), Some(self.wheel.len()))
+    }
+}
+
+impl<T, G: Geometry> Drop for Drain<'_, T, G> {
+    fn drop(&mut self) {
+        self.wheel.clear();
+    }
+}
+
+impl<T, G: Geometry> ExactSizeIterator for Iter<'_, T, G> {}
+impl<T, G: Geometry> ExactSizeIterator for Ascending<'_, T, G> {}
+impl<T, G: Geometry> ExactSizeIterator for Descending<'_, T, G> {}
+impl<T, G: Geometry> ExactSizeIterator for Drain<'_, T, G> {}
+
+impl<T, G: Geometry> fmt::Debug for Iter<'_, T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Iter({} left)", self.left)
+    }
+}
+
+impl<T, G: Geometry> fmt::Debug for Ascending<'_, T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ascending({} left)", self.left)
+    }
+}
+
+impl<T, G: Geometry> fmt::Debug for Descending<'_, T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Descending({} left)", self.left)
+    }
+}
+
+impl<T, G: Geometry> fmt::Debug for Drain<'_, T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Drain({} left)", self.wheel.len())
+    }
+}

@@ -1,0 +1,158 @@
+//! Storing and loading a wheel (feature `serde`).
+//!
+//! The stored form says nothing of levels or buckets: a wheel may be loaded into another geometry.
+//! It holds the clock, the limit and every slot, free ones with their generation, so that keys
+//! stored elsewhere find their timers again and stale keys stay stale. What is loaded is checked;
+//! damaged input is an error, never a broken wheel.
+
+use alloc::vec::Vec;
+
+use ::serde::de::{Error, Unexpected};
+use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::filing::Filing;
+use crate::filing::card::{Card, Cards, Order};
+use crate::geometry::Geometry;
+use crate::key::{SlotIndex, TimerKey};
+use crate::slots::{MAX_TIMERS, Slots};
+use crate::wheel::Wheel;
+
+/// A wheel as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Wheel", deny_unknown_fields)]
+struct Stored<T> {
+    /// The clock in nanoseconds.
+    now: u64,
+    /// The bound on live timers for `try_schedule`.
+    limit: u64,
+    /// The generation of slots to be made.
+    first_generation: u32,
+    /// Every slot, by index.
+    slots: Vec<StoredSlot<T>>,
+}
+
+/// A slot as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Slot", deny_unknown_fields)]
+struct StoredSlot<T> {
+    /// Odd if and only if there is a timer.
+    generation: u32,
+    timer: Option<StoredTimer<T>>,
+}
+
+/// A timer as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Timer", deny_unknown_fields)]
+struct StoredTimer<T> {
+    /// When the timer is due, in nanoseconds.
+    deadline: u64,
+    /// The order among timers of equal deadline; no two timers share one.
+    sequence: u64,
+    value: T,
+}
+
+impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
+    /// Stores the clock, the limit and every slot. O(capacity).
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let slots = (0..self.slots.made())
+            .map(SlotIndex::new)
+            .map(|slot| {
+                let card = self.slots.card(slot);
+                StoredSlot {
+                    generation: card.owner,
+                    timer: self.slots.value(slot).map(|value| StoredTimer {
+                        deadline: card.deadline,
+                        sequence: card.order().sequence(),
+                        value,
+                    }),
+                }
+            })
+            .collect();
+        let stored = Stored {
+            now: self.now(),
+            limit: self.limit as u64,
+            first_generation: self.slots.first_generation(),
+            slots,
+        };
+        stored.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>, G: Geometry> Deserialize<'de> for Wheel<T, G> {
+    /// Loads a wheel, into any geometry. O(n log n).
+    ///
+    /// Memory for what the input holds is all that is asked for.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Stored::deserialize(deserializer)?.into_wheel()
+    }
+}
+
+impl<T> Stored<T> {
+    fn into_wheel<G: Geometry, E: Error>(self) -> Result<Wheel<T, G>, E> {
+        if self.slots.len() > MAX_TIMERS {
+            let found = Unexpected::Unsigned(self.slots.len() as u64);
+            return Err(E::invalid_value(
+                found,
+                &"no more slots than a wheel can hold",
+            ));
+        }
+        if self.first_generation % 2 == 1 {
+            let found = Unexpected::Unsigned(self.first_generation.into());
+            return Err(E::invalid_value(found, &"an even first generation"));
+        }
+        let mut slots = Slots::with_first_generation(self.first_generation);
+        let mut sequences = Vec::new();
+        for (index, stored) in self.slots.into_iter().enumerate() {
+            let slot = SlotIndex::new(index);
+            let timer = match stored.timer {
+                Some(timer) if stored.generation % 2 == 1 => timer,
+                None if stored.generation % 2 == 0 => {
+                    slots.restore_free(stored.generation);
+                    continue;
+                }
+                _ => {
+                    let found = Unexpected::Unsigned(stored.generation.into());
+                    let expected = "an odd generation for a timer, an even one for a free slot";
+                    return Err(E::invalid_value(found, &expected));
+                }
+            };
+            let card = Card::new(timer.deadline, Order::filed(0), stored.generation);
+            slots.restore_taken(card, timer.value);
+            sequences.push((timer.sequence, slot));
+        }
+        sequences.sort_unstable();
+        if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let found = Unexpected::Unsigned(pair[0].0);
+            return Err(E::invalid_value(
+                found,
+                &"a different sequence number for each timer",
+            ));
+        }
+        let mut filing = Filing::new(self.now);
+        for (_, slot) in sequences {
+            let order = filing.next_order(&mut slots);
+            let card = slots.card_mut(slot);
+            card.set_order(order);
+            filing.file(card, slot);
+        }
+        Ok(Wheel {
+            filing,
+            slots,
+            limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
+        })
+    }
+}
+
+impl Serialize for TimerKey {
+    /// Stores the key as a pair of slot index and generation.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.slot().to_bits(), self.generation()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TimerKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (slot, generation) = Deserialize::deserialize(deserializer)?;
+        Ok(Self::new(SlotIndex::from_bits(slot), generation))
+    }
+}

@@ -1,0 +1,134 @@
+//! The model: a `BTreeMap` in the order of the contract and a table of keys. Slow, obviously right.
+
+use std::collections::{BTreeMap, HashMap};
+
+use timer_wheel::TimerKey;
+
+/// What the model knows of one live timer.
+pub(crate) struct Timer<T> {
+    pub(crate) deadline: u64,
+    pub(crate) sequence: u64,
+    pub(crate) value: T,
+}
+
+/// A timer wheel without a wheel. Keys are those the real wheel gave out.
+pub(crate) struct Model<T> {
+    now: u64,
+    next_sequence: u64,
+    queue: BTreeMap<(u64, u64), TimerKey>,
+    timers: HashMap<TimerKey, Timer<T>>,
+}
+
+impl<T> Model<T> {
+    pub(crate) fn new(now: u64) -> Self {
+        Self {
+            now,
+            next_sequence: 0,
+            queue: BTreeMap::new(),
+            timers: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(crate) fn get(&self, key: TimerKey) -> Option<&Timer<T>> {
+        self.timers.get(&key)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
+        self.timers.get_mut(&key).map(|timer| &mut timer.value)
+    }
+
+    /// The earliest live deadline.
+    pub(crate) fn next_deadline(&self) -> Option<u64> {
+        self.queue.keys().next().map(|&(deadline, _)| deadline)
+    }
+
+    /// Whether a timer is due at the model's clock.
+    pub(crate) fn has_due(&self) -> bool {
+        self.next_deadline()
+            .is_some_and(|deadline| deadline <= self.now)
+    }
+
+    /// All live timers in the order of the contract.
+    pub(crate) fn ascending(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (TimerKey, &Timer<T>)> + ExactSizeIterator {
+        self.queue.values().map(|key| (*key, &self.timers[key]))
+    }
+
+    /// The live timer at a place in the order, counted round and round.
+    pub(crate) fn nth(&self, n: usize) -> Option<TimerKey> {
+        let place = n.checked_rem(self.len())?;
+        self.queue.values().nth(place).copied()
+    }
+
+    pub(crate) fn schedule(&mut self, key: TimerKey, deadline: u64, value: T) {
+        let sequence = self.take_sequence();
+        let timer = Timer {
+            deadline,
+            sequence,
+            value,
+        };
+        let earlier = self.timers.insert(key, timer);
+        assert!(earlier.is_none(), "a live timer's key was given out again");
+        self.queue.insert((deadline, sequence), key);
+    }
+
+    pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<T> {
+        let timer = self.timers.remove(&key)?;
+        self.queue.remove(&(timer.deadline, timer.sequence));
+        Some(timer.value)
+    }
+
+    pub(crate) fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
+        let sequence = self.take_sequence();
+        let Some(timer) = self.timers.get_mut(&key) else {
+            return false;
+        };
+        self.queue.remove(&(timer.deadline, timer.sequence));
+        timer.deadline = deadline;
+        timer.sequence = sequence;
+        self.queue.insert((deadline, sequence), key);
+        true
+    }
+
+    /// The clock only moves forwards.
+    pub(crate) fn set_clock(&mut self, now: u64) {
+        self.now = self.now.max(now);
+    }
+
+    /// The first timer, when it is due.
+    pub(crate) fn first_due(&self) -> Option<TimerKey> {
+        let (&(deadline, _), &key) = self.queue.first_key_value()?;
+        (deadline <= self.now).then_some(key)
+    }
+
+    /// Takes the first timer out, when it is due.
+    pub(crate) fn pop_due(&mut self) -> Option<(TimerKey, u64, T)> {
+        let key = self.first_due()?;
+        let deadline = self.timers[&key].deadline;
+        let value = self.cancel(key)?;
+        Some((key, deadline, value))
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+        self.timers.clear();
+    }
+
+    fn take_sequence(&mut self) -> u64 {
+        self.next_sequence += 1;
+        self.next_sequence
+    }
+}

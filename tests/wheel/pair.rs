@@ -1,0 +1,567 @@
+//! The pair: a wheel and its model, run through the same operations and compared in everything
+//! that can be observed.
+
+use timer_wheel::{Expired, Geometry, TimerKey, Verdict, Wheel};
+
+use crate::model::Model;
+use crate::script::{Op, Pick, Road, Rule, When};
+
+/// The overflow counts as a level.
+const LEVELS: usize = 5;
+
+/// Entries of cancelled timers that the due run may hold on to, beside one for each live timer.
+pub(crate) const DUE_SLACK: usize = 64;
+
+/// What one timer may cost while an advance passes it: a visit on each level, the collection into
+/// the due run and the firing, all of it once more when it was postponed.
+const VISITS: usize = 2 * (LEVELS + 2);
+
+/// Serializes a wheel and reads it back; without that feature, gives back the same wheel.
+pub(crate) type Reload<G> = fn(Wheel<u64, G>, Road) -> Wheel<u64, G>;
+
+/// A timer that fired: deadline and value.
+pub(crate) type Fired = (u64, u64);
+
+/// A wheel and its model. Values are numbers that differ from timer to timer.
+pub(crate) struct Pair<G: Geometry> {
+    pub(crate) wheel: Wheel<u64, G>,
+    pub(crate) model: Model<u64>,
+    /// Every key ever given out.
+    keys: Vec<TimerKey>,
+    /// Everything that fired, in order.
+    pub(crate) fired: Vec<Fired>,
+    reload: Reload<G>,
+    /// Wake-ups that the contract allows and that were not used.
+    wake_ups: usize,
+    rounds: usize,
+}
+
+/// One budgeted call, and what it left behind.
+struct Call {
+    yielded: usize,
+    used: usize,
+    /// Whether the iterator said that there is no more for now.
+    ended: bool,
+    has_backlog: bool,
+}
+
+impl<G: Geometry> Pair<G> {
+    pub(crate) fn new(start: u64) -> Self {
+        Self::with_reload(start, |wheel, _| wheel)
+    }
+
+    pub(crate) fn with_reload(start: u64, reload: Reload<G>) -> Self {
+        Self {
+            wheel: Wheel::new(start),
+            model: Model::new(start),
+            keys: Vec::new(),
+            fired: Vec::new(),
+            reload,
+            wake_ups: 0,
+            rounds: 0,
+        }
+    }
+
+    /// Runs a whole script, and the wheel empty at its end.
+    pub(crate) fn run(&mut self, ops: &[Op]) {
+        self.compare();
+        for op in ops {
+            self.apply(op);
+        }
+        self.finish();
+    }
+
+    /// Runs one operation on both and compares everything observable.
+    pub(crate) fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Schedule(at) => self.schedule(self.resolve(at)),
+            Op::Bunch { at, count } => self.storm(self.resolve(at), 0, count),
+            Op::Storm { from, step, count } => self.storm(self.resolve(from), step, count),
+            Op::FillToLimit { at, room } => self.fill_to_limit(self.resolve(at), room),
+            Op::Cancel(pick) => self.cancel(self.pick(pick)),
+            Op::CancelMany { stride } => {
+                for key in self.every(stride) {
+                    self.cancel(Some(key));
+                }
+            }
+            Op::Reschedule(pick, to) => self.reschedule(self.pick(pick), self.resolve(to)),
+            Op::RescheduleMany { stride, to } => {
+                let deadline = self.resolve(to);
+                for key in self.every(stride) {
+                    self.reschedule(Some(key), deadline);
+                }
+            }
+            Op::Advance(to) => self.advance(self.resolve(to)),
+            Op::AdvanceDropped { to, taken } => {
+                self.advance_dropped(self.resolve(to), usize::from(taken));
+            }
+            Op::AdvanceBudgeted { to, budget, calls } => {
+                let to = self.resolve(to);
+                for _ in 0..=calls {
+                    self.advance_budgeted(to, usize::from(budget));
+                    self.compare();
+                }
+            }
+            Op::AdvanceToEnd { to, budget } => {
+                self.advance_to_end(self.resolve(to), usize::from(budget).max(1));
+            }
+            Op::AdvanceWith { to, budget, rule } => {
+                self.advance_with(self.resolve(to), budget, rule);
+            }
+            Op::Pop(to) => self.pop(self.resolve(to)),
+            Op::PopAndSchedule { to, count } => self.pop_and_schedule(self.resolve(to), count),
+            Op::Drive { wake_ups, within } => self.drive(wake_ups, within),
+            Op::Clear => self.clear(),
+            Op::Drain { taken } => self.drain(taken),
+            Op::Shrink => self.wheel.shrink_to_fit(),
+            Op::Reserve(additional) => self.reserve(usize::from(additional)),
+            Op::Reload(road) => self.pass_through(road),
+            Op::Touch(pick) => self.touch(self.pick(pick)),
+        }
+        self.compare();
+    }
+
+    /// Looks at every key ever given out, fires all that is left and looks at what remains.
+    pub(crate) fn finish(&mut self) {
+        for at in 0..self.keys.len() {
+            self.compare_key(self.keys[at]);
+        }
+        self.advance(u64::MAX);
+        self.compare();
+        assert!(self.wheel.is_empty(), "a timer outlived the end of time");
+        for &key in &self.keys {
+            assert!(!self.wheel.contains(key), "{key:?} is alive when all fired");
+            assert_eq!(self.wheel.cancel(key), None, "{key:?} cancelled when fired");
+        }
+        self.compare();
+    }
+
+    pub(crate) fn resolve(&self, when: When) -> u64 {
+        when.resolve(self.model.now(), |nth| {
+            let key = self.model.nth(nth)?;
+            self.model.get(key).map(|timer| timer.deadline)
+        })
+    }
+
+    fn pick(&self, pick: Pick) -> Option<TimerKey> {
+        match pick {
+            Pick::Live(nth) => self.model.nth(usize::from(nth)),
+            Pick::Any(age) => {
+                let back = usize::from(age).checked_rem(self.keys.len())?;
+                Some(self.keys[self.keys.len() - 1 - back])
+            }
+        }
+    }
+
+    fn every(&self, stride: u8) -> Vec<TimerKey> {
+        let keys = self.model.ascending().map(|(key, _)| key);
+        keys.step_by(usize::from(stride) + 1).collect()
+    }
+}
+
+/// The operations, each on both.
+impl<G: Geometry> Pair<G> {
+    pub(crate) fn schedule(&mut self, deadline: u64) {
+        let value = self.keys.len() as u64;
+        let key = self.wheel.schedule(deadline, value);
+        self.know(key, deadline, value);
+    }
+
+    fn storm(&mut self, from: u64, step: u64, count: u8) {
+        for nth in 0..u64::from(count) {
+            self.schedule(from.saturating_add(step.saturating_mul(nth)));
+        }
+    }
+
+    fn fill_to_limit(&mut self, deadline: u64, room: u8) {
+        self.wheel.set_limit(self.model.len() + usize::from(room));
+        for _ in 0..room {
+            let value = self.keys.len() as u64;
+            match self.wheel.try_schedule(deadline, value) {
+                Ok(key) => self.know(key, deadline, value),
+                Err(_) => panic!("try_schedule refused below the limit"),
+            }
+        }
+        match self.wheel.try_schedule(deadline, u64::MAX) {
+            Ok(_) => panic!("try_schedule went past the limit"),
+            Err(full) => assert_eq!(full.0, u64::MAX, "another value handed back"),
+        }
+        self.wheel.set_limit(usize::MAX);
+    }
+
+    /// Tells the model of a timer that the wheel accepted.
+    fn know(&mut self, key: TimerKey, deadline: u64, value: u64) {
+        self.model.schedule(key, deadline, value);
+        self.keys.push(key);
+        self.wake_ups += LEVELS + 1;
+    }
+
+    fn cancel(&mut self, key: Option<TimerKey>) {
+        let Some(key) = key else { return };
+        assert_eq!(
+            self.wheel.cancel(key),
+            self.model.cancel(key),
+            "cancel({key:?})"
+        );
+    }
+
+    fn reschedule(&mut self, key: Option<TimerKey>, deadline: u64) {
+        let Some(key) = key else { return };
+        assert_eq!(
+            self.wheel.reschedule(key, deadline),
+            self.model.reschedule(key, deadline),
+            "reschedule({key:?}, {deadline})"
+        );
+        self.wake_ups += LEVELS + 1;
+    }
+
+    fn touch(&mut self, key: Option<TimerKey>) {
+        let Some(key) = key else { return };
+        let value = self.wheel.get_mut(key);
+        let modelled = self.model.get_mut(key);
+        assert_eq!(value, modelled, "get_mut({key:?})");
+        if let (Some(value), Some(modelled)) = (value, modelled) {
+            *value += 1 << 32;
+            *modelled += 1 << 32;
+        }
+    }
+
+    fn advance(&mut self, to: u64) {
+        self.model.set_clock(to);
+        let mut advance = self.wheel.advance(to);
+        for item in advance.by_ref() {
+            fire(&mut self.model, &mut self.fired, item);
+        }
+        assert!(!advance.has_backlog(), "an unbounded advance left work");
+        self.check_progress();
+    }
+
+    fn advance_dropped(&mut self, to: u64, taken: usize) {
+        self.model.set_clock(to);
+        for item in self.wheel.advance(to).take(taken) {
+            fire(&mut self.model, &mut self.fired, item);
+        }
+    }
+
+    /// One call with a budget, pulled to its end.
+    fn advance_budgeted(&mut self, to: u64, budget: usize) -> Call {
+        self.model.set_clock(to);
+        let mut advance = self.wheel.advance_with_budget(to, budget);
+        assert_eq!(advance.unused(), budget, "budget used before any work");
+        let mut yielded = 0;
+        let mut unused = budget;
+        while let Some(item) = advance.next() {
+            fire(&mut self.model, &mut self.fired, item);
+            yielded += 1;
+            assert!(
+                advance.unused() < unused,
+                "an item was yielded for no budget"
+            );
+            unused = advance.unused();
+            let due = self.model.has_due();
+            assert!(advance.has_backlog() || !due, "a backlog is denied");
+        }
+        assert!(advance.unused() <= unused, "budget came back");
+        let call = Call {
+            yielded,
+            used: budget - advance.unused(),
+            ended: advance.unused() > 0,
+            has_backlog: advance.has_backlog(),
+        };
+        assert!(advance.next().is_none(), "an item after the end");
+        drop(advance);
+        self.check_call(&call);
+        call
+    }
+
+    fn check_call(&self, call: &Call) {
+        assert!(call.yielded <= call.used, "more items than units of budget");
+        if call.ended {
+            assert!(!call.has_backlog, "stopped with a backlog and budget left");
+        }
+        if !call.has_backlog {
+            self.check_progress();
+        }
+    }
+
+    /// With no backlog, nothing due is left, and the next wake-up lies ahead.
+    fn check_progress(&self) {
+        assert!(!self.model.has_due(), "no backlog, but a timer is due");
+        assert_ne!(
+            self.wheel.expiration_delay(),
+            Some(0),
+            "asked to wake up again at once, with nothing to do"
+        );
+    }
+
+    fn advance_to_end(&mut self, to: u64, budget: usize) {
+        // In the overflow, every rotation reached may look at every timer again.
+        let rotations = self.model.len() + 2;
+        let bound = 2 * VISITS * (self.model.len() + 2) * rotations;
+        for _ in 0..bound {
+            let call = self.advance_budgeted(to, budget);
+            if !call.has_backlog {
+                return;
+            }
+            assert_eq!(call.used, budget, "a backlog, and budget not used");
+        }
+        panic!("still a backlog after {bound} calls");
+    }
+
+    fn advance_with(&mut self, to: u64, budget: u8, rule: Rule) {
+        let budget = match budget {
+            u8::MAX => usize::MAX,
+            bounded => usize::from(bounded),
+        };
+        self.model.set_clock(to);
+        let now = self.model.now();
+        let most = 2 * self.model.len() + 50;
+        let mut calls = Vec::new();
+        let progress = self.wheel.advance_with(to, budget, |key, deadline, value| {
+            let verdict = match calls.len() {
+                nth if nth < most => rule.answer(nth, deadline, now),
+                _ => Verdict::Remove,
+            };
+            assert!(calls.len() <= 4 * most, "a removed timer fires for ever");
+            calls.push((key, deadline, *value, again(&verdict)));
+            *value += 1 << 32;
+            verdict
+        });
+        assert_eq!(progress.fired, calls.len(), "timers counted as fired");
+        for (key, deadline, value, again) in calls {
+            assert_eq!(self.model.first_due(), Some(key), "fired out of order");
+            let timer = self.model.get(key).expect("due timers are live");
+            assert_eq!((timer.deadline, timer.value), (deadline, value));
+            self.fired.push((deadline, value));
+            if let Some(modelled) = self.model.get_mut(key) {
+                *modelled += 1 << 32;
+            }
+            match again {
+                Some(next) => {
+                    self.model.reschedule(key, next);
+                    self.wake_ups += LEVELS + 1;
+                }
+                None => drop(self.model.cancel(key)),
+            }
+        }
+        assert!(progress.unused <= budget, "more budget than was given");
+        self.check_call(&Call {
+            yielded: progress.fired,
+            used: budget - progress.unused,
+            ended: progress.unused > 0,
+            has_backlog: progress.has_backlog,
+        });
+    }
+
+    fn pop(&mut self, to: u64) {
+        self.model.set_clock(to);
+        match self.wheel.pop_expired(to) {
+            Some(item) => fire(&mut self.model, &mut self.fired, item),
+            None => self.check_progress(),
+        }
+    }
+
+    fn pop_and_schedule(&mut self, to: u64, count: u8) {
+        for nth in 0..count {
+            self.pop(to);
+            // Due at once, due last of all that is due, and not due.
+            let offset = u64::from(nth % 3);
+            self.schedule(self.model.now().saturating_add(offset).saturating_sub(1));
+        }
+        while self.model.has_due() {
+            self.pop(to);
+        }
+        self.pop(to);
+    }
+
+    fn drive(&mut self, wake_ups: u8, within: u64) {
+        for _ in 0..wake_ups {
+            let delay = match self.wheel.expiration_delay() {
+                Some(delay) if delay <= within => delay,
+                _ => return,
+            };
+            assert!(self.wake_ups > 0, "woke up more often than allowed");
+            self.wake_ups -= 1;
+            self.advance(self.model.now().saturating_add(delay));
+            self.compare();
+        }
+    }
+
+    fn clear(&mut self) {
+        self.wheel.clear();
+        self.model.clear();
+    }
+
+    fn drain(&mut self, taken: u8) {
+        let taken = match taken {
+            u8::MAX => usize::MAX,
+            some => usize::from(some),
+        };
+        let mut drained = 0;
+        for item in self.wheel.drain().take(taken) {
+            let timer = self.model.get(item.key).expect("a live timer, once");
+            assert_eq!((timer.deadline, timer.value), (item.deadline, item.value));
+            self.model.cancel(item.key);
+            drained += 1;
+        }
+        if drained < taken {
+            assert!(self.model.is_empty(), "drain lost a timer");
+        }
+        self.model.clear();
+    }
+
+    fn reserve(&mut self, additional: usize) {
+        self.wheel.reserve(additional);
+        assert!(
+            self.wheel.capacity() >= self.model.len() + additional,
+            "capacity after reserve"
+        );
+    }
+
+    fn pass_through(&mut self, road: Road) {
+        let start = self.model.now();
+        let wheel = std::mem::replace(&mut self.wheel, Wheel::new(start));
+        self.wheel = (self.reload)(wheel, road);
+        self.wake_ups += self.model.len() * (LEVELS + 1);
+    }
+}
+
+/// The comparison.
+impl<G: Geometry> Pair<G> {
+    /// Panics when the wheel can be told from its model.
+    pub(crate) fn compare(&mut self) {
+        self.rounds += 1;
+        assert_eq!(self.wheel.len(), self.model.len(), "len");
+        assert_eq!(self.wheel.is_empty(), self.model.is_empty(), "is_empty");
+        assert_eq!(self.wheel.now(), self.model.now(), "now");
+        assert!(self.wheel.capacity() >= self.wheel.len(), "capacity");
+        self.compare_wake_up();
+        self.compare_order();
+        self.compare_stale_keys();
+        self.compare_memory();
+        self.wheel.check_invariants();
+    }
+
+    fn compare_wake_up(&self) {
+        let next = self.model.next_deadline();
+        assert_eq!(self.wheel.next_deadline(), next, "next_deadline");
+        let exact = next.map(|deadline| deadline.saturating_sub(self.model.now()));
+        check_delay(self.wheel.expiration_delay(), exact, "expiration_delay");
+        let ahead = (0..LEVELS).filter_map(|level| self.wheel.peek_ahead(level));
+        check_delay(ahead.min(), exact, "peek_ahead");
+        for level in [LEVELS, LEVELS + 1, 63, 64, usize::MAX] {
+            assert_eq!(self.wheel.peek_ahead(level), None, "level {level}");
+        }
+    }
+
+    fn compare_order(&self) {
+        let mut ascending = self.wheel.ascending();
+        let mut descending = self.wheel.descending();
+        for (key, timer) in self.model.ascending() {
+            let item = ascending.next().expect("ascending ends early");
+            assert_eq!(item.key, key, "key in ascending order");
+            assert_eq!((item.deadline, *item.value), (timer.deadline, timer.value));
+            assert_eq!(self.wheel.get(key), Some(&timer.value), "get({key:?})");
+            assert_eq!(self.wheel.deadline(key), Some(timer.deadline));
+            assert!(self.wheel.contains(key), "contains({key:?})");
+        }
+        assert!(ascending.next().is_none(), "ascending has one too many");
+        for (key, timer) in self.model.ascending().rev() {
+            let item = descending.next().expect("descending ends early");
+            assert_eq!(item.key, key, "key in descending order");
+            assert_eq!((item.deadline, *item.value), (timer.deadline, timer.value));
+        }
+        assert!(descending.next().is_none(), "descending has one too many");
+
+        let mut places = Vec::with_capacity(self.model.len());
+        for item in self.wheel.iter() {
+            let timer = self.model.get(item.key).expect("iter gives a dead timer");
+            assert_eq!((item.deadline, *item.value), (timer.deadline, timer.value));
+            places.push(timer.sequence);
+        }
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), self.model.len(), "iter gives each once");
+    }
+
+    /// Looks at the latest keys and at a few of every age, and acts on the stale ones.
+    fn compare_stale_keys(&mut self) {
+        let latest = self.keys.len().saturating_sub(8)..self.keys.len();
+        let older = (self.rounds % 31..self.keys.len()).step_by(31).take(12);
+        let sample: Vec<TimerKey> = latest.chain(older).map(|at| self.keys[at]).collect();
+        for key in sample {
+            self.compare_key(key);
+            if self.model.get(key).is_none() {
+                assert_eq!(self.wheel.get_mut(key), None, "get_mut, stale {key:?}");
+                assert_eq!(self.wheel.cancel(key), None, "cancel, stale {key:?}");
+                let moved = self.wheel.reschedule(key, self.model.now());
+                assert!(!moved, "reschedule, stale {key:?}");
+            }
+        }
+    }
+
+    fn compare_key(&self, key: TimerKey) {
+        let timer = self.model.get(key);
+        assert_eq!(self.wheel.contains(key), timer.is_some(), "{key:?}");
+        assert_eq!(self.wheel.get(key), timer.map(|timer| &timer.value));
+        assert_eq!(self.wheel.deadline(key), timer.map(|timer| timer.deadline));
+    }
+
+    /// Memory follows the timers that live.
+    fn compare_memory(&self) {
+        let stats = self.wheel.stats();
+        let live = self.model.len();
+        assert_eq!(stats.timers, live, "timers counted");
+        assert!(stats.postponed <= live, "postponed timers that do not live");
+        assert!(stats.slots >= live, "fewer slots than timers");
+        assert!(stats.blocks <= live, "a block for no timer");
+        assert!(stats.due <= 2 * live + DUE_SLACK, "the due run has grown");
+        let buckets: usize = stats.occupied.iter().sum();
+        assert!(buckets <= live, "occupied buckets without timers");
+    }
+}
+
+impl Rule {
+    /// What to do with the `nth` timer that fires in one call.
+    fn answer(self, nth: usize, deadline: u64, now: u64) -> Verdict {
+        let (seed, delay) = match self {
+            Self::Remove => return Verdict::Remove,
+            Self::Every(period) => return Verdict::Rearm(deadline.saturating_add(period)),
+            Self::Mixed { seed, delay } => (usize::from(seed), delay),
+        };
+        match (seed + nth * (seed | 1)) % 11 {
+            0 => Verdict::Rearm(now),
+            1 => Verdict::Rearm(deadline),
+            2 => Verdict::Rearm(deadline.saturating_sub(delay)),
+            3 => Verdict::Rearm(now.saturating_add(1)),
+            4 => Verdict::Rearm(u64::MAX),
+            5 => Verdict::Rearm(deadline.saturating_add(delay)),
+            6..=7 => Verdict::Rearm(now.saturating_add(delay)),
+            _ => Verdict::Remove,
+        }
+    }
+}
+
+/// The deadline a verdict sets.
+fn again(verdict: &Verdict) -> Option<u64> {
+    match *verdict {
+        Verdict::Rearm(deadline) => Some(deadline),
+        Verdict::Remove => None,
+    }
+}
+
+/// The model's next due timer is the one that the wheel yielded.
+fn fire(model: &mut Model<u64>, fired: &mut Vec<Fired>, item: Expired<u64>) {
+    let yielded = (item.key, item.deadline, item.value);
+    assert_eq!(Some(yielded), model.pop_due(), "wheel left, model right");
+    fired.push((item.deadline, item.value));
+}
+
+/// Early is allowed, late is not; nothing is said exactly when nothing is awaited.
+fn check_delay(delay: Option<u64>, exact: Option<u64>, what: &str) {
+    match (delay, exact) {
+        (Some(delay), Some(exact)) => assert!(delay <= exact, "{what}: {delay} for {exact}"),
+        (None, None) => {}
+        other => panic!("{what}: {other:?}"),
+    }
+}
