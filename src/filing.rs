@@ -138,27 +138,27 @@ impl<G: Geometry> Filing<G> {
         order
     }
 
-    /// Gives a filed timer a new deadline and order. O(1).
+    /// Puts a filed timer off, if that takes no more than writing it down. O(1).
     ///
-    /// A later deadline is only written down: the entry stays where it is, is visited at its old
-    /// time, and filed again then.
+    /// The entry of a timer with a later deadline stays where it is, is visited at its old time,
+    /// and filed again then. `false` if the timer must be [refiled](Filing::refile) instead.
     #[inline]
-    pub(crate) fn refile<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex, deadline: u64) {
-        let order = self.next_order(cards);
-        let card = cards.card_mut(slot);
-        if deadline >= card.deadline && card.bucket != DUE {
-            let was = card.order().postponed();
-            let moves_on = Layout::<G>::tick(deadline) != Layout::<G>::tick(card.deadline);
-            let is = was | u64::from(moves_on);
-            card.deadline = deadline;
-            card.set_order(order.marked(is));
-            self.postponed += (is - was) as usize;
-            return;
+    pub(crate) fn postpone(&mut self, card: &mut Card, deadline: u64, order: Order) -> bool {
+        if deadline < card.deadline || card.bucket == DUE {
+            return false;
         }
-        self.refile_elsewhere(cards, slot, deadline, order);
+        let was = card.order().postponed();
+        let moves_on = Layout::<G>::tick(deadline) != Layout::<G>::tick(card.deadline);
+        let is = was | u64::from(moves_on);
+        card.deadline = deadline;
+        card.set_order(order.marked(is));
+        self.postponed += (is - was) as usize;
+        true
     }
 
-    fn refile_elsewhere<C: Cards>(
+    /// Gives a filed timer a new deadline and order, and moves its entry to where it belongs then.
+    /// O(1), amortized in the due run.
+    pub(crate) fn refile<C: Cards>(
         &mut self,
         cards: &mut C,
         slot: SlotIndex,
@@ -175,34 +175,34 @@ impl<G: Geometry> Filing<G> {
             self.wake = self.wake.min(deadline);
             return;
         }
-        self.unfile(cards, slot);
+        let was = *card;
+        card.bucket = NOWHERE;
+        self.withdraw(cards, &was);
         let card = cards.card_mut(slot);
         card.deadline = deadline;
         card.set_order(order);
         self.file(card, slot);
     }
 
-    /// Takes a timer's entry out of wherever it is filed. O(1), amortized in the due run.
+    /// Takes out the entry of a timer whose card was `was`, and says [`NOWHERE`] now. O(1),
+    /// amortized in the due run.
     #[inline]
-    pub(crate) fn unfile<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
-        let card = cards.card_mut(slot);
-        let (bucket, hole) = (card.bucket, card.location);
-        self.postponed -= card.order().postponed() as usize;
-        if bucket == DUE {
-            self.unfile_due(cards, slot);
+    pub(crate) fn withdraw<C: Cards>(&mut self, cards: &mut C, was: &Card) {
+        self.postponed -= was.order().postponed() as usize;
+        if was.bucket == DUE {
+            self.withdraw_due(cards);
             return;
         }
-        let (moved, removal) = self.blocks.remove(&mut self.buckets[bucket.get()], hole);
-        cards.card_mut(moved.slot).location = hole;
-        cards.card_mut(slot).bucket = NOWHERE;
+        let list = &mut self.buckets[was.bucket.get()];
+        let (moved, removal) = self.blocks.remove(list, was.location);
+        cards.card_mut(moved.slot).location = was.location;
         if removal == Removal::Emptied {
-            self.bucket_emptied(bucket);
+            self.bucket_emptied(was.bucket);
         }
     }
 
     #[cold]
-    fn unfile_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
-        cards.card_mut(slot).bucket = NOWHERE;
+    fn withdraw_due<C: Cards>(&mut self, cards: &mut C) {
         self.due.remove(cards);
         self.refresh_wake();
     }

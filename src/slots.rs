@@ -6,15 +6,15 @@
 //! together and a shrink finds the end of the arena empty.
 
 mod free_set;
+mod pages;
 
 use alloc::vec::Vec;
 use core::mem;
 use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
-#[cfg(feature = "serde")]
-use crate::filing::card::Order;
-use crate::filing::card::{Card, Cards};
+use self::pages::Pages;
+use crate::filing::card::{Card, Cards, NOWHERE, Order};
 use crate::key::{SlotIndex, TimerKey};
 
 /// The most timers a wheel can hold.
@@ -33,10 +33,30 @@ struct Slot<T> {
     value: Option<T>,
 }
 
+impl<T> Default for Slot<T> {
+    /// A free slot of generation 0.
+    #[inline]
+    fn default() -> Self {
+        Self {
+            card: Card::new(0, Order::filed(0), 0),
+            value: None,
+        }
+    }
+}
+
 impl<T> Slot<T> {
     #[inline]
     fn is_taken(&self) -> bool {
         self.card.owner % 2 == 1
+    }
+
+    /// Takes the value out and makes every key of the slot stale.
+    #[inline]
+    fn vacate(&mut self) -> Option<T> {
+        debug_assert!(self.is_taken(), "only taken slots are freed");
+        self.card.owner = self.card.owner.wrapping_add(1);
+        self.card.bucket = NOWHERE;
+        self.value.take()
     }
 }
 
@@ -46,7 +66,7 @@ impl<T> Slot<T> {
 /// up.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
-    slots: Vec<Slot<T>>,
+    slots: Pages<Slot<T>>,
     free: FreeSet,
     taken: usize,
     /// The generation of slots to be made: above that of any slot that was made and dropped, so
@@ -54,40 +74,38 @@ pub(crate) struct Slots<T> {
     first_generation: u32,
 }
 
+#[inline]
+fn key(slot: SlotIndex, generation: u32) -> TimerKey {
+    debug_assert!(generation % 2 == 1, "only taken slots have keys");
+    // An odd number is not zero; the fallback only saves a panic path.
+    TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
+}
+
 impl<T> Cards for Slots<T> {
     #[inline]
     fn card(&self, slot: SlotIndex) -> &Card {
-        &self.slots[slot.get()].card
+        &self.slots.at(slot.get()).card
     }
 
     #[inline]
     fn card_mut(&mut self, slot: SlotIndex) -> &mut Card {
-        &mut self.slots[slot.get()].card
+        &mut self.slots.at_mut(slot.get()).card
     }
 
     fn filed(&self) -> impl Iterator<Item = SlotIndex> {
         (0..self.slots.len())
             .map(SlotIndex::new)
-            .filter(|slot| self.slots[slot.get()].is_taken())
+            .filter(|slot| self.slots.at(slot.get()).is_taken())
     }
 }
 
 impl<T> Slots<T> {
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    pub(crate) const fn new(first_generation: u32) -> Self {
         Self {
-            slots: Vec::with_capacity(capacity),
-            free: FreeSet::default(),
+            slots: Pages::new(),
+            free: FreeSet::new(),
             taken: 0,
-            first_generation: 0,
-        }
-    }
-
-    /// An empty arena whose slots to be made start at a generation.
-    #[cfg(feature = "serde")]
-    pub(crate) fn with_first_generation(first_generation: u32) -> Self {
-        Self {
             first_generation,
-            ..Self::with_capacity(0)
         }
     }
 
@@ -143,12 +161,12 @@ impl<T> Slots<T> {
 
     /// The heap memory of the arena, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot<T>>() + self.free.bytes()
+        self.slots.bytes() + self.free.bytes()
     }
 
     /// The slot that the next timer takes: the lowest free one, or a new one behind all others.
     #[inline]
-    pub(crate) fn vacant(&self) -> SlotIndex {
+    pub(crate) fn vacant(&mut self) -> SlotIndex {
         self.free
             .lowest()
             .unwrap_or_else(|| SlotIndex::new(self.slots.len()))
@@ -158,8 +176,9 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn take(&mut self, slot: SlotIndex, mut card: Card, value: T) -> TimerKey {
         self.taken += 1;
-        let generation = if let Some(vacant) = self.slots.get_mut(slot.get()) {
+        let generation = if slot.get() < self.slots.len() {
             self.free.remove_lowest();
+            let vacant = self.slots.at_mut(slot.get());
             card.owner = vacant.card.owner + 1;
             vacant.card = card;
             // What it replaces is `None`: dropping that would only cost a look at it.
@@ -173,8 +192,7 @@ impl<T> Slots<T> {
             });
             card.owner
         };
-        // An odd number is not zero; the fallback only saves a panic path.
-        TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
+        key(slot, generation)
     }
 
     /// The slot of a key, unless the key is stale.
@@ -188,41 +206,66 @@ impl<T> Slots<T> {
     /// The key of a slot that is taken.
     #[inline]
     pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
-        let generation = self.slots[slot.get()].card.owner;
-        debug_assert!(generation % 2 == 1, "only taken slots have keys");
-        TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
+        let generation = self.slots.at(slot.get()).card.owner;
+        key(slot, generation)
     }
 
     #[inline]
     pub(crate) fn value(&self, slot: SlotIndex) -> Option<&T> {
-        self.slots[slot.get()].value.as_ref()
+        self.slots.at(slot.get()).value.as_ref()
     }
 
     #[inline]
     pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> Option<&mut T> {
-        self.slots[slot.get()].value.as_mut()
+        self.slots.at_mut(slot.get()).value.as_mut()
     }
 
     /// The first slot from `from` on that is taken.
     pub(crate) fn taken_from(&self, from: usize) -> Option<SlotIndex> {
-        let slots = self.slots.get(from..)?;
-        let offset = slots.iter().position(Slot::is_taken)?;
-        Some(SlotIndex::new(from + offset))
+        (from..self.slots.len())
+            .find(|&index| self.slots.at(index).is_taken())
+            .map(SlotIndex::new)
     }
 
-    /// Frees a slot whose timer is filed nowhere any more, and hands back the value. O(1).
+    /// The card of a key's timer, unless the key is stale. O(1).
     #[inline]
-    pub(crate) fn free(&mut self, index: SlotIndex) -> Option<T> {
-        let slot = &mut self.slots[index.get()];
-        debug_assert!(slot.is_taken(), "only taken slots are freed");
-        let value = slot.value.take();
-        // After 2^31 timers the generations of a slot are used up, and it is used no more.
-        slot.card.owner = slot.card.owner.wrapping_add(1);
+    pub(crate) fn card_of(&mut self, key: TimerKey) -> Option<&mut Card> {
+        let slot = self.slots.get_mut(key.slot().get())?;
+        // A key's generation is odd, so a match means that the slot is taken.
+        (slot.card.owner == key.generation()).then_some(&mut slot.card)
+    }
+
+    /// Frees the slot of a key, unless the key is stale, and hands back the value and the card as
+    /// it was. The timer's entry is then to be withdrawn. O(1).
+    #[inline]
+    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Card, T)> {
+        let slot = self.slots.get_mut(key.slot().get())?;
+        if slot.card.owner != key.generation() {
+            return None;
+        }
+        let card = slot.card;
+        let value = slot.vacate();
+        self.freed(key.slot(), card.owner);
+        Some((card, value?))
+    }
+
+    /// Frees a slot that is taken, and hands back the key and the value. O(1).
+    #[inline]
+    pub(crate) fn release_slot(&mut self, index: SlotIndex) -> Option<(TimerKey, T)> {
+        let slot = self.slots.at_mut(index.get());
+        let generation = slot.card.owner;
+        let value = slot.vacate();
+        self.freed(index, generation);
+        Some((key(index, generation), value?))
+    }
+
+    #[inline]
+    fn freed(&mut self, index: SlotIndex, generation: u32) {
         self.taken -= 1;
-        if slot.card.owner != 0 {
+        // After 2^31 timers the generations of a slot are used up, and it is used no more.
+        if generation != u32::MAX {
             self.free.insert(index);
         }
-        value
     }
 
     /// Frees every slot, and hands back the values.
@@ -230,26 +273,27 @@ impl<T> Slots<T> {
         (0..self.slots.len())
             .map(SlotIndex::new)
             .filter_map(|slot| {
-                self.slots[slot.get()]
-                    .is_taken()
-                    .then(|| self.free(slot))
-                    .flatten()
+                let is_taken = self.slots.at(slot.get()).is_taken();
+                is_taken.then(|| self.release_slot(slot)).flatten()
             })
+            .map(|(_, value)| value)
             .collect()
     }
 
     /// Drops the free slots at the end of the arena and gives back spare memory. O(slots dropped).
     pub(crate) fn shrink_to_fit(&mut self) {
-        while let Some(last) = self.slots.last() {
+        let mut len = self.slots.len();
+        while len > 0 {
+            let last = self.slots.at(len - 1);
             // A used-up slot stays: dropping it would bring its first generations back.
             if last.is_taken() || last.card.owner == 0 {
                 break;
             }
             self.first_generation = self.first_generation.max(last.card.owner);
-            self.slots.pop();
+            len -= 1;
         }
-        self.free.truncate(self.slots.len());
-        self.slots.shrink_to_fit();
+        self.slots.truncate(len);
+        self.free.truncate(len);
     }
 
     /// Checks the laws of the arena.
@@ -260,7 +304,8 @@ impl<T> Slots<T> {
     pub(crate) fn check(&self) {
         let mut taken = 0;
         let mut free = 0;
-        for (index, slot) in self.slots.iter().enumerate() {
+        for index in 0..self.slots.len() {
+            let slot = self.slots.at(index);
             taken += usize::from(slot.is_taken());
             assert!(
                 slot.is_taken() == slot.value.is_some(),

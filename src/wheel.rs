@@ -13,7 +13,7 @@ use core::fmt;
 use crate::filing::Filing;
 use crate::filing::card::{Card, Cards};
 use crate::geometry::{Geometry, Millis};
-use crate::key::{SlotIndex, TimerKey};
+use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slots};
 
 /// A hierarchical timer wheel.
@@ -114,13 +114,13 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(wheel.capacity() >= 500);
     /// ```
     pub fn with_capacity(now: u64, capacity: usize) -> Self {
-        let mut filing = Filing::new(now);
-        filing.reserve(capacity);
-        Self {
-            filing,
-            slots: Slots::with_capacity(capacity),
+        let mut wheel = Self {
+            filing: Filing::new(now),
+            slots: Slots::new(0),
             limit: MAX_TIMERS,
-        }
+        };
+        wheel.reserve(capacity);
+        wheel
     }
 
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
@@ -205,9 +205,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
-        let slot = self.slots.find(key)?;
-        self.filing.unfile(&mut self.slots, slot);
-        self.slots.free(slot)
+        let (card, value) = self.slots.release(key)?;
+        self.filing.withdraw(&mut self.slots, &card);
+        Some(value)
     }
 
     /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
@@ -228,10 +228,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        let Some(slot) = self.slots.find(key) else {
+        let order = self.filing.next_order(&mut self.slots);
+        let Some(card) = self.slots.card_of(key) else {
             return false;
         };
-        self.filing.refile(&mut self.slots, slot, deadline);
+        if !self.filing.postpone(card, deadline, order) {
+            self.filing
+                .refile(&mut self.slots, key.slot(), deadline, order);
+        }
         true
     }
 
@@ -386,12 +390,6 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn check_invariants(&self) {
         self.slots.check();
         self.filing.check(&self.slots, self.len());
-    }
-
-    /// Takes a timer's value out and frees its slot.
-    fn remove(&mut self, slot: SlotIndex) -> Option<T> {
-        self.filing.unfile(&mut self.slots, slot);
-        self.slots.free(slot)
     }
 }
 

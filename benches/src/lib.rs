@@ -6,6 +6,26 @@
 //!
 //! The queues share the wheel's vocabulary and answer alike, to the nanosecond and in the same
 //! order, so that a program can swap one for another and compare the answers.
+//!
+//! ```
+//! use timer_wheel_bench::{BTreeQueue, TextbookWheel};
+//!
+//! let mut wheel = TextbookWheel::<&str>::new(0);
+//! let mut queue = BTreeQueue::new(0);
+//! for (deadline, value) in [(300, "late"), (100, "early"), (100, "next")] {
+//!     wheel.schedule(deadline, value);
+//!     queue.schedule(deadline, value);
+//! }
+//! for now in [100, 100, 100, 300, 300] {
+//!     assert_eq!(wheel.pop_expired(now), queue.pop_expired(now));
+//! }
+//! assert!(wheel.is_empty() && queue.is_empty());
+//! ```
+//!
+//! [`LeanBTreeQueue`] is the exception: it gives up the order among equals, and more, for speed.
+//!
+//! The program `compare`, behind the default feature of that name, measures them side by side:
+//! `cargo run --release -p timer-wheel-bench --bin compare -- --help`.
 
 pub mod btree;
 pub mod textbook;

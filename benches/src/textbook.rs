@@ -203,7 +203,8 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
         let reached = self
             .occupancy
             .first()
-            .map(|bucket| (bucket, self.entry_tick(bucket)))
+            .filter(|&next| Layout::<G>::first_tick(next, self.current_tick) <= target_tick)
+            .map(|next| (next, self.entry_tick(next)))
             .filter(|&(_, entry_tick)| entry_tick <= target_tick);
         let Some((bucket, entry_tick)) = reached else {
             self.current_tick = target_tick;

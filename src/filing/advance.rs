@@ -57,18 +57,18 @@ impl<G: Geometry> Filing<G> {
         self.arrivals_floor <= self.now && !self.buckets[Self::ARRIVALS.get()].is_empty()
     }
 
-    /// Removes the head of the due run, which has been taken. O(1), or O(log n) if it joined the
-    /// run late.
+    /// Removes the head of the due run, whose card says [`NOWHERE`] now. O(1), or O(log n) if it
+    /// joined the run late.
     #[inline]
-    pub(crate) fn pop_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
-        cards.card_mut(slot).bucket = NOWHERE;
+    pub(crate) fn pop_due<C: Cards>(&mut self, cards: &C) {
         self.due.pop(cards);
     }
 
     /// Gives the head of the due run a new deadline and order, and files it there. O(1).
     pub(crate) fn rearm_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex, deadline: u64) {
-        self.pop_due(cards, slot);
         let order = self.next_order(cards);
+        cards.card_mut(slot).bucket = NOWHERE;
+        self.due.pop(cards);
         let card = cards.card_mut(slot);
         card.deadline = deadline;
         card.set_order(order);

@@ -6,13 +6,16 @@ use crate::key::SlotIndex;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// A set of slot indexes that hands out its lowest element first. O(1) for every operation, with
-/// at most six words looked at; adjacent elements cost one.
+/// A set of slot indexes that hands out its lowest element first. Amortized O(1) for every
+/// operation.
 ///
-/// Invariant: a bit of `summaries[n]` is set if and only if the word it stands for, on the row
-/// below (`words` below the first), is not zero; `lowest` is the first word that is not zero,
-/// when there is one.
-#[derive(Clone, Debug, Default)]
+/// Rows are brought up to date lazily, so that a slot that is freed and taken again and again, the
+/// commonest case, touches one word.
+///
+/// Invariant: a word that is not zero has its bit set in the row above it, row for row (a bit that
+/// is set may stand for a word that has become zero); the top row is one word; every word before
+/// `lowest` is zero.
+#[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
     words: Vec<u64>,
     summaries: Vec<Vec<u64>>,
@@ -21,6 +24,15 @@ pub(crate) struct FreeSet {
 }
 
 impl FreeSet {
+    pub(crate) const fn new() -> Self {
+        Self {
+            words: Vec::new(),
+            summaries: Vec::new(),
+            len: 0,
+            lowest: 0,
+        }
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -38,10 +50,14 @@ impl FreeSet {
             .is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
     }
 
+    /// The lowest element.
     #[inline]
-    pub(crate) fn lowest(&self) -> Option<SlotIndex> {
+    pub(crate) fn lowest(&mut self) -> Option<SlotIndex> {
         if self.len == 0 {
             return None;
+        }
+        if self.words[self.lowest] == 0 {
+            self.lowest = self.first_word();
         }
         let bit = self.words[self.lowest].trailing_zeros() as usize;
         Some(SlotIndex::new(self.lowest * WORD_BITS + bit))
@@ -52,7 +68,7 @@ impl FreeSet {
         let index = slot.get() / WORD_BITS;
         let bit = 1 << (slot.get() % WORD_BITS);
         match self.words.get_mut(index) {
-            Some(word) if *word != 0 => *word |= bit,
+            Some(word) if *word != 0 || index == self.lowest => *word |= bit,
             _ => self.insert_into_empty_word(index, bit),
         }
         self.len += 1;
@@ -114,21 +130,26 @@ impl FreeSet {
         }
         self.len -= 1;
         let word = &mut self.words[self.lowest];
-        *word &= *word - 1;
-        if *word == 0 {
-            self.word_used_up();
-        }
+        *word &= word.wrapping_sub(1);
     }
 
+    /// The first word that is not zero, found from the top. Clears the bits on its way that stand
+    /// for words which have become zero: each was set once since.
     #[inline(never)]
-    fn word_used_up(&mut self) {
-        self.unsummarize(self.lowest);
-        if self.len != 0 {
-            self.lowest = self.first_word();
+    fn first_word(&mut self) -> usize {
+        loop {
+            let rows = self.summaries.iter().rev();
+            let word = rows.fold(0, |index, words| {
+                index * WORD_BITS + words[index].trailing_zeros() as usize
+            });
+            if self.words[word] != 0 {
+                return word;
+            }
+            self.unsummarize(word);
         }
     }
 
-    /// Clears the bit of a word that has become zero in the rows above, as far up as needed.
+    /// Clears the bit of a word that is zero in the rows above, as far up as needed.
     fn unsummarize(&mut self, word: usize) {
         let mut index = word;
         for words in &mut self.summaries {
@@ -140,14 +161,6 @@ impl FreeSet {
         }
     }
 
-    /// The first word that is not zero, found from the top.
-    fn first_word(&self) -> usize {
-        let rows = self.summaries.iter().rev();
-        rows.fold(0, |index, words| {
-            index * WORD_BITS + words[index].trailing_zeros() as usize
-        })
-    }
-
     /// Removes every element from `len` on, and gives back spare memory. O(words).
     pub(crate) fn truncate(&mut self, len: usize) {
         self.words.truncate(len.div_ceil(WORD_BITS));
@@ -155,7 +168,7 @@ impl FreeSet {
             *last &= (1 << (len % WORD_BITS)) - 1;
         }
         let words = core::mem::take(&mut self.words);
-        *self = Self::default();
+        *self = Self::new();
         for (index, word) in words.into_iter().enumerate().filter(|(_, word)| *word != 0) {
             self.insert_into_empty_word(index, word);
             self.len += word.count_ones() as usize;
@@ -177,21 +190,22 @@ impl FreeSet {
         assert!(len == self.len, "free slots are counted");
         let mut below = &self.words;
         for words in &self.summaries {
-            for (index, word) in below.iter().enumerate() {
+            for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
                 let bit = words
                     .get(index / WORD_BITS)
                     .is_some_and(|words| words >> (index % WORD_BITS) & 1 != 0);
-                assert!(
-                    bit == (*word != 0),
-                    "a summary bit is set if and only if its word is not zero"
-                );
+                assert!(bit, "a word that is not zero has its summary bit set");
             }
             below = words;
         }
+        assert!(
+            below.len() <= 1 || self.summaries.is_empty() && self.len == 0,
+            "the top row is one word"
+        );
         let first = self.words.iter().position(|word| *word != 0);
         assert!(
-            first.is_none_or(|first| first == self.lowest && self.first_word() == first),
-            "the lowest free slot is known"
+            first.is_none_or(|first| self.lowest <= first),
+            "every word before the lowest is zero"
         );
     }
 }
@@ -204,7 +218,7 @@ mod tests {
 
     #[test]
     fn set_behaves_as_a_btree_set_taken_from_its_lowest() {
-        let mut set = FreeSet::default();
+        let mut set = FreeSet::new();
         let mut model = BTreeSet::new();
         let mut state = 7_u64;
         for step in 0..40_000 {

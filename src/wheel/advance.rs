@@ -237,10 +237,11 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     }
 
     #[inline]
-    fn fire(&mut self, head: Head) -> Option<T> {
+    fn fire(&mut self, head: Head) -> Option<(TimerKey, T)> {
         let wheel = &mut *self.wheel;
-        wheel.filing.pop_due(&mut wheel.slots, head.slot);
-        wheel.slots.free(head.slot)
+        let fired = wheel.slots.release_slot(head.slot);
+        wheel.filing.pop_due(&wheel.slots);
+        fired
     }
 }
 
@@ -250,8 +251,7 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     #[inline]
     fn next(&mut self) -> Option<Expired<T>> {
         let head = self.next_due()?;
-        let key = self.wheel.slots.key(head.slot);
-        let value = self.fire(head)?;
+        let (key, value) = self.fire(head)?;
         self.pay_for_firing();
         Some(Expired {
             key,

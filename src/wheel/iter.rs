@@ -211,7 +211,7 @@ impl<T, G: Geometry> Iterator for Drain<'_, T, G> {
         self.next = slot.get() + 1;
         let key = self.wheel.slots.key(slot);
         let deadline = self.wheel.slots.card(slot).deadline;
-        let value = self.wheel.remove(slot)?;
+        let value = self.wheel.cancel(key)?;
         Some(Expired {
             key,
             deadline,

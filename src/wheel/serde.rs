@@ -100,7 +100,7 @@ impl<T> Stored<T> {
             let found = Unexpected::Unsigned(self.first_generation.into());
             return Err(E::invalid_value(found, &"an even first generation"));
         }
-        let mut slots = Slots::with_first_generation(self.first_generation);
+        let mut slots = Slots::new(self.first_generation);
         let mut sequences = Vec::new();
         for (index, stored) in self.slots.into_iter().enumerate() {
             let slot = SlotIndex::new(index);

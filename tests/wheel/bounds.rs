@@ -1,1 +1,722 @@
-//! To come.
+//! What the wheel may cost at most: units of budget, wake-ups, slots and blocks. No clock is read.
+
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+
+use crate::geometries::{Lopsided, Tiny, TinyTick, Wide};
+use crate::pair::DUE_SLACK;
+use crate::script::spans;
+
+/// The overflow counts as a level.
+const LEVELS: usize = 5;
+
+const MILLION: usize = 1_000_000;
+
+/// Live timers in the storms of schedule and cancel.
+const FEW: usize = 10;
+
+/// Where in the wheel a storm takes place, as seen from an unaligned clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Due since long.
+    Past,
+    /// Due at this nanosecond.
+    Now,
+    /// Due within the current tick.
+    CurrentTick,
+    /// A bucket on that level, 4 being the overflow.
+    Level(usize),
+}
+
+const PARTS: [Part; 8] = [
+    Part::Past,
+    Part::Now,
+    Part::CurrentTick,
+    Part::Level(0),
+    Part::Level(1),
+    Part::Level(2),
+    Part::Level(3),
+    Part::Level(4),
+];
+
+/// What happened to the wheel before the storm, and happens now and then during it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was ever pulled.
+    Untouched,
+    /// Something fired from the due run, which so is sorted.
+    Sorted,
+    /// As `Sorted`, and every thousand calls another timer fires.
+    PulledInBetween,
+    /// A budget ran out in the middle of a coarse bucket, and its rest waits.
+    Cascading,
+    /// A budget ran out in the middle of what is due.
+    Firing,
+}
+
+/// A clock in the middle of a bucket on every level.
+fn unaligned<G: Geometry>() -> u64 {
+    let spans = spans::<G>();
+    spans[4] + spans[4] / 4 + spans[3] / 2 + spans[2] / 2 + spans[1] / 2 + spans[0] / 2
+}
+
+impl Part {
+    /// A deadline in this part. Those with other numbers are near it.
+    fn deadline<G: Geometry>(self, number: u64) -> u64 {
+        let spans = spans::<G>();
+        let now = unaligned::<G>();
+        match self {
+            Self::Past => now / 2 + number,
+            Self::Now => now,
+            Self::CurrentTick => now + 1 + number,
+            Self::Level(4) => spans[4] * 9 + number,
+            Self::Level(level) => now + spans[level] + number,
+        }
+    }
+}
+
+impl State {
+    /// A wheel in this state, at the unaligned clock, with nothing in it but what makes the state.
+    fn wheel<G: Geometry>(self) -> Wheel<u64, G> {
+        let now = unaligned::<G>();
+        let [tick, _, coarse, ..] = spans::<G>();
+        match self {
+            Self::Untouched => Wheel::new(now),
+            Self::Sorted | Self::PulledInBetween => {
+                let mut wheel = Wheel::new(now - tick);
+                wheel.schedule(now - 1, 0);
+                wheel.schedule(now, 0);
+                assert_eq!(wheel.advance(now).count(), 2);
+                wheel
+            }
+            Self::Cascading => {
+                let mut wheel = Wheel::new(now - 2 * coarse);
+                for number in 0..400 {
+                    // Spread over one bucket of the third level, ahead of the clock.
+                    wheel.schedule(now + coarse / 4 + number * (coarse / 4_000), 0);
+                }
+                let mut advance = wheel.advance_with_budget(now + coarse / 2, 100);
+                while advance.next().is_some() {}
+                assert!(advance.has_backlog(), "the budget was enough");
+                wheel
+            }
+            Self::Firing => {
+                let mut wheel = Wheel::new(now - tick);
+                for number in 0..100 {
+                    wheel.schedule(now - number % 7, 0);
+                }
+                assert_eq!(wheel.advance(now).take(50).count(), 50);
+                wheel
+            }
+        }
+    }
+
+    fn interfere<G: Geometry>(self, wheel: &mut Wheel<u64, G>) {
+        if self == Self::PulledInBetween {
+            let now = wheel.now();
+            let key = wheel.schedule(0, 0);
+            let item = wheel.pop_expired(now).expect("a timer due since ever");
+            assert_eq!(item.key, key);
+        }
+    }
+
+    /// Calls in one storm.
+    fn calls(self) -> usize {
+        match self {
+            Self::Untouched => MILLION,
+            _ => MILLION / 10,
+        }
+    }
+}
+
+/// The memory that a wheel holds.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    timers: usize,
+    slots: usize,
+    blocks: usize,
+    due: usize,
+}
+
+impl Memory {
+    fn of<G: Geometry>(wheel: &Wheel<u64, G>) -> Self {
+        let stats = wheel.stats();
+        Self {
+            timers: stats.timers,
+            slots: stats.slots,
+            blocks: stats.blocks,
+            due: stats.due,
+        }
+    }
+
+    /// What the wheel holds with one timer more, the one that comes and goes in a storm.
+    fn with_one_more<G: Geometry>(wheel: &mut Wheel<u64, G>, deadline: u64) -> Self {
+        let key = wheel.schedule(deadline, 0);
+        let memory = Self::of(wheel);
+        assert_eq!(wheel.cancel(key), Some(0));
+        memory
+    }
+
+    /// Panics when the wheel holds more than this.
+    #[track_caller]
+    fn assert_bounds<G: Geometry>(self, wheel: &Wheel<u64, G>, what: &str) {
+        let held = Self::of(wheel);
+        let due = 2 * self.timers + DUE_SLACK;
+        let within = held.timers <= self.timers
+            && held.slots <= self.slots
+            && held.blocks <= self.blocks
+            && held.due <= due.max(self.due);
+        assert!(within, "from {self:?} to {held:?}, {what}");
+    }
+}
+
+fn schedule_and_cancel<G: Geometry>(state: State, part: Part) {
+    let what = format!("{state:?} {part:?}");
+    let mut wheel = state.wheel::<G>();
+    for number in 0..FEW as u64 {
+        wheel.schedule(part.deadline::<G>(number), number);
+    }
+    state.interfere(&mut wheel);
+    let before = Memory::of(&wheel);
+    let most = Memory::with_one_more(&mut wheel, part.deadline::<G>(3));
+    for call in 0..state.calls() {
+        let key = wheel.schedule(part.deadline::<G>(call as u64 % 32), 0);
+        if call % 1_009 == 0 {
+            most.assert_bounds(&wheel, &what);
+        }
+        assert_eq!(wheel.cancel(key), Some(0));
+        if call % 1_000 == 0 {
+            state.interfere(&mut wheel);
+        }
+    }
+    most.assert_bounds(&wheel, &what);
+    let after = Memory::of(&wheel);
+    assert_eq!(after.timers, before.timers, "timers, {what}");
+    assert_eq!(after.blocks, before.blocks, "blocks, {what}");
+    check_rest(wheel, before.timers);
+}
+
+fn cancel_oldest_and_schedule<G: Geometry>(state: State, part: Part) {
+    let what = format!("{state:?} {part:?}");
+    let mut wheel = state.wheel::<G>();
+    let mut keys: Vec<TimerKey> = (0..FEW as u64)
+        .map(|number| wheel.schedule(part.deadline::<G>(number), number))
+        .collect();
+    state.interfere(&mut wheel);
+    let live = wheel.len();
+    let most = Memory::with_one_more(&mut wheel, part.deadline::<G>(3));
+    for call in 0..state.calls() {
+        let deadline = part.deadline::<G>(call as u64 % 8);
+        assert!(wheel.cancel(keys[call % FEW]).is_some());
+        keys[call % FEW] = wheel.schedule(deadline, 0);
+        if call % 1_009 == 0 {
+            most.assert_bounds(&wheel, &what);
+            state.interfere(&mut wheel);
+        }
+    }
+    most.assert_bounds(&wheel, &what);
+    check_rest(wheel, live);
+}
+
+fn reschedule_back_and_forth<G: Geometry>(state: State, part: Part, other: Part) {
+    let what = format!("{state:?} between {part:?} and {other:?}");
+    let mut wheel = state.wheel::<G>();
+    let key = wheel.schedule(part.deadline::<G>(0), 1);
+    state.interfere(&mut wheel);
+    let live = wheel.len();
+    // Elsewhere it may need a block of its own; and one timer more interferes.
+    let mut most = Memory::of(&wheel);
+    for place in [part, other] {
+        wheel.reschedule(key, place.deadline::<G>(0));
+        let there = Memory::with_one_more(&mut wheel, 0);
+        most.timers = most.timers.max(there.timers);
+        most.slots = most.slots.max(there.slots);
+        most.blocks = most.blocks.max(there.blocks);
+    }
+    for call in 0..state.calls() {
+        let to = if call % 2 == 0 { other } else { part };
+        assert!(wheel.reschedule(key, to.deadline::<G>(call as u64 % 5)));
+        if call % 1_009 == 0 {
+            most.assert_bounds(&wheel, &what);
+        }
+        if call % 1_000 == 0 {
+            state.interfere(&mut wheel);
+        }
+    }
+    most.assert_bounds(&wheel, &what);
+    check_rest(wheel, live);
+}
+
+/// All that is left fires, in order.
+fn check_rest<G: Geometry>(mut wheel: Wheel<u64, G>, live: usize) {
+    wheel.check_invariants();
+    let rest: Vec<u64> = wheel.advance(u64::MAX).map(|item| item.deadline).collect();
+    assert_eq!(rest.len(), live);
+    assert!(rest.is_sorted());
+    assert_eq!(wheel.stats().blocks, 0);
+    assert_eq!(wheel.stats().occupied, [0; LEVELS]);
+    wheel.check_invariants();
+}
+
+#[test]
+fn storm_of_schedule_and_cancel_leaves_the_memory_of_ten_timers() {
+    for part in PARTS {
+        schedule_and_cancel::<Millis>(State::Untouched, part);
+    }
+}
+
+#[test]
+fn storm_of_schedule_and_cancel_in_any_state_leaves_the_memory_of_ten_timers() {
+    let states = [
+        State::Sorted,
+        State::PulledInBetween,
+        State::Cascading,
+        State::Firing,
+    ];
+    for state in states {
+        for part in PARTS {
+            schedule_and_cancel::<Millis>(state, part);
+            schedule_and_cancel::<Caffeine>(state, part);
+        }
+    }
+}
+
+#[test]
+fn storm_of_replacing_the_oldest_leaves_the_memory_of_ten_timers() {
+    let states = [
+        State::Untouched,
+        State::Sorted,
+        State::PulledInBetween,
+        State::Cascading,
+        State::Firing,
+    ];
+    for state in states {
+        for part in PARTS {
+            cancel_oldest_and_schedule::<Compact>(state, part);
+        }
+    }
+}
+
+#[test]
+fn storm_of_reschedules_leaves_the_memory_of_one_timer() {
+    for part in PARTS {
+        reschedule_back_and_forth::<Millis>(State::Untouched, part, part);
+    }
+}
+
+#[test]
+fn storm_of_reschedules_between_parts_leaves_the_memory_of_one_timer() {
+    let states = [
+        State::Untouched,
+        State::Sorted,
+        State::PulledInBetween,
+        State::Cascading,
+        State::Firing,
+    ];
+    for state in states {
+        for (part, other) in [
+            (Part::Past, Part::Past),
+            (Part::Past, Part::CurrentTick),
+            (Part::Past, Part::Level(4)),
+            (Part::Now, Part::Level(0)),
+            (Part::CurrentTick, Part::CurrentTick),
+            (Part::CurrentTick, Part::Level(3)),
+            (Part::Level(0), Part::Level(1)),
+            (Part::Level(2), Part::Level(2)),
+            (Part::Level(4), Part::Level(0)),
+        ] {
+            reschedule_back_and_forth::<Caffeine>(state, part, other);
+        }
+    }
+}
+
+/// The storms above stand still. Here time passes: each timer is cancelled before it fires.
+#[test]
+fn churn_while_time_passes_leaves_the_memory_of_ten_timers() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let mut keys: Vec<TimerKey> = (0..FEW as u64)
+        .map(|n| wheel.schedule(30 << 30, n))
+        .collect();
+    let most = Memory::with_one_more(&mut wheel, 30 << 30);
+    for call in 0..MILLION {
+        assert!(wheel.cancel(keys[call % FEW]).is_some());
+        keys[call % FEW] = wheel.schedule(wheel.now() + (30 << 30), 0);
+        if call % 100 == 0 {
+            let now = wheel.now() + (1 << 20);
+            assert_eq!(wheel.advance(now).count(), 0);
+            let held = Memory::of(&wheel);
+            assert!(held.slots <= most.slots, "slots have grown");
+            assert!(held.blocks <= FEW, "more blocks than timers");
+            assert!(held.due <= 2 * FEW + DUE_SLACK, "the due run has grown");
+        }
+    }
+    let live = wheel.len();
+    check_rest(wheel, live);
+}
+
+/// The touch of a cache: always postponed, visited now and then, never fired.
+#[test]
+fn touches_while_time_passes_leave_the_memory_of_one_timer() {
+    let mut wheel: Wheel<u64> = Wheel::new(12_345);
+    let ttl = 600 << 30;
+    let key = wheel.schedule(wheel.now() + ttl, 7);
+    for _ in 0..MILLION {
+        let now = wheel.now() + (1 << 20);
+        assert_eq!(wheel.advance(now).count(), 0);
+        assert!(wheel.reschedule(key, now + ttl));
+        let stats = wheel.stats();
+        assert_eq!((stats.timers, stats.slots), (1, 1));
+        assert!(stats.blocks <= 1);
+    }
+    check_rest(wheel, 1);
+}
+
+/// What was cancelled far from the head of the due run must not outlast those before it.
+#[test]
+fn due_run_consumed_up_to_a_cancelled_tail_does_not_hold_on_to_it() {
+    for (count, cancelled) in [(100, 50), (1_000, 499), (10_000, 5_000), (10_000, 9_900)] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(n % 1_000, n)).collect();
+        assert!(wheel.pop_expired(1_000).is_some());
+        let mut order: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
+        assert_eq!(order.len() + 1, keys.len());
+        for key in order.drain(order.len() - cancelled..) {
+            assert!(wheel.cancel(key).is_some());
+            assert!(wheel.stats().due <= 2 * wheel.len() + DUE_SLACK);
+        }
+        wheel.check_invariants();
+        for key in order {
+            let item = wheel.pop_expired(1_000).expect("they are all due");
+            assert_eq!(item.key, key);
+            let (due, live) = (wheel.stats().due, wheel.len());
+            assert!(
+                due <= 2 * live + DUE_SLACK,
+                "{due} entries for {live} timers"
+            );
+            if live % 97 == 0 {
+                wheel.check_invariants();
+            }
+        }
+        assert_eq!(wheel.stats().due, 0);
+    }
+}
+
+/// A burst leaves slots behind for the next one, and nothing else.
+#[test]
+fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {
+    let count = 100_000;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let spread = |n: u64| (n * 7_919 % count) << 22;
+    for burst in 0..4 {
+        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(spread(n), n)).collect();
+        assert_eq!(wheel.stats().slots, count as usize, "burst {burst}");
+        for key in keys {
+            assert!(wheel.cancel(key).is_some());
+        }
+        let stats = wheel.stats();
+        assert_eq!((stats.timers, stats.postponed, stats.blocks), (0, 0, 0));
+        assert_eq!(stats.occupied, [0; LEVELS]);
+        assert!(stats.due <= DUE_SLACK);
+    }
+    let before = wheel.capacity();
+    assert!(before >= count as usize);
+    wheel.shrink_to_fit();
+    assert!(
+        wheel.capacity() < before / 10,
+        "an empty wheel did not shrink"
+    );
+    wheel.check_invariants();
+}
+
+/// The number of buckets, over all levels, that hold one of these deadlines on the way down.
+fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
+    let mut passed = 0;
+    for span in spans::<G>() {
+        let mut buckets: Vec<u64> = deadlines.iter().map(|at| at / span).collect();
+        buckets.dedup();
+        passed += buckets.len();
+    }
+    passed
+}
+
+/// Calls with a budget of one until all fired, in order. The deadlines are sorted.
+fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
+    let mut wheel: Wheel<u32, G> = Wheel::with_capacity(start, deadlines.len());
+    for (nth, &deadline) in deadlines.iter().enumerate() {
+        wheel.schedule(deadline, nth as u32);
+    }
+    let now = deadlines[deadlines.len() - 1];
+    let most = (LEVELS + 2) * deadlines.len() + buckets_passed::<G>(deadlines);
+    let mut calls = 0;
+    let mut next = 0;
+    let mut backlog = true;
+    while backlog {
+        calls += 1;
+        assert!(calls <= most, "{next} fired after {calls} calls");
+        let mut advance = wheel.advance_with_budget(now, 1);
+        if let Some(item) = advance.next() {
+            assert_eq!(item.value, next, "fired out of order");
+            next += 1;
+            assert!(advance.next().is_none(), "two items for one unit");
+        }
+        backlog = advance.has_backlog();
+        assert!(!backlog || advance.unused() == 0, "a backlog, and no work");
+    }
+    assert_eq!(next as usize, deadlines.len());
+    assert!(wheel.is_empty());
+}
+
+/// Caffeine's notes again: with a million timers in one coarse bucket.
+#[test]
+fn million_timers_in_one_coarse_bucket_with_budget_one_end() {
+    let span = spans::<Millis>()[3];
+    let deadlines: Vec<u64> = (0..MILLION as u64)
+        .map(|n| 3 * span + n * (span / MILLION as u64))
+        .collect();
+    drain_by_one::<Millis>(12_345, &deadlines);
+}
+
+#[test]
+fn million_timers_at_one_deadline_with_budget_one_end() {
+    let deadlines = vec![spans::<Millis>()[3] * 5 / 2; MILLION];
+    drain_by_one::<Millis>(12_345, &deadlines);
+}
+
+#[test]
+fn million_timers_in_the_overflow_with_budget_one_end() {
+    let [tick, .., horizon] = spans::<Caffeine>();
+    let deadlines: Vec<u64> = (0..MILLION as u64)
+        .map(|n| 3 * horizon + n / 16 * tick)
+        .collect();
+    drain_by_one::<Caffeine>(12_345, &deadlines);
+}
+
+/// A call never uses more than its budget, whatever it meets, and always all of it.
+#[test]
+fn budgeted_calls_use_their_budget_and_no_more() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for budget in [1, 2, 3, 7, 64] {
+            let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 3);
+            for n in 0..500 {
+                let key = wheel.schedule(spans[3] + n * (spans[2] / 8), n);
+                if n % 3 == 0 {
+                    wheel.reschedule(key, spans[3] * 2 + n);
+                }
+            }
+            let now = spans[3] * 3 + 500 * spans[2];
+            let mut yielded = 0;
+            loop {
+                let mut advance = wheel.advance_with_budget(now, budget);
+                let items = advance.by_ref().count();
+                let (unused, backlog) = (advance.unused(), advance.has_backlog());
+                assert!(unused <= budget && items <= budget - unused);
+                assert!(!backlog || unused == 0, "stopped early with a backlog");
+                yielded += items;
+                if !backlog {
+                    break;
+                }
+            }
+            assert_eq!(yielded, 500);
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Lopsided>();
+    check::<Tiny>();
+}
+
+#[test]
+fn budget_of_nothing_does_nothing() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(5, 1);
+    wheel.schedule(1 << 40, 2);
+    for _ in 0..3 {
+        let mut advance = wheel.advance_with_budget(1 << 50, 0);
+        assert!(advance.next().is_none());
+        assert!(advance.has_backlog(), "both timers are due");
+        assert_eq!(advance.unused(), 0);
+    }
+    let keep = |_: TimerKey, _: u64, _: &mut u64| Verdict::Remove;
+    let progress = wheel.advance_with(1 << 50, 0, keep);
+    assert_eq!((progress.fired, progress.unused), (0, 0));
+    assert!(progress.has_backlog);
+    assert_eq!(wheel.advance(1 << 50).count(), 2);
+}
+
+/// A few timers and a long way: the work follows the timers, not the ticks.
+#[test]
+fn idle_jump_costs_by_timers_and_not_by_ticks() {
+    fn check<G: Geometry>() {
+        let minute = 60 * 1_000_000_000;
+        for start in [0, 1, 987_654_321, 1 << 52] {
+            let mut wheel: Wheel<u64, G> = Wheel::new(start);
+            for n in 0..3 {
+                wheel.schedule(start + 59 * minute + n * 1_000_000, n);
+            }
+            let budget = 1_000;
+            let mut advance = wheel.advance_with_budget(start + 60 * minute, budget);
+            assert_eq!(advance.by_ref().count(), 3);
+            assert!(!advance.has_backlog());
+            // A visit on each level, the collection, the firing; and as many buckets opened.
+            let used = budget - advance.unused();
+            assert!(
+                used <= 3 * 2 * (LEVELS + 2),
+                "{used} units for three timers"
+            );
+
+            let mut advance = wheel.advance_with_budget(u64::MAX, budget);
+            assert!(advance.next().is_none());
+            let used = budget - advance.unused();
+            assert!(used <= 2 * LEVELS, "{used} units for an empty wheel");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// The wake-ups of a driver that sleeps for `expiration_delay` until nothing is left.
+fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
+    let mut wake_ups = 0;
+    while let Some(delay) = wheel.expiration_delay() {
+        wake_ups += 1;
+        assert!(wake_ups < 100_000, "the driver never comes to an end");
+        let now = wheel.now() + delay;
+        for item in wheel.advance(now) {
+            assert_eq!(item.deadline, now, "woken up at another time");
+        }
+    }
+    wake_ups
+}
+
+#[test]
+fn driver_wakes_up_once_a_level_and_once_more_for_a_timer() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 62] {
+            for span in spans {
+                for delay in [1, span - 1, span, span + 1, 2 * span + 1, 3 * span - 1] {
+                    let mut wheel: Wheel<u64, G> = Wheel::new(start);
+                    wheel.schedule(start + delay, 0);
+                    let count = wake_ups(&mut wheel);
+                    assert!(count <= LEVELS + 1, "{count} wake-ups, {start} + {delay}");
+                }
+            }
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Wide>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// Postponed before the wheel came to look at it, a timer costs one wake-up more each time.
+#[test]
+fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 60] {
+            for span in spans {
+                // The longest way: down every level, to a deadline that is on no boundary.
+                let ragged = spans.iter().rev().skip_while(|&&finer| finer > span);
+                let ragged = ragged.map(|&finer| finer + finer / 2).sum();
+                for (delay, more) in [
+                    (1, 1),
+                    (span + 1, span / 2),
+                    (span, 3 * span),
+                    (ragged, ragged),
+                ] {
+                    for postponed in 1..4 {
+                        let mut wheel: Wheel<u64, G> = Wheel::new(start);
+                        let key = wheel.schedule(start + delay, 0);
+                        for nth in 1..=postponed {
+                            assert!(wheel.reschedule(key, start + delay + nth * more));
+                        }
+                        let count = wake_ups(&mut wheel);
+                        let most = LEVELS + 1 + postponed as usize;
+                        assert!(
+                            count <= most,
+                            "{count} wake-ups, {most} allowed: \
+                             {delay} after {start}, postponed by {more} {postponed} times"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Wide>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// Many timers share wake-ups; none costs more than it would alone.
+#[test]
+fn driver_of_many_timers_wakes_up_within_the_bound_of_each() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 7);
+        let (count, mut postponed) = (200, 0);
+        for n in 0..count {
+            let span = spans[n as usize % LEVELS];
+            let key = wheel.schedule(wheel.now() + span * (n % 9) + n * (span / 11), n);
+            if n % 4 == 0 {
+                assert!(wheel.reschedule(key, wheel.now() + span * 9 + n * 3));
+                postponed += 1;
+            }
+        }
+        let most = (LEVELS + 1) * count as usize + postponed;
+        let count = wake_ups(&mut wheel);
+        assert!(count <= most, "{count} wake-ups, {most} allowed");
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// Touched at every wake-up, the timer is visited again, and a bounded number of times.
+#[test]
+fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
+    fn check<G: Geometry>() {
+        let [tick, .., horizon] = spans::<G>();
+        for ttl in [3 * tick, horizon / 5, horizon, 2 * horizon] {
+            let mut wheel: Wheel<u64, G> = Wheel::new(tick / 3);
+            let key = wheel.schedule(wheel.now() + ttl, 0);
+            for _ in 0..50 {
+                let delay = wheel.expiration_delay().expect("the timer lives");
+                assert!(delay > 0, "a wake-up for nothing");
+                let now = wheel.now().saturating_add(delay);
+                assert_eq!(
+                    wheel.advance(now).count(),
+                    usize::from(!wheel.contains(key))
+                );
+                if wheel.is_empty() {
+                    break;
+                }
+                assert!(wheel.reschedule(key, now.saturating_add(ttl)));
+            }
+            let count = wake_ups(&mut wheel);
+            assert!(count <= LEVELS + 2, "{count} wake-ups after the last touch");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Tiny>();
+    check::<Lopsided>();
+}

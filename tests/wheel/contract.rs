@@ -1,1 +1,558 @@
-//! To come.
+//! The contract in the small: what each call promises, one promise a test.
+
+use std::cell::Cell;
+use std::fmt::Debug;
+use std::rc::Rc;
+
+use timer_wheel::{
+    Advance, Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, Verdict, Wheel,
+};
+
+use crate::geometries::{Lopsided, Tiny};
+use crate::script::spans;
+
+/// A geometry of the kind that no thread could share: it must not matter, none is ever made.
+struct Unshared(#[expect(dead_code, reason = "only its type counts")] Rc<()>);
+
+impl Geometry for Unshared {
+    const TICK_BITS: u32 = 5;
+    const LEVEL_BITS: [u32; 4] = [3, 3, 3, 3];
+}
+
+fn is_send<T: Send>() {}
+fn is_sync<T: Sync>() {}
+
+/// Fails to compile for a type that is both `Send` and `Sync`, or the one asked for.
+macro_rules! assert_not {
+    ($type:ty: $bound:ident) => {
+        const _: fn() = || {
+            trait AmbiguousIf<A> {
+                fn some_item() {}
+            }
+            impl<T: ?Sized> AmbiguousIf<()> for T {}
+            impl<T: ?Sized + $bound> AmbiguousIf<u8> for T {}
+            <$type as AmbiguousIf<_>>::some_item();
+        };
+    };
+}
+
+assert_not!(Wheel<Rc<()>>: Send);
+assert_not!(Wheel<Rc<()>>: Sync);
+assert_not!(Wheel<Cell<u64>>: Sync);
+
+#[test]
+fn wheel_send_and_sync_follow_its_values() {
+    is_send::<Wheel<u64>>();
+    is_sync::<Wheel<u64>>();
+    is_send::<Wheel<Cell<u64>, Compact>>();
+    is_send::<Wheel<u64, Unshared>>();
+    is_sync::<Wheel<u64, Unshared>>();
+    is_send::<Advance<'_, u64, Millis>>();
+    is_send::<TimerKey>();
+    is_sync::<TimerKey>();
+}
+
+#[test]
+fn timer_key_takes_eight_bytes_also_when_optional() {
+    assert_eq!(size_of::<TimerKey>(), 8);
+    assert_eq!(size_of::<Option<TimerKey>>(), 8);
+}
+
+#[test]
+fn timer_key_copies_compares_and_hashes() {
+    fn is_key<K: Copy + Eq + std::hash::Hash + Debug>(_: K) {}
+    let mut wheel: Wheel<()> = Wheel::new(0);
+    let (first, second) = (wheel.schedule(1, ()), wheel.schedule(1, ()));
+    is_key(first);
+    assert_ne!(first, second);
+    let copy = first;
+    assert_eq!(first, copy);
+}
+
+#[test]
+fn wheel_of_values_without_any_trait_works() {
+    struct Plain(#[expect(dead_code, reason = "only its type counts")] [u8; 3]);
+    let mut wheel: Wheel<Plain, Caffeine> = Wheel::new(0);
+    let key = wheel.schedule(3, Plain([1, 2, 3]));
+    assert!(wheel.reschedule(key, 4));
+    assert_eq!(wheel.iter().count(), 1);
+    assert_eq!(wheel.advance(4).count(), 1);
+
+    let mut tasks: Wheel<Box<dyn FnOnce() -> u32>> = Wheel::new(0);
+    tasks.schedule(2, Box::new(|| 2));
+    tasks.schedule(1, Box::new(|| 1));
+    let results: Vec<u32> = tasks.advance(2).map(|task| (task.value)()).collect();
+    assert_eq!(results, [1, 2]);
+}
+
+#[test]
+fn wheel_of_empty_values_keeps_their_order() {
+    let mut wheel: Wheel<(), Micros> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..100).map(|n| wheel.schedule(99 - n, ())).collect();
+    let fired: Vec<TimerKey> = wheel.advance(100).map(|item| item.key).collect();
+    assert!(fired.iter().eq(keys.iter().rev()));
+}
+
+#[test]
+fn debug_of_a_full_wheel_is_short() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for n in 0..20_000 {
+        wheel.schedule(n << 20, n);
+    }
+    let text = format!("{wheel:?}");
+    assert!(text.contains("Wheel"));
+    assert!(text.len() < 4_000, "{} bytes of debug output", text.len());
+    assert!(wheel.advance_with_budget(10_000 << 20, 100).count() <= 100);
+    assert!(format!("{wheel:#?}").len() < 8_000);
+}
+
+#[test]
+fn schedule_of_equals_fires_first_in_first_out() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for n in 0..1_000 {
+        wheel.schedule(7_000_000, n);
+    }
+    let fired: Vec<u64> = wheel.advance(7_000_000).map(|item| item.value).collect();
+    assert!(fired.iter().copied().eq(0..1_000));
+}
+
+#[test]
+fn schedule_below_the_tick_fires_to_the_nanosecond() {
+    let mut wheel: Wheel<u64, Caffeine> = Wheel::new(0);
+    for deadline in [30, 10, 20, 1 << 29, (1 << 30) - 1, 1 << 30] {
+        wheel.schedule(deadline, deadline);
+    }
+    for now in [
+        9,
+        10,
+        19,
+        20,
+        29,
+        30,
+        (1 << 29) - 1,
+        1 << 29,
+        (1 << 30) - 1,
+        1 << 30,
+    ] {
+        let fired: Vec<u64> = wheel.advance(now).map(|item| item.value).collect();
+        let due = [10, 20, 30, 1 << 29, (1 << 30) - 1, 1 << 30].contains(&now);
+        assert_eq!(fired.len(), usize::from(due), "at {now}: {fired:?}");
+        assert!(fired.iter().all(|&deadline| deadline == now));
+    }
+}
+
+/// Equals are in the order of their last rescheduling, also when the deadline stays the same.
+#[test]
+fn reschedule_goes_behind_its_equals() {
+    fn check<G: Geometry>() {
+        for span in spans::<G>() {
+            let deadline = span.saturating_mul(2);
+            let mut wheel: Wheel<u64, G> = Wheel::new(0);
+            let keys: Vec<TimerKey> = (0..6).map(|n| wheel.schedule(deadline, n)).collect();
+            assert!(wheel.reschedule(keys[0], deadline));
+            assert!(wheel.reschedule(keys[2], deadline - 1));
+            assert!(wheel.reschedule(keys[2], deadline));
+            assert!(wheel.reschedule(keys[4], u64::MAX));
+            assert!(wheel.reschedule(keys[4], deadline));
+            let fired: Vec<u64> = wheel.advance(deadline).map(|item| item.value).collect();
+            assert_eq!(fired, [1, 3, 5, 0, 2, 4]);
+        }
+    }
+    check::<Millis>();
+    check::<Compact>();
+    check::<Tiny>();
+    check::<Lopsided>();
+}
+
+#[test]
+fn past_deadlines_keep_their_order_before_later_ones() {
+    let mut wheel: Wheel<u64> = Wheel::new(1_000);
+    for (deadline, value) in [(900, 0), (100, 1), (1_000, 2), (0, 3), (100, 4)] {
+        wheel.schedule(deadline, value);
+    }
+    let fired: Vec<(u64, u64)> = wheel
+        .advance(1_000)
+        .map(|item| (item.deadline, item.value))
+        .collect();
+    assert_eq!(fired, [(0, 3), (100, 1), (100, 4), (900, 0), (1_000, 2)]);
+}
+
+#[test]
+fn advance_backwards_is_an_advance_to_now() {
+    let mut wheel: Wheel<u64> = Wheel::new(1_000);
+    wheel.schedule(1_500, 1);
+    wheel.schedule(1_501, 2);
+    wheel.schedule(900, 3);
+    let fired: Vec<u64> = wheel.advance(10).map(|item| item.value).collect();
+    assert_eq!(fired, [3]);
+    assert_eq!(wheel.now(), 1_000);
+    assert_eq!(wheel.advance(1_500).take(0).count(), 0);
+    assert!(wheel.advance_with_budget(0, 0).next().is_none());
+    assert_eq!(wheel.now(), 1_500, "the clock ran backwards");
+    let item = wheel.pop_expired(3).expect("due at the clock");
+    assert_eq!((item.deadline, item.value), (1_500, 1));
+    assert!(wheel.pop_expired(0).is_none());
+    let remove = |_: TimerKey, _: u64, _: &mut u64| Verdict::Remove;
+    assert_eq!(wheel.advance_with(1, usize::MAX, remove).fired, 0);
+    assert_eq!((wheel.now(), wheel.len()), (1_500, 1));
+}
+
+/// The clock is set by the call; the work is done by the pulls.
+#[test]
+fn advance_dropped_unpulled_fires_nothing_and_loses_nothing() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let far = 1 << 45;
+    let key = wheel.schedule(far, 1);
+    drop(wheel.advance(far));
+    assert_eq!((wheel.now(), wheel.len()), (far, 1));
+    assert_eq!(wheel.get(key), Some(&1));
+    assert_eq!(wheel.expiration_delay(), Some(0));
+    wheel.check_invariants();
+    // Between where the wheel has been and where its clock stands.
+    wheel.schedule(far - 1, 2);
+    wheel.schedule(5, 3);
+    wheel.schedule(far + 1, 4);
+    let fired: Vec<u64> = wheel.advance(0).map(|item| item.value).collect();
+    assert_eq!(fired, [3, 2, 1]);
+    assert_eq!(wheel.advance(far + 1).count(), 1);
+}
+
+#[test]
+fn advance_after_its_end_stays_at_its_end() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(1, 1);
+    let mut advance = wheel.advance(5);
+    assert!(advance.has_backlog(), "a timer is due");
+    assert!(advance.next().is_some());
+    for _ in 0..3 {
+        assert!(advance.next().is_none());
+        assert!(!advance.has_backlog());
+    }
+}
+
+/// A backlog is carried over calls in which the clock moves on, and timers come and go.
+#[test]
+fn backlog_with_operations_in_between_keeps_the_order() {
+    fn check<G: Geometry>() {
+        let span = spans::<G>()[3];
+        let mut wheel: Wheel<u64, G> = Wheel::new(span / 5);
+        let count = 300;
+        let at = |n: u64| 2 * span + n * (span / 400).max(1);
+        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(at(n), n)).collect();
+        let end = at(count);
+        let mut fired = Vec::new();
+        let mut budget = 1;
+        for n in 0.. {
+            let now = end.max(wheel.now()) + n;
+            let mut advance = wheel.advance_with_budget(now, budget);
+            fired.extend(advance.by_ref().map(|item| item.value));
+            let backlog = advance.has_backlog();
+            wheel.check_invariants();
+            if !backlog && wheel.is_empty() {
+                break;
+            }
+            budget = budget % 7 + 1;
+            let before = fired.len() as u64;
+            // Cancelled, put back behind all, and put first: each a good way ahead.
+            if n % 10 == 0 {
+                let _ = wheel.cancel(keys[(before + 40).min(count - 1) as usize]);
+            } else if n % 10 == 5 && n < 500 {
+                wheel.reschedule(keys[(before + 60).min(count - 1) as usize], end + 2 * count);
+            }
+            assert!(n < 100_000, "the backlog never ends");
+        }
+        let mut sorted = fired.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), fired.len(), "fired twice");
+        let postponed = fired.windows(2).position(|pair| pair[0] > pair[1]);
+        let (first, _) = fired.split_at(postponed.map_or(fired.len(), |at| at + 1));
+        assert!(first.is_sorted() && first.len() > 100);
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Lopsided>();
+}
+
+#[test]
+fn rearmed_timer_keeps_its_key_and_its_value() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let key = wheel.schedule(10, 0);
+    let slots = wheel.stats().slots;
+    for round in 1..=1_000 {
+        let progress = wheel.advance_with(round * 10, usize::MAX, |fired, deadline, value| {
+            assert_eq!((fired, deadline), (key, round * 10));
+            *value += 1;
+            Verdict::Rearm(deadline + 10)
+        });
+        assert_eq!((progress.fired, progress.has_backlog), (1, false));
+        assert_eq!(wheel.get(key), Some(&round));
+        assert_eq!(wheel.deadline(key), Some(round * 10 + 10));
+        assert_eq!(
+            wheel.stats().slots,
+            slots,
+            "a slot was freed and taken again"
+        );
+    }
+}
+
+/// Exactly a loop over a `BTreeMap`: take the first while it is due, ask, put back.
+#[test]
+fn rearmed_timer_fires_again_within_the_same_call_in_its_place() {
+    let mut wheel: Wheel<&str> = Wheel::new(0);
+    wheel.schedule(10, "every ten");
+    wheel.schedule(25, "once");
+    wheel.schedule(30, "with the third");
+    let mut fired = Vec::new();
+    let progress = wheel.advance_with(35, usize::MAX, |_, deadline, value| {
+        fired.push((deadline, *value));
+        match *value {
+            "every ten" => Verdict::Rearm(deadline + 10),
+            _ => Verdict::Remove,
+        }
+    });
+    let expected = [
+        (10, "every ten"),
+        (20, "every ten"),
+        (25, "once"),
+        (30, "with the third"),
+        (30, "every ten"),
+    ];
+    assert_eq!(fired, expected);
+    assert_eq!((progress.fired, progress.has_backlog), (5, false));
+    assert_eq!(wheel.next_deadline(), Some(40));
+}
+
+#[test]
+fn timer_rearmed_to_the_past_is_bounded_by_the_budget_alone() {
+    let mut wheel: Wheel<u64> = Wheel::new(1_000);
+    let key = wheel.schedule(500, 0);
+    wheel.schedule(600, 0);
+    for budget in [1, 2, 50] {
+        let progress = wheel.advance_with(1_000, budget, |fired, deadline, value| {
+            assert_eq!(fired, key, "the other must wait behind it");
+            *value += 1;
+            Verdict::Rearm(deadline)
+        });
+        assert!(progress.fired <= budget && progress.has_backlog);
+        assert_eq!(progress.unused, 0);
+        wheel.check_invariants();
+    }
+    // A unit each time it fires, and one for filing it again.
+    assert!(wheel.get(key).is_some_and(|&times| times >= 53 / 2 - 2));
+    assert_eq!(wheel.advance(1_000).count(), 2);
+}
+
+#[test]
+fn pop_expired_with_scheduling_in_between_sees_the_new_timers() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(10, 3);
+    let mut fired = Vec::new();
+    while let Some(Expired {
+        deadline, value, ..
+    }) = wheel.pop_expired(100)
+    {
+        fired.push(deadline);
+        if value > 0 {
+            wheel.schedule(deadline + 20, value - 1);
+        }
+    }
+    assert_eq!(fired, [10, 30, 50, 70]);
+}
+
+#[test]
+fn try_schedule_at_the_limit_hands_the_value_back() {
+    let mut wheel: Wheel<String> = Wheel::new(0);
+    wheel.set_limit(2);
+    let first = wheel.try_schedule(1, "first".to_owned());
+    assert!(first.is_ok());
+    assert!(wheel.try_schedule(2, "second".to_owned()).is_ok());
+    match wheel.try_schedule(0, "third".to_owned()) {
+        Ok(_) => panic!("past the limit"),
+        Err(full) => assert_eq!(full.0, "third"),
+    }
+    assert_eq!(wheel.len(), 2);
+    // Only `try_schedule` is bound, and what left makes room.
+    wheel.schedule(3, "unbound".to_owned());
+    assert!(wheel.try_schedule(4, String::new()).is_err());
+    assert_eq!(wheel.advance(2).count(), 2);
+    assert!(wheel.try_schedule(4, String::new()).is_ok());
+    wheel.set_limit(0);
+    assert!(wheel.try_schedule(4, String::new()).is_err());
+    assert_eq!(wheel.len(), 2, "a lower limit drops nothing");
+    wheel.set_limit(usize::MAX);
+    assert!(wheel.try_schedule(4, String::new()).is_ok());
+    wheel.check_invariants();
+}
+
+#[test]
+fn reserved_capacity_is_kept_until_used() {
+    let mut wheel: Wheel<u64> = Wheel::with_capacity(0, 1_000);
+    let capacity = wheel.capacity();
+    assert!(capacity >= 1_000);
+    for n in 0..1_000 {
+        wheel.schedule(n << 18, n);
+    }
+    assert_eq!(wheel.capacity(), capacity, "reallocated below the capacity");
+    wheel.reserve(5_000);
+    assert!(wheel.capacity() >= 6_000);
+    wheel.shrink_to_fit();
+    assert!((1_000..6_000).contains(&wheel.capacity()));
+    assert_eq!(wheel.advance(u64::MAX).count(), 1_000);
+}
+
+/// Keys held across a shrink stay good, and those gone stale before it stay stale.
+#[test]
+fn shrink_to_fit_in_between_confuses_no_keys() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let mut stale = Vec::new();
+    for round in 0..20 {
+        let keys: Vec<TimerKey> = (0..100).map(|n| wheel.schedule(1_000 + n, n)).collect();
+        assert!(keys.iter().all(|key| !stale.contains(key)), "a key twice");
+        let (gone, kept) = keys.split_at(40 + round);
+        for &key in gone.iter().rev() {
+            assert!(wheel.cancel(key).is_some());
+        }
+        wheel.shrink_to_fit();
+        wheel.check_invariants();
+        for (nth, &key) in kept.iter().enumerate() {
+            assert_eq!(wheel.get(key), Some(&((40 + round + nth) as u64)));
+        }
+        assert!(gone.iter().all(|&key| !wheel.contains(key)));
+        stale.extend_from_slice(gone);
+        for &key in kept {
+            assert!(wheel.cancel(key).is_some());
+        }
+        stale.extend_from_slice(kept);
+        wheel.shrink_to_fit();
+        assert!(stale.iter().all(|&key| !wheel.contains(key)));
+    }
+}
+
+/// Each iterator says how many are left as well as it knows, and is lazy.
+#[test]
+fn iterators_leave_the_wheel_alone_and_count_honestly() {
+    fn check<I: Iterator>(items: I, count: usize) {
+        let (lower, upper) = items.size_hint();
+        assert!(lower <= count && upper.is_none_or(|upper| upper >= count));
+        assert_eq!(items.count(), count);
+    }
+    let mut wheel: Wheel<u64, Compact> = Wheel::new(77);
+    for n in 0..500 {
+        let key = wheel.schedule(77 + (n * 7_919 % 500) * (1 << 22), n);
+        if n % 5 == 0 {
+            wheel.reschedule(key, 77 + (n << 25));
+        }
+    }
+    assert_eq!(wheel.advance(1 << 28).take(3).count(), 3);
+    let count = wheel.len();
+    check(wheel.iter(), count);
+    check(wheel.ascending(), count);
+    check(wheel.descending(), count);
+    let all: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
+    let some: Vec<TimerKey> = wheel.ascending().take(10).map(|timer| timer.key).collect();
+    assert_eq!(some, all[..10]);
+    let back: Vec<TimerKey> = wheel.descending().take(10).map(|timer| timer.key).collect();
+    assert!(back.iter().eq(all.iter().rev().take(10)));
+    let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|item| item.key).collect();
+    assert_eq!(fired, all, "looking changed what fires");
+}
+
+#[test]
+fn clear_and_drain_leave_the_clock_and_stale_keys() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for round in 0..3 {
+        let keys: Vec<TimerKey> = (0..50).map(|n| wheel.schedule(n << 30, n)).collect();
+        let now = (round + 1) << 33;
+        let fired = wheel.advance(now).take(5).count();
+        assert_eq!(fired, 5);
+        match round {
+            0 => wheel.clear(),
+            1 => assert_eq!(wheel.drain().count(), 45),
+            _ => assert_eq!(wheel.drain().take(2).count(), 2),
+        }
+        assert_eq!((wheel.now(), wheel.len()), (now, 0));
+        assert!(keys.iter().all(|&key| wheel.cancel(key).is_none()));
+        assert_eq!(wheel.next_deadline(), None);
+        assert_eq!(wheel.ascending().count(), 0);
+        wheel.check_invariants();
+    }
+}
+
+/// On each level, the answer is the start of the next occupied bucket and nothing else.
+#[test]
+fn peek_ahead_tells_the_next_bucket_of_each_level() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for now in [0, spans[0] / 2, spans[4] * 5 + spans[1] + 3] {
+            for level in 1..4 {
+                // In the bucket after next, which no finer level can hold, unless it is the last
+                // of its rotation; then a coarser level holds the timer.
+                let start = (now / spans[level] + 1) * spans[level];
+                if start % spans[level + 1] == 0 {
+                    continue;
+                }
+                let deadline = start + spans[level] / 2;
+                let mut wheel: Wheel<u64, G> = Wheel::new(now);
+                wheel.schedule(deadline, 0);
+                for other in 0..5 {
+                    let expected = (other == level).then_some(start - now);
+                    assert_eq!(wheel.peek_ahead(other), expected, "{other} of {level}");
+                }
+                wheel.schedule(now, 1);
+                assert_eq!(wheel.peek_ahead(0), Some(0), "the current tick");
+                assert_eq!(wheel.peek_ahead(level), Some(start - now));
+            }
+            let mut wheel: Wheel<u64, G> = Wheel::new(now);
+            wheel.schedule(u64::MAX, 0);
+            assert!(
+                wheel
+                    .peek_ahead(4)
+                    .is_some_and(|delay| delay <= u64::MAX - now)
+            );
+            assert!((0..4).all(|level| wheel.peek_ahead(level).is_none()));
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Lopsided>();
+}
+
+#[test]
+fn same_calls_give_the_same_keys_and_results() {
+    fn run() -> Vec<(TimerKey, u64, u64)> {
+        let mut wheel: Wheel<u64> = Wheel::new(9);
+        let mut seen = Vec::new();
+        let mut state: u64 = 1;
+        for n in 0..2_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let deadline = wheel.now() + (state >> 33);
+            let key = wheel.schedule(deadline, n);
+            seen.push((key, deadline, n));
+            if n % 3 == 0 {
+                wheel.reschedule(key, deadline / 2);
+            }
+            if n % 11 == 0 {
+                let (now, budget) = (wheel.now() + (1 << 27), (state >> 60) as usize);
+                let items = wheel.advance_with_budget(now, budget);
+                seen.extend(items.map(|item| (item.key, item.deadline, item.value)));
+            }
+        }
+        seen.extend(
+            wheel
+                .iter()
+                .map(|timer| (timer.key, timer.deadline, *timer.value)),
+        );
+        seen.extend(
+            wheel
+                .drain()
+                .map(|item| (item.key, item.deadline, item.value)),
+        );
+        seen
+    }
+    assert_eq!(run(), run());
+}

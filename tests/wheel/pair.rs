@@ -3,7 +3,7 @@
 
 use timer_wheel::{Expired, Geometry, TimerKey, Verdict, Wheel};
 
-use crate::model::Model;
+use crate::model::{Model, Timer};
 use crate::script::{Op, Pick, Road, Rule, When};
 
 /// The overflow counts as a level.
@@ -84,6 +84,11 @@ impl<G: Geometry> Pair<G> {
                     self.cancel(Some(key));
                 }
             }
+            Op::CancelTail { count } => {
+                for key in self.tail(usize::from(count)) {
+                    self.cancel(Some(key));
+                }
+            }
             Op::Reschedule(pick, to) => self.reschedule(self.pick(pick), self.resolve(to)),
             Op::RescheduleMany { stride, to } => {
                 let deadline = self.resolve(to);
@@ -151,6 +156,14 @@ impl<G: Geometry> Pair<G> {
                 Some(self.keys[self.keys.len() - 1 - back])
             }
         }
+    }
+
+    fn tail(&self, count: usize) -> Vec<TimerKey> {
+        let now = self.model.now();
+        let is_due = |timer: &Timer<u64>| timer.deadline <= now || !self.model.has_due();
+        let rest = self.model.ascending().filter(|(_, timer)| is_due(timer));
+        let rest: Vec<TimerKey> = rest.map(|(key, _)| key).collect();
+        rest.into_iter().rev().take(count).collect()
     }
 
     fn every(&self, stride: u8) -> Vec<TimerKey> {
@@ -341,7 +354,7 @@ impl<G: Geometry> Pair<G> {
                     self.model.reschedule(key, next);
                     self.wake_ups += LEVELS + 1;
                 }
-                None => drop(self.model.cancel(key)),
+                None => assert!(self.model.cancel(key).is_some()),
             }
         }
         assert!(progress.unused <= budget, "more budget than was given");

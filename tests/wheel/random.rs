@@ -89,6 +89,10 @@ impl Arbitrary for Op {
                     count: count / 2,
                 },
             ],
+            Self::CancelTail { count } => {
+                let shorter = |count| Self::CancelTail { count };
+                count.shrink().map(shorter).collect()
+            }
             Self::CancelMany { .. } => vec![Self::Cancel(Pick::Live(0))],
             Self::Reschedule(pick, to) => {
                 let reschedule = |to| Self::Reschedule(pick, to);
@@ -156,6 +160,23 @@ fn reload<G: Geometry>() -> Reload<G> {
 #[cfg(not(feature = "serde"))]
 fn reload<G: Geometry>() -> Reload<G> {
     |wheel, _| wheel
+}
+
+/// Whatever the bytes, there is a script in them, and it ends with them.
+#[test]
+fn scripts_decoded_from_bytes_agree_with_model() {
+    for byte in 0..=u8::MAX {
+        let same = vec![byte; 300];
+        let rising: Vec<u8> = (0..300).map(|n| byte.wrapping_add(n as u8)).collect();
+        let mixed: Vec<u8> = (0..600_u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 ^ byte)
+            .collect();
+        for bytes in [&same, &rising, &mixed] {
+            let Script { start, ops } = Script::decode(bytes, &spans::<Compact>(), 100);
+            Pair::<Compact>::new(start).run(&ops);
+        }
+    }
+    assert!(Script::decode(&[], &spans::<Millis>(), 100).ops.is_empty());
 }
 
 #[test]

@@ -28,6 +28,10 @@ pub(crate) enum Op {
     CancelMany {
         stride: u8,
     },
+    /// Cancels the last in the order of those that are due, or of all when none is.
+    CancelTail {
+        count: u8,
+    },
     Reschedule(Pick, When),
     /// Postpones or advances every `stride`-th timer to one deadline.
     RescheduleMany {
@@ -117,7 +121,10 @@ pub(crate) enum Rule {
     /// Again a period after its deadline.
     Every(u64),
     /// A different answer for each, out of a seed.
-    Mixed { seed: u8, delay: u64 },
+    Mixed {
+        seed: u8,
+        delay: u64,
+    },
 }
 
 /// Where a serialized wheel passes through before it is back.
@@ -207,8 +214,13 @@ impl Op {
                 room: decoder.below(4),
             },
             21..=24 => Self::Cancel(decoder.pick()),
-            25 => Self::CancelMany {
-                stride: decoder.below(8),
+            25 => match decoder.below(2) {
+                0 => Self::CancelMany {
+                    stride: decoder.below(8),
+                },
+                _ => Self::CancelTail {
+                    count: decoder.choose(&[1, 5, 20, 50, 80, 200]),
+                },
             },
             26..=32 => Self::Reschedule(decoder.pick(), decoder.deadline(spans)),
             33 => Self::RescheduleMany {
@@ -218,7 +230,7 @@ impl Op {
             34..=37 => Self::Advance(decoder.jump(spans)),
             38..=40 => Self::AdvanceDropped {
                 to: decoder.jump(spans),
-                taken: decoder.below(5),
+                taken: decoder.choose(&[0, 1, 1, 2, 4, 16, 50]),
             },
             41..=44 => Self::AdvanceBudgeted {
                 to: decoder.jump(spans),
@@ -355,7 +367,9 @@ impl<'a> Decoder<'a> {
         match self.below(8) {
             0 => u64::from(self.below(3)),
             1..=2 => {
-                let span = self.choose(spans).saturating_mul(self.choose(&[1, 1, 2, 3]));
+                let span = self
+                    .choose(spans)
+                    .saturating_mul(self.choose(&[1, 1, 2, 3]));
                 span.saturating_add_signed(self.choose(&[-1, 0, 1]))
             }
             3 => spans[0].saturating_mul(u64::from(self.byte())),

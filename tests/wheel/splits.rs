@@ -177,7 +177,8 @@ impl<G: Geometry> Run<G> {
         match self.way {
             Way::Whole | Way::Steps(_) => {
                 let items = self.wheel.advance(to);
-                self.fired.extend(items.map(|item| (item.deadline, item.value)));
+                self.fired
+                    .extend(items.map(|item| (item.deadline, item.value)));
             }
             Way::Budget(budget) | Way::BudgetInSteps(budget, _) => loop {
                 let mut items = self.wheel.advance_with_budget(to, budget);
@@ -208,7 +209,8 @@ impl<G: Geometry> Run<G> {
         loop {
             let before = self.fired.len();
             let items = self.wheel.advance(to).take(taken);
-            self.fired.extend(items.map(|item| (item.deadline, item.value)));
+            self.fired
+                .extend(items.map(|item| (item.deadline, item.value)));
             if self.fired.len() < before + taken {
                 break;
             }

@@ -1,18 +1,25 @@
 //! The command line.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, ValueEnum};
 
 use crate::cache::Expire;
-use crate::trace::profile::{self, PROFILES};
+use crate::trace::profile::{self, PROFILES, Profile};
 use crate::trace::{Format, TTL_LIMIT_S};
 
 /// How many requests a synthetic trace has unless told otherwise.
 const DEFAULT_REQUESTS: u64 = 5_000_000;
+
+/// How many rounds are timed unless told otherwise, of long traces and of short ones.
+const USUAL_ROUNDS: RangeInclusive<usize> = 5..=25;
+
+/// How many requests, over all rounds, are enough for a median to settle.
+const ENOUGH_REQUESTS: usize = 10_000_000;
 
 /// Replays a cache access trace through a cache whose entries expire by a timer wheel, and through the
 /// same cache on other queues; shows that all expire the same keys at the same times in the same order,
@@ -41,8 +48,7 @@ pub(crate) struct Args {
 
     /// Cluster whose figures the synthetic trace is modelled on
     #[arg(long, value_name = "NAME", default_value = profile::DEFAULT, conflicts_with = "trace",
-          value_parser = PossibleValuesParser::new(PROFILES.map(|profile|
-              clap::builder::PossibleValue::new(profile.name).help(profile.character))))]
+          value_parser = profile_names())]
     pub(crate) profile: String,
 
     /// Seed of the synthetic trace
@@ -74,19 +80,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UNITS")]
     pub(crate) budget: Option<NonZeroUsize>,
 
-    /// Geometry of the wheel
+    /// Geometry of the wheel, and of the textbook one
     #[arg(long, value_enum, default_value_t = GeometryName::Millis)]
     pub(crate) geometry: GeometryName,
 
-    /// Rounds of measuring; medians are quoted
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
-    pub(crate) rounds: u32,
+    /// Rounds of measuring; medians are quoted [default: 5, up to 25 for short traces]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=99))]
+    rounds: Option<u32>,
 
     /// Folder for report.html
     #[arg(long, value_name = "DIR", default_value = "target/replay")]
     pub(crate) report: PathBuf,
 
-    /// File for the figures as JSON, or - for stdout
+    /// File for the figures as JSON, or - for stdout, without the table then
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -104,6 +110,13 @@ impl Args {
     /// How many requests to read at most.
     pub(crate) fn request_limit(&self) -> u64 {
         self.requests.unwrap_or(u64::MAX)
+    }
+
+    /// How many rounds to time on so many requests: the shorter the trace, the noisier one round.
+    pub(crate) fn rounds(&self, requests: usize) -> u32 {
+        let enough = ENOUGH_REQUESTS / requests.max(1);
+        let usual = enough.clamp(*USUAL_ROUNDS.start(), *USUAL_ROUNDS.end());
+        self.rounds.unwrap_or(usual as u32)
     }
 
     /// The queues to replay on, each once, in the order given.
@@ -147,6 +160,12 @@ pub(crate) fn name_of(value: &impl ValueEnum) -> String {
     value
         .to_possible_value()
         .map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// The names of the profiles, each with what it is like.
+fn profile_names() -> PossibleValuesParser {
+    let named = |profile: &Profile| PossibleValue::new(profile.name).help(profile.character);
+    PROFILES.iter().map(named).collect::<Vec<_>>().into()
 }
 
 /// Reads a TTL as people write it.

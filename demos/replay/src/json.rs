@@ -24,6 +24,7 @@ struct Document<'a> {
     deleted: u64,
     most_live: u64,
     advances: u64,
+    rounds: u32,
     queue_ops: u64,
     digests_equal: bool,
     early: u64,
@@ -72,6 +73,7 @@ pub(crate) fn document(trace: &Trace, facts: &[Fact], comparison: &Comparison) -
         deleted: counts.deleted,
         most_live: first.findings.most_live,
         advances: first.findings.advances,
+        rounds: comparison.rounds,
         queue_ops: comparison.queue_ops,
         digests_equal: comparison.digests_equal(),
         early: comparison.early(),
@@ -91,7 +93,7 @@ pub(crate) fn document(trace: &Trace, facts: &[Fact], comparison: &Comparison) -
 }
 
 fn queue(comparison: &Comparison, outcome: &Outcome) -> Queue {
-    let range = |spread: Spread| [spread.least, spread.most];
+    let range = |spread: Spread| [rounded(spread.least), rounded(spread.most)];
     let us = |ns: u64| ns as f64 / 1e3;
     Queue {
         expired: outcome.counts.expired,
@@ -99,14 +101,21 @@ fn queue(comparison: &Comparison, outcome: &Outcome) -> Queue {
         early: outcome.findings.early,
         late: outcome.findings.late,
         miscounted: outcome.findings.miscounted,
-        ns_per_request: outcome.request_ns.median,
+        ns_per_request: rounded(outcome.request_ns.median),
         ns_per_request_range: range(outcome.request_ns),
-        ns_per_queue_op: outcome.queue_op_ns.median,
+        ns_per_queue_op: rounded(outcome.queue_op_ns.median),
         ns_per_queue_op_range: range(outcome.queue_op_ns),
         advance_calls: outcome.pauses.len(),
         longest_advance_us: us(outcome.pauses.max()),
         p9999_advance_us: us(outcome.pauses.value_at_quantile(TAIL)),
-        request_speed_up: speed_up(comparison, outcome, |outcome| outcome.request_ns.median),
-        queue_op_speed_up: speed_up(comparison, outcome, |outcome| outcome.queue_op_ns.median),
+        request_speed_up: speed_up(comparison, outcome, |outcome| outcome.request_ns.median)
+            .map(rounded),
+        queue_op_speed_up: speed_up(comparison, outcome, |outcome| outcome.queue_op_ns.median)
+            .map(rounded),
     }
+}
+
+/// A figure to three places, which is more than it is worth.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }

@@ -54,26 +54,25 @@ use queue::{BTree, BudgetedWheel, PlainWheel, Textbook};
 use replay::{Comparison, Contender, Named};
 use trace::{BadLines, Trace, profile};
 
-/// The exit status of a run whose queues disagree, or that saw an early or late expiry.
-const DISAGREEMENT: u8 = 1;
-
 fn main() -> ExitCode {
     interrupt::listen();
-    match run(&Args::parse()) {
-        Ok(comparison) if comparison.is_clean() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(DISAGREEMENT),
+    let status = match run(&Args::parse()) {
+        Ok(comparison) => comparison.exit_status(),
         Err(failure) => {
             eprintln!("replay: {failure}");
-            ExitCode::from(failure.exit_status())
+            failure.exit_status()
         }
-    }
+    };
+    ExitCode::from(status)
 }
 
 /// Does all that the arguments ask for.
 fn run(args: &Args) -> Result<Comparison, Failure> {
-    let json = args.json.as_deref().filter(|file| *file != Path::new("-"));
+    let json_file = args.json.as_deref().filter(|file| *file != Path::new("-"));
+    let json_on_stdout = args.json.is_some() && json_file.is_none();
+    let is_talkative = !args.quiet && !json_on_stdout;
     output::check_folder(&args.report)?;
-    json.map_or(Ok(()), output::check_file)?;
+    json_file.map_or(Ok(()), output::check_file)?;
 
     let progress = if args.quiet {
         Progress::Hidden
@@ -85,39 +84,46 @@ fn run(args: &Args) -> Result<Comparison, Failure> {
         eprintln!("replay: {skipped}");
     }
     let facts = setup::describe(args, &trace);
-    if !args.quiet {
+    if is_talkative {
         output::print(&table::facts(&facts))?;
     }
 
-    let contenders = contenders(args);
-    let comparison = replay::compare(
-        &trace,
-        setup::policy(args),
-        &contenders,
-        args.rounds,
-        progress,
+    let policy = setup::policy(args);
+    let rounds = args.rounds(trace.requests.len());
+    let comparison = replay::compare(&trace, policy, &contenders(args), rounds, progress)?;
+    let page = report::page(&facts, &comparison);
+    let json = json::document(&trace, &facts, &comparison);
+    let page_file = args.report.join("report.html");
+    publish(
+        args,
+        [
+            Some((page_file.as_path(), page)),
+            json_file.map(|file| (file, json.clone())),
+        ],
     )?;
-    let report_file = args.report.join("report.html");
-    let json_text = json::document(&trace, &facts, &comparison);
-
-    fs::create_dir_all(&args.report).map_err(|error| Failure::writing(&args.report, &error))?;
-    let mut drafts = vec![output::draft(
-        &report_file,
-        report::page(&facts, &comparison),
-    )?];
-    if let Some(file) = json {
-        drafts.push(output::draft(file, json_text.clone())?);
+    if is_talkative {
+        let result = table::result(&comparison);
+        output::print(&format!("{result}report    {}\n", page_file.display()))?;
     }
-    interrupt::check()?;
-    drafts.into_iter().try_for_each(output::Draft::publish)?;
-    if !args.quiet {
-        output::print(&table::result(&comparison))?;
-        output::print(&format!("report    {}\n", report_file.display()))?;
-    }
-    if args.json.is_some() && json.is_none() {
-        output::print(&json_text)?;
+    if json_on_stdout {
+        output::print(&json)?;
     }
     Ok(comparison)
+}
+
+/// Writes files, all of them or none if there is an interrupt.
+fn publish<'a>(
+    args: &Args,
+    files: impl IntoIterator<Item = Option<(&'a Path, String)>>,
+) -> Result<(), Failure> {
+    fs::create_dir_all(&args.report).map_err(|error| Failure::writing(&args.report, &error))?;
+    let drafts = files
+        .into_iter()
+        .flatten()
+        .map(|(file, text)| output::draft(file, text))
+        .collect::<Result<Vec<_>, _>>()?;
+    interrupt::check()?;
+    drafts.into_iter().try_for_each(output::Draft::publish)
 }
 
 /// Reads the trace, or makes one up.

@@ -21,7 +21,7 @@ impl Progress {
             Self::Shown => ProgressDrawTarget::stderr_with_hz(5),
             Self::Hidden => ProgressDrawTarget::hidden(),
         };
-        let style = ProgressStyle::with_template("{msg:24} [{bar:40}] {percent:>3}%  {eta} left")
+        let style = ProgressStyle::with_template("{msg:18} [{bar:30}] {percent:>3}%  {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=> ");
         let bar = ProgressBar::with_draw_target(Some(length), target)

@@ -32,6 +32,9 @@ use contender::Course;
 use pauses::Pauses;
 use script::Script;
 
+/// The exit status of a run whose queues disagree, or that saw an early or late expiry.
+const DISAGREEMENT: u8 = 1;
+
 /// A figure over the rounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Spread {
@@ -79,8 +82,12 @@ pub(crate) struct Outcome {
 pub(crate) struct Comparison {
     /// One for each queue, in the order given; at least one.
     pub(crate) outcomes: Vec<Outcome>,
-    /// How many calls of the queue the replay makes.
+    /// How many requests were replayed.
+    pub(crate) requests: u64,
+    /// How many calls of the queue that takes.
     pub(crate) queue_ops: u64,
+    /// How many rounds were timed.
+    pub(crate) rounds: u32,
 }
 
 impl Comparison {
@@ -114,6 +121,11 @@ impl Comparison {
             .iter()
             .map(|outcome| outcome.findings.miscounted)
             .sum()
+    }
+
+    /// The exit status this deserves.
+    pub(crate) fn exit_status(&self) -> u8 {
+        if self.is_clean() { 0 } else { DISAGREEMENT }
     }
 
     /// Whether every queue did what it should.
@@ -186,7 +198,9 @@ pub(crate) fn compare(
             });
     Ok(Comparison {
         outcomes: outcomes.collect(),
+        requests: trace.requests.len() as u64,
         queue_ops: script.len(),
+        rounds,
     })
 }
 

@@ -41,8 +41,11 @@ pub(crate) fn describe(args: &Args, trace: &Trace) -> Vec<Fact> {
                 None => "unbounded".to_owned(),
             },
         ),
-        fact("wheel", wheel(args)),
-        fact("rounds", format!("{}, medians quoted", args.rounds)),
+        fact("geometry", geometry(args)),
+        fact(
+            "rounds",
+            format!("{}, medians quoted", args.rounds(trace.requests.len())),
+        ),
     ];
     if trace.skipped.lines > 0 {
         facts.push(fact(
@@ -62,15 +65,15 @@ fn expiry(args: &Args, trace: &Trace) -> String {
     format!("{}, {ttl}", name_of(&args.expire))
 }
 
-fn wheel(args: &Args) -> String {
+fn geometry(args: &Args) -> String {
     let budget = match args.budget {
         Some(budget) => format!(
-            "at most {} units of work a call",
+            "the wheel does at most {} units of work a call",
             grouped(budget.get() as u64)
         ),
         None => "no budget".to_owned(),
     };
-    format!("geometry {}, {budget}", name_of(&args.geometry))
+    format!("{}, {budget}", name_of(&args.geometry))
 }
 
 /// The rules that the arguments lay down for the cache.

@@ -1,7 +1,7 @@
 //! The result as text for a terminal.
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, Table, TableComponent};
 
 use crate::figure::{grouped, pause, three_digits};
 use crate::replay::{Comparison, Outcome};
@@ -79,6 +79,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
 pub(crate) fn workload_counts(comparison: &Comparison) -> Vec<(&'static str, u64)> {
     let first = &comparison.outcomes[0];
     vec![
+        ("requests", comparison.requests),
         ("hits", first.counts.hits),
         ("misses", first.counts.misses),
         ("inserts", first.counts.inserts),
@@ -100,7 +101,6 @@ pub(crate) fn queue_figures(comparison: &Comparison) -> (Vec<&'static str>, Vec<
         "speed-up",
         "longest advance",
         "p99.99 advance",
-        "expired",
         "early",
         "late",
         "digest",
@@ -124,7 +124,6 @@ pub(crate) fn queue_figures(comparison: &Comparison) -> (Vec<&'static str>, Vec<
             })),
             pause(outcome.pauses.max() as f64),
             pause(outcome.pauses.value_at_quantile(TAIL) as f64),
-            grouped(outcome.counts.expired),
             grouped(outcome.findings.early),
             grouped(outcome.findings.late),
             format!("{:016x}", outcome.findings.digest),
@@ -135,26 +134,32 @@ pub(crate) fn queue_figures(comparison: &Comparison) -> (Vec<&'static str>, Vec<
 
 fn workload(comparison: &Comparison) -> Table {
     let counts = workload_counts(comparison);
-    let headings = counts.iter().map(|count| count.0.to_owned()).collect();
+    let headings: Vec<&str> = counts.iter().map(|count| count.0).collect();
     let row = counts.iter().map(|count| grouped(count.1)).collect();
-    aligned(headings, vec![row])
+    aligned(&headings, vec![row])
 }
 
 fn queues(comparison: &Comparison) -> Table {
     let (headings, rows) = queue_figures(comparison);
-    let mut table = aligned(headings.into_iter().map(str::to_owned).collect(), rows);
+    let mut table = aligned(&headings, rows);
     if let Some(names) = table.column_mut(0) {
         names.set_cell_alignment(CellAlignment::Left);
     }
     table
 }
 
-/// A table of figures, which stand at the right.
-fn aligned(headings: Vec<String>, rows: Vec<Vec<String>>) -> Table {
+/// A table of figures, which stand at the right, under headings of two lines where they are long.
+fn aligned(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table
         .load_preset(UTF8_HORIZONTAL_ONLY)
-        .set_header(headings)
+        .remove_style(TableComponent::HorizontalLines)
+        .remove_style(TableComponent::MiddleIntersections)
+        .set_header(
+            headings
+                .iter()
+                .map(|heading| heading.replacen(' ', "\n", 1)),
+        )
         .add_rows(rows);
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Right);

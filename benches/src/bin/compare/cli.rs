@@ -20,7 +20,7 @@ pub(crate) struct Options {
     /// How many timers, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "10000,1000000",
           value_parser = parse_count)]
-    pub(crate) n: Vec<usize>,
+    n: Vec<usize>,
 
     /// How many times each subject is measured
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -41,6 +41,17 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// The sizes asked for, each once.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        for &n in &self.n {
+            if !sizes.contains(&n) {
+                sizes.push(n);
+            }
+        }
+        sizes
+    }
+
     pub(crate) fn wants(&self, workload: Workload) -> bool {
         self.workloads.is_empty() || self.workloads.contains(&workload)
     }

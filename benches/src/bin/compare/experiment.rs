@@ -4,11 +4,14 @@
 
 pub(crate) mod budgeted;
 pub(crate) mod burst;
+mod calls;
 pub(crate) mod churn;
 pub(crate) mod expire;
 pub(crate) mod fill;
 pub(crate) mod longest;
 pub(crate) mod refresh;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +58,7 @@ pub(crate) fn plans(options: &Options) -> impl Iterator<Item = Plan> + '_ {
 }
 
 pub(crate) fn progress_bar(options: &Options) -> ProgressBar {
-    let steps = options.n.len() * plans(options).count() * options.rounds as usize;
+    let steps = options.sizes().len() * plans(options).count() * options.rounds as usize;
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(steps as u64).with_style(style)

@@ -1,8 +1,8 @@
 //! The goals that the wheel is held to: ratios of medians, within one run, against the others.
 
 use crate::figure::{
-    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, CHURN, EXPIRE, EXPIRE_JUMPING, FRESH_SCHEDULE, Figure,
-    LONGEST_CALL, RANDOM_CANCEL, REFRESH,
+    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL, CHURN,
+    EXPIRE, EXPIRE_JUMPING, FRESH_SCHEDULE, Figure, LONGEST_CALL, RANDOM_CANCEL, REFRESH,
 };
 use crate::ledger::Ledger;
 
@@ -108,9 +108,14 @@ fn all() -> Vec<Goal> {
         at_many(EXPIRE, SET, Within(1.0)),
         at_many(EXPIRE, DELAY_QUEUE, Faster(9.0)),
         at_many(LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
+        at_many(CALM_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
         Goal {
             rival_figure: LONGEST_CALL,
             ..at_many(BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Below)
+        },
+        Goal {
+            rival_figure: CALM_LONGEST_CALL,
+            ..at_many(CALM_BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Below)
         },
     ];
     for figure in [FRESH_SCHEDULE, RANDOM_CANCEL, CHURN, REFRESH] {
@@ -137,6 +142,7 @@ fn all() -> Vec<Goal> {
     goals.push(at_many(EXPIRE, TEXTBOOK, Faster(4.0)));
     goals.push(at_many(REFRESH, TEXTBOOK, Faster(3.0)));
     goals.push(at_many(LONGEST_CALL, TEXTBOOK, Faster(10.0)));
+    goals.push(at_many(CALM_LONGEST_CALL, TEXTBOOK, Faster(10.0)));
     goals
 }
 

@@ -61,7 +61,7 @@ fn compare(options: &Options, json: Option<std::fs::File>) -> Result<(), Failure
     let mut out = io::stdout();
     let mut ledger = Ledger::new();
     let progress = experiment::progress_bar(options);
-    for &n in &options.n {
+    for n in options.sizes() {
         for plan in experiment::plans(options) {
             let measured = plan.run(n, options, &progress)?;
             progress.suspend(|| report::print_tables(&mut out, n, &measured))?;

@@ -13,6 +13,7 @@ use crate::subject;
 /// One table a figure, with each subject's median as a multiple of the first one's.
 pub(crate) fn print_tables(out: &mut impl Write, n: usize, ledger: &Ledger) -> io::Result<()> {
     let reference = subject::ALL[0].name;
+    let heading = format!("/ {reference}");
     let mut workload = None;
     for figure in ledger.figures() {
         if workload != Some(figure.workload) {
@@ -23,11 +24,8 @@ pub(crate) fn print_tables(out: &mut impl Write, n: usize, ledger: &Ledger) -> i
         let unit = figure.unit;
         writeln!(
             out,
-            "  {unit:<28}{:>12}{:>12}{:>12}{:>11}",
-            "min",
-            "median",
-            "max",
-            format!("/ {reference}")
+            "  {unit:<28}{:>12}{:>12}{:>12}{heading:>11}",
+            "min", "median", "max",
         )?;
         let base = ledger
             .find(n, reference, figure)
@@ -75,7 +73,7 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
         let goal = verdict.goal;
         writeln!(
             out,
-            "  {outcome:<8}{:<5}{:<26}n = {:<9}{:<26}{}",
+            "  {outcome:<8}{:<5}{:<24}n = {:<9}{:<32}{}",
             goal.figure.workload.name(),
             goal.figure.unit,
             goal.n,

@@ -13,6 +13,9 @@ use crate::observer::Observer;
 /// Significant decimal digits that the distribution keeps.
 const DIGITS: u8 = 3;
 
+/// The longest time that can be noted.
+const LONGEST_NS: u32 = u32::MAX;
+
 /// The calls of all rounds so far.
 ///
 /// Invariant: the calls of the current round before `next` are counted in `least_ns`.
@@ -41,7 +44,8 @@ impl Pauses {
 
     /// The distribution of all calls.
     pub(crate) fn distribution(&self) -> Histogram<u64> {
-        let mut histogram = Histogram::new(DIGITS).expect("the digits are within what it can keep");
+        let mut histogram = Histogram::new_with_max(LONGEST_NS.into(), DIGITS)
+            .expect("the bounds are within what it can keep");
         for &ns in &self.least_ns {
             histogram.saturating_record(ns.into());
         }
@@ -55,7 +59,7 @@ impl Observer for Pauses {
     }
 
     fn call_ended(&mut self) {
-        let ns = u32::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u32::MAX);
+        let ns = u32::try_from(self.begun.elapsed().as_nanos()).unwrap_or(LONGEST_NS);
         match self.least_ns.get_mut(self.next) {
             Some(least) => *least = ns.min(*least),
             None => self.least_ns.push(ns),
@@ -79,5 +83,18 @@ mod tests {
             }
         }
         assert_eq!(pauses.distribution().len(), 5);
+    }
+
+    #[test]
+    fn distribution_keeps_pauses_of_any_length() {
+        for ns in [0, 1, 2_047, 2_048, 12_345_678, LONGEST_NS] {
+            let mut pauses = Pauses::new();
+            pauses.least_ns.push(ns);
+            let longest = pauses.distribution().max() as f64;
+            assert!(
+                (longest - f64::from(ns)).abs() <= f64::from(ns) / 1e3,
+                "{longest} for {ns}"
+            );
+        }
     }
 }

@@ -104,6 +104,12 @@ impl Script {
         self.steps.len() as u64
     }
 
+    /// How many timers it keeps names of at once.
+    #[cfg(test)]
+    pub(super) fn places(&self) -> u32 {
+        self.places
+    }
+
     /// Asks it all of a queue, and says how long that took and how many timers fired.
     pub(crate) fn run<Q: Queue>(&self, mut queue: Q) -> Result<(Duration, u64), Failure> {
         let mut timers: Vec<Option<Q::Key>> = vec![None; self.places as usize];

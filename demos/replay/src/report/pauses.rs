@@ -12,6 +12,9 @@ use crate::replay::Outcome;
 
 const HEIGHT: u32 = 400;
 
+/// The least range of an axis: with fewer powers of ten, labels would stand too close.
+const LEAST_RANGE: f64 = 1e3;
+
 /// Draws it.
 pub(super) fn chart(outcomes: &[Outcome]) -> String {
     let all = || outcomes.iter().map(|outcome| &outcome.pauses);
@@ -24,7 +27,10 @@ pub(super) fn chart(outcomes: &[Outcome]) -> String {
     let calls = all().map(Histogram::len).max().unwrap_or(1).max(1);
     let left = 10f64.powf((shortest_ns as f64).log10().floor());
     let right = 10f64.powf(((longest_ns + 1) as f64).log10().ceil());
-    let bottom = 0.1f64.powf((calls as f64).log10().ceil().max(1.0));
+    let right = right.max(left * LEAST_RANGE);
+    let bottom = 0.1f64
+        .powf((calls as f64).log10().ceil())
+        .min(1.0 / LEAST_RANGE);
     chart::svg(HEIGHT, |canvas| -> Drawn {
         let mut chart = ChartBuilder::on(canvas)
             .margin_top(12)

@@ -5,7 +5,7 @@
 //! compressed stream that ends early is an error, and so is a time earlier than the line before it.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes in all lines.
-    fn read(&mut self, input: impl Read + BufRead) -> Result<(), Failure> {
+    fn read(&mut self, input: impl BufRead) -> Result<(), Failure> {
         let mut lines = Lines::new(input);
         while (self.requests.len() as u64) < self.limit {
             if lines.number() as usize % interrupt::STEPS_BETWEEN_CHECKS == 0 {

@@ -37,7 +37,7 @@ pub(crate) struct Profile {
 pub(crate) const DEFAULT: &str = "cluster4";
 
 /// The clusters that can be modelled.
-pub(crate) const PROFILES: [Profile; 11] = [
+pub(crate) static PROFILES: [Profile; 11] = [
     Profile {
         name: "cluster4",
         rate_kqps: 5.26,

@@ -1,77 +1,92 @@
 //! W6b: as W6, with a bound on each call and as many calls as it takes.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use timer_wheel_bench::workload::STEP;
 
-use super::longest::{Input, STEPS};
-use super::ns_each;
+use super::calls::Calls;
+use super::longest::{Input, RUNS, STEPS};
+use super::{ns_each, timed};
 use crate::answer::{Digest, WrongAnswer};
-use crate::figure::{BUDGETED_LONGEST_CALL, BUDGETED_MOST_ENTRIES, BUDGETED_WHOLE_HOUR, Sample};
-use crate::subject::{Budgeted, Queue};
+use crate::figure::{
+    BUDGETED_LONGEST_CALL, BUDGETED_MOST_ENTRIES, BUDGETED_WHOLE_HOUR, CALM_BUDGETED_LONGEST_CALL,
+    Sample,
+};
+use crate::subject::Budgeted;
 
 /// The budget of a call.
 const BUDGET: usize = 256;
+/// A timer is moved down once a level and fires, and as many buckets may have to be opened for it.
+const MOST_UNITS_A_TIMER: usize = 12;
 
 pub(crate) fn measure<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let mut queue: Q = input.fill();
+    let n = input.deadlines.len();
+    let mut calls = Calls::with_capacity(STEPS as usize + most_extra_calls(n));
+    let mut samples = Vec::new();
+    for _ in 0..RUNS {
+        let mut queue: Q = input.fill();
+        let mut elapsed = Duration::ZERO;
+        calls.start_run();
+        let (fired, most_entries) = timed(&mut elapsed, || expire_all(&mut queue, n, &mut calls))?;
+        fired.check(input.expected, Q::NAME)?;
+        let run = calls.end_run();
+        samples.extend([
+            BUDGETED_LONGEST_CALL.sample(f64::from(run.longest_ns)),
+            BUDGETED_MOST_ENTRIES.sample(most_entries as f64),
+            BUDGETED_WHOLE_HOUR.sample(ns_each(elapsed, n)),
+        ]);
+    }
+    let calm_longest_ns = f64::from(calls.calm_longest_ns());
+    samples.push(CALM_BUDGETED_LONGEST_CALL.sample(calm_longest_ns));
+    Ok(samples)
+}
+
+#[inline(never)]
+fn expire_all<Q: Budgeted>(
+    queue: &mut Q,
+    n: usize,
+    calls: &mut Calls,
+) -> Result<(Digest, usize), WrongAnswer> {
     let mut fired = Digest::default();
-    let mut calls = Calls::start();
-    let start = Instant::now();
+    let mut most_entries = 0;
+    let mut extra_calls_left = most_extra_calls(n);
     for step in 1..=STEPS {
-        calls.advance(&mut queue, step * STEP, |value| fired.add(step, value))?;
+        let entries = advance_fully(queue, step * STEP, &mut extra_calls_left, calls, |value| {
+            fired.add(step, value)
+        })?;
+        most_entries = most_entries.max(entries);
     }
-    let elapsed = start.elapsed();
-    fired.check(input.expected, Q::NAME)?;
-    Ok(vec![
-        BUDGETED_LONGEST_CALL.sample(calls.longest.as_nanos() as f64),
-        BUDGETED_MOST_ENTRIES.sample(calls.most_entries as f64),
-        BUDGETED_WHOLE_HOUR.sample(ns_each(elapsed, input.deadlines.len())),
-    ])
+    Ok((fired, most_entries))
 }
 
-/// Calls with a budget, each timed.
-pub(super) struct Calls {
-    last: Instant,
-    pub(super) longest: Duration,
-    pub(super) most_entries: usize,
+/// How many calls may be needed beyond the first of each step, if each uses its budget.
+pub(super) fn most_extra_calls(n: usize) -> usize {
+    (n * MOST_UNITS_A_TIMER).div_ceil(BUDGET)
 }
 
-impl Calls {
-    pub(super) fn start() -> Self {
-        Self {
-            last: Instant::now(),
-            longest: Duration::ZERO,
-            most_entries: 0,
+/// Advances to `now` in as many calls as the budget makes of it, and gives the most entries that one
+/// of them handled. A queue that has a backlog for longer than its budget explains is refused: it
+/// would be an endless row of calls.
+#[inline]
+pub(super) fn advance_fully<Q: Budgeted>(
+    queue: &mut Q,
+    now: u64,
+    extra_calls_left: &mut usize,
+    calls: &mut Calls,
+    mut fire: impl FnMut(u32),
+) -> Result<usize, WrongAnswer> {
+    let mut most_entries = 0;
+    loop {
+        let call = queue.advance_with_budget(now, BUDGET, &mut fire);
+        calls.end_call();
+        most_entries = most_entries.max(call.used);
+        if !call.has_backlog {
+            return Ok(most_entries);
         }
-    }
-
-    /// Advances to `now` in as many calls as the budget makes of it. A call that uses nothing and
-    /// still has a backlog would be the first of an endless row, and is refused.
-    #[inline]
-    pub(super) fn advance<Q: Budgeted>(
-        &mut self,
-        queue: &mut Q,
-        now: u64,
-        mut fire: impl FnMut(u32),
-    ) -> Result<(), WrongAnswer> {
-        loop {
-            let call = queue.advance_with_budget(now, BUDGET, &mut fire);
-            let end = Instant::now();
-            self.longest = self.longest.max(end - self.last);
-            self.last = end;
-            self.most_entries = self.most_entries.max(call.used);
-            if !call.has_backlog {
-                return Ok(());
-            }
-            if call.used == 0 {
-                return Err(no_progress::<Q>());
-            }
+        if *extra_calls_left == 0 {
+            let fault = "has a backlog for longer than the budget explains";
+            return Err(WrongAnswer::new(Q::NAME, fault));
         }
+        *extra_calls_left -= 1;
     }
-}
-
-#[cold]
-fn no_progress<Q: Queue>() -> WrongAnswer {
-    WrongAnswer::new(Q::NAME, "has a backlog but does not work on it")
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use timer_wheel_bench::workload::SECOND;
 
-use super::budgeted::Calls;
+use super::budgeted::{advance_fully, most_extra_calls};
+use super::calls::Calls;
 use super::{ns_each, passes, timed};
 use crate::answer::{Digest, WrongAnswer};
 use crate::figure::{BURST, BURST_LONGEST_CALL, Sample};
@@ -55,11 +56,19 @@ fn expire_all<Q: Queue>(queue: &mut Q) -> Digest {
 }
 
 pub(crate) fn measure_budgeted<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+    let mut extra_calls_left = most_extra_calls(input.n);
+    let mut calls = Calls::with_capacity(1 + extra_calls_left);
     let mut queue: Q = input.fill();
     let mut fired = Digest::default();
-    let mut calls = Calls::start();
-    calls.advance(&mut queue, DEADLINE, |value| fired.add(STEP, value))?;
+    calls.start_run();
+    advance_fully(
+        &mut queue,
+        DEADLINE,
+        &mut extra_calls_left,
+        &mut calls,
+        |value| fired.add(STEP, value),
+    )?;
     fired.check(input.expected, Q::NAME)?;
-    let longest_ns = calls.longest.as_nanos() as f64;
+    let longest_ns = f64::from(calls.end_run().longest_ns);
     Ok(vec![BURST_LONGEST_CALL.sample(longest_ns)])
 }

@@ -25,6 +25,14 @@ impl Input {
             again: random.uniform(n, MILLISECOND, HOUR),
         }
     }
+
+    /// The keys as they will be cancelled, so that looking them up is no part of a cancel.
+    fn in_order_of_cancellation<Q: Cancel>(&self, keys: &[Q::Key]) -> Vec<Q::Key> {
+        self.cancellations
+            .iter()
+            .map(|&timer| keys[timer as usize])
+            .collect()
+    }
 }
 
 pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
@@ -37,15 +45,15 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
         timed(&mut fresh, || {
             schedule_all(&mut queue, &input.first, &mut keys)
         });
-        let cancelled = timed(&mut cancel, || {
-            cancel_all(&mut queue, &input.cancellations, &keys)
-        });
+        let in_order = input.in_order_of_cancellation::<Q>(&keys);
+        let cancelled = timed(&mut cancel, || cancel_all(&mut queue, &in_order));
         cancelled.check(expected, Q::NAME, "cancelled")?;
         timed(&mut aged, || {
             schedule_all(&mut queue, &input.again, &mut keys)
         });
         // Not timed: whether the aged queue holds what it was given.
-        let cancelled = cancel_all(&mut queue, &input.cancellations, &keys);
+        let in_order = input.in_order_of_cancellation::<Q>(&keys);
+        let cancelled = cancel_all(&mut queue, &in_order);
         cancelled.check(expected, Q::NAME, "cancelled, the second time,")?;
     }
     let operations = n * passes(n);
@@ -65,10 +73,10 @@ fn schedule_all<Q: Cancel>(queue: &mut Q, deadlines: &[u64], keys: &mut [Q::Key]
 }
 
 #[inline(never)]
-fn cancel_all<Q: Cancel>(queue: &mut Q, order: &[u32], keys: &[Q::Key]) -> Tally {
+fn cancel_all<Q: Cancel>(queue: &mut Q, keys: &[Q::Key]) -> Tally {
     let mut cancelled = Tally::default();
-    for &timer in order {
-        if let Some(value) = queue.cancel(keys[timer as usize]) {
+    for &key in keys {
+        if let Some(value) = queue.cancel(key) {
             cancelled.add(value);
         }
     }

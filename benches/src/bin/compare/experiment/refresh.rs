@@ -31,7 +31,6 @@ impl Input {
             .map(|_| random.below(n as u64) as u32)
             .collect();
         let mut deadlines = vec![LIFETIME; n];
-        // Later than any iteration if never touched would be wrong: the untouched come first.
         let mut last_touched = vec![0; n];
         for (iteration, &timer) in touched.iter().enumerate() {
             deadlines[timer as usize] = (iteration / BATCH) as u64 * STEP + LIFETIME;

@@ -1,0 +1,141 @@
+//! An array that grows without moving what it holds.
+//!
+//! A vector that doubles copies everything it holds, which for a million timers is a pause of
+//! milliseconds in the middle of a `schedule`. Here each page is as large as all before it
+//! together, and none ever moves. Elements are kept in groups that begin at a cache line, so that
+//! one of 32 bytes never straddles two.
+
+use alloc::vec::Vec;
+
+/// Elements in a group. The size of an element is a multiple of eight bytes, so eight of them fill
+/// whole cache lines, and the alignment costs no padding.
+const GROUP: usize = 8;
+
+/// Elements on a page.
+const PAGE: usize = 4096;
+
+/// Elements that begin at a cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Group<S>([S; GROUP]);
+
+/// An array of `S` in pages of doubling size.
+///
+/// Invariant: all pages but the last are full, and the last one holds the groups that `len`
+/// elements need; the elements of its last group behind `len` are placeholders.
+#[derive(Clone, Debug)]
+pub(crate) struct Pages<S> {
+    pages: Vec<Vec<Group<S>>>,
+    len: usize,
+}
+
+/// The page that an index is on, and its offset there.
+#[inline]
+const fn page_and_offset(index: usize) -> (usize, usize) {
+    (index / PAGE, index % PAGE)
+}
+
+/// Groups on a page.
+const PAGE_GROUPS: usize = PAGE / GROUP;
+
+impl<S> Pages<S> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            pages: Vec::new(),
+            len: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Elements that there is memory for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.pages.iter().map(|page| page.capacity() * GROUP).sum()
+    }
+
+    /// The heap memory of the array, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.capacity() * size_of::<Vec<Group<S>>>()
+            + self.capacity() / GROUP * size_of::<Group<S>>()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<&S> {
+        let (page, offset) = page_and_offset(index);
+        let group = self.pages.get(page)?.get(offset / GROUP)?;
+        Some(&group.0[offset % GROUP])
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut S> {
+        let (page, offset) = page_and_offset(index);
+        let group = self.pages.get_mut(page)?.get_mut(offset / GROUP)?;
+        Some(&mut group.0[offset % GROUP])
+    }
+
+    /// The element at an index that is known to be within bounds.
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> &S {
+        let (page, offset) = page_and_offset(index);
+        &self.pages[page][offset / GROUP].0[offset % GROUP]
+    }
+
+    /// The element at an index that is known to be within bounds, to be changed.
+    #[inline]
+    pub(crate) fn at_mut(&mut self, index: usize) -> &mut S {
+        let (page, offset) = page_and_offset(index);
+        &mut self.pages[page][offset / GROUP].0[offset % GROUP]
+    }
+
+    /// Makes room for `additional` more elements.
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        let wanted = self.len.saturating_add(additional);
+        for page in 0..wanted.div_ceil(PAGE) {
+            if page == self.pages.len() {
+                self.pages.push(Vec::new());
+            }
+            let groups = PAGE_GROUPS.min((wanted - page * PAGE).div_ceil(GROUP));
+            let page = &mut self.pages[page];
+            page.reserve_exact(groups.saturating_sub(page.len()));
+        }
+    }
+}
+
+impl<S: Default> Pages<S> {
+    /// Appends an element. O(1).
+    #[inline]
+    pub(crate) fn push(&mut self, element: S) {
+        if self.len % GROUP == 0 {
+            self.push_group();
+        }
+        *self.at_mut(self.len) = element;
+        self.len += 1;
+    }
+
+    #[inline(never)]
+    fn push_group(&mut self) {
+        let (page, _) = page_and_offset(self.len);
+        if page == self.pages.len() {
+            // The first page grows by doubling, so that a small wheel stays small.
+            let groups = if page == 0 { 1 } else { PAGE_GROUPS };
+            self.pages.push(Vec::with_capacity(groups));
+        }
+        let group = Group(core::array::from_fn(|_| S::default()));
+        self.pages[page].push(group);
+    }
+
+    /// Drops every element from `len` on and gives back spare memory.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        debug_assert!(len <= self.len, "truncation does not make elements");
+        self.len = len;
+        self.pages.truncate(len.div_ceil(PAGE));
+        if let Some(page) = self.pages.last_mut() {
+            page.truncate((len - 1) % PAGE / GROUP + 1);
+            page.shrink_to_fit();
+        }
+        self.pages.shrink_to_fit();
+    }
+}
