@@ -12,6 +12,7 @@ pub(crate) mod search;
 
 mod advance;
 mod check;
+mod rank_sort;
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -297,15 +298,19 @@ impl<G: Geometry> Filing<G> {
         }
         let due = self.due.head().map(|head| head.deadline);
         let current = [due, self.arrivals_wake()].into_iter().flatten().min();
-        current
-            .or_else(|| {
-                let (level, digit) = self.occupancy.first()?;
-                Some(self.start_ns(level, digit))
-            })
-            .or_else(|| {
-                let is_empty = self.buckets[self.overflow.get()].is_empty();
-                (!is_empty).then(|| self.overflow_start())
-            })
+        current.or_else(|| self.first_bucket().map(|(start, _)| start))
+    }
+
+    /// The first occupied bucket, the overflow included, and when it falls due. O(levels).
+    fn first_bucket(&self) -> Option<(u64, BucketIndex)> {
+        if let Some((level, digit)) = self.occupancy.first() {
+            return Some((
+                self.start_ns(level, digit),
+                Layout::<G>::bucket(level, digit),
+            ));
+        }
+        let is_empty = self.buckets[self.overflow.get()].is_empty();
+        (!is_empty).then(|| (self.overflow_start(), self.overflow))
     }
 
     fn arrivals_wake(&self) -> Option<u64> {

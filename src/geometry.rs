@@ -335,11 +335,16 @@ impl<G: Geometry> Layout<G> {
     #[inline]
     pub(crate) fn level_and_digit(bucket: BucketIndex) -> (usize, usize) {
         let index = bucket.get();
-        let level = Self::DIGITS[1..]
-            .iter()
-            .take_while(|digit| usize::from(digit.base) <= index)
-            .count();
+        let level = (1..LEVELS)
+            .map(|level| usize::from(index >= usize::from(Self::DIGITS[level].base)))
+            .sum();
         (level, index - usize::from(Self::DIGITS[level].base))
+    }
+
+    /// Whether a bucket is on level 0.
+    #[inline]
+    pub(crate) fn is_finest(bucket: BucketIndex) -> bool {
+        bucket.get() < usize::from(Self::DIGITS[1].base)
     }
 
     /// The first tick of a bucket of levels 0 to 3 that lies in the cursor's lap.

@@ -1,6 +1,6 @@
 //! The passage of time: opening buckets, cascading them, and bringing up what is due.
 
-use crate::filing::blocks::{BLOCK, Entry};
+use crate::filing::blocks::Entry;
 use crate::filing::card::{Cards, NOWHERE, Order};
 use crate::filing::due_run::{DUE, Head};
 use crate::filing::{Filing, NEVER};
@@ -33,15 +33,14 @@ impl<G: Geometry> Filing<G> {
             if self.opened == NOWHERE && !self.has_due_arrivals() {
                 match self.due.head() {
                     Some(head) if head.deadline <= self.now => return Some(head),
-                    Some(_) => {
-                        self.settle();
+                    Some(head) => {
+                        self.settle(head.deadline.min(self.arrivals_floor));
                         return None;
                     }
                     None => {}
                 }
             }
             if !self.open_or_drain(cards, budget) {
-                self.settle();
                 return None;
             }
         }
@@ -75,18 +74,18 @@ impl<G: Geometry> Filing<G> {
         self.file(card, slot);
     }
 
-    /// Takes note, after the last timer of an advance, of when there is work again.
+    /// Takes note, when an advance has nothing more to do, of when there is work again.
     #[inline]
-    pub(crate) fn settle(&mut self) {
+    fn settle(&mut self, wake: u64) {
         self.due.trim();
-        self.refresh_wake();
-        if self.wake > self.now {
+        self.wake = wake;
+        if wake > self.now {
             self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
         }
     }
 
     /// Does a piece of the work that stands between the present and the next due timer. `false`
-    /// when there is none.
+    /// when there is none, and then it has settled when there is work again.
     #[inline(never)]
     fn open_or_drain<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) -> bool {
         if self.opened == NOWHERE {
@@ -94,14 +93,19 @@ impl<G: Geometry> Filing<G> {
                 self.drain_arrivals(cards, budget);
                 return true;
             }
-            if !self.open_next() {
-                return false;
+            match self.first_bucket() {
+                Some((start, bucket)) if start <= self.now => self.open(start, bucket),
+                later => {
+                    let wake = later.map_or(NEVER, |(start, _)| start);
+                    self.settle(wake.min(self.arrivals_floor));
+                    return false;
+                }
             }
             *budget -= 1;
         }
-        if Self::OVERFLOW.contains(&self.opened) {
+        if self.opened.get() >= Layout::<G>::BUCKETS {
             self.drain_overflow(cards, budget);
-        } else if Layout::<G>::level_and_digit(self.opened).0 == 0 {
+        } else if Layout::<G>::is_finest(self.opened) {
             self.drain_tick(cards, budget);
         } else {
             self.drain_coarse(cards, budget);
@@ -109,26 +113,16 @@ impl<G: Geometry> Filing<G> {
         true
     }
 
-    /// Opens the first occupied bucket, if it has begun by now, and moves the cursor to it.
-    fn open_next(&mut self) -> bool {
+    /// Opens a bucket that has begun, and moves the cursor to it.
+    fn open(&mut self, start: u64, bucket: BucketIndex) {
         debug_assert!(self.due.is_empty(), "what is due precedes every bucket");
-        let now = Layout::<G>::tick(self.now);
-        if let Some((level, digit)) = self.occupancy.first() {
-            let start = Layout::<G>::bucket_start(level, digit, self.cursor);
-            if start > now {
-                return false;
-            }
-            self.cursor = start;
-            self.opened = Layout::<G>::bucket(level, digit);
-        } else {
-            if self.buckets[self.overflow.get()].is_empty() || self.overflow_start() > self.now {
-                return false;
-            }
+        self.opened = bucket;
+        self.cursor = Layout::<G>::tick(start);
+        if bucket == self.overflow {
             // Nothing is left before the overflow, so the cursor may go all the way: every timer
             // that lies beyond the levels is looked at once a jump, not once a rotation.
-            self.cursor = now;
-            self.opened = self.overflow;
-            self.overflow = if self.opened == Self::OVERFLOW[0] {
+            self.cursor = Layout::<G>::tick(self.now);
+            self.overflow = if bucket == Self::OVERFLOW[0] {
                 Self::OVERFLOW[1]
             } else {
                 Self::OVERFLOW[0]
@@ -136,21 +130,6 @@ impl<G: Geometry> Filing<G> {
             self.overflow_floor = NEVER;
         }
         self.due.open(Layout::<G>::start_ns(self.cursor));
-        true
-    }
-
-    /// Takes up to a block of entries from the front of a list, within the budget.
-    fn take_front(
-        &mut self,
-        list: BucketIndex,
-        budget: &mut usize,
-        taken: &mut [Entry; BLOCK],
-    ) -> usize {
-        let count = self
-            .blocks
-            .take_front(&mut self.buckets[list.get()], *budget, taken);
-        *budget -= count;
-        count
     }
 
     /// Takes note that the opened bucket has been emptied.
@@ -165,74 +144,87 @@ impl<G: Geometry> Filing<G> {
         self.opened = NOWHERE;
     }
 
+    /// Visits the entries at the front of a list, within the budget. They are still there while
+    /// they are visited, and no visit may touch their list; afterwards they are dropped.
+    #[inline]
+    fn drain<C: Cards>(
+        &mut self,
+        list: BucketIndex,
+        cards: &mut C,
+        budget: &mut usize,
+        visit: impl Fn(&mut Self, &mut C, Entry),
+    ) {
+        loop {
+            let sentinel = self.buckets[list.get()];
+            let (first, count) = self.blocks.front(sentinel, *budget);
+            if count == 0 {
+                return;
+            }
+            for offset in 0..count {
+                let entry = self.blocks.entry(first, offset);
+                visit(self, cards, entry);
+            }
+            self.blocks.drop_front(&mut self.buckets[list.get()], count);
+            *budget -= count;
+        }
+    }
+
     /// Collects the cursor's tick into the due run.
     fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        let mut taken = [Entry::default(); BLOCK];
-        loop {
-            let count = self.take_front(self.opened, budget, &mut taken);
-            if count == 0 {
-                break;
-            }
-            for entry in &taken[..count] {
-                self.collect(cards, entry.slot);
-            }
-        }
+        self.drain(self.opened, cards, budget, |filing, cards, entry| {
+            filing.collect(cards, entry.slot);
+        });
         self.due.sort();
         self.close_if_empty();
     }
 
     /// Moves the entries of a bucket of levels 1 to 3 down to where they belong as seen from the
-    /// bucket's start. Loads no slot: the entries say where they go.
+    /// bucket's start.
     fn drain_coarse<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        let cursor = self.cursor.low();
-        let mut taken = [Entry::default(); BLOCK];
-        loop {
-            let count = self.take_front(self.opened, budget, &mut taken);
-            if count == 0 {
-                break;
-            }
-            for &entry in &taken[..count] {
-                let Some(bucket) = Layout::<G>::place_low(entry.tick, cursor) else {
-                    self.collect(cards, entry.slot);
-                    continue;
-                };
-                let location = self.append(bucket, entry);
-                let card = cards.card_mut(entry.slot);
-                card.bucket = bucket;
-                card.location = location;
-            }
+        if self.postponed == 0 {
+            // No slot is loaded: the entries say where they go.
+            self.drain(self.opened, cards, budget, |filing, cards, entry| {
+                filing.move_down(cards, entry);
+            });
+        } else {
+            // A postponed timer is filed again here, at its first visit, and spared the way down.
+            self.drain(self.opened, cards, budget, |filing, cards, entry| {
+                if cards.card(entry.slot).is_postponed() {
+                    filing.collect_any(cards, entry.slot);
+                } else {
+                    filing.move_down(cards, entry);
+                }
+            });
         }
         self.due.sort();
         self.close_if_empty();
     }
 
+    #[inline(always)]
+    fn move_down<C: Cards>(&mut self, cards: &mut C, entry: Entry) {
+        let Some(bucket) = Layout::<G>::place_low(entry.tick, self.cursor.low()) else {
+            self.collect(cards, entry.slot);
+            return;
+        };
+        let location = self.append(bucket, entry);
+        let card = cards.card_mut(entry.slot);
+        card.bucket = bucket;
+        card.location = location;
+    }
+
     /// Distributes the overflow bucket, as seen from the cursor.
     fn drain_overflow<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        let mut taken = [Entry::default(); BLOCK];
-        loop {
-            let count = self.take_front(self.opened, budget, &mut taken);
-            if count == 0 {
-                break;
-            }
-            for entry in &taken[..count] {
-                self.collect_any(cards, entry.slot);
-            }
-        }
+        self.drain(self.opened, cards, budget, |filing, cards, entry| {
+            filing.collect_any(cards, entry.slot);
+        });
         self.close_if_empty();
     }
 
     /// Brings what was scheduled into the current tick or the past into the due run.
     fn drain_arrivals<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        let mut taken = [Entry::default(); BLOCK];
-        loop {
-            let count = self.take_front(Self::ARRIVALS, budget, &mut taken);
-            if count == 0 {
-                break;
-            }
-            for entry in &taken[..count] {
-                self.collect_any(cards, entry.slot);
-            }
-        }
+        self.drain(Self::ARRIVALS, cards, budget, |filing, cards, entry| {
+            filing.collect_any(cards, entry.slot);
+        });
         if self.buckets[Self::ARRIVALS.get()].is_empty() {
             self.arrivals_floor = NEVER;
         }

@@ -234,16 +234,12 @@ impl Blocks {
         Removal::Left
     }
 
-    /// Takes up to `limit` entries, and at most a block of them, from the front of a list into
-    /// `taken`, and says how many. O(entries taken).
-    pub(crate) fn take_front(
-        &mut self,
-        list: &mut Sentinel,
-        limit: usize,
-        taken: &mut [Entry; BLOCK],
-    ) -> usize {
+    /// Up to `limit` entries from the front of a list, and at most those of its first block: where
+    /// they begin, and how many they are. O(1).
+    #[inline]
+    pub(crate) fn front(&self, list: Sentinel, limit: usize) -> (Location, usize) {
         if list.is_empty() {
-            return 0;
+            return (list.head, 0);
         }
         let block = list.head.block();
         let end = if block == list.last.block() {
@@ -251,22 +247,29 @@ impl Blocks {
         } else {
             block.last()
         };
-        let all = end.get() + 1 - list.head.get();
-        let count = all.min(limit);
-        let head = list.head.get();
-        taken[..count].copy_from_slice(&self.entries[head..head + count]);
-        if count < all {
-            list.head = Location(list.head.0 + count as u32);
+        (list.head, limit.min(end.get() + 1 - list.head.get()))
+    }
+
+    /// The entry that lies `offset` behind a location, in the same block.
+    #[inline]
+    pub(crate) fn entry(&self, location: Location, offset: usize) -> Entry {
+        self.entries[location.get() + offset]
+    }
+
+    /// Removes entries from the front of a list: as many as [`Blocks::front`] said. O(1).
+    #[inline]
+    pub(crate) fn drop_front(&mut self, list: &mut Sentinel, count: usize) {
+        let end = Location(list.head.0 + (count as u32 - 1));
+        if end == list.last {
+            self.links.remove(end.block().get());
+            *list = Sentinel::EMPTY;
+        } else if end == end.block().last() {
+            let next = self.links.remove(end.block().get()).next;
+            self.links[next.get()].previous = BlockIndex::NONE;
+            list.head = next.first();
         } else {
-            let links = self.links.remove(block.get());
-            if links.next == BlockIndex::NONE {
-                *list = Sentinel::EMPTY;
-            } else {
-                self.links[links.next.get()].previous = BlockIndex::NONE;
-                list.head = links.next.first();
-            }
+            list.head = end.next();
         }
-        count
     }
 
     /// The entries of a list, block by block, in the order in which they were filed.

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use crate::filing::card::{Cards, Order};
+use crate::filing::rank_sort::sort_by_rank;
 use crate::geometry::BucketIndex;
 use crate::key::SlotIndex;
 
@@ -39,6 +40,12 @@ impl Packed {
     #[inline]
     fn offset_ns(self) -> u64 {
         (self.0 >> (Order::BITS + u32::BITS)) as u64
+    }
+
+    /// The offset in 32 bits, which the ticks of every geometry fit into.
+    #[inline]
+    fn offset_bits(self) -> u32 {
+        self.offset_ns() as u32
     }
 
     #[inline]
@@ -139,7 +146,10 @@ impl DueRun {
     #[inline]
     pub(crate) fn sort(&mut self) {
         let (before, collected) = self.sorted.split_at_mut(self.sorted_to);
-        collected.sort_unstable();
+        // In a crowded tick most timers share a deadline and come in order.
+        if !collected.is_sorted() && !sort_by_rank(collected, |packed| packed.offset_bits()) {
+            collected.sort_unstable();
+        }
         let extends = match (before.last(), collected.first()) {
             (Some(last), Some(first)) => last < first,
             _ => true,
@@ -207,7 +217,7 @@ impl DueRun {
             self.heap.pop();
         }
         if self.stale != 0 {
-            self.prune(cards);
+            self.tidy(cards);
         }
         if self.taken == self.sorted.len() {
             self.reset_sorted();
@@ -226,16 +236,18 @@ impl DueRun {
     /// The timer's card must already say so.
     pub(crate) fn remove<C: Cards>(&mut self, cards: &C) {
         self.stale += 1;
-        if self.stale > self.live() + STALE_TOLERATED {
-            self.sweep(cards);
-        }
-        self.prune(cards);
+        self.tidy(cards);
         if self.taken == self.sorted.len() {
             self.reset_sorted();
         }
     }
 
-    fn prune<C: Cards>(&mut self, cards: &C) {
+    /// Keeps stale entries off the heads, and fewer of them than of live ones.
+    fn tidy<C: Cards>(&mut self, cards: &C) {
+        if self.stale > self.live() + STALE_TOLERATED {
+            self.sweep(cards);
+            return;
+        }
         let sorted = self.sorted[self.taken..]
             .iter()
             .take_while(|packed| is_stale(cards, packed.slot(), packed.order()))
