@@ -69,7 +69,7 @@ pub(crate) struct Filing<G> {
     /// No arrival is due before this.
     arrivals_floor: u64,
     /// The number of timers that were put off to a later tick than their entry's.
-    postponed: usize,
+    postponed: u32,
     geometry: PhantomData<fn() -> G>,
 }
 
@@ -153,7 +153,7 @@ impl<G: Geometry> Filing<G> {
         let is = was | u64::from(moves_on);
         card.deadline = deadline;
         card.set_order(order.marked(is));
-        self.postponed += (is - was) as usize;
+        self.postponed += (is - was) as u32;
         true
     }
 
@@ -169,7 +169,7 @@ impl<G: Geometry> Filing<G> {
         let card = cards.card_mut(slot);
         if card.bucket == Self::ARRIVALS && Layout::<G>::tick(deadline) <= self.cursor {
             // Still an arrival: only the earliest time to look at the arrivals may change.
-            self.postponed -= card.order().postponed() as usize;
+            self.postponed -= card.order().postponed() as u32;
             card.deadline = deadline;
             card.set_order(order);
             self.arrivals_floor = self.arrivals_floor.min(deadline);
@@ -189,7 +189,7 @@ impl<G: Geometry> Filing<G> {
     /// amortized in the due run.
     #[inline]
     pub(crate) fn withdraw<C: Cards>(&mut self, cards: &mut C, was: &Card) {
-        self.postponed -= was.order().postponed() as usize;
+        self.postponed -= was.order().postponed() as u32;
         if was.bucket == DUE {
             self.withdraw_due(cards);
             return;
@@ -410,7 +410,7 @@ impl<G: Geometry> Filing<G> {
 
     /// The number of postponed timers.
     pub(crate) fn postponed(&self) -> usize {
-        self.postponed
+        self.postponed as usize
     }
 
     /// Entries in the due run, the stale ones included.

@@ -68,7 +68,7 @@ impl<T> Slot<T> {
 pub(crate) struct Slots<T> {
     slots: Pages<Slot<T>>,
     free: FreeSet,
-    taken: usize,
+    taken: u32,
     /// The generation of slots to be made: above that of any slot that was made and dropped, so
     /// that a key of one of those never comes to life again.
     first_generation: u32,
@@ -100,7 +100,7 @@ impl<T> Cards for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    pub(crate) const fn new(first_generation: u32) -> Self {
+    pub(crate) fn new(first_generation: u32) -> Self {
         Self {
             slots: Pages::new(),
             free: FreeSet::new(),
@@ -141,7 +141,7 @@ impl<T> Slots<T> {
     /// Timers held.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.taken
+        self.taken as usize
     }
 
     /// Slots made and kept, taken or not.
@@ -151,7 +151,7 @@ impl<T> Slots<T> {
 
     /// Timers that fit without asking for memory.
     pub(crate) fn capacity(&self) -> usize {
-        self.slots.capacity() - (self.slots.len() - self.taken - self.free.len())
+        self.slots.capacity() - (self.slots.len() - self.len() - self.free.len())
     }
 
     pub(crate) fn reserve(&mut self, additional: usize) {
@@ -318,7 +318,7 @@ impl<T> Slots<T> {
                 "the free set holds exactly the free slots"
             );
         }
-        assert!(taken == self.taken, "taken slots are counted");
+        assert!(taken == self.len(), "taken slots are counted");
         assert!(
             free == self.free.len(),
             "no free slot lies beyond the arena"
@@ -328,5 +328,67 @@ impl<T> Slots<T> {
             "a slot to be made is not taken"
         );
         self.free.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card() -> Card {
+        Card::new(0, Order::filed(0), 0)
+    }
+
+    fn take(slots: &mut Slots<u32>, value: u32) -> TimerKey {
+        let slot = slots.vacant();
+        slots.take(slot, card(), value)
+    }
+
+    #[test]
+    fn slot_with_used_up_generations_is_retired_and_its_keys_stay_stale() {
+        let mut slots = Slots::new(0);
+        let first = take(&mut slots, 1);
+        slots.card_mut(first.slot()).owner = u32::MAX;
+        let last = slots.key(first.slot());
+        assert!(slots.release(last).is_some());
+        slots.check();
+        let next = take(&mut slots, 2);
+        assert_ne!(next.slot(), first.slot());
+        for stale in [first, last] {
+            assert_eq!(slots.find(stale), None);
+            assert!(slots.release(stale).is_none());
+        }
+        assert!(slots.release(next).is_some());
+        slots.shrink_to_fit();
+        slots.check();
+        assert_eq!(slots.made(), 1, "the used-up slot is kept");
+    }
+
+    #[test]
+    fn shrink_then_growth_never_revives_a_key() {
+        let mut slots = Slots::new(0);
+        let mut stale: Vec<TimerKey> = Vec::new();
+        for round in 0..5 {
+            let keys: Vec<TimerKey> = (0..100 + round).map(|n| take(&mut slots, n)).collect();
+            assert!(stale.iter().all(|&key| slots.find(key).is_none()));
+            for &key in &keys {
+                assert!(slots.release(key).is_some());
+            }
+            stale.extend(keys);
+            slots.shrink_to_fit();
+            slots.check();
+            assert_eq!(slots.made(), 0);
+        }
+    }
+
+    #[test]
+    fn lowest_free_slot_is_taken_first() {
+        let mut slots = Slots::new(0);
+        let keys: Vec<TimerKey> = (0..200).map(|n| take(&mut slots, n)).collect();
+        for index in [150, 70, 3, 71] {
+            assert!(slots.release(keys[index]).is_some());
+        }
+        let taken: Vec<usize> = (0..5).map(|n| take(&mut slots, n).slot().get()).collect();
+        assert_eq!(taken, [3, 70, 71, 150, 200]);
     }
 }

@@ -413,3 +413,64 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::filing::card::Order;
+    use crate::geometry::{Caffeine, Compact, Micros};
+
+    /// Every sequence number but three has been given out. What is scheduled now comes after what
+    /// is there already, wherever that is filed.
+    #[test]
+    fn sequence_that_runs_out_is_renumbered_in_order() {
+        let now = 1 << 40;
+        let mut wheel: Wheel<u32> = Wheel::new(now);
+        let later = now + (50 << 20);
+        let mut keys = Vec::new();
+        for value in 0..40 {
+            // Due, current, on two levels, beyond them all; some of them at equal times.
+            let deadline = [0, now + 9, now + 9, later, later + (1 << 30), u64::MAX][value % 6];
+            keys.push(wheel.schedule(deadline, value as u32));
+        }
+        assert!(wheel.reschedule(keys[3], later + 1), "postponed in place");
+        assert!(
+            wheel.pop_expired(now).is_some(),
+            "the others are in the due run"
+        );
+        wheel.filing.set_next_sequence(Order::SEQUENCES - 3);
+        let before: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
+        for value in 40..50 {
+            keys.push(wheel.schedule(later, value));
+            wheel.check_invariants();
+        }
+        let after: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
+        let old: Vec<TimerKey> = after
+            .iter()
+            .copied()
+            .filter(|key| !keys[40..].contains(key))
+            .collect();
+        assert_eq!(old, before);
+        let at_later: Vec<u32> = wheel
+            .ascending()
+            .filter(|timer| timer.deadline == later)
+            .map(|timer| *timer.value)
+            .collect();
+        assert!(at_later.is_sorted() && at_later.ends_with(&[48, 49]));
+        let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|timer| timer.key).collect();
+        assert_eq!(fired, after);
+    }
+
+    #[test]
+    fn empty_wheel_is_small() {
+        fn bytes<G: Geometry>() -> usize {
+            Wheel::<u64, G>::new(0).stats().bytes
+        }
+        assert!(bytes::<Millis>() <= 10_000);
+        assert!(bytes::<Micros>() <= 10_000);
+        assert!(bytes::<Compact>() <= 2_500, "{}", bytes::<Compact>());
+        assert!(bytes::<Caffeine>() <= 2_500);
+    }
+}

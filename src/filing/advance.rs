@@ -171,16 +171,18 @@ impl<G: Geometry> Filing<G> {
 
     /// Collects the cursor's tick into the due run.
     fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+        let collected = self.due.collected();
         self.drain(self.opened, cards, budget, |filing, cards, entry| {
             filing.collect(cards, entry.slot);
         });
-        self.due.sort();
+        self.due.sort(collected);
         self.close_if_empty();
     }
 
     /// Moves the entries of a bucket of levels 1 to 3 down to where they belong as seen from the
     /// bucket's start.
     fn drain_coarse<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+        let collected = self.due.collected();
         if self.postponed == 0 {
             // No slot is loaded: the entries say where they go.
             self.drain(self.opened, cards, budget, |filing, cards, entry| {
@@ -196,7 +198,7 @@ impl<G: Geometry> Filing<G> {
                 }
             });
         }
-        self.due.sort();
+        self.due.sort(collected);
         self.close_if_empty();
     }
 
@@ -248,7 +250,7 @@ impl<G: Geometry> Filing<G> {
     #[inline(never)]
     fn collect_any<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex) {
         let card = cards.card_mut(slot);
-        self.postponed -= card.order().postponed() as usize;
+        self.postponed -= card.order().postponed() as u32;
         card.set_order(Order::filed(card.order().sequence()));
         if Layout::<G>::tick(card.deadline) <= self.cursor {
             card.bucket = DUE;

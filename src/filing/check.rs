@@ -44,7 +44,10 @@ impl<G: Geometry> Filing<G> {
             found == live && found == cards.filed().count(),
             "every live timer has exactly one entry"
         );
-        assert!(postponed == self.postponed, "postponed timers are counted");
+        assert!(
+            postponed == self.postponed(),
+            "postponed timers are counted"
+        );
         for slot in cards.filed() {
             let order = cards.card(slot).order();
             assert!(

@@ -77,12 +77,11 @@ pub(crate) struct Head {
 pub(crate) struct DueRun {
     /// The first nanosecond of the tick that `sorted` belongs to.
     base: u64,
-    /// Ascending from `taken` to `sorted_to`; behind that, what has been collected since.
+    /// Ascending from `taken` on.
     sorted: Vec<Packed>,
-    taken: usize,
-    sorted_to: usize,
     heap: BinaryHeap<Reverse<Keyed>>,
-    stale: usize,
+    taken: u32,
+    stale: u32,
 }
 
 #[inline]
@@ -95,17 +94,22 @@ impl DueRun {
     /// Entries held, the stale ones included.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.sorted.len() - self.taken + self.heap.len()
+        self.sorted.len() - self.taken() + self.heap.len()
+    }
+
+    #[inline]
+    fn taken(&self) -> usize {
+        self.taken as usize
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.taken == self.sorted.len() && self.heap.is_empty()
+        self.taken() == self.sorted.len() && self.heap.is_empty()
     }
 
     /// Timers held.
     pub(crate) fn live(&self) -> usize {
-        self.len() - self.stale
+        self.len() - self.stale as usize
     }
 
     /// The heap memory of the run, in bytes.
@@ -137,15 +141,21 @@ impl DueRun {
         self.heap.push(Reverse((deadline, order, slot)));
     }
 
-    /// Brings what was collected into order. O(n log n) in what was collected since the last
-    /// call, O(n) if it already was in order.
+    /// Where the next collected timer goes, to be told to [`DueRun::sort`] afterwards.
+    #[inline]
+    pub(crate) fn collected(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Brings what was collected `from` there on into order. O(n log n) in that, O(n) if it
+    /// already was in order.
     ///
     /// A budgeted advance may collect a crowded tick in many calls. Each sorts only what it
     /// collected, so that its pause is bounded; what does not simply extend the run joins the
     /// heap.
     #[inline]
-    pub(crate) fn sort(&mut self) {
-        let (before, collected) = self.sorted.split_at_mut(self.sorted_to);
+    pub(crate) fn sort(&mut self, from: usize) {
+        let (before, collected) = self.sorted.split_at_mut(from);
         // In a crowded tick most timers share a deadline and come in order.
         if !collected.is_sorted() && !sort_by_rank(collected, |packed| packed.offset_bits()) {
             collected.sort_unstable();
@@ -154,19 +164,17 @@ impl DueRun {
             (Some(last), Some(first)) => last < first,
             _ => true,
         };
-        if extends {
-            self.sorted_to = self.sorted.len();
-        } else {
-            self.move_collected_to_heap();
+        if !extends {
+            self.move_to_heap(from);
         }
     }
 
     #[cold]
-    fn move_collected_to_heap(&mut self) {
+    fn move_to_heap(&mut self, from: usize) {
         let base = self.base;
         self.heap.extend(
             self.sorted
-                .drain(self.sorted_to..)
+                .drain(from..)
                 .map(|packed| Reverse((base + packed.offset_ns(), packed.order(), packed.slot()))),
         );
     }
@@ -174,7 +182,7 @@ impl DueRun {
     /// The timer that fires next. O(1).
     #[inline]
     pub(crate) fn head(&self) -> Option<Head> {
-        let sorted = self.sorted.get(self.taken);
+        let sorted = self.sorted.get(self.taken());
         if self.heap.is_empty() {
             return sorted.map(|&packed| self.sorted_head(packed));
         }
@@ -211,7 +219,7 @@ impl DueRun {
     /// O(log n) from the heap.
     #[inline]
     pub(crate) fn pop<C: Cards>(&mut self, cards: &C) {
-        if self.heap.is_empty() || !self.heap_is_first(self.sorted.get(self.taken)) {
+        if self.heap.is_empty() || !self.heap_is_first(self.sorted.get(self.taken())) {
             self.taken += 1;
         } else {
             self.heap.pop();
@@ -219,7 +227,7 @@ impl DueRun {
         if self.stale != 0 {
             self.tidy(cards);
         }
-        if self.taken == self.sorted.len() {
+        if self.taken() == self.sorted.len() {
             self.reset_sorted();
         }
     }
@@ -228,7 +236,6 @@ impl DueRun {
     fn reset_sorted(&mut self) {
         self.sorted.clear();
         self.taken = 0;
-        self.sorted_to = 0;
     }
 
     /// Takes note that the entry of a timer in the run went stale. Amortized O(1).
@@ -237,23 +244,23 @@ impl DueRun {
     pub(crate) fn remove<C: Cards>(&mut self, cards: &C) {
         self.stale += 1;
         self.tidy(cards);
-        if self.taken == self.sorted.len() {
+        if self.taken() == self.sorted.len() {
             self.reset_sorted();
         }
     }
 
     /// Keeps stale entries off the heads, and fewer of them than of live ones.
     fn tidy<C: Cards>(&mut self, cards: &C) {
-        if self.stale > self.live() + STALE_TOLERATED {
+        if self.stale as usize > self.live() + STALE_TOLERATED {
             self.sweep(cards);
             return;
         }
-        let sorted = self.sorted[self.taken..]
+        let sorted = self.sorted[self.taken()..]
             .iter()
             .take_while(|packed| is_stale(cards, packed.slot(), packed.order()))
             .count();
-        self.taken += sorted;
-        self.stale -= sorted;
+        self.taken += sorted as u32;
+        self.stale -= sorted as u32;
         while self.heap_top_is_stale(cards) {
             self.heap.pop();
             self.stale -= 1;
@@ -269,11 +276,10 @@ impl DueRun {
     /// Removes every stale entry. O(n).
     #[cold]
     pub(crate) fn sweep<C: Cards>(&mut self, cards: &C) {
-        self.sorted.drain(..self.taken);
+        self.sorted.drain(..self.taken as usize);
         self.taken = 0;
         self.sorted
             .retain(|packed| !is_stale(cards, packed.slot(), packed.order()));
-        self.sorted_to = self.sorted.len();
         self.heap
             .retain(|&Reverse((_, order, slot))| !is_stale(cards, slot, order));
         self.stale = 0;
@@ -283,9 +289,8 @@ impl DueRun {
     /// Gives back memory that the live timers no longer need. Amortized O(1): it moves fewer
     /// entries than have been taken.
     pub(crate) fn trim(&mut self) {
-        if self.taken > self.sorted.len() / 2 {
-            self.sorted.drain(..self.taken);
-            self.sorted_to -= self.taken;
+        if self.taken() > self.sorted.len() / 2 {
+            self.sorted.drain(..self.taken as usize);
             self.taken = 0;
         }
         let kept = KEPT_CAPACITY.max(2 * self.sorted.len());
@@ -308,7 +313,7 @@ impl DueRun {
 
     /// The slots of all timers in the run, in no particular order.
     pub(crate) fn slots<C: Cards>(&self, cards: &C) -> impl Iterator<Item = SlotIndex> {
-        let sorted = self.sorted[self.taken..]
+        let sorted = self.sorted[self.taken()..]
             .iter()
             .map(|packed| (packed.slot(), packed.order()));
         let heap = self
@@ -329,14 +334,10 @@ impl DueRun {
     /// If a law is broken, with its name.
     pub(crate) fn check<C: Cards>(&self, cards: &C, mut visit: impl FnMut(u64, Order, SlotIndex)) {
         assert!(
-            self.sorted_to == self.sorted.len(),
-            "what was collected has been sorted"
-        );
-        assert!(
-            self.sorted[self.taken..].is_sorted_by(|a, b| a < b),
+            self.sorted[self.taken()..].is_sorted_by(|a, b| a < b),
             "the due run is sorted by (deadline, order)"
         );
-        let sorted = self.sorted[self.taken..].iter().map(|packed| {
+        let sorted = self.sorted[self.taken()..].iter().map(|packed| {
             (
                 self.base + packed.offset_ns(),
                 packed.order(),
@@ -353,7 +354,7 @@ impl DueRun {
             }
         }
         assert!(
-            stale == self.stale,
+            stale == self.stale as usize,
             "the due run's stale entries are counted"
         );
         assert!(
@@ -362,7 +363,7 @@ impl DueRun {
         );
         let head_is_live = self
             .sorted
-            .get(self.taken)
+            .get(self.taken())
             .is_none_or(|packed| !is_stale(cards, packed.slot(), packed.order()));
         assert!(head_is_live, "the head of the due run is alive");
         assert!(

@@ -1,5 +1,6 @@
 //! Which slots are free: a bitmap, with bitmaps above it that find its lowest set bit.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::key::SlotIndex;
@@ -18,16 +19,16 @@ const WORD_BITS: usize = u64::BITS as usize;
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
     words: Vec<u64>,
-    summaries: Vec<Vec<u64>>,
-    len: usize,
-    lowest: usize,
+    summaries: Box<[Vec<u64>]>,
+    len: u32,
+    lowest: u32,
 }
 
 impl FreeSet {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             words: Vec::new(),
-            summaries: Vec::new(),
+            summaries: Box::default(),
             len: 0,
             lowest: 0,
         }
@@ -35,13 +36,13 @@ impl FreeSet {
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     pub(crate) fn bytes(&self) -> usize {
         let words: usize = self.summaries.iter().map(Vec::capacity).sum();
         (words + self.words.capacity()) * size_of::<u64>()
-            + self.summaries.capacity() * size_of::<Vec<u64>>()
+            + self.summaries.len() * size_of::<Vec<u64>>()
     }
 
     pub(crate) fn contains(&self, slot: SlotIndex) -> bool {
@@ -56,11 +57,12 @@ impl FreeSet {
         if self.len == 0 {
             return None;
         }
-        if self.words[self.lowest] == 0 {
-            self.lowest = self.first_word();
+        if self.words[self.lowest as usize] == 0 {
+            self.lowest = self.first_word() as u32;
         }
-        let bit = self.words[self.lowest].trailing_zeros() as usize;
-        Some(SlotIndex::new(self.lowest * WORD_BITS + bit))
+        let lowest = self.lowest as usize;
+        let bit = self.words[lowest].trailing_zeros() as usize;
+        Some(SlotIndex::new(lowest * WORD_BITS + bit))
     }
 
     #[inline]
@@ -68,7 +70,7 @@ impl FreeSet {
         let index = slot.get() / WORD_BITS;
         let bit = 1 << (slot.get() % WORD_BITS);
         match self.words.get_mut(index) {
-            Some(word) if *word != 0 || index == self.lowest => *word |= bit,
+            Some(word) if *word != 0 || index == self.lowest as usize => *word |= bit,
             _ => self.insert_into_empty_word(index, bit),
         }
         self.len += 1;
@@ -80,8 +82,8 @@ impl FreeSet {
             self.words.resize(index + 1, 0);
         }
         self.words[index] = bit;
-        if self.len == 0 || index < self.lowest {
-            self.lowest = index;
+        if self.len == 0 || index < self.lowest as usize {
+            self.lowest = index as u32;
         }
         self.summarize(index);
     }
@@ -119,7 +121,9 @@ impl FreeSet {
         for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
             words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
         }
-        self.summaries.push(words);
+        let mut summaries = core::mem::take(&mut self.summaries).into_vec();
+        summaries.push(words);
+        self.summaries = summaries.into_boxed_slice();
     }
 
     /// Removes the lowest element; does nothing to an empty set.
@@ -129,7 +133,7 @@ impl FreeSet {
             return;
         }
         self.len -= 1;
-        let word = &mut self.words[self.lowest];
+        let word = &mut self.words[self.lowest as usize];
         *word &= word.wrapping_sub(1);
     }
 
@@ -171,7 +175,7 @@ impl FreeSet {
         *self = Self::new();
         for (index, word) in words.into_iter().enumerate().filter(|(_, word)| *word != 0) {
             self.insert_into_empty_word(index, word);
-            self.len += word.count_ones() as usize;
+            self.len += word.count_ones();
         }
         self.words.shrink_to_fit();
     }
@@ -187,7 +191,7 @@ impl FreeSet {
             .iter()
             .map(|word| word.count_ones() as usize)
             .sum();
-        assert!(len == self.len, "free slots are counted");
+        assert!(len == self.len(), "free slots are counted");
         let mut below = &self.words;
         for words in &self.summaries {
             for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
@@ -204,7 +208,7 @@ impl FreeSet {
         );
         let first = self.words.iter().position(|word| *word != 0);
         assert!(
-            first.is_none_or(|first| self.lowest <= first),
+            first.is_none_or(|first| self.lowest as usize <= first),
             "every word before the lowest is zero"
         );
     }

@@ -139,3 +139,58 @@ impl<S: Default> Pages<S> {
         self.pages.shrink_to_fit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_keep_their_places_while_pages_are_added_and_dropped() {
+        let mut pages = Pages::new();
+        let len = 2 * PAGE + 77;
+        for index in 0..len {
+            pages.push(index);
+        }
+        assert!((0..len).all(|index| *pages.at(index) == index));
+        for shorter in [2 * PAGE + 1, 2 * PAGE, PAGE + 9, 5, 0] {
+            pages.truncate(shorter);
+            assert_eq!(pages.len(), shorter);
+            assert!((0..shorter).all(|index| *pages.at(index) == index));
+            assert!(
+                pages.capacity() < shorter + GROUP,
+                "spare memory is given back"
+            );
+        }
+        assert!(pages.get(0).is_none());
+        for index in 0..len {
+            pages.push(index);
+        }
+        assert!((0..len).all(|index| *pages.at(index) == index));
+    }
+
+    #[test]
+    fn reserve_makes_room_at_once_and_small_arrays_stay_small() {
+        let mut pages: Pages<u64> = Pages::new();
+        pages.push(1);
+        assert!(pages.capacity() <= 4 * GROUP);
+        pages.reserve(3 * PAGE);
+        let capacity = pages.capacity();
+        assert!(capacity > 3 * PAGE && capacity <= 3 * PAGE + 2 * GROUP);
+        for element in 0..3 * PAGE as u64 {
+            pages.push(element);
+        }
+        assert_eq!(pages.capacity(), capacity);
+    }
+
+    #[test]
+    fn elements_of_half_a_cache_line_never_straddle_two() {
+        let mut pages: Pages<[u64; 4]> = Pages::new();
+        for _ in 0..100 {
+            pages.push([0; 4]);
+        }
+        for index in 0..100 {
+            let address = core::ptr::from_ref(pages.at(index)).addr();
+            assert!(address % 64 <= 32);
+        }
+    }
+}
