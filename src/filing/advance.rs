@@ -1,11 +1,14 @@
 //! The passage of time: opening buckets, cascading them, and bringing up what is due.
 
-use crate::filing::blocks::Entry;
+use crate::filing::blocks::{BLOCK, Entry, Location};
 use crate::filing::card::{Cards, NOWHERE, Order};
 use crate::filing::due_run::{DUE, Head};
 use crate::filing::{Filing, NEVER};
 use crate::geometry::{BucketIndex, Geometry, Layout};
 use crate::key::SlotIndex;
+
+/// A bit for each entry of a block.
+const _: () = assert!(BLOCK <= u32::BITS as usize);
 
 impl<G: Geometry> Filing<G> {
     /// Whether an advance to the present has nothing to do; if so, moves the cursor along.
@@ -144,8 +147,30 @@ impl<G: Geometry> Filing<G> {
         self.opened = NOWHERE;
     }
 
-    /// Visits the entries at the front of a list, within the budget. They are still there while
-    /// they are visited, and no visit may touch their list; afterwards they are dropped.
+    /// Visits the entries at the front of a list, within the budget, a block at a time: `visit`
+    /// is told where they begin and how many they are. They are still there while they are
+    /// visited, and no visit may touch their list; afterwards they are dropped.
+    #[inline]
+    fn drain_blocks<C: Cards>(
+        &mut self,
+        list: BucketIndex,
+        cards: &mut C,
+        budget: &mut usize,
+        visit: impl Fn(&mut Self, &mut C, Location, usize),
+    ) {
+        loop {
+            let sentinel = self.buckets[list.get()];
+            let (first, count) = self.blocks.front(sentinel, *budget);
+            if count == 0 {
+                return;
+            }
+            visit(self, cards, first, count);
+            self.blocks.drop_front(&mut self.buckets[list.get()], count);
+            *budget -= count;
+        }
+    }
+
+    /// As [`Filing::drain_blocks`], one entry at a time.
     #[inline]
     fn drain<C: Cards>(
         &mut self,
@@ -154,19 +179,12 @@ impl<G: Geometry> Filing<G> {
         budget: &mut usize,
         visit: impl Fn(&mut Self, &mut C, Entry),
     ) {
-        loop {
-            let sentinel = self.buckets[list.get()];
-            let (first, count) = self.blocks.front(sentinel, *budget);
-            if count == 0 {
-                return;
-            }
+        self.drain_blocks(list, cards, budget, |filing, cards, first, count| {
             for offset in 0..count {
-                let entry = self.blocks.entry(first, offset);
-                visit(self, cards, entry);
+                let entry = filing.blocks.entry(first, offset);
+                visit(filing, cards, entry);
             }
-            self.blocks.drop_front(&mut self.buckets[list.get()], count);
-            *budget -= count;
-        }
+        });
     }
 
     /// Collects the cursor's tick into the due run.
@@ -190,11 +208,20 @@ impl<G: Geometry> Filing<G> {
             });
         } else {
             // A postponed timer is filed again here, at its first visit, and spared the way down.
-            self.drain(self.opened, cards, budget, |filing, cards, entry| {
-                if cards.card(entry.slot).is_postponed() {
-                    filing.collect_any(cards, entry.slot);
-                } else {
-                    filing.move_down(cards, entry);
+            // All slots of a block are looked at before any is branched on, so that the misses
+            // overlap.
+            self.drain_blocks(self.opened, cards, budget, |filing, cards, first, count| {
+                let postponed = (0..count).fold(0_u32, |postponed, offset| {
+                    let slot = filing.blocks.entry(first, offset).slot;
+                    postponed | u32::from(cards.card(slot).is_postponed()) << offset
+                });
+                for offset in 0..count {
+                    let entry = filing.blocks.entry(first, offset);
+                    if postponed >> offset & 1 == 0 {
+                        filing.move_down(cards, entry);
+                    } else {
+                        filing.collect_any(cards, entry.slot);
+                    }
                 }
             });
         }
