@@ -9,12 +9,14 @@ mod model;
 mod pair;
 mod script;
 
-mod bounds;
+mod budget;
 mod contract;
+mod memory;
 mod panics;
 mod random;
 mod splits;
 mod traps;
+mod wake_ups;
 
 #[cfg(feature = "serde")]
 mod reload;

@@ -1,13 +1,15 @@
 //! The pair: a wheel and its model, run through the same operations and compared in everything
 //! that can be observed.
 
+use std::collections::HashSet;
+
 use timer_wheel::{Expired, Geometry, TimerKey, Verdict, Wheel};
 
 use crate::model::{Model, Timer};
 use crate::script::{Op, Pick, Road, Rule, When};
 
 /// The overflow counts as a level.
-const LEVELS: usize = 5;
+pub(crate) const LEVELS: usize = 5;
 
 /// Entries of cancelled timers that the due run may hold on to, beside one for each live timer.
 pub(crate) const DUE_SLACK: usize = 64;
@@ -26,8 +28,10 @@ pub(crate) type Fired = (u64, u64);
 pub(crate) struct Pair<G: Geometry> {
     pub(crate) wheel: Wheel<u64, G>,
     pub(crate) model: Model<u64>,
-    /// Every key ever given out.
+    /// Every key ever given out, in that order.
     keys: Vec<TimerKey>,
+    /// The same, to find them.
+    known: HashSet<TimerKey>,
     /// Everything that fired, in order.
     pub(crate) fired: Vec<Fired>,
     reload: Reload<G>,
@@ -55,6 +59,7 @@ impl<G: Geometry> Pair<G> {
             wheel: Wheel::new(start),
             model: Model::new(start),
             keys: Vec::new(),
+            known: HashSet::new(),
             fired: Vec::new(),
             reload,
             wake_ups: 0,
@@ -205,6 +210,7 @@ impl<G: Geometry> Pair<G> {
     /// Tells the model of a timer that the wheel accepted.
     fn know(&mut self, key: TimerKey, deadline: u64, value: u64) {
         self.model.schedule(key, deadline, value);
+        assert!(self.known.insert(key), "{key:?} was given out twice");
         self.keys.push(key);
         self.wake_ups += LEVELS + 1;
     }

@@ -157,6 +157,22 @@ fn limit_set_after_a_reload_counts_the_reloaded() {
     assert!(wheel.try_schedule(3, 3).is_err());
 }
 
+/// A shrink drops slots and must remember how far their keys went; a reload must as well.
+#[test]
+fn keys_gone_before_a_shrink_and_a_reload_stay_stale() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let mut gone: Vec<TimerKey> = Vec::new();
+    for round in 0..5 {
+        let keys: Vec<TimerKey> = (0..10 + round).map(|n| wheel.schedule(n, n)).collect();
+        assert!(keys.iter().all(|key| !gone.contains(key)), "a key twice");
+        assert!(gone.iter().all(|&key| !wheel.contains(key)));
+        assert!(keys.iter().all(|&key| wheel.cancel(key).is_some()));
+        gone.extend(keys);
+        wheel.shrink_to_fit();
+        wheel = reload(wheel, Road::Straight);
+    }
+}
+
 /// Values of any serializable kind, not numbers alone.
 #[test]
 fn values_that_own_memory_come_back() {

@@ -238,7 +238,7 @@ fn advance_left_between_items_by_drop_or_panic_yields_the_rest_first() {
 }
 
 /// Caffeine's notes: resuming after a budget by rewinding the clock scans again what a cascade
-/// moved, for ever. (A million timers in one coarse bucket are in `bounds`.)
+/// moved, for ever. (A million timers in one coarse bucket are in `budget`.)
 #[test]
 fn advance_with_budget_one_over_cascades_ends() {
     fn check<G: Geometry>() {

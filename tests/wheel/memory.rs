@@ -1,14 +1,12 @@
-//! What the wheel may cost at most: units of budget, wake-ups, slots and blocks. No clock is read.
+//! Memory follows the timers that live, not the calls: a million of them in every part of the
+//! wheel, in every state, leave what was there before.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Caffeine, Compact, Geometry, Millis, TimerKey, Wheel};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick, Wide};
-use crate::pair::DUE_SLACK;
+use crate::pair::{DUE_SLACK, LEVELS};
 use crate::script::spans;
 
-/// The overflow counts as a level.
-const LEVELS: usize = 5;
-
+/// Calls in one storm.
 const MILLION: usize = 1_000_000;
 
 /// Live timers in the storms of schedule and cancel.
@@ -118,14 +116,6 @@ impl State {
             assert_eq!(item.key, key);
         }
     }
-
-    /// Calls in one storm.
-    fn calls(self) -> usize {
-        match self {
-            Self::Untouched => MILLION,
-            _ => MILLION / 10,
-        }
-    }
 }
 
 /// The memory that a wheel holds.
@@ -178,7 +168,7 @@ fn schedule_and_cancel<G: Geometry>(state: State, part: Part) {
     state.interfere(&mut wheel);
     let before = Memory::of(&wheel);
     let most = Memory::with_one_more(&mut wheel, part.deadline::<G>(3));
-    for call in 0..state.calls() {
+    for call in 0..MILLION {
         let key = wheel.schedule(part.deadline::<G>(call as u64 % 32), 0);
         if call % 1_009 == 0 {
             most.assert_bounds(&wheel, &what);
@@ -204,7 +194,7 @@ fn cancel_oldest_and_schedule<G: Geometry>(state: State, part: Part) {
     state.interfere(&mut wheel);
     let live = wheel.len();
     let most = Memory::with_one_more(&mut wheel, part.deadline::<G>(3));
-    for call in 0..state.calls() {
+    for call in 0..MILLION {
         let deadline = part.deadline::<G>(call as u64 % 8);
         assert!(wheel.cancel(keys[call % FEW]).is_some());
         keys[call % FEW] = wheel.schedule(deadline, 0);
@@ -232,7 +222,7 @@ fn reschedule_back_and_forth<G: Geometry>(state: State, part: Part, other: Part)
         most.slots = most.slots.max(there.slots);
         most.blocks = most.blocks.max(there.blocks);
     }
-    for call in 0..state.calls() {
+    for call in 0..MILLION {
         let to = if call % 2 == 0 { other } else { part };
         assert!(wheel.reschedule(key, to.deadline::<G>(call as u64 % 5)));
         if call % 1_009 == 0 {
@@ -427,296 +417,22 @@ fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {
     wheel.check_invariants();
 }
 
-/// The number of buckets, over all levels, that hold one of these deadlines on the way down.
-fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
-    let mut passed = 0;
-    for span in spans::<G>() {
-        let mut buckets: Vec<u64> = deadlines.iter().map(|at| at / span).collect();
-        buckets.dedup();
-        passed += buckets.len();
-    }
-    passed
-}
-
-/// Calls with a budget of one until all fired, in order. The deadlines are sorted.
-fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
-    let mut wheel: Wheel<u32, G> = Wheel::with_capacity(start, deadlines.len());
-    for (nth, &deadline) in deadlines.iter().enumerate() {
-        wheel.schedule(deadline, nth as u32);
-    }
-    let now = deadlines[deadlines.len() - 1];
-    let most = (LEVELS + 2) * deadlines.len() + buckets_passed::<G>(deadlines);
-    let mut calls = 0;
-    let mut next = 0;
-    let mut backlog = true;
-    while backlog {
-        calls += 1;
-        assert!(calls <= most, "{next} fired after {calls} calls");
-        let mut advance = wheel.advance_with_budget(now, 1);
-        if let Some(item) = advance.next() {
-            assert_eq!(item.value, next, "fired out of order");
-            next += 1;
-            assert!(advance.next().is_none(), "two items for one unit");
+/// A crowd in one tick passes through the due run, which does not keep its size.
+#[test]
+fn crowd_in_one_tick_leaves_no_memory_behind_in_the_due_run() {
+    const KEPT: usize = 1 << 18;
+    for ahead in [0, 1, 1 << 30] {
+        let mut wheel: Wheel<u64> = Wheel::new(unaligned::<Millis>());
+        for n in 0..200_000 {
+            wheel.schedule(wheel.now() + ahead, n);
         }
-        backlog = advance.has_backlog();
-        assert!(!backlog || advance.unused() == 0, "a backlog, and no work");
+        let scheduled = wheel.stats().bytes;
+        let to = wheel.now() + ahead;
+        assert_eq!(wheel.advance(to).count(), 200_000);
+        let fired = wheel.stats().bytes;
+        assert!(
+            fired <= scheduled + KEPT,
+            "from {scheduled} to {fired} bytes, {ahead} ahead"
+        );
     }
-    assert_eq!(next as usize, deadlines.len());
-    assert!(wheel.is_empty());
-}
-
-/// Caffeine's notes again: with a million timers in one coarse bucket.
-#[test]
-fn million_timers_in_one_coarse_bucket_with_budget_one_end() {
-    let span = spans::<Millis>()[3];
-    let deadlines: Vec<u64> = (0..MILLION as u64)
-        .map(|n| 3 * span + n * (span / MILLION as u64))
-        .collect();
-    drain_by_one::<Millis>(12_345, &deadlines);
-}
-
-#[test]
-fn million_timers_at_one_deadline_with_budget_one_end() {
-    let deadlines = vec![spans::<Millis>()[3] * 5 / 2; MILLION];
-    drain_by_one::<Millis>(12_345, &deadlines);
-}
-
-#[test]
-fn million_timers_in_the_overflow_with_budget_one_end() {
-    let [tick, .., horizon] = spans::<Caffeine>();
-    let deadlines: Vec<u64> = (0..MILLION as u64)
-        .map(|n| 3 * horizon + n / 16 * tick)
-        .collect();
-    drain_by_one::<Caffeine>(12_345, &deadlines);
-}
-
-/// A call never uses more than its budget, whatever it meets, and always all of it.
-#[test]
-fn budgeted_calls_use_their_budget_and_no_more() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        for budget in [1, 2, 3, 7, 64] {
-            let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 3);
-            for n in 0..500 {
-                let key = wheel.schedule(spans[3] + n * (spans[2] / 8), n);
-                if n % 3 == 0 {
-                    wheel.reschedule(key, spans[3] * 2 + n);
-                }
-            }
-            let now = spans[3] * 3 + 500 * spans[2];
-            let mut yielded = 0;
-            loop {
-                let mut advance = wheel.advance_with_budget(now, budget);
-                let items = advance.by_ref().count();
-                let (unused, backlog) = (advance.unused(), advance.has_backlog());
-                assert!(unused <= budget && items <= budget - unused);
-                assert!(!backlog || unused == 0, "stopped early with a backlog");
-                yielded += items;
-                if !backlog {
-                    break;
-                }
-            }
-            assert_eq!(yielded, 500);
-        }
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Lopsided>();
-    check::<Tiny>();
-}
-
-#[test]
-fn budget_of_nothing_does_nothing() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    wheel.schedule(5, 1);
-    wheel.schedule(1 << 40, 2);
-    for _ in 0..3 {
-        let mut advance = wheel.advance_with_budget(1 << 50, 0);
-        assert!(advance.next().is_none());
-        assert!(advance.has_backlog(), "both timers are due");
-        assert_eq!(advance.unused(), 0);
-    }
-    let keep = |_: TimerKey, _: u64, _: &mut u64| Verdict::Remove;
-    let progress = wheel.advance_with(1 << 50, 0, keep);
-    assert_eq!((progress.fired, progress.unused), (0, 0));
-    assert!(progress.has_backlog);
-    assert_eq!(wheel.advance(1 << 50).count(), 2);
-}
-
-/// A few timers and a long way: the work follows the timers, not the ticks.
-#[test]
-fn idle_jump_costs_by_timers_and_not_by_ticks() {
-    fn check<G: Geometry>() {
-        let minute = 60 * 1_000_000_000;
-        for start in [0, 1, 987_654_321, 1 << 52] {
-            let mut wheel: Wheel<u64, G> = Wheel::new(start);
-            for n in 0..3 {
-                wheel.schedule(start + 59 * minute + n * 1_000_000, n);
-            }
-            let budget = 1_000;
-            let mut advance = wheel.advance_with_budget(start + 60 * minute, budget);
-            assert_eq!(advance.by_ref().count(), 3);
-            assert!(!advance.has_backlog());
-            // A visit on each level, the collection, the firing; and as many buckets opened.
-            let used = budget - advance.unused();
-            assert!(
-                used <= 3 * 2 * (LEVELS + 2),
-                "{used} units for three timers"
-            );
-
-            let mut advance = wheel.advance_with_budget(u64::MAX, budget);
-            assert!(advance.next().is_none());
-            let used = budget - advance.unused();
-            assert!(used <= 2 * LEVELS, "{used} units for an empty wheel");
-        }
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
-    check::<Lopsided>();
-    check::<Tiny>();
-    check::<TinyTick>();
-}
-
-/// The wake-ups of a driver that sleeps for `expiration_delay` until nothing is left.
-fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
-    let mut wake_ups = 0;
-    while let Some(delay) = wheel.expiration_delay() {
-        wake_ups += 1;
-        assert!(wake_ups < 100_000, "the driver never comes to an end");
-        let now = wheel.now() + delay;
-        for item in wheel.advance(now) {
-            assert_eq!(item.deadline, now, "woken up at another time");
-        }
-    }
-    wake_ups
-}
-
-#[test]
-fn driver_wakes_up_once_a_level_and_once_more_for_a_timer() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 62] {
-            for span in spans {
-                for delay in [1, span - 1, span, span + 1, 2 * span + 1, 3 * span - 1] {
-                    let mut wheel: Wheel<u64, G> = Wheel::new(start);
-                    wheel.schedule(start + delay, 0);
-                    let count = wake_ups(&mut wheel);
-                    assert!(count <= LEVELS + 1, "{count} wake-ups, {start} + {delay}");
-                }
-            }
-        }
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
-    check::<Wide>();
-    check::<Lopsided>();
-    check::<Tiny>();
-    check::<TinyTick>();
-}
-
-/// Postponed before the wheel came to look at it, a timer costs one wake-up more each time.
-#[test]
-fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 60] {
-            for span in spans {
-                // The longest way: down every level, to a deadline that is on no boundary.
-                let ragged = spans.iter().rev().skip_while(|&&finer| finer > span);
-                let ragged = ragged.map(|&finer| finer + finer / 2).sum();
-                for (delay, more) in [
-                    (1, 1),
-                    (span + 1, span / 2),
-                    (span, 3 * span),
-                    (ragged, ragged),
-                ] {
-                    for postponed in 1..4 {
-                        let mut wheel: Wheel<u64, G> = Wheel::new(start);
-                        let key = wheel.schedule(start + delay, 0);
-                        for nth in 1..=postponed {
-                            assert!(wheel.reschedule(key, start + delay + nth * more));
-                        }
-                        let count = wake_ups(&mut wheel);
-                        let most = LEVELS + 1 + postponed as usize;
-                        assert!(
-                            count <= most,
-                            "{count} wake-ups, {most} allowed: \
-                             {delay} after {start}, postponed by {more} {postponed} times"
-                        );
-                    }
-                }
-            }
-        }
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
-    check::<Wide>();
-    check::<Lopsided>();
-    check::<Tiny>();
-    check::<TinyTick>();
-}
-
-/// Many timers share wake-ups; none costs more than it would alone.
-#[test]
-fn driver_of_many_timers_wakes_up_within_the_bound_of_each() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 7);
-        let (count, mut postponed) = (200, 0);
-        for n in 0..count {
-            let span = spans[n as usize % LEVELS];
-            let key = wheel.schedule(wheel.now() + span * (n % 9) + n * (span / 11), n);
-            if n % 4 == 0 {
-                assert!(wheel.reschedule(key, wheel.now() + span * 9 + n * 3));
-                postponed += 1;
-            }
-        }
-        let most = (LEVELS + 1) * count as usize + postponed;
-        let count = wake_ups(&mut wheel);
-        assert!(count <= most, "{count} wake-ups, {most} allowed");
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
-    check::<Lopsided>();
-    check::<Tiny>();
-    check::<TinyTick>();
-}
-
-/// Touched at every wake-up, the timer is visited again, and a bounded number of times.
-#[test]
-fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
-    fn check<G: Geometry>() {
-        let [tick, .., horizon] = spans::<G>();
-        for ttl in [3 * tick, horizon / 5, horizon, 2 * horizon] {
-            let mut wheel: Wheel<u64, G> = Wheel::new(tick / 3);
-            let key = wheel.schedule(wheel.now() + ttl, 0);
-            for _ in 0..50 {
-                let delay = wheel.expiration_delay().expect("the timer lives");
-                assert!(delay > 0, "a wake-up for nothing");
-                let now = wheel.now().saturating_add(delay);
-                assert_eq!(
-                    wheel.advance(now).count(),
-                    usize::from(!wheel.contains(key))
-                );
-                if wheel.is_empty() {
-                    break;
-                }
-                assert!(wheel.reschedule(key, now.saturating_add(ttl)));
-            }
-            let count = wake_ups(&mut wheel);
-            assert!(count <= LEVELS + 2, "{count} wake-ups after the last touch");
-        }
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Tiny>();
-    check::<Lopsided>();
 }

@@ -1,0 +1,235 @@
+//! A budget bounds one call, repeated calls come to an end, and work follows the timers.
+
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+
+use crate::geometries::{Lopsided, Tiny, TinyTick};
+use crate::pair::LEVELS;
+use crate::script::spans;
+
+const MILLION: usize = 1_000_000;
+
+/// The number of buckets, over all levels, that hold one of these deadlines on the way down.
+fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
+    let mut passed = 0;
+    for span in spans::<G>() {
+        let mut buckets: Vec<u64> = deadlines.iter().map(|at| at / span).collect();
+        buckets.dedup();
+        passed += buckets.len();
+    }
+    passed
+}
+
+/// Calls with a budget of one until all fired, in order. The deadlines are sorted.
+fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
+    let mut wheel: Wheel<u32, G> = Wheel::with_capacity(start, deadlines.len());
+    for (nth, &deadline) in deadlines.iter().enumerate() {
+        wheel.schedule(deadline, nth as u32);
+    }
+    let now = deadlines[deadlines.len() - 1];
+    let most = (LEVELS + 2) * deadlines.len() + buckets_passed::<G>(deadlines);
+    let mut calls = 0;
+    let mut next = 0;
+    let mut backlog = true;
+    while backlog {
+        calls += 1;
+        assert!(calls <= most, "{next} fired after {calls} calls");
+        let mut advance = wheel.advance_with_budget(now, 1);
+        if let Some(item) = advance.next() {
+            assert_eq!(item.value, next, "fired out of order");
+            next += 1;
+            assert!(advance.next().is_none(), "two items for one unit");
+        }
+        backlog = advance.has_backlog();
+        assert!(!backlog || advance.unused() == 0, "a backlog, and no work");
+    }
+    assert_eq!(next as usize, deadlines.len());
+    assert!(wheel.is_empty());
+}
+
+/// Caffeine's notes again: with a million timers in one coarse bucket.
+#[test]
+fn million_timers_in_one_coarse_bucket_with_budget_one_end() {
+    let span = spans::<Millis>()[3];
+    let deadlines: Vec<u64> = (0..MILLION as u64)
+        .map(|n| 3 * span + n * (span / MILLION as u64))
+        .collect();
+    drain_by_one::<Millis>(12_345, &deadlines);
+}
+
+#[test]
+fn million_timers_at_one_deadline_with_budget_one_end() {
+    let deadlines = vec![spans::<Millis>()[3] * 5 / 2; MILLION];
+    drain_by_one::<Millis>(12_345, &deadlines);
+}
+
+#[test]
+fn million_timers_in_the_overflow_with_budget_one_end() {
+    let [tick, .., horizon] = spans::<Caffeine>();
+    let deadlines: Vec<u64> = (0..MILLION as u64)
+        .map(|n| 3 * horizon + n / 16 * tick)
+        .collect();
+    drain_by_one::<Caffeine>(12_345, &deadlines);
+}
+
+/// A call never uses more than its budget, whatever it meets, and always all of it.
+#[test]
+fn budgeted_calls_use_their_budget_and_no_more() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for budget in [1, 2, 3, 7, 64] {
+            let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 3);
+            for n in 0..500 {
+                let key = wheel.schedule(spans[3] + n * (spans[2] / 8), n);
+                if n % 3 == 0 {
+                    wheel.reschedule(key, spans[3] * 2 + n);
+                }
+            }
+            let now = spans[3] * 3 + 500 * spans[2];
+            let mut yielded = 0;
+            loop {
+                let mut advance = wheel.advance_with_budget(now, budget);
+                let items = advance.by_ref().count();
+                let (unused, backlog) = (advance.unused(), advance.has_backlog());
+                assert!(unused <= budget && items <= budget - unused);
+                assert!(!backlog || unused == 0, "stopped early with a backlog");
+                yielded += items;
+                if !backlog {
+                    break;
+                }
+            }
+            assert_eq!(yielded, 500);
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Lopsided>();
+    check::<Tiny>();
+}
+
+/// A budget that bounded nothing would be kept easily. Here the work is seen from outside: how many
+/// buckets were filled and entries collected by one call.
+#[test]
+fn budgeted_call_moves_no_more_entries_than_its_budget() {
+    fn check<G: Geometry>(budget: usize) {
+        let spans = spans::<G>();
+        for level in 1..4 {
+            let mut wheel: Wheel<u64, G> = Wheel::new(spans[0] / 3);
+            let buckets = spans[level] / spans[level - 1];
+            let start = spans[level];
+            // One timer for each bucket of the level below, then many for one tick.
+            for n in 0..buckets {
+                wheel.schedule(start + n * spans[level - 1], n);
+            }
+            for n in 0..100 {
+                wheel.schedule(start + 1, n);
+            }
+            let now = start + spans[level] - 1;
+            let mut calls = 0;
+            loop {
+                let before = wheel.stats();
+                let mut advance = wheel.advance_with_budget(now, budget);
+                let fired = advance.by_ref().count();
+                let backlog = advance.has_backlog();
+                let after = wheel.stats();
+                let filled: usize = before
+                    .occupied
+                    .iter()
+                    .zip(after.occupied)
+                    .map(|(&before, after)| after.saturating_sub(before))
+                    .sum();
+                let collected = (after.due + fired).saturating_sub(before.due);
+                assert!(filled <= budget, "{filled} buckets filled by {budget}");
+                assert!(collected <= budget, "{collected} collected by {budget}");
+                calls += 1;
+                if !backlog {
+                    break;
+                }
+            }
+            // Each was moved once at least, and fired.
+            let least = 2 * (buckets as usize + 100) / budget;
+            assert!(calls >= least, "{calls} calls did the work of {least}");
+        }
+    }
+    for budget in [1, 2, 7, 33] {
+        check::<Millis>(budget);
+        check::<Caffeine>(budget);
+        check::<Micros>(budget);
+        check::<Lopsided>(budget);
+    }
+}
+
+/// One unit each for the bucket opened, the entry collected and the timer fired; and for each level
+/// on the way, for the bucket and the entry.
+#[test]
+fn units_of_one_timer_count_buckets_visits_and_firing() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for (level, span) in spans.into_iter().enumerate() {
+            let mut wheel: Wheel<u64, G> = Wheel::new(0);
+            wheel.schedule(span, 0);
+            let budget = 1_000;
+            let mut advance = wheel.advance_with_budget(span, budget);
+            assert_eq!(advance.by_ref().count(), 1);
+            let used = budget - advance.unused();
+            assert!((3..=2 * level + 3).contains(&used), "{used} on {level}");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Compact>();
+    check::<Tiny>();
+}
+
+#[test]
+fn budget_of_nothing_does_nothing() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(5, 1);
+    wheel.schedule(1 << 40, 2);
+    for _ in 0..3 {
+        let mut advance = wheel.advance_with_budget(1 << 50, 0);
+        assert!(advance.next().is_none());
+        assert!(advance.has_backlog(), "both timers are due");
+        assert_eq!(advance.unused(), 0);
+    }
+    let keep = |_: TimerKey, _: u64, _: &mut u64| Verdict::Remove;
+    let progress = wheel.advance_with(1 << 50, 0, keep);
+    assert_eq!((progress.fired, progress.unused), (0, 0));
+    assert!(progress.has_backlog);
+    assert_eq!(wheel.advance(1 << 50).count(), 2);
+}
+
+/// A few timers and a long way: the work follows the timers, not the ticks.
+#[test]
+fn idle_jump_costs_by_timers_and_not_by_ticks() {
+    fn check<G: Geometry>() {
+        let minute = 60 * 1_000_000_000;
+        for start in [0, 1, 987_654_321, 1 << 52] {
+            let mut wheel: Wheel<u64, G> = Wheel::new(start);
+            for n in 0..3 {
+                wheel.schedule(start + 59 * minute + n * 1_000_000, n);
+            }
+            let budget = 1_000;
+            let mut advance = wheel.advance_with_budget(start + 60 * minute, budget);
+            assert_eq!(advance.by_ref().count(), 3);
+            assert!(!advance.has_backlog());
+            // A visit on each level, the collection, the firing; and as many buckets opened.
+            let used = budget - advance.unused();
+            assert!(
+                used <= 3 * 2 * (LEVELS + 2),
+                "{used} units for three timers"
+            );
+
+            let mut advance = wheel.advance_with_budget(u64::MAX, budget);
+            assert!(advance.next().is_none());
+            let used = budget - advance.unused();
+            assert!(used <= 2 * LEVELS, "{used} units for an empty wheel");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}

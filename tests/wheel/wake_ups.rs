@@ -1,0 +1,150 @@
+//! A driver that sleeps for `expiration_delay` wakes up in time, and not much more often than there
+//! is something to do.
+
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+
+use crate::geometries::{Lopsided, Tiny, TinyTick, Wide};
+use crate::pair::LEVELS;
+use crate::script::spans;
+
+/// The wake-ups of a driver that sleeps for `expiration_delay` until nothing is left.
+fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
+    let mut wake_ups = 0;
+    while let Some(delay) = wheel.expiration_delay() {
+        wake_ups += 1;
+        assert!(wake_ups < 100_000, "the driver never comes to an end");
+        let now = wheel.now() + delay;
+        for item in wheel.advance(now) {
+            assert_eq!(item.deadline, now, "woken up at another time");
+        }
+    }
+    wake_ups
+}
+
+#[test]
+fn driver_wakes_up_once_a_level_and_once_more_for_a_timer() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 62] {
+            for span in spans {
+                for delay in [1, span - 1, span, span + 1, 2 * span + 1, 3 * span - 1] {
+                    let mut wheel: Wheel<u64, G> = Wheel::new(start);
+                    wheel.schedule(start + delay, 0);
+                    let count = wake_ups(&mut wheel);
+                    assert!(count <= LEVELS + 1, "{count} wake-ups, {start} + {delay}");
+                }
+            }
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Wide>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// Postponed before the wheel came to look at it, a timer costs one wake-up more each time.
+#[test]
+fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 60] {
+            for span in spans {
+                // The longest way: down every level, to a deadline that is on no boundary.
+                let ragged = spans.iter().rev().skip_while(|&&finer| finer > span);
+                let ragged = ragged.map(|&finer| finer + finer / 2).sum();
+                for (delay, more) in [
+                    (1, 1),
+                    (span + 1, span / 2),
+                    (span, 3 * span),
+                    (ragged, ragged),
+                ] {
+                    for postponed in 1..4 {
+                        let mut wheel: Wheel<u64, G> = Wheel::new(start);
+                        let key = wheel.schedule(start + delay, 0);
+                        for nth in 1..=postponed {
+                            assert!(wheel.reschedule(key, start + delay + nth * more));
+                        }
+                        let count = wake_ups(&mut wheel);
+                        let most = LEVELS + 1 + postponed as usize;
+                        assert!(
+                            count <= most,
+                            "{count} wake-ups, {most} allowed: \
+                             {delay} after {start}, postponed by {more} {postponed} times"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Wide>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// Many timers share wake-ups; none costs more than it would alone.
+#[test]
+fn driver_of_many_timers_wakes_up_within_the_bound_of_each() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 7);
+        let (count, mut postponed) = (200, 0);
+        for n in 0..count {
+            let span = spans[n as usize % LEVELS];
+            let key = wheel.schedule(wheel.now() + span * (n % 9) + n * (span / 11), n);
+            if n % 4 == 0 {
+                assert!(wheel.reschedule(key, wheel.now() + span * 9 + n * 3));
+                postponed += 1;
+            }
+        }
+        let most = (LEVELS + 1) * count as usize + postponed;
+        let count = wake_ups(&mut wheel);
+        assert!(count <= most, "{count} wake-ups, {most} allowed");
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+    check::<Lopsided>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
+
+/// Touched at every wake-up, the timer is visited again, and a bounded number of times.
+#[test]
+fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
+    fn check<G: Geometry>() {
+        let [tick, .., horizon] = spans::<G>();
+        for ttl in [3 * tick, horizon / 5, horizon, 2 * horizon] {
+            let mut wheel: Wheel<u64, G> = Wheel::new(tick / 3);
+            let key = wheel.schedule(wheel.now() + ttl, 0);
+            for _ in 0..50 {
+                let delay = wheel.expiration_delay().expect("the timer lives");
+                assert!(delay > 0, "a wake-up for nothing");
+                let now = wheel.now().saturating_add(delay);
+                assert_eq!(
+                    wheel.advance(now).count(),
+                    usize::from(!wheel.contains(key))
+                );
+                if wheel.is_empty() {
+                    break;
+                }
+                assert!(wheel.reschedule(key, now.saturating_add(ttl)));
+            }
+            let count = wake_ups(&mut wheel);
+            assert!(count <= LEVELS + 2, "{count} wake-ups after the last touch");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Tiny>();
+    check::<Lopsided>();
+}
