@@ -46,7 +46,6 @@ const NEVER: u64 = u64::MAX;
 /// - nothing on the levels lies before the cursor, or in a bucket of the cursor's own digits,
 ///   but for the bucket that is being emptied (`opened`);
 /// - `wake` is no later than the next thing to be done.
-#[derive(Clone)]
 pub(crate) struct Filing<G> {
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
@@ -71,6 +70,18 @@ pub(crate) struct Filing<G> {
     /// The number of timers that were put off to a later tick than their entry's.
     postponed: u32,
     geometry: PhantomData<fn() -> G>,
+}
+
+impl<G> Clone for Filing<G> {
+    fn clone(&self) -> Self {
+        Self {
+            buckets: self.buckets.clone(),
+            occupancy: self.occupancy.clone(),
+            blocks: self.blocks.clone(),
+            due: self.due.clone(),
+            ..*self
+        }
+    }
 }
 
 impl<G: Geometry> Filing<G> {
@@ -388,7 +399,7 @@ impl<G: Geometry> Filing<G> {
 
     /// Packs all entries into as few blocks as they need and gives back the rest. O(n).
     pub(crate) fn shrink_to_fit<C: Cards>(&mut self, cards: &mut C) {
-        self.due.sweep(cards);
+        self.due.shrink_to_fit(cards);
         let entries = self
             .buckets
             .iter()

@@ -38,7 +38,8 @@ impl SlotIndex {
 ///
 /// A key is eight bytes, and so is an `Option` of it. It carries the generation of its slot, so a
 /// key that has outlived its timer is recognized for as long as the wheel lives, even after the
-/// slot has been used again: [`cancel`](crate::Wheel::cancel) answers `None` to it and
+/// slot has been used again (unless the wheel is replaced by an older copy of itself):
+/// [`cancel`](crate::Wheel::cancel) answers `None` to it and
 /// [`reschedule`](crate::Wheel::reschedule) `false`. A key says nothing about which wheel it came
 /// from: given to another wheel, it is either stale there or names a timer of that wheel.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -50,6 +51,7 @@ pub struct TimerKey {
 impl TimerKey {
     #[inline]
     pub(crate) const fn new(slot: SlotIndex, generation: NonZeroU32) -> Self {
+        debug_assert!(generation.get() % 2 == 1, "only taken slots have keys");
         Self { slot, generation }
     }
 

@@ -8,7 +8,6 @@
 mod free_set;
 mod pages;
 
-use alloc::vec::Vec;
 use core::mem;
 use core::num::NonZeroU32;
 
@@ -22,6 +21,13 @@ use crate::key::{SlotIndex, TimerKey};
 /// A slot index and an entry's location must fit into 32 bits. Partly filled blocks take locations
 /// that no timer has, at most two blocks in each of at most 1,027 lists.
 pub(crate) const MAX_TIMERS: usize = (u32::MAX - (1 << 17)) as usize;
+
+/// The generation up to which a free slot may be dropped, so that slots made later have at least as
+/// many generations left.
+pub(crate) const MOST_WORN: u32 = 1 << 31;
+
+/// The law that lets a value be taken from a slot that is taken.
+const VALUE: &str = "a slot has a value if it is taken";
 
 /// A card and its value.
 ///
@@ -52,11 +58,11 @@ impl<T> Slot<T> {
 
     /// Takes the value out and makes every key of the slot stale.
     #[inline]
-    fn vacate(&mut self) -> Option<T> {
+    fn vacate(&mut self) -> T {
         debug_assert!(self.is_taken(), "only taken slots are freed");
         self.card.owner = self.card.owner.wrapping_add(1);
         self.card.bucket = NOWHERE;
-        self.value.take()
+        self.value.take().expect(VALUE)
     }
 }
 
@@ -211,13 +217,19 @@ impl<T> Slots<T> {
     }
 
     #[inline]
-    pub(crate) fn value(&self, slot: SlotIndex) -> Option<&T> {
-        self.slots.at(slot.get()).value.as_ref()
+    pub(crate) fn value(&self, slot: SlotIndex) -> &T {
+        self.slots.at(slot.get()).value.as_ref().expect(VALUE)
     }
 
     #[inline]
-    pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> Option<&mut T> {
-        self.slots.at_mut(slot.get()).value.as_mut()
+    pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> &mut T {
+        self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
+    }
+
+    /// Whether a slot is taken.
+    #[cfg(feature = "serde")]
+    pub(crate) fn is_taken(&self, slot: SlotIndex) -> bool {
+        self.slots.at(slot.get()).is_taken()
     }
 
     /// The first slot from `from` on that is taken.
@@ -246,17 +258,17 @@ impl<T> Slots<T> {
         let card = slot.card;
         let value = slot.vacate();
         self.freed(key.slot(), card.owner);
-        Some((card, value?))
+        Some((card, value))
     }
 
     /// Frees a slot that is taken, and hands back the key and the value. O(1).
     #[inline]
-    pub(crate) fn release_slot(&mut self, index: SlotIndex) -> Option<(TimerKey, T)> {
+    pub(crate) fn release_slot(&mut self, index: SlotIndex) -> (TimerKey, T) {
         let slot = self.slots.at_mut(index.get());
         let generation = slot.card.owner;
         let value = slot.vacate();
         self.freed(index, generation);
-        Some((key(index, generation), value?))
+        (key(index, generation), value)
     }
 
     #[inline]
@@ -268,16 +280,13 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Frees every slot, and hands back the values.
-    pub(crate) fn free_all(&mut self) -> Vec<T> {
-        (0..self.slots.len())
-            .map(SlotIndex::new)
-            .filter_map(|slot| {
-                let is_taken = self.slots.at(slot.get()).is_taken();
-                is_taken.then(|| self.release_slot(slot)).flatten()
-            })
-            .map(|(_, value)| value)
-            .collect()
+    /// Frees every slot and drops the values, the rest of them also if one panics. O(slots).
+    pub(crate) fn free_all(&mut self) {
+        let mut freeing = FreeAll {
+            slots: self,
+            next: 0,
+        };
+        while freeing.free_next() {}
     }
 
     /// Drops the free slots at the end of the arena and gives back spare memory. O(slots dropped).
@@ -285,8 +294,9 @@ impl<T> Slots<T> {
         let mut len = self.slots.len();
         while len > 0 {
             let last = self.slots.at(len - 1);
-            // A used-up slot stays: dropping it would bring its first generations back.
-            if last.is_taken() || last.card.owner == 0 {
+            // A used-up slot stays: dropping it would bring its first generations back. So does a
+            // worn one: all slots made later would start as worn as it is.
+            if last.is_taken() || last.card.owner == 0 || last.card.owner > MOST_WORN {
                 break;
             }
             self.first_generation = self.first_generation.max(last.card.owner);
@@ -331,8 +341,33 @@ impl<T> Slots<T> {
     }
 }
 
+/// Frees all slots from `next` on; goes on doing so when it is dropped in a panic.
+struct FreeAll<'a, T> {
+    slots: &'a mut Slots<T>,
+    next: usize,
+}
+
+impl<T> FreeAll<'_, T> {
+    fn free_next(&mut self) -> bool {
+        let Some(slot) = self.slots.taken_from(self.next) else {
+            return false;
+        };
+        self.next = slot.get() + 1;
+        drop(self.slots.release_slot(slot));
+        true
+    }
+}
+
+impl<T> Drop for FreeAll<'_, T> {
+    fn drop(&mut self) {
+        while self.free_next() {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     fn card() -> Card {
@@ -379,6 +414,23 @@ mod tests {
             slots.check();
             assert_eq!(slots.made(), 0);
         }
+    }
+
+    #[test]
+    fn worn_slot_does_not_age_those_made_after_a_shrink() {
+        let mut slots = Slots::new(0);
+        let key = take(&mut slots, 1);
+        slots.card_mut(key.slot()).owner = u32::MAX - 6;
+        let worn = slots.key(key.slot());
+        assert!(slots.release(worn).is_some());
+        slots.shrink_to_fit();
+        for round in 0..10_000 {
+            let key = take(&mut slots, round);
+            assert!(slots.release(key).is_some());
+            slots.shrink_to_fit();
+        }
+        assert!(slots.made() <= 2, "{} slots are left behind", slots.made());
+        slots.check();
     }
 
     #[test]

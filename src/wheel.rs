@@ -31,7 +31,12 @@ use crate::slots::{MAX_TIMERS, Slots};
 /// Scheduling, cancelling and rescheduling are O(1). A timer is moved at most once for each level
 /// between where it was scheduled and the finest, and once more for each time it was put off and
 /// the old time came; the timers of one tick are sorted when it is reached. An
-/// [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span.
+/// [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span. All
+/// timers beyond the horizon of the geometry are looked at each time that the earliest of them
+/// comes within it, so choose one whose horizon covers most timers.
+///
+/// Memory is a slot for each timer (24 bytes and the value) and 8 bytes for its entry. Values are
+/// moved in and out, and slots are allocated by the page: box values of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -63,7 +68,6 @@ use crate::slots::{MAX_TIMERS, Slots};
 /// assert_eq!((fired.deadline, fired.value, now), (90_000_000_000, 7, 90_000_000_000));
 /// assert!(wake_ups <= 6);
 /// ```
-#[derive(Clone)]
 pub struct Wheel<T, G: Geometry = Millis> {
     filing: Filing<G>,
     slots: Slots<T>,
@@ -105,7 +109,11 @@ impl<T, G: Geometry> Wheel<T, G> {
         Self::with_capacity(now, 0)
     }
 
-    /// Makes an empty wheel with memory for `capacity` timers.
+    /// Makes an empty wheel with memory for `capacity` timers, as [`reserve`](Wheel::reserve) does.
+    ///
+    /// # Panics
+    ///
+    /// If a wheel could never hold that many.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -113,6 +121,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// let wheel = Wheel::<u8>::with_capacity(0, 500);
     /// assert!(wheel.capacity() >= 500);
     /// ```
+    #[track_caller]
     pub fn with_capacity(now: u64, capacity: usize) -> Self {
         let mut wheel = Self {
             filing: Filing::new(now),
@@ -130,7 +139,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If more than 4,294,836,223 timers are live. The limit set by
+    /// If 4,294,836,223 timers are live, which is the most a wheel can hold. The limit set by
     /// [`set_limit`](Wheel::set_limit) is for [`try_schedule`](Wheel::try_schedule) only.
     ///
     /// ```
@@ -190,6 +199,11 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.limit = limit;
     }
 
+    /// The bound on live timers for [`try_schedule`](Wheel::try_schedule).
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), amortized for a
     /// timer of the current tick.
     ///
@@ -242,7 +256,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The value of a live timer, or `None` to a stale key. O(1).
     #[inline]
     pub fn get(&self, key: TimerKey) -> Option<&T> {
-        self.slots.value(self.slots.find(key)?)
+        Some(self.slots.value(self.slots.find(key)?))
     }
 
     /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
@@ -258,7 +272,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
         let slot = self.slots.find(key)?;
-        self.slots.value_mut(slot)
+        Some(self.slots.value_mut(slot))
     }
 
     /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).
@@ -279,8 +293,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// Never later than the earliest deadline. It may be earlier, because a bucket must be opened
     /// then or a timer was put off: sleeping for it and advancing, a timer costs at most one
-    /// wake-up for each level and one to fire, and one more for each time it was put off or
-    /// cancelled in its last tick. It is 0 while a backlog is left, or may be left because an
+    /// wake-up for each level and one to fire, and one more for each time it was put off before
+    /// that. A timer that is put off after it has come down some levels starts anew. A timer that
+    /// is cancelled in the current tick, or was the earliest beyond the top level, may cost one
+    /// wake-up all the same. The delay is 0 while a backlog is left, or may be left because an
     /// advance was dropped before its end.
     ///
     /// As reading it costs next to nothing, a driver compares it before and after a `schedule` to
@@ -296,9 +312,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The earliest deadline of all live timers in nanoseconds, exact even when timers were put
     /// off.
     ///
-    /// O(1) while timers of the current tick wait; else O(timers in the first occupied bucket),
-    /// and further buckets are looked at as long as every timer so far has been put off beyond
-    /// them: O(n) at worst.
+    /// O(1) while timers of the current tick wait, but for those that were scheduled into it since
+    /// the last advance, which are all looked at. Else O(timers in the first occupied bucket), and
+    /// further buckets are looked at as long as every timer so far has been put off beyond them:
+    /// O(n) at worst.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -358,16 +375,28 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// dropped.
     pub fn clear(&mut self) {
         self.filing.clear();
-        drop(self.slots.free_all());
+        self.slots.free_all();
     }
 
-    /// The number of timers that fit before memory for more is asked for.
+    /// The number of timers that fit before memory for more slots is asked for. O(slots / 4096).
     pub fn capacity(&self) -> usize {
         self.slots.capacity()
     }
 
     /// Makes room for `additional` more timers.
+    ///
+    /// Room for the timers themselves: how many blocks of entries they need depends on how their
+    /// deadlines are spread, and only the fewest possible are made ready.
+    ///
+    /// # Panics
+    ///
+    /// If the wheel could never hold that many.
+    #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
+        assert!(
+            additional <= MAX_TIMERS - self.len(),
+            "a timer wheel holds at most {MAX_TIMERS} timers"
+        );
         self.slots.reserve(additional);
         self.filing.reserve(additional);
     }
@@ -390,6 +419,17 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn check_invariants(&self) {
         self.slots.check();
         self.filing.check(&self.slots, self.len());
+    }
+}
+
+impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
+    /// Copies the wheel. The keys of the original name the timers of the copy as well.
+    fn clone(&self) -> Self {
+        Self {
+            filing: self.filing.clone(),
+            slots: self.slots.clone(),
+            limit: self.limit,
+        }
     }
 }
 

@@ -35,6 +35,11 @@ impl<G: Geometry> Filing<G> {
             }
             if self.opened == NOWHERE && !self.has_due_arrivals() {
                 match self.due.head() {
+                    Some(head) if self.due.is_stale(cards, head) => {
+                        self.due.pop_stale();
+                        *budget -= 1;
+                        continue;
+                    }
                     Some(head) if head.deadline <= self.now => return Some(head),
                     Some(head) => {
                         self.settle(head.deadline.min(self.arrivals_floor));
@@ -62,15 +67,16 @@ impl<G: Geometry> Filing<G> {
     /// Removes the head of the due run, whose card says [`NOWHERE`] now. O(1), or O(log n) if it
     /// joined the run late.
     #[inline]
-    pub(crate) fn pop_due<C: Cards>(&mut self, cards: &C) {
-        self.due.pop(cards);
+    pub(crate) fn pop_due(&mut self) {
+        self.due.pop();
     }
 
-    /// Gives the head of the due run a new deadline and order, and files it there. O(1).
+    /// Gives the head of the due run a new deadline and order, and files it there. As
+    /// [`Filing::pop_due`].
     pub(crate) fn rearm_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex, deadline: u64) {
         let order = self.next_order(cards);
         cards.card_mut(slot).bucket = NOWHERE;
-        self.due.pop(cards);
+        self.due.pop();
         let card = cards.card_mut(slot);
         card.deadline = deadline;
         card.set_order(order);
@@ -80,7 +86,6 @@ impl<G: Geometry> Filing<G> {
     /// Takes note, when an advance has nothing more to do, of when there is work again.
     #[inline]
     fn settle(&mut self, wake: u64) {
-        self.due.trim();
         self.wake = wake;
         if wake > self.now {
             self.cursor = self.cursor.max(Layout::<G>::tick(self.now));

@@ -1,10 +1,11 @@
 //! The laws of the filing, checked by name.
 
+use alloc::vec::Vec;
+
 use crate::filing::blocks::Sentinel;
 use crate::filing::card::{Cards, NOWHERE};
-use crate::filing::due_run::DUE;
 use crate::filing::{Filing, NEVER};
-use crate::geometry::{BucketIndex, Geometry, LEVELS, Layout, Placement};
+use crate::geometry::{BucketIndex, Geometry, Layout, Placement};
 
 impl<G: Geometry> Filing<G> {
     /// Checks every law of the filing against the cards of the `live` timers. O(n + buckets).
@@ -48,13 +49,18 @@ impl<G: Geometry> Filing<G> {
             postponed == self.postponed(),
             "postponed timers are counted"
         );
-        for slot in cards.filed() {
-            let order = cards.card(slot).order();
-            assert!(
-                order.sequence() < self.next_sequence,
-                "sequence numbers are given out in ascending order"
-            );
-        }
+        let mut sequences: Vec<u64> = cards
+            .filed()
+            .map(|slot| cards.card(slot).order().sequence())
+            .collect();
+        sequences.sort_unstable();
+        assert!(
+            sequences.is_sorted_by(|a, b| a < b)
+                && sequences
+                    .last()
+                    .is_none_or(|&last| last < self.next_sequence),
+            "no two timers share a sequence number, and none has one to come"
+        );
         self.check_clock();
     }
 
@@ -87,6 +93,14 @@ impl<G: Geometry> Filing<G> {
                 "an entry carries its timer's tick, unless the timer is postponed"
             );
             if bucket == self.opened {
+                if bucket.get() < Layout::<G>::BUCKETS {
+                    let (level, digit) = Layout::<G>::level_and_digit(bucket);
+                    assert!(
+                        Layout::<G>::bucket_start(level, digit, self.cursor) == self.cursor
+                            && Layout::<G>::in_rotation(entry.tick, self.cursor) >= self.cursor,
+                        "the cursor is at the start of the opened bucket"
+                    );
+                }
                 return;
             }
             if bucket == self.overflow {
@@ -132,14 +146,17 @@ impl<G: Geometry> Filing<G> {
     }
 
     fn check_clock(&self) {
-        assert!(
-            self.opened == NOWHERE || !self.buckets[self.opened.get()].is_empty(),
-            "the opened bucket holds entries"
-        );
-        assert!(
-            self.opened != DUE && self.opened != Self::ARRIVALS,
-            "only buckets of the levels and the overflow are opened"
-        );
+        if self.opened != NOWHERE {
+            let index = self.opened.get();
+            assert!(
+                index < Layout::<G>::BUCKETS + Self::OVERFLOW.len(),
+                "only buckets of the levels and the overflow are opened"
+            );
+            assert!(
+                !self.buckets[index].is_empty(),
+                "the opened bucket holds entries"
+            );
+        }
         assert!(
             self.cursor <= Layout::<G>::tick(self.now),
             "the cursor does not run ahead of the clock"
@@ -157,10 +174,6 @@ impl<G: Geometry> Filing<G> {
         assert!(
             !overflow.is_empty() || self.overflow_floor == NEVER,
             "no overflow, no floor"
-        );
-        assert!(
-            self.buckets.len() == Self::LISTS && LEVELS == 4,
-            "the buckets are those of the geometry"
         );
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A tick's bucket is sorted when it is opened; that is what buys exactness below the tick. What
 //! joins later goes to a heap beside the sorted run. Entries are not found again when their timer
-//! is cancelled: they go stale, are recognized by their order number, which no two timers share,
-//! and are swept before they outnumber the living.
+//! is cancelled: they go stale, and are recognized by their order number, which no two timers
+//! share. A cancel that leaves more stale entries than live ones sweeps them; an advance, whose
+//! budget a sweep would break, skips them one by one.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -67,12 +68,13 @@ type Keyed = (u64, Order, SlotIndex);
 pub(crate) struct Head {
     pub(crate) deadline: u64,
     pub(crate) slot: SlotIndex,
+    order: Order,
 }
 
 /// The sorted run of an opened tick, and the heap of what joined it out of turn.
 ///
-/// Invariant: the heads of both are not stale, and between calls from outside everything collected
-/// has been sorted.
+/// Invariant: between calls from outside everything collected has been sorted, and a run without a
+/// live entry is empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DueRun {
     /// The first nanosecond of the tick that `sorted` belongs to.
@@ -179,7 +181,7 @@ impl DueRun {
         );
     }
 
-    /// The timer that fires next. O(1).
+    /// The timer that fires next, if its entry is not [stale](DueRun::is_stale). O(1).
     #[inline]
     pub(crate) fn head(&self) -> Option<Head> {
         let sorted = self.sorted.get(self.taken());
@@ -194,13 +196,18 @@ impl DueRun {
         Head {
             deadline: self.base + packed.offset_ns(),
             slot: packed.slot(),
+            order: packed.order(),
         }
     }
 
     fn head_of_both(&self, sorted: Option<&Packed>) -> Option<Head> {
-        let &Reverse((deadline, _, slot)) = self.heap.peek()?;
+        let &Reverse((deadline, order, slot)) = self.heap.peek()?;
         if self.heap_is_first(sorted) {
-            return Some(Head { deadline, slot });
+            return Some(Head {
+                deadline,
+                slot,
+                order,
+            });
         }
         sorted.map(|&packed| self.sorted_head(packed))
     }
@@ -215,27 +222,43 @@ impl DueRun {
         }
     }
 
-    /// Removes the head, whose timer has been taken or filed elsewhere. O(1) from the sorted run,
-    /// O(log n) from the heap.
+    /// Whether the timer of a head was cancelled or filed elsewhere since.
     #[inline]
-    pub(crate) fn pop<C: Cards>(&mut self, cards: &C) {
+    pub(crate) fn is_stale<C: Cards>(&self, cards: &C, head: Head) -> bool {
+        self.stale != 0 && is_stale(cards, head.slot, head.order)
+    }
+
+    /// Removes the head, whose timer has been taken or filed elsewhere just now. O(1) from the
+    /// sorted run, O(log n) from the heap.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
         if self.heap.is_empty() || !self.heap_is_first(self.sorted.get(self.taken())) {
             self.taken += 1;
         } else {
             self.heap.pop();
         }
-        if self.stale != 0 {
-            self.tidy(cards);
-        }
-        if self.taken() == self.sorted.len() {
-            self.reset_sorted();
+        if self.stale as usize == self.len() {
+            self.used_up();
         }
     }
 
+    /// Removes the head, which is stale. As [`DueRun::pop`].
+    #[cold]
+    pub(crate) fn pop_stale(&mut self) {
+        self.stale -= 1;
+        self.pop();
+    }
+
+    /// Forgets what is left, none of it alive. O(1).
     #[inline]
-    fn reset_sorted(&mut self) {
+    fn used_up(&mut self) {
         self.sorted.clear();
+        self.heap.clear();
         self.taken = 0;
+        self.stale = 0;
+        if self.sorted.capacity().max(self.heap.capacity()) > KEPT_CAPACITY {
+            self.clear();
+        }
     }
 
     /// Takes note that the entry of a timer in the run went stale. Amortized O(1).
@@ -243,39 +266,21 @@ impl DueRun {
     /// The timer's card must already say so.
     pub(crate) fn remove<C: Cards>(&mut self, cards: &C) {
         self.stale += 1;
-        self.tidy(cards);
-        if self.taken() == self.sorted.len() {
-            self.reset_sorted();
-        }
-    }
-
-    /// Keeps stale entries off the heads, and fewer of them than of live ones.
-    fn tidy<C: Cards>(&mut self, cards: &C) {
-        if self.stale as usize > self.live() + STALE_TOLERATED {
+        if self.live() == 0 {
+            self.used_up();
+        } else if self.stale as usize > self.live() + STALE_TOLERATED {
             self.sweep(cards);
-            return;
-        }
-        let sorted = self.sorted[self.taken()..]
-            .iter()
-            .take_while(|packed| is_stale(cards, packed.slot(), packed.order()))
-            .count();
-        self.taken += sorted as u32;
-        self.stale -= sorted as u32;
-        while self.heap_top_is_stale(cards) {
-            self.heap.pop();
-            self.stale -= 1;
+        } else {
+            // So that nobody is woken up for the sake of the cancelled.
+            while self.head().is_some_and(|head| self.is_stale(cards, head)) {
+                self.pop_stale();
+            }
         }
     }
 
-    fn heap_top_is_stale<C: Cards>(&self, cards: &C) -> bool {
-        self.heap
-            .peek()
-            .is_some_and(|&Reverse((_, order, slot))| is_stale(cards, slot, order))
-    }
-
-    /// Removes every stale entry. O(n).
+    /// Removes every stale entry and gives back spare memory. O(n).
     #[cold]
-    pub(crate) fn sweep<C: Cards>(&mut self, cards: &C) {
+    fn sweep<C: Cards>(&mut self, cards: &C) {
         self.sorted.drain(..self.taken as usize);
         self.taken = 0;
         self.sorted
@@ -283,24 +288,15 @@ impl DueRun {
         self.heap
             .retain(|&Reverse((_, order, slot))| !is_stale(cards, slot, order));
         self.stale = 0;
-        self.trim();
+        self.sorted.shrink_to(KEPT_CAPACITY);
+        self.heap.shrink_to(KEPT_CAPACITY);
     }
 
-    /// Gives back memory that the live timers no longer need. Amortized O(1): it moves fewer
-    /// entries than have been taken.
-    pub(crate) fn trim(&mut self) {
-        if self.taken() > self.sorted.len() / 2 {
-            self.sorted.drain(..self.taken as usize);
-            self.taken = 0;
-        }
-        let kept = KEPT_CAPACITY.max(2 * self.sorted.len());
-        if self.sorted.capacity() > 2 * kept {
-            self.sorted.shrink_to(kept);
-        }
-        let kept = KEPT_CAPACITY.max(2 * self.heap.len());
-        if self.heap.capacity() > 2 * kept {
-            self.heap.shrink_to(kept);
-        }
+    /// Removes every stale entry and gives back all spare memory. O(n).
+    pub(crate) fn shrink_to_fit<C: Cards>(&mut self, cards: &C) {
+        self.sweep(cards);
+        self.sorted.shrink_to_fit();
+        self.heap.shrink_to_fit();
     }
 
     /// Forgets every entry and gives back the memory; the opened tick stays the same.
@@ -358,17 +354,8 @@ impl DueRun {
             "the due run's stale entries are counted"
         );
         assert!(
-            stale <= self.live() + STALE_TOLERATED,
-            "stale entries do not outnumber the living"
-        );
-        let head_is_live = self
-            .sorted
-            .get(self.taken())
-            .is_none_or(|packed| !is_stale(cards, packed.slot(), packed.order()));
-        assert!(head_is_live, "the head of the due run is alive");
-        assert!(
-            !self.heap_top_is_stale(cards),
-            "the top of the due run's heap is alive"
+            self.live() != 0 || self.is_empty(),
+            "a due run without a live entry is empty"
         );
     }
 }

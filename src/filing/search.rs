@@ -100,31 +100,40 @@ impl<G: Geometry> Filing<G> {
         entries.flatten().map(|entry| entry.slot)
     }
 
-    /// The deadline of the timer that is due next. O(1) while timers of the current tick are
-    /// waiting; else O(timers in the first occupied bucket), and the next buckets too as long as
-    /// all that were looked at are postponed beyond them.
+    /// The deadline of the timer that is due next. See
+    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
     pub(crate) fn next_deadline<C: Cards>(&self, cards: &C) -> Option<u64> {
-        let is_settled = self.opened == NOWHERE && self.buckets[Self::ARRIVALS.get()].is_empty();
-        if let (true, Some(head)) = (is_settled, self.due.head()) {
-            return Some(head.deadline);
-        }
         let deadline = |slot| cards.card(slot).deadline;
         let mut earliest = self.opened_timers().map(deadline).min();
         let mut part = Part::Current;
+        // The run is sorted: unless its head is stale, there is no need to go through it.
+        if let Some(head) = self
+            .due
+            .head()
+            .filter(|&head| !self.due.is_stale(cards, head))
+        {
+            let arrivals = self.blocks.slices(self.buckets[Self::ARRIVALS.get()]);
+            let arrivals = arrivals.flatten().map(|entry| deadline(entry.slot));
+            earliest = arrivals.chain(earliest).chain([head.deadline]).min();
+            match self.part_after(part) {
+                Some(after) => part = after,
+                None => return earliest,
+            }
+        }
         loop {
+            if earliest.is_some_and(|earliest| earliest < self.floor(part)) {
+                return earliest;
+            }
             for (floor, slot) in self.timers_of(cards, part) {
                 if earliest.is_none_or(|earliest| floor < earliest) {
                     earliest = Some(earliest.unwrap_or(NEVER).min(deadline(slot)));
                 }
             }
             match self.part_after(part) {
-                Some(after) if earliest.is_none_or(|earliest| self.floor(after) < earliest) => {
-                    part = after;
-                }
-                _ => break,
+                Some(after) => part = after,
+                None => return earliest,
             }
         }
-        earliest
     }
 }
 

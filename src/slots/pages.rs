@@ -1,9 +1,9 @@
 //! An array that grows without moving what it holds.
 //!
 //! A vector that doubles copies everything it holds, which for a million timers is a pause of
-//! milliseconds in the middle of a `schedule`. Here each page is as large as all before it
-//! together, and none ever moves. Elements are kept in groups that begin at a cache line, so that
-//! one of 32 bytes never straddles two.
+//! milliseconds in the middle of a `schedule`. Pages of one size are never moved; only the first
+//! (and one that was shrunk to fit) grows by doubling, so that a small array stays small. Elements are kept in groups that begin at
+//! a cache line, so that one of 32 bytes never straddles two.
 
 use alloc::vec::Vec;
 
@@ -11,34 +11,48 @@ use alloc::vec::Vec;
 /// whole cache lines, and the alignment costs no padding.
 const GROUP: usize = 8;
 
-/// Elements on a page.
-const PAGE: usize = 4096;
+/// Elements on a page, unless they are so large that this would be more than [`PAGE_BYTES`].
+const MOST_ON_PAGE: usize = 4096;
+
+/// The most bytes that a page takes, unless a single group does.
+const PAGE_BYTES: usize = 1 << 19;
 
 /// Elements that begin at a cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Group<S>([S; GROUP]);
 
-/// An array of `S` in pages of doubling size.
+/// An array of `S` in pages.
 ///
-/// Invariant: all pages but the last are full, and the last one holds the groups that `len`
-/// elements need; the elements of its last group behind `len` are placeholders.
+/// Invariant: the pages hold the groups that `len` elements need, each page but the last of them
+/// full; elements behind `len` are placeholders.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<S> {
     pages: Vec<Vec<Group<S>>>,
     len: usize,
 }
 
-/// The page that an index is on, and its offset there.
-#[inline]
-const fn page_and_offset(index: usize) -> (usize, usize) {
-    (index / PAGE, index % PAGE)
-}
-
-/// Groups on a page.
-const PAGE_GROUPS: usize = PAGE / GROUP;
-
 impl<S> Pages<S> {
+    /// Elements on a page, a power of two.
+    const PAGE: usize = {
+        let fitting = PAGE_BYTES / size_of::<S>();
+        if fitting >= MOST_ON_PAGE {
+            MOST_ON_PAGE
+        } else if fitting <= GROUP {
+            GROUP
+        } else {
+            1 << fitting.ilog2()
+        }
+    };
+
+    const PAGE_GROUPS: usize = Self::PAGE / GROUP;
+
+    /// The page that an index is on, and its offset there.
+    #[inline]
+    const fn page_and_offset(index: usize) -> (usize, usize) {
+        (index / Self::PAGE, index % Self::PAGE)
+    }
+
     pub(crate) const fn new() -> Self {
         Self {
             pages: Vec::new(),
@@ -64,14 +78,14 @@ impl<S> Pages<S> {
 
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&S> {
-        let (page, offset) = page_and_offset(index);
+        let (page, offset) = Self::page_and_offset(index);
         let group = self.pages.get(page)?.get(offset / GROUP)?;
         Some(&group.0[offset % GROUP])
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut S> {
-        let (page, offset) = page_and_offset(index);
+        let (page, offset) = Self::page_and_offset(index);
         let group = self.pages.get_mut(page)?.get_mut(offset / GROUP)?;
         Some(&mut group.0[offset % GROUP])
     }
@@ -79,25 +93,25 @@ impl<S> Pages<S> {
     /// The element at an index that is known to be within bounds.
     #[inline]
     pub(crate) fn at(&self, index: usize) -> &S {
-        let (page, offset) = page_and_offset(index);
+        let (page, offset) = Self::page_and_offset(index);
         &self.pages[page][offset / GROUP].0[offset % GROUP]
     }
 
     /// The element at an index that is known to be within bounds, to be changed.
     #[inline]
     pub(crate) fn at_mut(&mut self, index: usize) -> &mut S {
-        let (page, offset) = page_and_offset(index);
+        let (page, offset) = Self::page_and_offset(index);
         &mut self.pages[page][offset / GROUP].0[offset % GROUP]
     }
 
     /// Makes room for `additional` more elements.
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len.saturating_add(additional);
-        for page in 0..wanted.div_ceil(PAGE) {
+        for page in 0..wanted.div_ceil(Self::PAGE) {
             if page == self.pages.len() {
                 self.pages.push(Vec::new());
             }
-            let groups = PAGE_GROUPS.min((wanted - page * PAGE).div_ceil(GROUP));
+            let groups = Self::PAGE_GROUPS.min((wanted - page * Self::PAGE).div_ceil(GROUP));
             let page = &mut self.pages[page];
             page.reserve_exact(groups.saturating_sub(page.len()));
         }
@@ -117,23 +131,27 @@ impl<S: Default> Pages<S> {
 
     #[inline(never)]
     fn push_group(&mut self) {
-        let (page, _) = page_and_offset(self.len);
+        let (page, _) = Self::page_and_offset(self.len);
         if page == self.pages.len() {
-            // The first page grows by doubling, so that a small wheel stays small.
-            let groups = if page == 0 { 1 } else { PAGE_GROUPS };
+            // The first page grows by doubling, so that a small array stays small.
+            let groups = if page == 0 { 1 } else { Self::PAGE_GROUPS };
             self.pages.push(Vec::with_capacity(groups));
         }
-        let group = Group(core::array::from_fn(|_| S::default()));
-        self.pages[page].push(group);
+        let page = &mut self.pages[page];
+        if page.len() == page.capacity() {
+            let most = Self::PAGE_GROUPS - page.len();
+            page.reserve_exact(page.len().clamp(1, most));
+        }
+        page.push(Group(core::array::from_fn(|_| S::default())));
     }
 
     /// Drops every element from `len` on and gives back spare memory.
     pub(crate) fn truncate(&mut self, len: usize) {
         debug_assert!(len <= self.len, "truncation does not make elements");
         self.len = len;
-        self.pages.truncate(len.div_ceil(PAGE));
+        self.pages.truncate(len.div_ceil(Self::PAGE));
         if let Some(page) = self.pages.last_mut() {
-            page.truncate((len - 1) % PAGE / GROUP + 1);
+            page.truncate((len - 1) % Self::PAGE / GROUP + 1);
             page.shrink_to_fit();
         }
         self.pages.shrink_to_fit();
@@ -147,12 +165,18 @@ mod tests {
     #[test]
     fn elements_keep_their_places_while_pages_are_added_and_dropped() {
         let mut pages = Pages::new();
-        let len = 2 * PAGE + 77;
+        let len = 2 * MOST_ON_PAGE + 77;
         for index in 0..len {
             pages.push(index);
         }
         assert!((0..len).all(|index| *pages.at(index) == index));
-        for shorter in [2 * PAGE + 1, 2 * PAGE, PAGE + 9, 5, 0] {
+        for shorter in [
+            2 * MOST_ON_PAGE + 1,
+            2 * MOST_ON_PAGE,
+            MOST_ON_PAGE + 9,
+            5,
+            0,
+        ] {
             pages.truncate(shorter);
             assert_eq!(pages.len(), shorter);
             assert!((0..shorter).all(|index| *pages.at(index) == index));
@@ -173,10 +197,10 @@ mod tests {
         let mut pages: Pages<u64> = Pages::new();
         pages.push(1);
         assert!(pages.capacity() <= 4 * GROUP);
-        pages.reserve(3 * PAGE);
+        pages.reserve(3 * MOST_ON_PAGE);
         let capacity = pages.capacity();
-        assert!(capacity > 3 * PAGE && capacity <= 3 * PAGE + 2 * GROUP);
-        for element in 0..3 * PAGE as u64 {
+        assert!(capacity > 3 * MOST_ON_PAGE && capacity <= 3 * MOST_ON_PAGE + 2 * GROUP);
+        for element in 0..3 * MOST_ON_PAGE as u64 {
             pages.push(element);
         }
         assert_eq!(pages.capacity(), capacity);

@@ -1,6 +1,7 @@
 //! Advancing a wheel: lazily, within a budget, one timer at a time, or in place.
 
 use core::fmt;
+use core::iter::FusedIterator;
 
 use crate::filing::due_run::Head;
 use crate::geometry::Geometry;
@@ -157,10 +158,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         while let Some(head) = advance.next_due() {
             let wheel = &mut *advance.wheel;
             let key = wheel.slots.key(head.slot);
-            let Some(value) = wheel.slots.value_mut(head.slot) else {
-                break;
-            };
-            let verdict = f(key, head.deadline, value);
+            let verdict = f(key, head.deadline, wheel.slots.value_mut(head.slot));
             fired += 1;
             match verdict {
                 // The value is dropped here, with the wheel in order should that panic.
@@ -183,8 +181,8 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// The timers that are due, from [`Wheel::advance`] and [`Wheel::advance_with_budget`].
 ///
-/// Lazy: nothing happens until it is pulled.
-#[must_use = "an advance does nothing until it is iterated over"]
+/// Lazy: the clock has moved, and the rest happens as it is pulled.
+#[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
     budget: usize,
@@ -237,10 +235,10 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     }
 
     #[inline]
-    fn fire(&mut self, head: Head) -> Option<(TimerKey, T)> {
+    fn fire(&mut self, head: Head) -> (TimerKey, T) {
         let wheel = &mut *self.wheel;
         let fired = wheel.slots.release_slot(head.slot);
-        wheel.filing.pop_due(&wheel.slots);
+        wheel.filing.pop_due();
         fired
     }
 }
@@ -251,7 +249,7 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     #[inline]
     fn next(&mut self) -> Option<Expired<T>> {
         let head = self.next_due()?;
-        let (key, value) = self.fire(head)?;
+        let (key, value) = self.fire(head);
         self.pay_for_firing();
         Some(Expired {
             key,
@@ -264,6 +262,8 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
         (0, Some(self.wheel.len().min(self.budget)))
     }
 }
+
+impl<T, G: Geometry> FusedIterator for Advance<'_, T, G> {}
 
 impl<T, G: Geometry> fmt::Debug for Advance<'_, T, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

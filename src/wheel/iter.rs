@@ -2,6 +2,7 @@
 //! them all out.
 
 use core::fmt;
+use core::iter::FusedIterator;
 
 use crate::filing::card::Cards;
 use crate::filing::search::{Ascent, Descent};
@@ -115,12 +116,12 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    fn timer(&self, slot: SlotIndex) -> Option<TimerRef<'_, T>> {
-        Some(TimerRef {
+    fn timer(&self, slot: SlotIndex) -> TimerRef<'_, T> {
+        TimerRef {
             key: self.slots.key(slot),
             deadline: self.slots.card(slot).deadline,
-            value: self.slots.value(slot)?,
-        })
+            value: self.slots.value(slot),
+        }
     }
 }
 
@@ -134,6 +135,7 @@ impl<'a, T, G: Geometry> IntoIterator for &'a Wheel<T, G> {
 }
 
 /// All timers in no particular order, from [`Wheel::iter`].
+#[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Iter<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
     next: usize,
@@ -141,6 +143,7 @@ pub struct Iter<'a, T, G: Geometry> {
 }
 
 /// All timers in the order in which they fire, from [`Wheel::ascending`].
+#[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Ascending<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
     ascent: Ascent,
@@ -148,6 +151,7 @@ pub struct Ascending<'a, T, G: Geometry> {
 }
 
 /// All timers in the reverse of the order in which they fire, from [`Wheel::descending`].
+#[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Descending<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
     descent: Descent,
@@ -164,10 +168,13 @@ impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
+        if self.left == 0 {
+            return None;
+        }
         let slot = self.wheel.slots.taken_from(self.next)?;
         self.next = slot.get() + 1;
         self.left -= 1;
-        self.wheel.timer(slot)
+        Some(self.wheel.timer(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -181,7 +188,7 @@ impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         let slot = self.ascent.next(&self.wheel.filing, &self.wheel.slots)?;
         self.left -= 1;
-        self.wheel.timer(slot)
+        Some(self.wheel.timer(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -195,7 +202,7 @@ impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         let slot = self.descent.next(&self.wheel.filing, &self.wheel.slots)?;
         self.left -= 1;
-        self.wheel.timer(slot)
+        Some(self.wheel.timer(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -234,6 +241,11 @@ impl<T, G: Geometry> ExactSizeIterator for Iter<'_, T, G> {}
 impl<T, G: Geometry> ExactSizeIterator for Ascending<'_, T, G> {}
 impl<T, G: Geometry> ExactSizeIterator for Descending<'_, T, G> {}
 impl<T, G: Geometry> ExactSizeIterator for Drain<'_, T, G> {}
+
+impl<T, G: Geometry> FusedIterator for Iter<'_, T, G> {}
+impl<T, G: Geometry> FusedIterator for Ascending<'_, T, G> {}
+impl<T, G: Geometry> FusedIterator for Descending<'_, T, G> {}
+impl<T, G: Geometry> FusedIterator for Drain<'_, T, G> {}
 
 impl<T, G: Geometry> fmt::Debug for Iter<'_, T, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,10 +2,12 @@
 //!
 //! The stored form says nothing of levels or buckets: a wheel may be loaded into another geometry.
 //! It holds the clock, the limit and every slot, free ones with their generation, so that keys
-//! stored elsewhere find their timers again and stale keys stay stale. What is loaded is checked;
-//! damaged input is an error, never a broken wheel.
+//! stored elsewhere find their timers again, and keys that were stale then stay stale. A key that
+//! was given out after the wheel was stored may name another timer of the loaded one. What is
+//! loaded is checked; damaged input is an error, never a broken wheel.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use ::serde::de::{Error, Unexpected};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,7 +16,7 @@ use crate::filing::Filing;
 use crate::filing::card::{Card, Cards, Order};
 use crate::geometry::Geometry;
 use crate::key::{SlotIndex, TimerKey};
-use crate::slots::{MAX_TIMERS, Slots};
+use crate::slots::{MAX_TIMERS, MOST_WORN, Slots};
 use crate::wheel::Wheel;
 
 /// A wheel as it is stored.
@@ -60,10 +62,10 @@ impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
                 let card = self.slots.card(slot);
                 StoredSlot {
                     generation: card.owner,
-                    timer: self.slots.value(slot).map(|value| StoredTimer {
+                    timer: self.slots.is_taken(slot).then(|| StoredTimer {
                         deadline: card.deadline,
                         sequence: card.order().sequence(),
-                        value,
+                        value: self.slots.value(slot),
                     }),
                 }
             })
@@ -96,9 +98,10 @@ impl<T> Stored<T> {
                 &"no more slots than a wheel can hold",
             ));
         }
-        if self.first_generation % 2 == 1 {
+        if self.first_generation % 2 == 1 || self.first_generation > MOST_WORN {
             let found = Unexpected::Unsigned(self.first_generation.into());
-            return Err(E::invalid_value(found, &"an even first generation"));
+            let expected = "an even first generation of at most 2^31";
+            return Err(E::invalid_value(found, &expected));
         }
         let mut slots = Slots::new(self.first_generation);
         let mut sequences = Vec::new();
@@ -152,7 +155,12 @@ impl Serialize for TimerKey {
 
 impl<'de> Deserialize<'de> for TimerKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (slot, generation) = Deserialize::deserialize(deserializer)?;
+        let (slot, generation): (u32, NonZeroU32) = Deserialize::deserialize(deserializer)?;
+        // That the generation is odd is what keeps keys from matching vacant slots.
+        if generation.get() % 2 == 0 {
+            let found = Unexpected::Unsigned(generation.get().into());
+            return Err(D::Error::invalid_value(found, &"an odd generation"));
+        }
         Ok(Self::new(SlotIndex::from_bits(slot), generation))
     }
 }

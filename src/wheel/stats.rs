@@ -11,7 +11,8 @@ pub struct Stats {
     pub timers: usize,
     /// Timers that were put off to a later tick and not looked at since.
     pub postponed: usize,
-    /// Entries of the current tick's sorted run, those of cancelled timers included.
+    /// Entries of timers that an advance has brought up to fire next and that have not fired yet,
+    /// those of timers cancelled since included.
     pub due: usize,
     /// Slots that were made and are kept, free ones included.
     pub slots: usize,
@@ -25,7 +26,7 @@ pub struct Stats {
 }
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The size and shape of the wheel. O(levels).
+    /// The size and shape of the wheel. O(slots / 4096).
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -233,3 +233,37 @@ fn idle_jump_costs_by_timers_and_not_by_ticks() {
     check::<Tiny>();
     check::<TinyTick>();
 }
+
+/// Cancelled timers of the current tick cost a unit each when they are passed, like any entry: not
+/// even a million of them make one call long.
+#[test]
+fn stale_entries_of_the_current_tick_are_paid_for() {
+    let count = 100_000_u32;
+    let at = 5 << 20;
+    for cancelled in [2..49_000, 50_500..100_000] {
+        let mut wheel: Wheel<u32> = Wheel::new(0);
+        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(at, n)).collect();
+        assert_eq!(wheel.pop_expired(at).map(|item| item.value), Some(0));
+        for &key in &keys[cancelled.clone()] {
+            assert!(wheel.cancel(key).is_some());
+        }
+        let mut fired = vec![0];
+        loop {
+            let before = wheel.stats().due;
+            let mut advance = wheel.advance_with_budget(at, 1);
+            fired.extend(advance.by_ref().map(|item| item.value));
+            let has_backlog = advance.has_backlog();
+            let after = wheel.stats().due;
+            if !has_backlog {
+                break;
+            }
+            assert!(
+                before - after <= 1,
+                "{} entries for one unit",
+                before - after
+            );
+        }
+        let expected = (0..count).filter(|&n| !cancelled.contains(&(n as usize)));
+        assert!(fired.into_iter().eq(expected));
+    }
+}

@@ -556,3 +556,44 @@ fn same_calls_give_the_same_keys_and_results() {
     }
     assert_eq!(run(), run());
 }
+
+/// A user's geometry need not implement anything else.
+#[test]
+fn wheel_of_any_geometry_can_be_cloned() {
+    struct Bare;
+    impl Geometry for Bare {
+        const TICK_BITS: u32 = 4;
+        const LEVEL_BITS: [u32; 4] = [2, 2, 2, 2];
+    }
+    let mut wheel: Wheel<u32, Bare> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..100)
+        .map(|n| wheel.schedule(u64::from(n) * 77, n))
+        .collect();
+    assert!(wheel.pop_expired(3_000).is_some());
+    let mut copy = wheel.clone();
+    copy.check_invariants();
+    assert_eq!(copy.cancel(keys[50]), Some(50));
+    assert_eq!(wheel.cancel(keys[50]), Some(50));
+    let rest: Vec<u32> = wheel.advance(u64::MAX).map(|item| item.value).collect();
+    assert!(copy.advance(u64::MAX).map(|item| item.value).eq(rest));
+}
+
+/// Everything at the end of time, and `next_deadline` while timers of the tick wait and arrive.
+#[test]
+fn next_deadline_is_exact_among_the_waiting_and_the_arriving() {
+    let mut wheel: Wheel<u32> = Wheel::new(0);
+    let tick = 5 << 20;
+    let keys: Vec<TimerKey> = (0..10).map(|n| wheel.schedule(tick + n * 100, 0)).collect();
+    assert!(wheel.pop_expired(tick).is_some());
+    assert_eq!(wheel.next_deadline(), Some(tick + 100));
+    let arrival = wheel.schedule(tick + 50, 1);
+    assert_eq!(wheel.next_deadline(), Some(tick + 50));
+    assert!(wheel.reschedule(arrival, tick + (9 << 20)));
+    assert_eq!(wheel.next_deadline(), Some(tick + 100));
+    for key in keys {
+        wheel.cancel(key);
+    }
+    assert_eq!(wheel.next_deadline(), Some(tick + (9 << 20)));
+    assert_eq!(wheel.cancel(arrival), Some(1));
+    assert_eq!(wheel.next_deadline(), None);
+}

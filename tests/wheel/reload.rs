@@ -458,3 +458,42 @@ fn fuzzed_bytes_are_an_error_or_a_valid_wheel() {
     }
     assert!(accepted > 0, "none survived: too much was damaged");
 }
+
+/// A generation that no timer ever has would match a slot that is vacant.
+#[test]
+fn key_of_an_even_generation_is_refused() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let key = wheel.schedule(10, 1);
+    let json = serde_json::to_string(&key).unwrap();
+    assert_eq!(json, "[0,1]");
+    assert_eq!(serde_json::from_str::<TimerKey>(&json).unwrap(), key);
+    for damaged in [
+        "[0,0]",
+        "[0,2]",
+        "[0,4294967294]",
+        "[4294967296,1]",
+        "[0]",
+        "7",
+    ] {
+        assert!(
+            serde_json::from_str::<TimerKey>(damaged).is_err(),
+            "{damaged}"
+        );
+    }
+}
+
+/// Slots made later would start worn out, and leave a slot behind for every timer.
+#[test]
+fn first_generation_near_its_end_is_refused() {
+    let worn = r#"{"now":0,"limit":9,"first_generation":4294967294,"slots":[]}"#;
+    assert!(!is_accepted(worn));
+    let slot = r#"{"now":0,"limit":9,"first_generation":0,
+        "slots":[{"generation":4294967294,"timer":null}]}"#;
+    let mut wheel: Wheel<u64> = serde_json::from_str(slot).unwrap();
+    for _ in 0..1_000 {
+        let key = wheel.schedule(10, 1);
+        assert_eq!(wheel.cancel(key), Some(1));
+        wheel.shrink_to_fit();
+    }
+    assert!(wheel.stats().slots <= 2);
+}
