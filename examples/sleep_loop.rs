@@ -1,0 +1,50 @@
+//! A thread that sleeps until the next timer: the wheel reads no clock, so the loop brings one.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use timer_wheel::Wheel;
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// Time as the wheel wants it: nanoseconds since an origin of our choice.
+fn nanoseconds_since(origin: Instant) -> u64 {
+    u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX) // that takes 584 years
+}
+
+fn main() {
+    let origin = Instant::now();
+    let mut wheel = Wheel::<&str>::new(0);
+    wheel.schedule(60 * MILLISECOND, "third");
+    wheel.schedule(20 * MILLISECOND, "first");
+    let postponed = wheel.schedule(5 * MILLISECOND, "last");
+    let cancelled = wheel.schedule(30 * MILLISECOND, "never");
+    wheel.schedule(20 * MILLISECOND + 1, "second"); // one nanosecond decides the order
+    wheel.reschedule(postponed, 90 * MILLISECOND);
+    wheel.cancel(cancelled);
+
+    let mut fired = Vec::new();
+    let mut wake_ups = 0;
+    // There is a delay as long as a timer is live.
+    while let Some(delay) = wheel.expiration_delay() {
+        // The wheel counts from its own clock, which stands where the last advance left it.
+        let wake = wheel.now() + delay;
+        let sleep = wake.saturating_sub(nanoseconds_since(origin));
+        thread::sleep(Duration::from_nanos(sleep));
+        wake_ups += 1;
+
+        let now = nanoseconds_since(origin);
+        for timer in wheel.advance(now) {
+            assert!(timer.deadline <= now, "nothing fires early");
+            let late = Duration::from_nanos(now - timer.deadline);
+            println!("{:6} fired, {late:?} after its deadline", timer.value);
+            fired.push(timer.value);
+        }
+    }
+    assert_eq!(fired, ["first", "second", "third", "last"]);
+
+    // Some wake-ups fire nothing: to open a bucket, or for the old time of a timer put off.
+    // They are few: for each timer one a level and one to fire, and one for the postponement.
+    println!("{wake_ups} wake-ups for {} timers", fired.len());
+    assert!(wake_ups <= 4 * 6 + 1);
+}
