@@ -39,10 +39,17 @@
 //! The crate is `no_std` with `alloc` and contains no `unsafe`.
 
 #![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
 
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+
+/// The example of the README is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod filing;
 mod geometry;
