@@ -267,3 +267,30 @@ fn stale_entries_of_the_current_tick_are_paid_for() {
         assert!(fired.into_iter().eq(expected));
     }
 }
+
+/// However many rotations of the top level a jump passes, it looks at each timer beyond the levels
+/// once, and fires it.
+#[test]
+fn jump_over_many_rotations_looks_at_each_timer_once() {
+    fn check<G: Geometry>() {
+        let rotation = spans::<G>()[LEVELS - 1];
+        let count = 500_u64.min(u64::MAX / rotation - 2);
+        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        for n in 0..count {
+            wheel.schedule((n + 1) * rotation + n % rotation, n);
+        }
+        let mut advance = wheel.advance_with_budget((count + 1) * rotation, usize::MAX);
+        assert!(advance.by_ref().map(|item| item.value).eq(0..count));
+        let used = usize::MAX - advance.unused();
+        let most = 2 * count as usize + 1;
+        assert!(
+            used <= most,
+            "{used} units for {count} timers, {most} allowed"
+        );
+    }
+    check::<Millis>();
+    check::<Compact>();
+    check::<Micros>();
+    check::<Tiny>();
+    check::<TinyTick>();
+}
