@@ -225,13 +225,7 @@ fn idle_jump_costs_by_timers_and_not_by_ticks() {
             assert!(used <= 2 * LEVELS, "{used} units for an empty wheel");
         }
     }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
-    check::<Lopsided>();
-    check::<Tiny>();
-    check::<TinyTick>();
+    in_every_geometry!(check);
 }
 
 /// Cancelled timers of the current tick cost a unit each when they are passed, like any entry: not

@@ -1,8 +1,22 @@
 //! The wheel against its contract: a model that is obviously right, one operation type that runs
 //! on both, and the traps that other wheels fell into, each by name.
 //!
-//! `model`, `script` and `pair` need nothing but `std` and the crate, so that fuzz targets can
-//! include them by path.
+//! `geometries`, `model`, `script` and `pair` need nothing but `std` and the crate, and `reload`
+//! `serde_json` besides, so that fuzz targets can include them by path.
+
+/// Calls a function for every geometry in which several rotations fit into time.
+macro_rules! in_every_geometry {
+    ($check:ident) => {
+        $check::<timer_wheel::Millis>();
+        $check::<timer_wheel::Caffeine>();
+        $check::<timer_wheel::Micros>();
+        $check::<timer_wheel::Compact>();
+        $check::<crate::geometries::Tiny>();
+        $check::<crate::geometries::TinyTick>();
+        $check::<crate::geometries::Lopsided>();
+        $check::<crate::geometries::Wide>();
+    };
+}
 
 mod geometries;
 mod model;

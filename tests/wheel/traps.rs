@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::geometries::{Lopsided, Tiny, Widest};
 use crate::pair::{Fired, Pair};
 use crate::script::{Op, Pick, When, spans};
 
@@ -23,20 +23,6 @@ const CLOCKS: [u64; 12] = [
     u64::MAX - 1,
     u64::MAX,
 ];
-
-/// A function for every geometry in which several rotations fit into time.
-macro_rules! in_every_geometry {
-    ($check:ident) => {
-        $check::<Millis>();
-        $check::<Caffeine>();
-        $check::<Micros>();
-        $check::<Compact>();
-        $check::<Tiny>();
-        $check::<TinyTick>();
-        $check::<Lopsided>();
-        $check::<Wide>();
-    };
-}
 
 /// The jumps at which wheels have failed, for one geometry: nothing, one, each span and around it.
 fn jumps<G: Geometry>() -> Vec<u64> {
