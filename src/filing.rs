@@ -7,27 +7,35 @@
 pub(crate) mod blocks;
 pub(crate) mod card;
 pub(crate) mod due_run;
+pub(crate) mod place;
 
 pub(crate) mod search;
 
 mod advance;
 mod check;
 mod rank_sort;
+mod sweep;
 
-use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use self::blocks::{Blocks, Entry, Location, Removal, Sentinel};
-use self::card::{Card, Cards, NOWHERE, Order};
-use self::due_run::{DUE, DueRun};
-use crate::geometry::{BucketIndex, Geometry, Layout, OVERFLOW_LEVEL, Placement, Tick};
+use self::blocks::{BLOCK, Blocks, Entry, Sentinel};
+use self::card::{Card, Cards, Order};
+use self::due_run::DueRun;
+use self::place::{Kind, Place};
+use self::sweep::Sweep;
+use crate::geometry::{
+    APART, BucketIndex, Geometry, LEVELS, Layout, OVERFLOW_LEVEL, Placement, Tick,
+};
 use crate::key::SlotIndex;
 use crate::occupancy::Occupancy;
 
 /// No time: later than every wake-up.
 const NEVER: u64 = u64::MAX;
+
+/// No bucket.
+const NO_BUCKET: BucketIndex = BucketIndex::new(u16::MAX);
 
 /// Files timers by deadline.
 ///
@@ -39,10 +47,16 @@ const NEVER: u64 = u64::MAX;
 /// - the *arrivals*, for timers scheduled into the cursor's tick or before it;
 /// - the *due run*, for timers of the cursor's tick or before it that an advance has collected.
 ///
+/// A timer that is cancelled, or moved to an earlier time, leaves its entry behind. The entry is
+/// stale then: counted by its list, passed over by whoever comes by, and swept up when there are
+/// too many of them. That way a cancel touches one slot and one counter. Since every list counts
+/// its timers, none looks occupied for the sake of stale entries.
+///
 /// Invariants, checked by name in `check`:
 ///
-/// - every filed card has exactly one entry and knows where it is;
-/// - an occupancy bit is set if and only if its bucket holds entries;
+/// - every filed card has an entry in the list where it is looked for;
+/// - every list counts its timers and its stale entries, and has no entry without a timer;
+/// - an occupancy bit is set if and only if its bucket holds timers;
 /// - nothing on the levels lies before the cursor, or in a bucket of the cursor's own digits,
 ///   but for the bucket that is being emptied (`opened`);
 /// - `wake` is no later than the next thing to be done.
@@ -55,11 +69,12 @@ pub(crate) struct Filing<G> {
     /// The tick that placement is relative to. It lags behind `now` while there is a backlog.
     cursor: Tick,
     next_sequence: u64,
-    buckets: Box<[Sentinel]>,
+    /// The lists that are on no level and those of the levels, up to the highest that was used.
+    lists: Vec<Sentinel>,
     occupancy: Occupancy,
     blocks: Blocks,
     due: DueRun,
-    /// The bucket that is being emptied, or [`NOWHERE`].
+    /// The bucket that is being emptied, or [`NO_BUCKET`].
     opened: BucketIndex,
     /// The one of the overflow pair that takes new timers.
     overflow: BucketIndex,
@@ -69,13 +84,16 @@ pub(crate) struct Filing<G> {
     arrivals_floor: u64,
     /// The number of timers that were put off to a later tick than their entry's.
     postponed: u32,
+    /// The number of stale entries in all lists.
+    stale: u32,
+    sweep: Sweep,
     geometry: PhantomData<fn() -> G>,
 }
 
 impl<G> Clone for Filing<G> {
     fn clone(&self) -> Self {
         Self {
-            buckets: self.buckets.clone(),
+            lists: self.lists.clone(),
             occupancy: self.occupancy.clone(),
             blocks: self.blocks.clone(),
             due: self.due.clone(),
@@ -85,12 +103,8 @@ impl<G> Clone for Filing<G> {
 }
 
 impl<G: Geometry> Filing<G> {
-    const OVERFLOW: [BucketIndex; 2] = [
-        BucketIndex::new(Layout::<G>::BUCKETS as u16),
-        BucketIndex::new(Layout::<G>::BUCKETS as u16 + 1),
-    ];
-    const ARRIVALS: BucketIndex = BucketIndex::new(Layout::<G>::BUCKETS as u16 + 2);
-    const LISTS: usize = Layout::<G>::BUCKETS + 3;
+    const ARRIVALS: BucketIndex = BucketIndex::new(0);
+    const OVERFLOW: [BucketIndex; 2] = [BucketIndex::new(1), BucketIndex::new(2)];
 
     pub(crate) fn new(now: u64) -> Self {
         Self {
@@ -98,15 +112,17 @@ impl<G: Geometry> Filing<G> {
             wake: NEVER,
             cursor: Layout::<G>::tick(now),
             next_sequence: 0,
-            buckets: vec![Sentinel::EMPTY; Self::LISTS].into_boxed_slice(),
+            lists: vec![Sentinel::EMPTY; APART as usize],
             occupancy: Occupancy::default(),
-            blocks: Blocks::default(),
+            blocks: Blocks::new(),
             due: DueRun::default(),
-            opened: NOWHERE,
+            opened: NO_BUCKET,
             overflow: Self::OVERFLOW[0],
             overflow_floor: NEVER,
             arrivals_floor: NEVER,
             postponed: 0,
+            stale: 0,
+            sweep: Sweep::NONE,
             geometry: PhantomData,
         }
     }
@@ -135,7 +151,19 @@ impl<G: Geometry> Filing<G> {
     /// Files a timer and completes its card. O(1).
     #[inline]
     pub(crate) fn file(&mut self, card: &mut Card, slot: SlotIndex) {
-        (card.bucket, card.location) = self.place(card.deadline, slot);
+        let tick = Layout::<G>::tick(card.deadline);
+        let entry = Entry {
+            tick: tick.low(),
+            slot,
+        };
+        card.filed = entry.tick;
+        match Layout::<G>::place(tick, self.cursor) {
+            Placement::Bucket(bucket, level) => {
+                card.place = Place::filed(Kind::level(level));
+                self.append(bucket, entry);
+            }
+            apart => card.place = self.file_apart(apart, card.deadline, entry),
+        }
     }
 
     /// The order of the timer that is scheduled or rescheduled next. O(1), but for one
@@ -156,7 +184,7 @@ impl<G: Geometry> Filing<G> {
     /// and filed again then. `false` if the timer must be [refiled](Filing::refile) instead.
     #[inline]
     pub(crate) fn postpone(&mut self, card: &mut Card, deadline: u64, order: Order) -> bool {
-        if deadline < card.deadline || card.bucket == DUE {
+        if deadline < card.deadline || card.place.is_due() {
             return false;
         }
         let was = card.order().postponed();
@@ -178,7 +206,9 @@ impl<G: Geometry> Filing<G> {
         order: Order,
     ) {
         let card = cards.card_mut(slot);
-        if card.bucket == Self::ARRIVALS && Layout::<G>::tick(deadline) <= self.cursor {
+        if card.place.reaches(Self::kind(Self::ARRIVALS))
+            && Layout::<G>::tick(deadline) <= self.cursor
+        {
             // Still an arrival: only the earliest time to look at the arrivals may change.
             self.postponed -= card.order().postponed() as u32;
             card.deadline = deadline;
@@ -188,7 +218,7 @@ impl<G: Geometry> Filing<G> {
             return;
         }
         let was = *card;
-        card.bucket = NOWHERE;
+        card.place = Place::NOWHERE;
         self.withdraw(cards, &was);
         let card = cards.card_mut(slot);
         card.deadline = deadline;
@@ -196,50 +226,92 @@ impl<G: Geometry> Filing<G> {
         self.file(card, slot);
     }
 
-    /// Takes out the entry of a timer whose card was `was`, and says [`NOWHERE`] now. O(1),
-    /// amortized in the due run.
+    /// Takes note that the timer whose card was `was`, and says [`Place::NOWHERE`] now, has left its
+    /// entry. O(1), amortized in the due run.
     #[inline]
     pub(crate) fn withdraw<C: Cards>(&mut self, cards: &mut C, was: &Card) {
         self.postponed -= was.order().postponed() as u32;
-        if was.bucket == DUE {
+        if was.place.is_due() {
             self.withdraw_due(cards);
             return;
         }
-        let list = &mut self.buckets[was.bucket.get()];
-        let (moved, removal) = self.blocks.remove(list, was.location);
-        cards.card_mut(moved.slot).location = was.location;
-        if removal == Removal::Emptied {
-            self.bucket_emptied(was.bucket);
+        let bucket = self.bucket_of(was);
+        let list = &mut self.lists[bucket.get()];
+        list.live -= 1;
+        list.stale.add_one();
+        self.stale += 1;
+        if list.live == 0 {
+            self.bucket_emptied(cards, bucket);
+        } else if self.has_too_many_stale() {
+            self.sweep(cards);
         }
     }
 
     #[cold]
     fn withdraw_due<C: Cards>(&mut self, cards: &mut C) {
         self.due.remove(cards);
-        self.refresh_wake();
+        self.refresh_wake(cards);
     }
 
-    /// Appends an entry for a timer to the list where its deadline belongs.
+    /// The bucket that holds the entry of a timer that is in a list. O(1).
+    ///
+    /// On the levels that is where the entry would be filed now, as seen from the cursor: an entry
+    /// moves down when the cursor comes to its bucket, and not before.
     #[inline]
-    fn place(&mut self, deadline: u64, slot: SlotIndex) -> (BucketIndex, Location) {
-        let tick = Layout::<G>::tick(deadline);
-        let bucket = match Layout::<G>::place(tick, self.cursor) {
-            Placement::Bucket(bucket) => bucket,
-            Placement::Due => {
-                self.arrivals_floor = self.arrivals_floor.min(deadline);
-                self.wake = self.wake.min(deadline);
-                Self::ARRIVALS
+    fn bucket_of(&self, card: &Card) -> BucketIndex {
+        if card.place.is_on_level() && self.opened == NO_BUCKET {
+            if let Some(bucket) = Layout::<G>::place_low(card.filed, self.cursor.low()) {
+                return bucket;
             }
-            Placement::Overflow => {
-                self.lower_overflow_floor(deadline);
-                self.overflow
+        }
+        self.bucket_apart(card)
+    }
+
+    /// As [`Filing::bucket_of`], for a timer that is on no level, and while a bucket is open.
+    #[cold]
+    fn bucket_apart(&self, card: &Card) -> BucketIndex {
+        let kind = card.place.kind();
+        if let Err(apart) = kind.level_or_apart() {
+            return BucketIndex::new(apart as u16);
+        }
+        let below = Layout::<G>::place_low(card.filed, self.cursor.low());
+        // The cursor stands at the start of the opened bucket. What belongs there as seen from it
+        // has been moved down, unless it was filed at least as high up.
+        match below {
+            Some(bucket)
+                if !Layout::<G>::is_on_level(self.opened)
+                    || Layout::<G>::level(bucket) >= Layout::<G>::level(self.opened)
+                    || !card.place.reaches(Self::kind(self.opened)) =>
+            {
+                bucket
             }
+            _ => self.opened,
+        }
+    }
+
+    /// The kind of list that a bucket is.
+    #[inline]
+    fn kind(bucket: BucketIndex) -> Kind {
+        if bucket.get() < usize::from(APART) {
+            Kind::apart(bucket.get())
+        } else {
+            Kind::level(Layout::<G>::level(bucket))
+        }
+    }
+
+    /// Files an entry that belongs on no level, and says where it is.
+    #[inline(never)]
+    fn file_apart(&mut self, placement: Placement, deadline: u64, entry: Entry) -> Place {
+        let bucket = if placement == Placement::Overflow {
+            self.lower_overflow_floor(deadline);
+            self.overflow
+        } else {
+            self.arrivals_floor = self.arrivals_floor.min(deadline);
+            self.wake = self.wake.min(deadline);
+            Self::ARRIVALS
         };
-        let entry = Entry {
-            tick: tick.low(),
-            slot,
-        };
-        (bucket, self.append(bucket, entry))
+        self.append(bucket, entry);
+        Place::filed(Self::kind(bucket))
     }
 
     fn lower_overflow_floor(&mut self, deadline: u64) {
@@ -249,40 +321,63 @@ impl<G: Geometry> Filing<G> {
         }
     }
 
+    /// Appends the entry of a timer to a list.
     #[inline]
-    fn append(&mut self, bucket: BucketIndex, entry: Entry) -> Location {
-        match self.blocks.append(&mut self.buckets[bucket.get()], entry) {
-            Ok(location) => location,
-            Err(_) => self.append_block(bucket, entry),
+    fn append(&mut self, bucket: BucketIndex, entry: Entry) {
+        if let Some(list) = self.lists.get_mut(bucket.get()) {
+            list.live += 1;
+            if self.blocks.append(list, entry).is_ok() {
+                return;
+            }
         }
+        self.append_block(bucket, entry);
     }
 
+    /// Goes on where [`Filing::append`] found no room.
     #[inline(never)]
-    fn append_block(&mut self, bucket: BucketIndex, entry: Entry) -> Location {
-        if self.buckets[bucket.get()].is_empty() && bucket.get() < Layout::<G>::BUCKETS {
+    fn append_block(&mut self, bucket: BucketIndex, entry: Entry) {
+        if bucket.get() >= self.lists.len() {
+            let lists = Layout::<G>::buckets_below(Layout::<G>::level(bucket) + 1);
+            self.lists.reserve_exact(lists - self.lists.len());
+            self.lists.resize(lists, Sentinel::EMPTY);
+            self.lists[bucket.get()].live = 1;
+        }
+        let list = &mut self.lists[bucket.get()];
+        if list.is_empty() && Layout::<G>::is_on_level(bucket) {
             let (level, digit) = Layout::<G>::level_and_digit(bucket);
             self.occupancy.set(level, digit);
             self.wake = self.wake.min(self.start_ns(level, digit));
         }
         self.blocks
-            .append_block(&mut self.buckets[bucket.get()], entry)
+            .append_block(&mut self.lists[bucket.get()], entry);
     }
 
-    /// Takes note that a list has lost its last entry.
+    /// Takes note that a list has lost its last timer.
     #[inline(never)]
-    fn bucket_emptied(&mut self, bucket: BucketIndex) {
+    fn bucket_emptied<C: Cards>(&mut self, cards: &C, bucket: BucketIndex) {
+        self.give_up(bucket);
         if bucket == Self::ARRIVALS {
             self.arrivals_floor = NEVER;
         } else if bucket == self.overflow {
             self.overflow_floor = NEVER;
-        } else if bucket.get() < Layout::<G>::BUCKETS {
+        }
+        if bucket == self.opened {
+            self.opened = NO_BUCKET;
+        }
+        self.refresh_wake(cards);
+    }
+
+    /// Forgets what is left in a list, none of it alive. O(1).
+    fn give_up(&mut self, bucket: BucketIndex) {
+        let list = &mut self.lists[bucket.get()];
+        debug_assert!(list.live == 0, "only a list without timers is given up");
+        self.stale -= list.stale.count();
+        self.blocks.give_up(list);
+        self.sweep.forget(bucket);
+        if Layout::<G>::is_on_level(bucket) {
             let (level, digit) = Layout::<G>::level_and_digit(bucket);
             self.occupancy.clear(level, digit);
         }
-        if bucket == self.opened {
-            self.opened = NOWHERE;
-        }
-        self.refresh_wake();
     }
 
     #[inline]
@@ -298,16 +393,16 @@ impl<G: Geometry> Filing<G> {
     }
 
     /// Takes note of when there is work again.
-    pub(crate) fn refresh_wake(&mut self) {
-        self.wake = self.earliest_work().unwrap_or(NEVER);
+    pub(crate) fn refresh_wake<C: Cards>(&mut self, cards: &C) {
+        self.wake = self.earliest_work(cards).unwrap_or(NEVER);
     }
 
     /// The earliest time at which an advance has something to do, if ever. O(levels).
-    pub(crate) fn earliest_work(&self) -> Option<u64> {
-        if self.opened != NOWHERE {
+    pub(crate) fn earliest_work<C: Cards>(&self, cards: &C) -> Option<u64> {
+        if self.opened != NO_BUCKET {
             return Some(0);
         }
-        let due = self.due.head().map(|head| head.deadline);
+        let due = self.due.head(cards).map(|head| head.deadline);
         let current = [due, self.arrivals_wake()].into_iter().flatten().min();
         current.or_else(|| self.first_bucket().map(|(start, _)| start))
     }
@@ -320,24 +415,24 @@ impl<G: Geometry> Filing<G> {
                 Layout::<G>::bucket(level, digit),
             ));
         }
-        let is_empty = self.buckets[self.overflow.get()].is_empty();
+        let is_empty = self.lists[self.overflow.get()].is_empty();
         (!is_empty).then(|| (self.overflow_start(), self.overflow))
     }
 
     fn arrivals_wake(&self) -> Option<u64> {
-        let is_empty = self.buckets[Self::ARRIVALS.get()].is_empty();
+        let is_empty = self.lists[Self::ARRIVALS.get()].is_empty();
         (!is_empty).then_some(self.arrivals_floor)
     }
 
     /// When a level's next occupied bucket falls due, if one is occupied; the cursor's own tick
     /// counts as level 0.
-    pub(crate) fn level_wake(&self, level: usize) -> Option<u64> {
+    pub(crate) fn level_wake<C: Cards>(&self, cards: &C, level: usize) -> Option<u64> {
         if level == OVERFLOW_LEVEL {
             let spare = Self::OVERFLOW.iter().find(|&&list| list != self.overflow);
-            if spare.is_some_and(|list| !self.buckets[list.get()].is_empty()) {
+            if spare.is_some_and(|list| !self.lists[list.get()].is_empty()) {
                 return Some(self.now);
             }
-            return (!self.buckets[self.overflow.get()].is_empty()).then(|| self.overflow_start());
+            return (!self.lists[self.overflow.get()].is_empty()).then(|| self.overflow_start());
         }
         if level > OVERFLOW_LEVEL {
             return None;
@@ -349,7 +444,7 @@ impl<G: Geometry> Filing<G> {
         if level != 0 {
             return bucket;
         }
-        let due = self.due.head().map(|head| head.deadline);
+        let due = self.due.head(cards).map(|head| head.deadline);
         [due, self.arrivals_wake(), bucket]
             .into_iter()
             .flatten()
@@ -372,8 +467,7 @@ impl<G: Geometry> Filing<G> {
         }
         self.due.clear();
         for slot in due {
-            let card = cards.card(slot);
-            self.due.insert(card.deadline, card.order(), slot);
+            self.due.insert(cards.card_mut(slot), slot);
         }
     }
 
@@ -385,11 +479,13 @@ impl<G: Geometry> Filing<G> {
 
     /// Forgets every entry, keeping the clock, the sequence and the memory of the blocks.
     pub(crate) fn clear(&mut self) {
-        self.buckets.fill(Sentinel::EMPTY);
+        self.lists.fill(Sentinel::EMPTY);
+        self.stale = 0;
+        self.sweep = Sweep::NONE;
         self.occupancy = Occupancy::default();
         self.blocks.clear();
         self.due.clear();
-        self.opened = NOWHERE;
+        self.opened = NO_BUCKET;
         self.overflow_floor = NEVER;
         self.arrivals_floor = NEVER;
         self.postponed = 0;
@@ -397,26 +493,35 @@ impl<G: Geometry> Filing<G> {
         self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
     }
 
-    /// Packs all entries into as few blocks as they need and gives back the rest. O(n).
+    /// Drops all stale entries, packs the others into as few blocks as they need and gives back
+    /// the rest. O(n).
     pub(crate) fn shrink_to_fit<C: Cards>(&mut self, cards: &mut C) {
         self.due.shrink_to_fit(cards);
+        self.sweep_everything(cards);
         let entries = self
-            .buckets
+            .lists
             .iter()
-            .map(|&list| self.blocks.room(list))
+            .map(|list| (list.len() as usize).next_multiple_of(BLOCK))
             .sum();
         let old = core::mem::replace(&mut self.blocks, Blocks::with_capacity(entries));
-        for index in 0..self.buckets.len() {
-            let list = core::mem::replace(&mut self.buckets[index], Sentinel::EMPTY);
-            for &entry in old.slices(list).flatten() {
-                let list = &mut self.buckets[index];
-                let location = self
-                    .blocks
-                    .append(list, entry)
-                    .unwrap_or_else(|_| self.blocks.append_block(list, entry));
-                cards.card_mut(entry.slot).location = location;
+        for list in &mut self.lists {
+            let was = *list;
+            list.unlink();
+            for &entry in old.slices(was).flatten() {
+                if self.blocks.append(list, entry).is_err() {
+                    self.blocks.append_block(list, entry);
+                }
             }
+            // With the mark of the sweep.
+            (list.live, list.stale) = (was.live, was.stale);
         }
+        let used = self.lists.iter().rposition(|list| !list.is_empty());
+        let levels = (0..=LEVELS).map(Layout::<G>::buckets_below);
+        let kept = levels
+            .into_iter()
+            .find(|&lists| used.is_none_or(|used| used < lists));
+        self.lists.truncate(kept.unwrap_or(self.lists.len()));
+        self.lists.shrink_to_fit();
     }
 
     /// The number of postponed timers.
@@ -440,7 +545,7 @@ impl<G: Geometry> Filing<G> {
             return usize::from(
                 Self::OVERFLOW
                     .iter()
-                    .any(|list| !self.buckets[list.get()].is_empty()),
+                    .any(|list| !self.lists[list.get()].is_empty()),
             );
         }
         self.occupancy.count(level)
@@ -448,6 +553,6 @@ impl<G: Geometry> Filing<G> {
 
     /// The heap memory of the filing, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.buckets) + self.blocks.bytes() + self.due.bytes()
+        self.lists.capacity() * size_of::<Sentinel>() + self.blocks.bytes() + self.due.bytes()
     }
 }

@@ -15,6 +15,10 @@ pub(crate) const OVERFLOW_LEVEL: usize = LEVELS;
 /// The most buckets a level may have, as a power of two: its occupancy is four words.
 const MAX_LEVEL_BITS: u32 = 8;
 
+/// Buckets that are on no level. They come first, so that an array of buckets need reach no
+/// further than to the highest level in use.
+pub(crate) const APART: u16 = 3;
+
 /// The longest tick, as a power of two in nanoseconds (4.29 s).
 const MAX_TICK_BITS: u32 = 32;
 
@@ -143,8 +147,12 @@ impl Tick {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LowTick(u32);
 
-/// The number of a bucket: first those of level 0, then of level 1 and so on; after them come the
-/// few lists that are on no level.
+impl LowTick {
+    pub(crate) const ZERO: Self = Self(0);
+}
+
+/// The number of a bucket: first the few that are on no level ([`APART`]), then those of level 0,
+/// of level 1 and so on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BucketIndex(u16);
 
@@ -165,14 +173,15 @@ impl BucketIndex {
 pub(crate) enum Placement {
     /// In the cursor's own tick or before it.
     Due,
-    /// In a bucket of levels 0 to 3.
-    Bucket(BucketIndex),
+    /// In a bucket of levels 0 to 3, on this level.
+    Bucket(BucketIndex, usize),
     /// In a later rotation of the top level.
     Overflow,
 }
 
 /// The digit of a tick that one level sorts by.
 #[derive(Copy, Clone)]
+#[repr(align(8))]
 struct Digit {
     /// Ticks a bucket of the level spans, as a power of two.
     shift: u8,
@@ -180,6 +189,15 @@ struct Digit {
     mask: u8,
     /// The index of the level's first bucket.
     base: u16,
+    level: u8,
+}
+
+impl Digit {
+    /// The bucket of the level that a tick falls into.
+    #[inline]
+    fn bucket_of(self, tick: u32) -> BucketIndex {
+        BucketIndex::new(self.base + ((tick >> self.shift) as u16 & u16::from(self.mask)))
+    }
 }
 
 /// Everything that follows from a geometry, computed at compile time.
@@ -220,8 +238,9 @@ impl<G: Geometry> Layout<G> {
         shift
     }
 
+    /// The index of a level's first bucket.
     const fn base(level: usize) -> u16 {
-        let mut base = 0;
+        let mut base = APART;
         let mut below = 0;
         while below < level {
             base += 1 << G::LEVEL_BITS[below];
@@ -241,6 +260,7 @@ impl<G: Geometry> Layout<G> {
             shift: 0,
             mask: 0,
             base: 0,
+            level: 0,
         }; LEVELS];
         let mut level = 0;
         while level < LEVELS {
@@ -248,6 +268,7 @@ impl<G: Geometry> Layout<G> {
                 shift: Self::shift(level) as u8,
                 mask: ((1u32 << G::LEVEL_BITS[level]) - 1) as u8,
                 base: Self::base(level),
+                level: level as u8,
             };
             level += 1;
         }
@@ -272,11 +293,11 @@ impl<G: Geometry> Layout<G> {
         table
     };
 
-    /// The number of buckets on levels 0 to 3.
-    pub(crate) const BUCKETS: usize = {
+    /// The number of buckets below a level, those that are on no level included.
+    pub(crate) const fn buckets_below(level: usize) -> usize {
         let () = Self::CHECKED;
-        Self::base(LEVELS) as usize
-    };
+        Self::base(level) as usize
+    }
 
     /// The tick that a time in nanoseconds falls into.
     #[inline]
@@ -304,7 +325,8 @@ impl<G: Geometry> Layout<G> {
         if differing >> Self::ROTATION_BITS != 0 {
             return Placement::Overflow;
         }
-        Placement::Bucket(Self::bucket_of(tick.0 as u32, differing as u32))
+        let digit = Self::highest_digit(differing as u32);
+        Placement::Bucket(digit.bucket_of(tick.0 as u32), usize::from(digit.level))
     }
 
     /// As [`Layout::place`], for a tick known to be of the cursor's rotation; `None` is the
@@ -315,14 +337,14 @@ impl<G: Geometry> Layout<G> {
         if differing == 0 {
             return None;
         }
-        Some(Self::bucket_of(tick.0, differing))
+        Some(Self::highest_digit(differing).bucket_of(tick.0))
     }
 
+    /// The digit of the highest bit that is set.
     #[inline]
-    fn bucket_of(tick: u32, differing: u32) -> BucketIndex {
+    fn highest_digit(bits: u32) -> Digit {
         // `| 1` tells the compiler that the argument is not zero; it is not.
-        let digit = Self::DIGIT_OF_BIT[(31 ^ (differing | 1).leading_zeros()) as usize];
-        BucketIndex::new(digit.base + ((tick >> digit.shift) as u16 & u16::from(digit.mask)))
+        Self::DIGIT_OF_BIT[(31 ^ (bits | 1).leading_zeros()) as usize]
     }
 
     /// The bucket of a level that a digit stands for.
@@ -341,10 +363,16 @@ impl<G: Geometry> Layout<G> {
         (level, index - usize::from(Self::DIGITS[level].base))
     }
 
-    /// Whether a bucket is on level 0.
+    /// Whether a bucket is on one of levels 0 to 3.
     #[inline]
-    pub(crate) fn is_finest(bucket: BucketIndex) -> bool {
-        bucket.get() < usize::from(Self::DIGITS[1].base)
+    pub(crate) fn is_on_level(bucket: BucketIndex) -> bool {
+        (usize::from(APART)..Self::buckets_below(LEVELS)).contains(&bucket.get())
+    }
+
+    /// The level of a bucket of levels 0 to 3.
+    #[inline]
+    pub(crate) fn level(bucket: BucketIndex) -> usize {
+        Self::level_and_digit(bucket).0
     }
 
     /// The first tick of a bucket of levels 0 to 3 that lies in the cursor's lap.
@@ -374,7 +402,7 @@ mod tests {
 
     fn placed<G: Geometry>(tick: u64, cursor: u64) -> Option<(usize, usize)> {
         match Layout::<G>::place(Tick(tick), Tick(cursor)) {
-            Placement::Bucket(bucket) => Some(Layout::<G>::level_and_digit(bucket)),
+            Placement::Bucket(bucket, _) => Some(Layout::<G>::level_and_digit(bucket)),
             Placement::Due | Placement::Overflow => None,
         }
     }

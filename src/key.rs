@@ -22,12 +22,12 @@ impl SlotIndex {
         self.0 as usize
     }
 
-    #[inline]
+    #[cfg(feature = "serde")]
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    #[inline]
+    #[cfg(feature = "serde")]
     pub(crate) const fn to_bits(self) -> u32 {
         self.0
     }

@@ -13,7 +13,8 @@ use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
 use self::pages::Pages;
-use crate::filing::card::{Card, Cards, NOWHERE, Order};
+use crate::filing::card::{Card, Cards, Order};
+use crate::filing::place::Place;
 use crate::key::{SlotIndex, TimerKey};
 
 /// The most timers a wheel can hold.
@@ -61,7 +62,7 @@ impl<T> Slot<T> {
     fn vacate(&mut self) -> T {
         debug_assert!(self.is_taken(), "only taken slots are freed");
         self.card.owner = self.card.owner.wrapping_add(1);
-        self.card.bucket = NOWHERE;
+        self.card.place = Place::NOWHERE;
         self.value.take().expect(VALUE)
     }
 }

@@ -347,7 +347,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.peek_ahead(1), None);
     /// ```
     pub fn peek_ahead(&self, level: usize) -> Option<u64> {
-        let wake = self.filing.level_wake(level)?;
+        let wake = self.filing.level_wake(&self.slots, level)?;
         Some(wake.saturating_sub(self.now()))
     }
 

@@ -1,9 +1,10 @@
 //! The passage of time: opening buckets, cascading them, and bringing up what is due.
 
 use crate::filing::blocks::{BLOCK, Entry, Location};
-use crate::filing::card::{Cards, NOWHERE, Order};
-use crate::filing::due_run::{DUE, Head};
-use crate::filing::{Filing, NEVER};
+use crate::filing::card::{Cards, Order};
+use crate::filing::due_run::Head;
+use crate::filing::place::{Kind, Place};
+use crate::filing::{Filing, NEVER, NO_BUCKET};
 use crate::geometry::{BucketIndex, Geometry, Layout};
 use crate::key::SlotIndex;
 
@@ -33,10 +34,10 @@ impl<G: Geometry> Filing<G> {
             if *budget == 0 {
                 return None;
             }
-            if self.opened == NOWHERE && !self.has_due_arrivals() {
-                match self.due.head() {
+            if self.opened == NO_BUCKET && !self.has_due_arrivals() {
+                match self.due.head(cards) {
                     Some(head) if self.due.is_stale(cards, head) => {
-                        self.due.pop_stale();
+                        self.due.pop_stale(head);
                         *budget -= 1;
                         continue;
                     }
@@ -55,32 +56,32 @@ impl<G: Geometry> Filing<G> {
     }
 
     /// Whether an advance to the present would find something to do. O(levels).
-    pub(crate) fn has_work(&self) -> bool {
-        self.earliest_work().is_some_and(|work| work <= self.now)
+    pub(crate) fn has_work<C: Cards>(&self, cards: &C) -> bool {
+        self.earliest_work(cards)
+            .is_some_and(|work| work <= self.now)
     }
 
     #[inline]
     fn has_due_arrivals(&self) -> bool {
-        self.arrivals_floor <= self.now && !self.buckets[Self::ARRIVALS.get()].is_empty()
+        self.arrivals_floor <= self.now && !self.lists[Self::ARRIVALS.get()].is_empty()
     }
 
-    /// Removes the head of the due run, whose card says [`NOWHERE`] now. O(1), or O(log n) if it
-    /// joined the run late.
+    /// Removes the head of the due run, whose card says [`Place::NOWHERE`] now. O(1), or O(log n)
+    /// if it joined the run late.
     #[inline]
-    pub(crate) fn pop_due(&mut self) {
-        self.due.pop();
+    pub(crate) fn pop_due(&mut self, head: Head) {
+        self.due.pop(head);
     }
 
     /// Gives the head of the due run a new deadline and order, and files it there. As
     /// [`Filing::pop_due`].
-    pub(crate) fn rearm_due<C: Cards>(&mut self, cards: &mut C, slot: SlotIndex, deadline: u64) {
+    pub(crate) fn rearm_due<C: Cards>(&mut self, cards: &mut C, head: Head, deadline: u64) {
+        self.due.pop(head);
         let order = self.next_order(cards);
-        cards.card_mut(slot).bucket = NOWHERE;
-        self.due.pop();
-        let card = cards.card_mut(slot);
+        let card = cards.card_mut(head.slot);
         card.deadline = deadline;
         card.set_order(order);
-        self.file(card, slot);
+        self.file(card, head.slot);
     }
 
     /// Takes note, when an advance has nothing more to do, of when there is work again.
@@ -96,7 +97,7 @@ impl<G: Geometry> Filing<G> {
     /// when there is none, and then it has settled when there is work again.
     #[inline(never)]
     fn open_or_drain<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) -> bool {
-        if self.opened == NOWHERE {
+        if self.opened == NO_BUCKET {
             if self.has_due_arrivals() {
                 self.drain_arrivals(cards, budget);
                 return true;
@@ -111,12 +112,13 @@ impl<G: Geometry> Filing<G> {
             }
             *budget -= 1;
         }
-        if self.opened.get() >= Layout::<G>::BUCKETS {
+        if !Layout::<G>::is_on_level(self.opened) {
             self.drain_overflow(cards, budget);
-        } else if Layout::<G>::is_finest(self.opened) {
-            self.drain_tick(cards, budget);
         } else {
-            self.drain_coarse(cards, budget);
+            match Layout::<G>::level(self.opened) {
+                0 => self.drain_tick(cards, budget),
+                level => self.drain_coarse(cards, budget, level),
+            }
         }
         true
     }
@@ -140,115 +142,165 @@ impl<G: Geometry> Filing<G> {
         self.due.open(Layout::<G>::start_ns(self.cursor));
     }
 
-    /// Takes note that the opened bucket has been emptied.
+    /// Takes note that the opened bucket has been emptied, if it has.
     fn close_if_empty(&mut self) {
-        if !self.buckets[self.opened.get()].is_empty() {
-            return;
+        if self.lists[self.opened.get()].live == 0 {
+            self.give_up(self.opened);
+            self.opened = NO_BUCKET;
         }
-        if self.opened.get() < Layout::<G>::BUCKETS {
-            let (level, digit) = Layout::<G>::level_and_digit(self.opened);
-            self.occupancy.clear(level, digit);
-        }
-        self.opened = NOWHERE;
     }
 
-    /// Visits the entries at the front of a list, within the budget, a block at a time: `visit`
-    /// is told where they begin and how many they are. They are still there while they are
-    /// visited, and no visit may touch their list; afterwards they are dropped.
+    /// Visits the entries at the front of a list, within the budget, a block at a time, until none
+    /// of its timers is left. `visit` is told where the entries begin and how many they are, and
+    /// answers how many timers they were of. They are still there while they are visited, and no
+    /// visit may touch their list; afterwards they are dropped.
     #[inline]
     fn drain_blocks<C: Cards>(
         &mut self,
-        list: BucketIndex,
+        bucket: BucketIndex,
         cards: &mut C,
         budget: &mut usize,
-        visit: impl Fn(&mut Self, &mut C, Location, usize),
+        visit: impl Fn(&mut Self, &mut C, Location, usize) -> usize,
     ) {
-        loop {
-            let sentinel = self.buckets[list.get()];
-            let (first, count) = self.blocks.front(sentinel, *budget);
-            if count == 0 {
-                return;
-            }
-            visit(self, cards, first, count);
-            self.blocks.drop_front(&mut self.buckets[list.get()], count);
+        while self.lists[bucket.get()].live != 0 && *budget != 0 {
+            let (first, count) = self.blocks.front(self.lists[bucket.get()], *budget);
+            let live = visit(self, cards, first, count);
+            let list = &mut self.lists[bucket.get()];
+            self.blocks.drop_front(list, count);
+            let stale = (count - live) as u32;
+            list.live -= live as u32;
+            list.stale.subtract(stale);
+            self.stale -= stale;
+            self.sweep.passed(bucket, count);
             *budget -= count;
         }
     }
 
-    /// As [`Filing::drain_blocks`], one entry at a time.
+    /// As [`Filing::drain_blocks`], one timer at a time, without the stale entries.
+    ///
+    /// A visit must change the timer's place: of entries that look alike only the first counts.
     #[inline]
-    fn drain<C: Cards>(
+    fn drain_timers<C: Cards>(
         &mut self,
-        list: BucketIndex,
+        bucket: BucketIndex,
         cards: &mut C,
         budget: &mut usize,
         visit: impl Fn(&mut Self, &mut C, Entry),
     ) {
-        self.drain_blocks(list, cards, budget, |filing, cards, first, count| {
+        let kind = Self::kind(bucket);
+        let has_stale = self.lists[bucket.get()].stale.count() != 0;
+        self.drain_blocks(bucket, cards, budget, |filing, cards, first, count| {
+            if !has_stale {
+                for offset in 0..count {
+                    let entry = filing.blocks.entry(first, offset);
+                    visit(filing, cards, entry);
+                }
+                return count;
+            }
+            let mut live = 0;
             for offset in 0..count {
                 let entry = filing.blocks.entry(first, offset);
-                visit(filing, cards, entry);
+                if cards.card(entry.slot).owns(entry, kind) {
+                    live += 1;
+                    visit(filing, cards, entry);
+                }
             }
+            live
         });
     }
 
     /// Collects the cursor's tick into the due run.
     fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
         let collected = self.due.collected();
-        self.drain(self.opened, cards, budget, |filing, cards, entry| {
+        self.drain_timers(self.opened, cards, budget, |filing, cards, entry| {
             filing.collect(cards, entry.slot);
         });
-        self.due.sort(collected);
+        self.due.sort(cards, collected);
         self.close_if_empty();
     }
 
     /// Moves the entries of a bucket of levels 1 to 3 down to where they belong as seen from the
     /// bucket's start.
-    fn drain_coarse<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
+    fn drain_coarse<C: Cards>(&mut self, cards: &mut C, budget: &mut usize, level: usize) {
         let collected = self.due.collected();
-        if self.postponed == 0 {
-            // No slot is loaded: the entries say where they go.
-            self.drain(self.opened, cards, budget, |filing, cards, entry| {
-                filing.move_down(cards, entry);
-            });
-        } else {
-            // A postponed timer is filed again here, at its first visit, and spared the way down.
-            // All slots of a block are looked at before any is branched on, so that the misses
-            // overlap.
+        let list = self.lists[self.opened.get()];
+        let is_plain =
+            self.postponed == 0 && list.stale.count() == 0 && list.live as usize <= *budget;
+        if !is_plain {
+            self.drain_with_care(cards, budget, level);
+        } else if level > 1 {
+            // No slot is touched: the entries say where they go.
             self.drain_blocks(self.opened, cards, budget, |filing, cards, first, count| {
-                let postponed = (0..count).fold(0_u32, |postponed, offset| {
-                    let slot = filing.blocks.entry(first, offset).slot;
-                    postponed | u32::from(cards.card(slot).is_postponed()) << offset
-                });
                 for offset in 0..count {
                     let entry = filing.blocks.entry(first, offset);
-                    if postponed >> offset & 1 == 0 {
-                        filing.move_down(cards, entry);
-                    } else {
-                        filing.collect_any(cards, entry.slot);
-                    }
+                    filing.move_down(cards, entry);
                 }
+                count
+            });
+        } else {
+            // The slots will be needed soon. A store that nobody waits for is the way to ask for
+            // them early.
+            self.drain_blocks(self.opened, cards, budget, |filing, cards, first, count| {
+                for offset in 0..count {
+                    let entry = filing.blocks.entry(first, offset);
+                    cards.card_mut(entry.slot).place = Place::filed(Kind::level(0));
+                    filing.move_down(cards, entry);
+                }
+                count
             });
         }
-        self.due.sort(collected);
+        self.due.sort(cards, collected);
         self.close_if_empty();
     }
 
+    /// As [`Filing::drain_coarse`], where there are stale entries or postponed timers, or the
+    /// budget ends within the bucket. What is moved down is told so, so that it can be told from
+    /// what is not.
+    ///
+    /// A postponed timer is filed again here, at its first visit, and spared the way down.
+    fn drain_with_care<C: Cards>(&mut self, cards: &mut C, budget: &mut usize, level: usize) {
+        let kind = Kind::level(level);
+        self.drain_blocks(self.opened, cards, budget, |filing, cards, first, count| {
+            // All slots of a block are looked at before any is branched on, so that the misses
+            // overlap.
+            let owned = (0..count).fold(0_u32, |owned, offset| {
+                let entry = filing.blocks.entry(first, offset);
+                owned | u32::from(cards.card(entry.slot).owns(entry, kind)) << offset
+            });
+            let mut live = 0;
+            for offset in 0..count {
+                let entry = filing.blocks.entry(first, offset);
+                // Asked again, because a timer has moved if an entry that looks alike came first.
+                if owned >> offset & 1 == 0 || !cards.card(entry.slot).owns(entry, kind) {
+                    continue;
+                }
+                live += 1;
+                if cards.card(entry.slot).is_postponed() {
+                    filing.collect_any(cards, entry.slot);
+                } else if let Some(bucket) = filing.move_down(cards, entry) {
+                    cards.card_mut(entry.slot).place =
+                        Place::filed(Kind::level(Layout::<G>::level(bucket)));
+                }
+            }
+            live
+        });
+    }
+
+    /// Moves an entry down to where it belongs as seen from the cursor, and says where that is,
+    /// unless it is the due run.
     #[inline(always)]
-    fn move_down<C: Cards>(&mut self, cards: &mut C, entry: Entry) {
+    fn move_down<C: Cards>(&mut self, cards: &mut C, entry: Entry) -> Option<BucketIndex> {
         let Some(bucket) = Layout::<G>::place_low(entry.tick, self.cursor.low()) else {
             self.collect(cards, entry.slot);
-            return;
+            return None;
         };
-        let location = self.append(bucket, entry);
-        let card = cards.card_mut(entry.slot);
-        card.bucket = bucket;
-        card.location = location;
+        self.append(bucket, entry);
+        Some(bucket)
     }
 
     /// Distributes the overflow bucket, as seen from the cursor.
     fn drain_overflow<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        self.drain(self.opened, cards, budget, |filing, cards, entry| {
+        self.drain_timers(self.opened, cards, budget, |filing, cards, entry| {
             filing.collect_any(cards, entry.slot);
         });
         self.close_if_empty();
@@ -256,10 +308,11 @@ impl<G: Geometry> Filing<G> {
 
     /// Brings what was scheduled into the current tick or the past into the due run.
     fn drain_arrivals<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        self.drain(Self::ARRIVALS, cards, budget, |filing, cards, entry| {
+        self.drain_timers(Self::ARRIVALS, cards, budget, |filing, cards, entry| {
             filing.collect_any(cards, entry.slot);
         });
-        if self.buckets[Self::ARRIVALS.get()].is_empty() {
+        if self.lists[Self::ARRIVALS.get()].live == 0 {
+            self.give_up(Self::ARRIVALS);
             self.arrivals_floor = NEVER;
         }
     }
@@ -273,8 +326,7 @@ impl<G: Geometry> Filing<G> {
             self.collect_any(cards, slot);
             return;
         }
-        card.bucket = DUE;
-        self.due.collect(card.deadline, card.order(), slot);
+        self.due.collect(card, slot);
     }
 
     /// Files a timer, whose entry has been taken out, by its true deadline: in the due run if its
@@ -285,8 +337,7 @@ impl<G: Geometry> Filing<G> {
         self.postponed -= card.order().postponed() as u32;
         card.set_order(Order::filed(card.order().sequence()));
         if Layout::<G>::tick(card.deadline) <= self.cursor {
-            card.bucket = DUE;
-            self.due.insert(card.deadline, card.order(), slot);
+            self.due.insert(card, slot);
         } else {
             self.file(card, slot);
         }

@@ -1,9 +1,12 @@
 //! The unrolled lists that buckets are made of.
 //!
-//! A bucket is an intrusive, doubly linked list whose nodes are *blocks* of 32 entries. The links
-//! live in a [`Slab`]; the entries of all blocks live side by side in one array, so that an
-//! entry's [`Location`] is its index there. One list node a timer, the textbook form, makes every
-//! pass over a bucket a chain of dependent cache misses; a block is streamed.
+//! A bucket is an intrusive list whose nodes are *blocks* of 32 entries. The links live in a
+//! [`Slab`]; the entries of all blocks live side by side in one array, so that an entry's
+//! [`Location`] is its index there. One list node a timer, the textbook form, makes every pass over
+//! a bucket a chain of dependent cache misses; a block is streamed.
+//!
+//! Nothing is ever taken out of the middle: what goes stale there is passed over later. So the
+//! lists are linked forwards only.
 //!
 //! Invariant: every block but a list's last is full, from the list's head on.
 
@@ -69,11 +72,6 @@ impl Location {
     }
 
     #[inline]
-    const fn previous(self) -> Self {
-        Self(self.0 - 1)
-    }
-
-    #[inline]
     const fn block(self) -> BlockIndex {
         BlockIndex(self.0 / BLOCK as u32)
     }
@@ -84,40 +82,76 @@ impl Location {
     }
 }
 
-/// The neighbours of a block in its list.
-#[derive(Copy, Clone, Debug)]
-struct Links {
-    previous: BlockIndex,
-    next: BlockIndex,
+/// The stale entries of a list, counted in steps of two; the lowest bit tells which mark the last
+/// sweep of the list has given.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stale(u32);
+
+impl Stale {
+    const NONE: Self = Self(0);
+
+    #[inline]
+    pub(crate) const fn count(self) -> u32 {
+        self.0 >> 1
+    }
+
+    #[inline]
+    pub(crate) fn add_one(&mut self) {
+        self.0 += 2;
+    }
+
+    #[inline]
+    pub(crate) fn subtract(&mut self, count: u32) {
+        self.0 -= count << 1;
+    }
+
+    /// Changes the mark, and says which it is now.
+    pub(crate) fn change_mark(&mut self) -> bool {
+        self.0 ^= 1;
+        self.is_odd()
+    }
+
+    pub(crate) const fn is_odd(self) -> bool {
+        self.0 & 1 != 0
+    }
 }
 
-/// The sentinel of one list: where its entries begin and end.
+/// The sentinel of one list: where its entries begin and end, and how many they are.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Sentinel {
     /// The first entry, in the middle of a block if those before it were taken from the front.
     head: Location,
     last: Location,
+    /// Timers whose entries are in the list.
+    pub(crate) live: u32,
+    /// All other entries.
+    pub(crate) stale: Stale,
 }
 
 impl Sentinel {
     pub(crate) const EMPTY: Self = Self {
         head: Location::NONE,
         last: Location::NONE,
+        live: 0,
+        stale: Stale::NONE,
     };
 
+    /// Whether there are no entries.
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.last == Location::NONE
     }
-}
 
-/// What removing an entry did to its list.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Removal {
-    /// The list is now empty.
-    Emptied,
-    /// The list still holds entries.
-    Left,
+    /// The number of entries.
+    #[inline]
+    pub(crate) fn len(self) -> u32 {
+        self.live + self.stale.count()
+    }
+
+    /// Forgets where the entries are, and how many.
+    pub(crate) fn unlink(&mut self) {
+        *self = Self::EMPTY;
+    }
 }
 
 /// Why an entry could not be appended at once.
@@ -126,112 +160,111 @@ pub(crate) struct NeedsBlock;
 
 /// The blocks of all lists.
 ///
+/// Blocks of a list that is given up as a whole are not freed one by one: their chain is kept, to
+/// be taken apart as blocks are needed.
+///
 /// Invariant: the array holds [`BLOCK`] entries for each block that the slab has ever held at
 /// once; those of free blocks, and those before a list's head or behind its last, mean nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Blocks {
-    links: Slab<Links>,
+    /// The block that follows each block in its list.
+    next: Slab<BlockIndex>,
     entries: Vec<Entry>,
+    /// The first block of the chain of spare ones.
+    spare: BlockIndex,
+    spares: u32,
 }
 
 impl Blocks {
+    pub(crate) const fn new() -> Self {
+        Self {
+            next: Slab::new(),
+            entries: Vec::new(),
+            spare: BlockIndex::NONE,
+            spares: 0,
+        }
+    }
+
     pub(crate) fn with_capacity(entries: usize) -> Self {
         let blocks = entries.div_ceil(BLOCK);
         Self {
-            links: Slab::with_capacity(blocks),
+            next: Slab::with_capacity(blocks),
             entries: Vec::with_capacity(blocks * BLOCK),
+            ..Self::new()
         }
     }
 
     pub(crate) fn reserve(&mut self, entries: usize) {
         let blocks = entries.div_ceil(BLOCK);
-        self.links.reserve(blocks);
-        let wanted = (self.links.len() + blocks) * BLOCK;
+        self.next.reserve(blocks);
+        let wanted = (self.next.len() + blocks) * BLOCK;
         self.entries
             .reserve(wanted.saturating_sub(self.entries.len()));
     }
 
     /// The number of blocks in lists.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.links.len()
+        self.next.len() - self.spares as usize
     }
 
     /// The heap memory of the blocks, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        // The slab's entry is a `Links` and a tag, no larger than three words.
-        self.links.capacity() * (size_of::<Links>() + size_of::<usize>())
-            + self.entries.capacity() * size_of::<Entry>()
+        // The slab's entry is a link or a vacant index, and a tag.
+        self.next.capacity() * 2 * size_of::<usize>() + self.entries.capacity() * size_of::<Entry>()
     }
 
     /// Appends an entry to a list whose last block has room. O(1).
     #[inline]
-    pub(crate) fn append(
-        &mut self,
-        list: &mut Sentinel,
-        entry: Entry,
-    ) -> Result<Location, NeedsBlock> {
+    pub(crate) fn append(&mut self, list: &mut Sentinel, entry: Entry) -> Result<(), NeedsBlock> {
         let location = list.last.next();
         if location.is_first() {
             return Err(NeedsBlock);
         }
         list.last = location;
         self.entries[location.get()] = entry;
-        Ok(location)
+        Ok(())
     }
 
     /// Appends an entry to a list that is empty or whose last block is full. O(1).
     #[inline(never)]
-    pub(crate) fn append_block(&mut self, list: &mut Sentinel, entry: Entry) -> Location {
-        let previous = if list.is_empty() {
-            BlockIndex::NONE
+    pub(crate) fn append_block(&mut self, list: &mut Sentinel, entry: Entry) {
+        let block = self.take_block();
+        if list.is_empty() {
+            list.head = block.first();
         } else {
-            list.last.block()
-        };
-        let block = BlockIndex(self.links.insert(Links {
-            previous,
-            next: BlockIndex::NONE,
-        }) as u32);
+            self.next[list.last.block().get()] = block;
+        }
+        list.last = block.first();
+        self.entries[list.last.get()] = entry;
+    }
+
+    /// A block that is in no list.
+    fn take_block(&mut self) -> BlockIndex {
+        if self.spare != BlockIndex::NONE {
+            let block = self.spare;
+            self.spare = self.next[block.get()];
+            self.spares -= 1;
+            return block;
+        }
+        let block = BlockIndex(self.next.insert(BlockIndex::NONE) as u32);
         if self.entries.len() <= block.first().get() {
             self.entries
                 .resize(block.first().get() + BLOCK, Entry::default());
         }
+        block
+    }
+
+    /// Empties a list, whatever it holds. O(1).
+    pub(crate) fn give_up(&mut self, list: &mut Sentinel) {
         if list.is_empty() {
-            list.head = block.first();
-        } else {
-            self.links[previous.get()].next = block;
+            return;
         }
-        list.last = block.first();
-        self.entries[list.last.get()] = entry;
-        list.last
-    }
-
-    /// Removes the entry at a location by moving the list's last entry into the hole, and hands
-    /// back that entry: its timer is now at `hole`. O(1).
-    ///
-    /// The order of the entries does not matter: the order of timers is in their cards.
-    #[inline]
-    pub(crate) fn remove(&mut self, list: &mut Sentinel, hole: Location) -> (Entry, Removal) {
-        let last = list.last;
-        let moved = self.entries[last.get()];
-        self.entries[hole.get()] = moved;
-        if last == list.head || last.is_first() {
-            return (moved, self.drop_last_block(list));
-        }
-        list.last = last.previous();
-        (moved, Removal::Left)
-    }
-
-    #[inline(never)]
-    fn drop_last_block(&mut self, list: &mut Sentinel) -> Removal {
-        let block = list.last.block();
-        let links = self.links.remove(block.get());
-        if list.last == list.head {
-            *list = Sentinel::EMPTY;
-            return Removal::Emptied;
-        }
-        self.links[links.previous.get()].next = BlockIndex::NONE;
-        list.last = links.previous.last();
-        Removal::Left
+        let before = list.head.get() % BLOCK;
+        self.next[list.last.block().get()] = self.spare;
+        self.spare = list.head.block();
+        self.spares += (before + list.len() as usize).div_ceil(BLOCK) as u32;
+        list.unlink();
     }
 
     /// Up to `limit` entries from the front of a list, and at most those of its first block: where
@@ -256,17 +289,17 @@ impl Blocks {
         self.entries[location.get() + offset]
     }
 
-    /// Removes entries from the front of a list: as many as [`Blocks::front`] said. O(1).
+    /// Removes entries from the front of a list: as many as [`Blocks::front`] said. Their
+    /// number is the caller's to correct. O(1).
     #[inline]
     pub(crate) fn drop_front(&mut self, list: &mut Sentinel, count: usize) {
         let end = Location(list.head.0 + (count as u32 - 1));
         if end == list.last {
-            self.links.remove(end.block().get());
-            *list = Sentinel::EMPTY;
+            self.next.remove(end.block().get());
+            list.head = Location::NONE;
+            list.last = Location::NONE;
         } else if end == end.block().last() {
-            let next = self.links.remove(end.block().get()).next;
-            self.links[next.get()].previous = BlockIndex::NONE;
-            list.head = next.first();
+            list.head = self.next.remove(end.block().get()).first();
         } else {
             list.head = end.next();
         }
@@ -283,7 +316,7 @@ impl Blocks {
             let (end, next) = if block == list.last.block() {
                 (list.last, Location::NONE)
             } else {
-                (block.last(), self.links[block.get()].next.first())
+                (block.last(), self.next[block.get()].first())
             };
             let entries = &self.entries[head.get()..=end.get()];
             head = next;
@@ -291,66 +324,67 @@ impl Blocks {
         })
     }
 
-    /// The entries that the blocks of a list have room for once they are packed.
-    pub(crate) fn room(&self, list: Sentinel) -> usize {
-        let entries: usize = self.slices(list).map(<[Entry]>::len).sum();
-        entries.next_multiple_of(BLOCK)
-    }
-
     /// Forgets every entry, keeping the memory.
     pub(crate) fn clear(&mut self) {
-        self.links.clear();
+        self.next.clear();
         self.entries.clear();
+        self.spare = BlockIndex::NONE;
+        self.spares = 0;
     }
 
-    /// Checks the laws of one list, and hands each of its entries and locations to `visit`.
-    /// Returns the number of its blocks.
+    /// Checks the laws of one list, and hands each of its entries to `visit`. Returns the number
+    /// of its blocks.
     ///
     /// # Panics
     ///
     /// If a law is broken, with its name.
-    pub(crate) fn check_list(
-        &self,
-        list: Sentinel,
-        mut visit: impl FnMut(Entry, Location),
-    ) -> usize {
+    pub(crate) fn check_list(&self, list: Sentinel, mut visit: impl FnMut(Entry)) -> usize {
         if list.is_empty() {
             assert!(
-                list.head == Location::NONE,
-                "an empty list has neither head nor last"
+                list.head == Location::NONE && list.len() == 0,
+                "an empty list has neither head nor entries"
             );
             return 0;
         }
         let mut blocks = 0;
+        let mut entries = 0;
         let mut head = list.head;
-        let mut previous = BlockIndex::NONE;
         loop {
             let block = head.block();
-            let links = self
-                .links
+            let next = *self
+                .next
                 .get(block.get())
                 .expect("no free block is reachable from a list");
             blocks += 1;
-            assert!(
-                blocks <= self.links.len(),
-                "a list does not run in a circle"
-            );
-            assert!(links.previous == previous, "a list is doubly consistent");
-            let is_last = links.next == BlockIndex::NONE;
-            assert!(
-                is_last == (block == list.last.block()),
-                "the sentinel's last entry is in the last block"
-            );
+            assert!(blocks <= self.next.len(), "a list does not run in a circle");
+            let is_last = block == list.last.block();
             let end = if is_last { list.last } else { block.last() };
             assert!(head.0 <= end.0, "a list's head is not behind its last");
             for location in head.0..=end.0 {
-                visit(self.entries[location as usize], Location(location));
+                entries += 1;
+                visit(self.entries[location as usize]);
             }
             if is_last {
+                assert!(entries == list.len(), "the entries of a list are counted");
                 return blocks;
             }
-            previous = block;
-            head = links.next.first();
+            head = next.first();
         }
+    }
+
+    /// Checks the laws of the spare blocks.
+    ///
+    /// # Panics
+    ///
+    /// If a law is broken, with its name.
+    pub(crate) fn check_spares(&self) {
+        let mut spare = self.spare;
+        for _ in 0..self.spares {
+            spare = *self
+                .next
+                .get(spare.get())
+                .expect("no free block is reachable from the spare ones");
+        }
+        assert!(spare == BlockIndex::NONE, "spare blocks are counted");
     }
 }

@@ -1,33 +1,32 @@
 //! What the filing must know of one timer, kept by whoever owns the timers.
 
-use crate::filing::blocks::Location;
-use crate::geometry::BucketIndex;
+use crate::filing::blocks::Entry;
+use crate::filing::place::{Kind, Place};
+use crate::geometry::LowTick;
 use crate::key::SlotIndex;
 
 /// One timer's deadline, its place in the order, and where its entry is filed.
 ///
 /// The fields are packed by hand so that a card is 24 bytes, and a slot with a value of up to four
-/// bytes half a cache line. The sequence number is split in two so that the bucket, which every
-/// cascade rewrites, can be stored without loading anything.
+/// bytes half a cache line. The sequence number is split in two so that the place can be stored
+/// without loading anything.
 ///
-/// Invariant: `bucket` and `location` name the one entry that names this card's slot, or `bucket`
-/// is [`NOWHERE`] and no entry does.
+/// Invariant: an entry that names this card's slot is the timer's if and only if it lies in a list
+/// that `place` reaches and carries the tick `filed`. Others are stale: left behind by a timer that
+/// was cancelled or moved. (There may be several that look alike; then any one of them counts.)
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Card {
     /// When the timer is due, in nanoseconds.
     pub(crate) deadline: u64,
-    /// Where the timer's entry is; without meaning in the due run.
-    pub(crate) location: Location,
+    /// The tick that the timer's entry is filed under; without meaning in the due run.
+    pub(crate) filed: LowTick,
     /// A word for the owner of the timers; the filing never looks at it.
     pub(crate) owner: u32,
     order_high: u32,
     order_low: u16,
-    /// The bucket that the timer's entry is filed in.
-    pub(crate) bucket: BucketIndex,
+    /// Where the timer's entry is.
+    pub(crate) place: Place,
 }
-
-/// The bucket of a card that is filed nowhere.
-pub(crate) const NOWHERE: BucketIndex = BucketIndex::new(u16::MAX);
 
 /// When a timer was last scheduled or rescheduled, relative to all others: the order among equal
 /// deadlines. The lowest bit tells whether the timer is postponed.
@@ -40,9 +39,6 @@ pub(crate) struct Order(u64);
 impl Order {
     /// The number of different sequence numbers.
     pub(crate) const SEQUENCES: u64 = 1 << 47;
-
-    /// The bits that an order takes up.
-    pub(crate) const BITS: u32 = 48;
 
     /// The order of a timer that is filed at its deadline.
     #[inline]
@@ -62,16 +58,6 @@ impl Order {
         self.0 >> 1
     }
 
-    #[inline]
-    pub(crate) const fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    #[inline]
-    pub(crate) const fn to_bits(self) -> u64 {
-        self.0
-    }
-
     /// 1 if the timer is postponed, else 0.
     #[inline]
     pub(crate) const fn postponed(self) -> u64 {
@@ -84,11 +70,11 @@ impl Card {
     pub(crate) const fn new(deadline: u64, order: Order, owner: u32) -> Self {
         Self {
             deadline,
-            location: Location::NONE,
+            filed: LowTick::ZERO,
             owner,
             order_high: (order.0 >> 16) as u32,
             order_low: order.0 as u16,
-            bucket: NOWHERE,
+            place: Place::NOWHERE,
         }
     }
 
@@ -103,6 +89,12 @@ impl Card {
         self.order_low = order.0 as u16;
     }
 
+    /// Whether an entry of the card's slot, in a list of the kind, is the timer's and not stale.
+    #[inline]
+    pub(crate) fn owns(&self, entry: Entry, kind: Kind) -> bool {
+        self.place.reaches(kind) && self.filed == entry.tick
+    }
+
     /// Whether the timer was put off to a later tick than the one its entry is filed under.
     #[inline]
     pub(crate) const fn is_postponed(&self) -> bool {
@@ -112,11 +104,14 @@ impl Card {
 
 /// Where the filing finds the cards of its timers: the arena of a [`Wheel`](crate::Wheel), or a
 /// cache's own slab.
+///
+/// The card of a timer that was cancelled outlives it, and says [`Place::NOWHERE`], until the slot
+/// is used again: a stale entry may still ask for it.
 pub(crate) trait Cards {
-    /// The card of a slot that is filed.
+    /// The card of a slot that was ever filed.
     fn card(&self, slot: SlotIndex) -> &Card;
 
-    /// The card of a slot that is filed, to be changed.
+    /// The card of a slot that was ever filed, to be changed.
     fn card_mut(&mut self, slot: SlotIndex) -> &mut Card;
 
     /// The slots of all cards that are filed, in slot order.

@@ -2,21 +2,19 @@
 //!
 //! A tick's bucket is sorted when it is opened; that is what buys exactness below the tick. What
 //! joins later goes to a heap beside the sorted run. Entries are not found again when their timer
-//! is cancelled: they go stale, and are recognized by their order number, which no two timers
-//! share. A cancel that leaves more stale entries than live ones sweeps them; an advance, whose
-//! budget a sweep would break, skips them one by one.
+//! is cancelled: they go stale. In the run they are recognized by the timer's place, in the heap
+//! by the order number as well, which no two timers share: a slot can come to the heap again, but
+//! not to the run before that is used up. A cancel that leaves more stale entries than live ones
+//! sweeps them; an advance, whose budget a sweep would break, skips them one by one.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use crate::filing::card::{Cards, Order};
+use crate::filing::card::{Card, Cards, Order};
+use crate::filing::place::Place;
 use crate::filing::rank_sort::sort_by_rank;
-use crate::geometry::BucketIndex;
 use crate::key::SlotIndex;
-
-/// The bucket of a card whose timer is in the due run.
-pub(crate) const DUE: BucketIndex = BucketIndex::new(u16::MAX - 1);
 
 /// Stale entries that are tolerated however few are alive.
 const STALE_TOLERATED: usize = 32;
@@ -24,51 +22,31 @@ const STALE_TOLERATED: usize = 32;
 /// Entries for which memory is kept when the run has been used up.
 const KEPT_CAPACITY: usize = 1024;
 
-/// A timer of the opened tick, as one number that sorts by `(deadline, order)`: nanoseconds since
-/// the tick began, order, slot.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Packed(u128);
-
-impl Packed {
-    #[inline]
-    fn new(offset_ns: u64, order: Order, slot: SlotIndex) -> Self {
-        Self(
-            (u128::from(offset_ns) << Order::BITS | u128::from(order.to_bits())) << u32::BITS
-                | u128::from(slot.to_bits()),
-        )
-    }
-
-    #[inline]
-    fn offset_ns(self) -> u64 {
-        (self.0 >> (Order::BITS + u32::BITS)) as u64
-    }
-
-    /// The offset in 32 bits, which the ticks of every geometry fit into.
-    #[inline]
-    fn offset_bits(self) -> u32 {
-        self.offset_ns() as u32
-    }
-
-    #[inline]
-    fn order(self) -> Order {
-        Order::from_bits((self.0 >> u32::BITS) as u64 & ((1 << Order::BITS) - 1))
-    }
-
-    #[inline]
-    fn slot(self) -> SlotIndex {
-        SlotIndex::from_bits(self.0 as u32)
-    }
+/// A timer of the opened tick.
+#[derive(Copy, Clone, Debug)]
+struct Collected {
+    /// Nanoseconds since the tick began, which for every geometry fit into 32 bits.
+    offset_ns: u32,
+    slot: SlotIndex,
 }
 
 /// A timer of any time, compared by `(deadline, order)`.
 type Keyed = (u64, Order, SlotIndex);
+
+/// The part of the due run that an entry is in.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Sorted,
+    /// With the order that tells the entry from others of its slot.
+    Heap(Order),
+}
 
 /// The timer that fires next.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) deadline: u64,
     pub(crate) slot: SlotIndex,
-    order: Order,
+    part: Part,
 }
 
 /// The sorted run of an opened tick, and the heap of what joined it out of turn.
@@ -79,17 +57,23 @@ pub(crate) struct Head {
 pub(crate) struct DueRun {
     /// The first nanosecond of the tick that `sorted` belongs to.
     base: u64,
-    /// Ascending from `taken` on.
-    sorted: Vec<Packed>,
+    /// Ascending by deadline and order from `taken` on.
+    sorted: Vec<Collected>,
     heap: BinaryHeap<Reverse<Keyed>>,
     taken: u32,
     stale: u32,
 }
 
+/// Whether an entry of the sorted run is of a timer that has left it.
 #[inline]
-fn is_stale<C: Cards>(cards: &C, slot: SlotIndex, order: Order) -> bool {
+fn has_left<C: Cards>(cards: &C, slot: SlotIndex) -> bool {
+    cards.card(slot).place != Place::RUN
+}
+
+/// Whether an entry of the heap is of a timer that has left it.
+fn has_left_heap<C: Cards>(cards: &C, slot: SlotIndex, order: Order) -> bool {
     let card = cards.card(slot);
-    card.bucket != DUE || card.order() != order
+    card.place != Place::HEAP || card.order() != order
 }
 
 impl DueRun {
@@ -116,7 +100,7 @@ impl DueRun {
 
     /// The heap memory of the run, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.sorted.capacity() * size_of::<Packed>()
+        self.sorted.capacity() * size_of::<Collected>()
             + self.heap.capacity() * size_of::<Reverse<Keyed>>()
     }
 
@@ -132,15 +116,22 @@ impl DueRun {
 
     /// Adds a timer of the opened tick, to be sorted by the next [`DueRun::sort`].
     #[inline]
-    pub(crate) fn collect(&mut self, deadline: u64, order: Order, slot: SlotIndex) {
-        debug_assert!(deadline >= self.base, "collected timers are of the tick");
-        self.sorted
-            .push(Packed::new(deadline - self.base, order, slot));
+    pub(crate) fn collect(&mut self, card: &mut Card, slot: SlotIndex) {
+        debug_assert!(
+            card.deadline >= self.base,
+            "collected timers are of the tick"
+        );
+        card.place = Place::RUN;
+        self.sorted.push(Collected {
+            offset_ns: (card.deadline - self.base) as u32,
+            slot,
+        });
     }
 
     /// Adds a timer of any tick. O(log n), O(1) on average.
-    pub(crate) fn insert(&mut self, deadline: u64, order: Order, slot: SlotIndex) {
-        self.heap.push(Reverse((deadline, order, slot)));
+    pub(crate) fn insert(&mut self, card: &mut Card, slot: SlotIndex) {
+        card.place = Place::HEAP;
+        self.heap.push(Reverse((card.deadline, card.order(), slot)));
     }
 
     /// Where the next collected timer goes, to be told to [`DueRun::sort`] afterwards.
@@ -156,86 +147,81 @@ impl DueRun {
     /// collected, so that its pause is bounded; what does not simply extend the run joins the
     /// heap.
     #[inline]
-    pub(crate) fn sort(&mut self, from: usize) {
+    pub(crate) fn sort<C: Cards>(&mut self, cards: &mut C, from: usize) {
         let (before, collected) = self.sorted.split_at_mut(from);
-        // In a crowded tick most timers share a deadline and come in order.
-        if !collected.is_sorted() && !sort_by_rank(collected, |packed| packed.offset_bits()) {
-            collected.sort_unstable();
+        if collected.len() > 1 {
+            sort(cards, collected);
         }
-        let extends = match (before.last(), collected.first()) {
-            (Some(last), Some(first)) => last < first,
-            _ => true,
-        };
-        if !extends {
-            self.move_to_heap(from);
+        if let (Some(last), Some(first)) = (before.last(), collected.first()) {
+            // One that has left says nothing of its order.
+            let extends = last.offset_ns < first.offset_ns
+                || !has_left(cards, last.slot) && precedes(cards, last, first);
+            if !extends {
+                self.move_to_heap(cards, from);
+            }
         }
     }
 
     #[cold]
-    fn move_to_heap(&mut self, from: usize) {
-        let base = self.base;
-        self.heap.extend(
-            self.sorted
-                .drain(from..)
-                .map(|packed| Reverse((base + packed.offset_ns(), packed.order(), packed.slot()))),
-        );
+    fn move_to_heap<C: Cards>(&mut self, cards: &mut C, from: usize) {
+        for collected in self.sorted.drain(from..) {
+            let card = cards.card_mut(collected.slot);
+            card.place = Place::HEAP;
+            let keyed = (card.deadline, card.order(), collected.slot);
+            self.heap.push(Reverse(keyed));
+        }
     }
 
     /// The timer that fires next, if its entry is not [stale](DueRun::is_stale). O(1).
     #[inline]
-    pub(crate) fn head(&self) -> Option<Head> {
-        let sorted = self.sorted.get(self.taken());
+    pub(crate) fn head<C: Cards>(&self, cards: &C) -> Option<Head> {
+        let sorted = self.sorted.get(self.taken()).map(|collected| Head {
+            deadline: self.base + u64::from(collected.offset_ns),
+            slot: collected.slot,
+            part: Part::Sorted,
+        });
         if self.heap.is_empty() {
-            return sorted.map(|&packed| self.sorted_head(packed));
+            return sorted;
         }
-        self.head_of_both(sorted)
+        self.head_of_both(cards, sorted)
     }
 
-    #[inline]
-    fn sorted_head(&self, packed: Packed) -> Head {
-        Head {
-            deadline: self.base + packed.offset_ns(),
-            slot: packed.slot(),
-            order: packed.order(),
-        }
-    }
-
-    fn head_of_both(&self, sorted: Option<&Packed>) -> Option<Head> {
+    #[inline(never)]
+    fn head_of_both<C: Cards>(&self, cards: &C, sorted: Option<Head>) -> Option<Head> {
         let &Reverse((deadline, order, slot)) = self.heap.peek()?;
-        if self.heap_is_first(sorted) {
-            return Some(Head {
-                deadline,
-                slot,
-                order,
-            });
-        }
-        sorted.map(|&packed| self.sorted_head(packed))
-    }
-
-    fn heap_is_first(&self, sorted: Option<&Packed>) -> bool {
-        match (sorted, self.heap.peek()) {
-            (Some(packed), Some(&Reverse((deadline, order, _)))) => {
-                (deadline, order) < (self.base + packed.offset_ns(), packed.order())
-            }
-            (None, heap) => heap.is_some(),
-            (Some(_), None) => false,
-        }
+        let heap = Head {
+            deadline,
+            slot,
+            part: Part::Heap(order),
+        };
+        let is_behind = |sorted: &Head| {
+            // One that has left says nothing of its order; it is to be passed first, so that it
+            // hides none of those behind it.
+            sorted.deadline > deadline
+                || sorted.deadline == deadline
+                    && !has_left(cards, sorted.slot)
+                    && cards.card(sorted.slot).order() > order
+        };
+        sorted.filter(|sorted| !is_behind(sorted)).or(Some(heap))
     }
 
     /// Whether the timer of a head was cancelled or filed elsewhere since.
     #[inline]
     pub(crate) fn is_stale<C: Cards>(&self, cards: &C, head: Head) -> bool {
-        self.stale != 0 && is_stale(cards, head.slot, head.order)
+        self.stale != 0
+            && match head.part {
+                Part::Sorted => has_left(cards, head.slot),
+                Part::Heap(order) => has_left_heap(cards, head.slot, order),
+            }
     }
 
     /// Removes the head, whose timer has been taken or filed elsewhere just now. O(1) from the
     /// sorted run, O(log n) from the heap.
     #[inline]
-    pub(crate) fn pop(&mut self) {
-        if self.heap.is_empty() || !self.heap_is_first(self.sorted.get(self.taken())) {
-            self.taken += 1;
-        } else {
-            self.heap.pop();
+    pub(crate) fn pop(&mut self, head: Head) {
+        match head.part {
+            Part::Sorted => self.taken += 1,
+            Part::Heap(_) => drop(self.heap.pop()),
         }
         if self.stale as usize == self.len() {
             self.used_up();
@@ -244,9 +230,9 @@ impl DueRun {
 
     /// Removes the head, which is stale. As [`DueRun::pop`].
     #[cold]
-    pub(crate) fn pop_stale(&mut self) {
+    pub(crate) fn pop_stale(&mut self, head: Head) {
         self.stale -= 1;
-        self.pop();
+        self.pop(head);
     }
 
     /// Forgets what is left, none of it alive. O(1).
@@ -272,8 +258,8 @@ impl DueRun {
             self.sweep(cards);
         } else {
             // So that nobody is woken up for the sake of the cancelled.
-            while self.head().is_some_and(|head| self.is_stale(cards, head)) {
-                self.pop_stale();
+            while let Some(head) = self.head(cards).filter(|&head| self.is_stale(cards, head)) {
+                self.pop_stale(head);
             }
         }
     }
@@ -284,9 +270,9 @@ impl DueRun {
         self.sorted.drain(..self.taken as usize);
         self.taken = 0;
         self.sorted
-            .retain(|packed| !is_stale(cards, packed.slot(), packed.order()));
+            .retain(|collected| !has_left(cards, collected.slot));
         self.heap
-            .retain(|&Reverse((_, order, slot))| !is_stale(cards, slot, order));
+            .retain(|&Reverse((_, order, slot))| !has_left_heap(cards, slot, order));
         self.stale = 0;
         self.sorted.shrink_to(KEPT_CAPACITY);
         self.heap.shrink_to(KEPT_CAPACITY);
@@ -311,51 +297,79 @@ impl DueRun {
     pub(crate) fn slots<C: Cards>(&self, cards: &C) -> impl Iterator<Item = SlotIndex> {
         let sorted = self.sorted[self.taken()..]
             .iter()
-            .map(|packed| (packed.slot(), packed.order()));
+            .map(|collected| collected.slot)
+            .filter(|&slot| !has_left(cards, slot));
         let heap = self
             .heap
             .iter()
-            .map(|&Reverse((_, order, slot))| (slot, order));
-        sorted
-            .chain(heap)
-            .filter(|&(slot, order)| !is_stale(cards, slot, order))
-            .map(|(slot, _)| slot)
+            .filter(|&&Reverse((_, order, slot))| !has_left_heap(cards, slot, order))
+            .map(|&Reverse((_, _, slot))| slot);
+        sorted.chain(heap)
     }
 
-    /// Checks the laws of the run, and hands each live entry's deadline, order and slot to
-    /// `visit`.
+    /// Checks the laws of the run, and hands each live entry's slot to `visit`.
     ///
     /// # Panics
     ///
     /// If a law is broken, with its name.
-    pub(crate) fn check<C: Cards>(&self, cards: &C, mut visit: impl FnMut(u64, Order, SlotIndex)) {
+    pub(crate) fn check<C: Cards>(&self, cards: &C, visit: impl FnMut(SlotIndex)) {
+        let sorted = &self.sorted[self.taken()..];
         assert!(
-            self.sorted[self.taken()..].is_sorted_by(|a, b| a < b),
+            sorted.is_sorted_by_key(|collected| collected.offset_ns),
+            "the due run is sorted by deadline"
+        );
+        let live: Vec<&Collected> = sorted
+            .iter()
+            .filter(|collected| !has_left(cards, collected.slot))
+            .collect();
+        assert!(
+            live.is_sorted_by(|a, b| precedes(cards, a, b)),
             "the due run is sorted by (deadline, order)"
         );
-        let sorted = self.sorted[self.taken()..].iter().map(|packed| {
-            (
-                self.base + packed.offset_ns(),
-                packed.order(),
-                packed.slot(),
-            )
-        });
-        let heap = self.heap.iter().map(|&Reverse(keyed)| keyed);
-        let mut stale = 0;
-        for (deadline, order, slot) in sorted.chain(heap) {
-            if is_stale(cards, slot, order) {
-                stale += 1;
-            } else {
-                visit(deadline, order, slot);
-            }
+        for collected in live {
+            assert!(
+                cards.card(collected.slot).deadline == self.base + u64::from(collected.offset_ns),
+                "an entry of the due run has its timer's deadline"
+            );
         }
+        for &Reverse((deadline, order, slot)) in &self.heap {
+            assert!(
+                has_left_heap(cards, slot, order) || cards.card(slot).deadline == deadline,
+                "an entry of the due run has its timer's deadline"
+            );
+        }
+        let live = self.slots(cards).count();
+        self.slots(cards).for_each(visit);
         assert!(
-            stale == self.stale as usize,
+            live == self.live(),
             "the due run's stale entries are counted"
         );
         assert!(
-            self.live() != 0 || self.is_empty(),
+            live != 0 || self.is_empty(),
             "a due run without a live entry is empty"
         );
     }
+}
+
+/// Whether a timer of the opened tick fires before another.
+#[inline]
+fn precedes<C: Cards>(cards: &C, a: &Collected, b: &Collected) -> bool {
+    // Most differ in their deadlines, and then no slot is looked at.
+    a.offset_ns < b.offset_ns
+        || a.offset_ns == b.offset_ns && cards.card(a.slot).order() < cards.card(b.slot).order()
+}
+
+/// Sorts timers of the opened tick into the order in which they fire.
+#[inline]
+fn sort<C: Cards>(cards: &C, collected: &mut [Collected]) {
+    // In a crowded tick most timers share a deadline and come in order.
+    if collected.is_sorted_by(|a, b| precedes(cards, a, b))
+        || sort_by_rank(collected, |collected| collected.offset_ns)
+    {
+        return;
+    }
+    collected.sort_unstable_by(|a, b| {
+        let by_deadline = a.offset_ns.cmp(&b.offset_ns);
+        by_deadline.then_with(|| cards.card(a.slot).order().cmp(&cards.card(b.slot).order()))
+    });
 }

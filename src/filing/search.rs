@@ -3,9 +3,10 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
-use crate::filing::card::{Cards, NOWHERE, Order};
-use crate::filing::{Filing, NEVER};
-use crate::geometry::{Geometry, Layout, OVERFLOW_LEVEL};
+use crate::filing::blocks::Entry;
+use crate::filing::card::{Cards, Order};
+use crate::filing::{Filing, NEVER, NO_BUCKET};
+use crate::geometry::{BucketIndex, Geometry, Layout, OVERFLOW_LEVEL};
 use crate::key::SlotIndex;
 
 /// A part of the filing. In the order of their declaration, every timer of one part that is not
@@ -40,7 +41,7 @@ impl<G: Geometry> Filing<G> {
     }
 
     fn overflow_part(&self) -> Option<Part> {
-        let is_empty = self.buckets[self.overflow.get()].is_empty();
+        let is_empty = self.lists[self.overflow.get()].is_empty();
         (!is_empty).then_some(Part::Overflow)
     }
 
@@ -81,8 +82,7 @@ impl<G: Geometry> Filing<G> {
             Part::Bucket { level, digit } => (Layout::<G>::bucket(level, digit), true),
             Part::Overflow => (self.overflow, false),
         };
-        let entries = self.blocks.slices(self.buckets[list.get()]).flatten();
-        let filed = entries.map(move |entry| {
+        let filed = self.entries_of(cards, list).map(move |entry| {
             let floor = if is_on_level {
                 Layout::<G>::start_ns(Layout::<G>::in_rotation(entry.tick, self.cursor))
             } else {
@@ -93,27 +93,38 @@ impl<G: Geometry> Filing<G> {
         due.into_iter().flatten().chain(filed)
     }
 
+    /// The entries of a list that are not stale. Several may look alike.
+    fn entries_of<C: Cards>(&self, cards: &C, list: BucketIndex) -> impl Iterator<Item = Entry> {
+        let kind = Self::kind(list);
+        self.blocks
+            .slices(self.lists[list.get()])
+            .flatten()
+            .copied()
+            .filter(move |&entry| cards.card(entry.slot).owns(entry, kind))
+    }
+
     /// The timers of the bucket that is being emptied, if there is one.
-    fn opened_timers(&self) -> impl Iterator<Item = SlotIndex> {
-        let list = (self.opened != NOWHERE).then(|| self.buckets[self.opened.get()]);
-        let entries = list.into_iter().flat_map(|list| self.blocks.slices(list));
-        entries.flatten().map(|entry| entry.slot)
+    fn opened_timers<C: Cards>(&self, cards: &C) -> impl Iterator<Item = SlotIndex> {
+        let list = (self.opened != NO_BUCKET).then_some(self.opened);
+        list.into_iter()
+            .flat_map(|list| self.entries_of(cards, list))
+            .map(|entry| entry.slot)
     }
 
     /// The deadline of the timer that is due next. See
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
     pub(crate) fn next_deadline<C: Cards>(&self, cards: &C) -> Option<u64> {
         let deadline = |slot| cards.card(slot).deadline;
-        let mut earliest = self.opened_timers().map(deadline).min();
+        let mut earliest = self.opened_timers(cards).map(deadline).min();
         let mut part = Part::Current;
         // The run is sorted: unless its head is stale, there is no need to go through it.
         if let Some(head) = self
             .due
-            .head()
+            .head(cards)
             .filter(|&head| !self.due.is_stale(cards, head))
         {
-            let arrivals = self.blocks.slices(self.buckets[Self::ARRIVALS.get()]);
-            let arrivals = arrivals.flatten().map(|entry| deadline(entry.slot));
+            let arrivals = self.entries_of(cards, Self::ARRIVALS);
+            let arrivals = arrivals.map(|entry| deadline(entry.slot));
             earliest = arrivals.chain(earliest).chain([head.deadline]).min();
             match self.part_after(part) {
                 Some(after) => part = after,
@@ -140,7 +151,8 @@ impl<G: Geometry> Filing<G> {
 /// A walk through all timers in the order in which they fire.
 ///
 /// It reads a part of the filing when it has used up what comes before it. What it has read and
-/// not yet handed out, because it is postponed or belongs to the same bucket, waits in a heap.
+/// not yet handed out, because it is postponed or belongs to the same bucket, waits in a heap. A
+/// timer of which several entries look alive waits there as often, and is handed out once.
 pub(crate) struct Ascent {
     waiting: BinaryHeap<Reverse<(u64, Order, SlotIndex)>>,
     unread: Option<Part>,
@@ -149,7 +161,7 @@ pub(crate) struct Ascent {
 impl Ascent {
     pub(crate) fn new<G: Geometry, C: Cards>(filing: &Filing<G>, cards: &C) -> Self {
         let waiting = filing
-            .opened_timers()
+            .opened_timers(cards)
             .map(|slot| Reverse(keyed(cards, slot)))
             .collect();
         Self {
@@ -179,7 +191,12 @@ impl Ascent {
             );
             self.unread = filing.part_after(part);
         }
-        self.waiting.pop().map(|Reverse((_, _, slot))| slot)
+        let next = self.waiting.pop()?;
+        while self.waiting.peek() == Some(&next) {
+            self.waiting.pop();
+        }
+        let Reverse((_, _, slot)) = next;
+        Some(slot)
     }
 }
 
@@ -198,13 +215,13 @@ impl Descent {
     /// O(1), but O(slots) when there are postponed timers.
     pub(crate) fn new<G: Geometry, C: Cards>(filing: &Filing<G>, cards: &C) -> Self {
         let mut waiting: BinaryHeap<_> = filing
-            .opened_timers()
+            .opened_timers(cards)
             .map(|slot| keyed(cards, slot))
             .collect();
         if filing.postponed != 0 {
             let is_apart = |slot: &SlotIndex| {
                 let card = cards.card(*slot);
-                card.is_postponed() && card.bucket != filing.opened
+                card.is_postponed() && filing.bucket_of(card) != filing.opened
             };
             waiting.extend(
                 cards
@@ -242,7 +259,12 @@ impl Descent {
             self.floor = Some(filing.floor(part));
             self.unread = filing.part_before(Some(part));
         }
-        self.waiting.pop().map(|(_, _, slot)| slot)
+        let next = self.waiting.pop()?;
+        while self.waiting.peek() == Some(&next) {
+            self.waiting.pop();
+        }
+        let (_, _, slot) = next;
+        Some(slot)
     }
 }
 

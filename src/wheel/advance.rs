@@ -164,9 +164,7 @@ impl<T, G: Geometry> Wheel<T, G> {
                 // The value is dropped here, with the wheel in order should that panic.
                 Verdict::Remove => drop(advance.fire(head)),
                 Verdict::Rearm(deadline) => {
-                    wheel
-                        .filing
-                        .rearm_due(&mut wheel.slots, head.slot, deadline);
+                    wheel.filing.rearm_due(&mut wheel.slots, head, deadline);
                 }
             }
             advance.pay_for_firing();
@@ -194,7 +192,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     /// Whether work that is due by now is left: timers to fire, or buckets to open and move down.
     /// O(levels).
     pub fn has_backlog(&self) -> bool {
-        !self.is_settled && self.wheel.filing.has_work()
+        !self.is_settled && self.wheel.filing.has_work(&self.wheel.slots)
     }
 
     /// The part of the budget that has not been used, in units.
@@ -228,7 +226,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     /// Sees to it that the wheel knows when there is work again.
     fn stopped(&mut self) {
         if self.budget == 0 {
-            self.wheel.filing.refresh_wake();
+            self.wheel.filing.refresh_wake(&self.wheel.slots);
         } else {
             self.is_settled = true;
         }
@@ -238,7 +236,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     fn fire(&mut self, head: Head) -> (TimerKey, T) {
         let wheel = &mut *self.wheel;
         let fired = wheel.slots.release_slot(head.slot);
-        wheel.filing.pop_due();
+        wheel.filing.pop_due(head);
         fired
     }
 }

@@ -14,6 +14,9 @@ pub(crate) const LEVELS: usize = 5;
 /// Entries of cancelled timers that the due run may hold on to, beside one for each live timer.
 pub(crate) const DUE_SLACK: usize = 64;
 
+/// Blocks that stale entries may hold on to, beside a few for each live timer.
+pub(crate) const BLOCKS_SLACK: usize = 8;
+
 /// What one timer may cost while an advance passes it: a visit on each level, the collection into
 /// the due run and the firing, all of it once more when it was postponed.
 const VISITS: usize = 2 * (LEVELS + 2);
@@ -39,6 +42,7 @@ pub(crate) struct Pair<G: Geometry> {
     wake_ups: usize,
     /// Entries that the due run may have held after the last operation, or did hold.
     due_allowed: usize,
+    blocks_allowed: usize,
     rounds: usize,
 }
 
@@ -66,6 +70,7 @@ impl<G: Geometry> Pair<G> {
             reload,
             wake_ups: 0,
             due_allowed: 0,
+            blocks_allowed: 0,
             rounds: 0,
         }
     }
@@ -536,7 +541,6 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(stats.timers, live, "timers counted");
         assert!(stats.postponed <= live, "postponed timers that do not live");
         assert!(stats.slots >= live, "fewer slots than timers");
-        assert!(stats.blocks <= live, "a block for no timer");
         // A cancel leaves no more stale entries than live ones; firing removes live ones, and may
         // leave the stale for later, but never adds any.
         let due_allowed = 2 * live + DUE_SLACK;
@@ -545,6 +549,14 @@ impl<G: Geometry> Pair<G> {
             "the due run has grown"
         );
         self.due_allowed = due_allowed.max(stats.due);
+        // So do cancels and blocks.
+        let blocks_allowed = 4 * live + BLOCKS_SLACK;
+        assert!(
+            stats.blocks <= blocks_allowed.max(self.blocks_allowed),
+            "blocks do not follow the timers"
+        );
+        assert!(live != 0 || stats.blocks == 0, "a block for no timer");
+        self.blocks_allowed = blocks_allowed.max(stats.blocks);
         let buckets: usize = stats.occupied.iter().sum();
         assert!(buckets <= live, "occupied buckets without timers");
     }

@@ -1,0 +1,131 @@
+//! Getting rid of stale entries.
+//!
+//! A timer that is cancelled leaves its entry in the list. Mostly the list is given up as a whole
+//! later, with its last timer, or the entry is passed over when the list is emptied. But a timer
+//! that stays can hold a list for years in which others come and go. So a cancel that leaves too
+//! many stale entries behind sweeps a block of one list, and the next cancel the next block, until
+//! they have gone all round the lists: no cancel takes long, and entries follow the number of
+//! timers.
+
+use crate::filing::Filing;
+use crate::filing::blocks::{BLOCK, Entry};
+use crate::filing::card::Cards;
+use crate::filing::place::Place;
+use crate::geometry::{BucketIndex, Geometry};
+
+/// Stale entries that are tolerated however few blocks there are.
+const STALE_TOLERATED: usize = 2 * BLOCK;
+
+/// The list that is being swept, and how many entries at its front are left to look at.
+///
+/// What is kept goes to the back of the list, behind what has been filed since.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Sweep {
+    list: BucketIndex,
+    left: u32,
+}
+
+impl Sweep {
+    /// No list is being swept; the next will be the one after the first.
+    pub(super) const NONE: Self = Self {
+        list: BucketIndex::new(0),
+        left: 0,
+    };
+
+    /// Takes note that entries were taken from the front of a list.
+    #[inline]
+    pub(super) fn passed(&mut self, list: BucketIndex, count: usize) {
+        if self.list == list {
+            self.left = self.left.saturating_sub(count as u32);
+        }
+    }
+
+    /// Takes note that a list was given up.
+    pub(super) fn forget(&mut self, list: BucketIndex) {
+        self.passed(list, u32::MAX as usize);
+    }
+}
+
+impl<G: Geometry> Filing<G> {
+    /// Whether more than half of the room in blocks is taken by stale entries.
+    #[inline]
+    pub(super) fn has_too_many_stale(&self) -> bool {
+        self.stale as usize > self.blocks.len() * (BLOCK / 2) + STALE_TOLERATED
+    }
+
+    /// Sweeps one block, of the list that is being swept or else of the next that needs it.
+    /// O(buckets) at the most, amortized O(1).
+    #[cold]
+    pub(super) fn sweep<C: Cards>(&mut self, cards: &mut C) {
+        if self.sweep.left == 0 {
+            self.next_sweep();
+        }
+        self.sweep_block(cards);
+    }
+
+    /// Goes on to the next list that has stale entries; there is one.
+    fn next_sweep(&mut self) {
+        let after = self.sweep.list.get() + 1;
+        let next = (after..self.lists.len())
+            .chain(0..after.min(self.lists.len()))
+            .find(|&list| self.lists[list].stale.count() != 0);
+        if let Some(list) = next {
+            self.start_sweep(BucketIndex::new(list as u16));
+        }
+    }
+
+    fn start_sweep(&mut self, list: BucketIndex) {
+        let sentinel = &mut self.lists[list.get()];
+        sentinel.stale.change_mark();
+        self.sweep = Sweep {
+            list,
+            left: sentinel.len(),
+        };
+    }
+
+    fn sweep_block<C: Cards>(&mut self, cards: &mut C) {
+        let Sweep { list, left } = self.sweep;
+        let kind = Self::kind(list);
+        let mut sentinel = self.lists[list.get()];
+        // Of entries that look alike the first is kept, and the mark tells the others.
+        let kept_mark = Place::kept(kind, sentinel.stale.is_odd());
+        let (first, count) = self.blocks.front(sentinel, left as usize);
+        let mut kept = [Entry::default(); BLOCK];
+        let mut keeping = 0;
+        for offset in 0..count {
+            let entry = self.blocks.entry(first, offset);
+            let card = cards.card_mut(entry.slot);
+            if card.owns(entry, kind) && card.place != kept_mark {
+                card.place = kept_mark;
+                kept[keeping] = entry;
+                keeping += 1;
+            }
+        }
+        self.blocks.drop_front(&mut sentinel, count);
+        for &entry in &kept[..keeping] {
+            if self.blocks.append(&mut sentinel, entry).is_err() {
+                self.blocks.append_block(&mut sentinel, entry);
+            }
+        }
+        let dropped = (count - keeping) as u32;
+        sentinel.stale.subtract(dropped);
+        self.stale -= dropped;
+        self.lists[list.get()] = sentinel;
+        self.sweep.left -= count as u32;
+    }
+
+    /// Removes every stale entry. O(n).
+    pub(super) fn sweep_everything<C: Cards>(&mut self, cards: &mut C) {
+        // A sweep under way is finished first: what it has not seen still bears the other mark.
+        while self.sweep.left != 0 {
+            self.sweep_block(cards);
+        }
+        for list in 0..self.lists.len() {
+            self.start_sweep(BucketIndex::new(list as u16));
+            while self.sweep.left != 0 {
+                self.sweep_block(cards);
+            }
+        }
+        debug_assert!(self.stale == 0, "nothing stale is left behind");
+    }
+}
