@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use self::blocks::{BLOCK, Blocks, Entry, Sentinel};
-use self::card::{Card, Cards, Order};
+use self::card::{Card, Cards, Filed, Order};
 use self::due_run::DueRun;
 use self::place::{Kind, Place};
 use self::sweep::Sweep;
@@ -66,6 +66,8 @@ pub(crate) struct Filing<G> {
     /// No advance to a time before this has anything to do. [`NEVER`] may mean that, or that the
     /// filing is empty.
     wake: u64,
+    /// No bucket of the levels nor the overflow is due before this.
+    first_start: u64,
     /// The tick that placement is relative to. It lags behind `now` while there is a backlog.
     cursor: Tick,
     next_sequence: u64,
@@ -87,6 +89,8 @@ pub(crate) struct Filing<G> {
     /// The number of stale entries in all lists.
     stale: u32,
     sweep: Sweep,
+    /// Whether stale entries are to be swept before more is filed.
+    is_sweeping: bool,
     geometry: PhantomData<fn() -> G>,
 }
 
@@ -110,6 +114,7 @@ impl<G: Geometry> Filing<G> {
         Self {
             now,
             wake: NEVER,
+            first_start: NEVER,
             cursor: Layout::<G>::tick(now),
             next_sequence: 0,
             lists: vec![Sentinel::EMPTY; APART as usize],
@@ -123,6 +128,7 @@ impl<G: Geometry> Filing<G> {
             postponed: 0,
             stale: 0,
             sweep: Sweep::NONE,
+            is_sweeping: false,
             geometry: PhantomData,
         }
     }
@@ -217,20 +223,23 @@ impl<G: Geometry> Filing<G> {
             self.wake = self.wake.min(deadline);
             return;
         }
-        let was = *card;
+        let was = card.filed();
         card.place = Place::NOWHERE;
-        self.withdraw(cards, &was);
+        self.withdraw(cards, was);
+        if self.is_sweeping() {
+            self.sweep(cards);
+        }
         let card = cards.card_mut(slot);
         card.deadline = deadline;
         card.set_order(order);
         self.file(card, slot);
     }
 
-    /// Takes note that the timer whose card was `was`, and says [`Place::NOWHERE`] now, has left its
-    /// entry. O(1), amortized in the due run.
+    /// Takes note that a timer, whose card says [`Place::NOWHERE`] now, has left its entry. O(1),
+    /// amortized in the due run.
     #[inline]
-    pub(crate) fn withdraw<C: Cards>(&mut self, cards: &mut C, was: &Card) {
-        self.postponed -= was.order().postponed() as u32;
+    pub(crate) fn withdraw<C: Cards>(&mut self, cards: &mut C, was: Filed) {
+        self.postponed -= u32::from(was.postponed);
         if was.place.is_due() {
             self.withdraw_due(cards);
             return;
@@ -242,8 +251,6 @@ impl<G: Geometry> Filing<G> {
         self.stale += 1;
         if list.live == 0 {
             self.bucket_emptied(cards, bucket);
-        } else if self.has_too_many_stale() {
-            self.sweep(cards);
         }
     }
 
@@ -258,30 +265,30 @@ impl<G: Geometry> Filing<G> {
     /// On the levels that is where the entry would be filed now, as seen from the cursor: an entry
     /// moves down when the cursor comes to its bucket, and not before.
     #[inline]
-    fn bucket_of(&self, card: &Card) -> BucketIndex {
-        if card.place.is_on_level() && self.opened == NO_BUCKET {
-            if let Some(bucket) = Layout::<G>::place_low(card.filed, self.cursor.low()) {
+    fn bucket_of(&self, was: Filed) -> BucketIndex {
+        if was.place.is_on_level() && self.opened == NO_BUCKET {
+            if let Some(bucket) = Layout::<G>::place_low(was.tick, self.cursor.low()) {
                 return bucket;
             }
         }
-        self.bucket_apart(card)
+        self.bucket_apart(was)
     }
 
     /// As [`Filing::bucket_of`], for a timer that is on no level, and while a bucket is open.
     #[cold]
-    fn bucket_apart(&self, card: &Card) -> BucketIndex {
-        let kind = card.place.kind();
+    fn bucket_apart(&self, was: Filed) -> BucketIndex {
+        let kind = was.place.kind();
         if let Err(apart) = kind.level_or_apart() {
             return BucketIndex::new(apart as u16);
         }
-        let below = Layout::<G>::place_low(card.filed, self.cursor.low());
+        let below = Layout::<G>::place_low(was.tick, self.cursor.low());
         // The cursor stands at the start of the opened bucket. What belongs there as seen from it
         // has been moved down, unless it was filed at least as high up.
         match below {
             Some(bucket)
                 if !Layout::<G>::is_on_level(self.opened)
                     || Layout::<G>::level(bucket) >= Layout::<G>::level(self.opened)
-                    || !card.place.reaches(Self::kind(self.opened)) =>
+                    || !was.place.reaches(Self::kind(self.opened)) =>
             {
                 bucket
             }
@@ -317,7 +324,7 @@ impl<G: Geometry> Filing<G> {
     fn lower_overflow_floor(&mut self, deadline: u64) {
         if deadline <= self.overflow_floor {
             self.overflow_floor = deadline;
-            self.wake = self.wake.min(self.overflow_start());
+            self.bucket_begins(self.overflow_start());
         }
     }
 
@@ -346,10 +353,19 @@ impl<G: Geometry> Filing<G> {
         if list.is_empty() && Layout::<G>::is_on_level(bucket) {
             let (level, digit) = Layout::<G>::level_and_digit(bucket);
             self.occupancy.set(level, digit);
-            self.wake = self.wake.min(self.start_ns(level, digit));
+            self.bucket_begins(self.start_ns(level, digit));
         }
         self.blocks
             .append_block(&mut self.lists[bucket.get()], entry);
+        if self.blocks.is_used_up() {
+            self.growth_is_next();
+        }
+    }
+
+    /// Takes note of a bucket that is due at `start`.
+    fn bucket_begins(&mut self, start: u64) {
+        self.first_start = self.first_start.min(start);
+        self.wake = self.wake.min(start);
     }
 
     /// Takes note that a list has lost its last timer.
@@ -364,6 +380,7 @@ impl<G: Geometry> Filing<G> {
         if bucket == self.opened {
             self.opened = NO_BUCKET;
         }
+        self.refresh_first_start();
         self.refresh_wake(cards);
     }
 
@@ -392,6 +409,11 @@ impl<G: Geometry> Filing<G> {
         )))
     }
 
+    /// Takes note of when the first bucket is due.
+    fn refresh_first_start(&mut self) {
+        self.first_start = self.first_bucket().map_or(NEVER, |(start, _)| start);
+    }
+
     /// Takes note of when there is work again.
     pub(crate) fn refresh_wake<C: Cards>(&mut self, cards: &C) {
         self.wake = self.earliest_work(cards).unwrap_or(NEVER);
@@ -403,8 +425,11 @@ impl<G: Geometry> Filing<G> {
             return Some(0);
         }
         let due = self.due.head(cards).map(|head| head.deadline);
-        let current = [due, self.arrivals_wake()].into_iter().flatten().min();
-        current.or_else(|| self.first_bucket().map(|(start, _)| start))
+        let bucket = self.first_bucket().map(|(start, _)| start);
+        [due, self.arrivals_wake(), bucket]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The first occupied bucket, the overflow included, and when it falls due. O(levels).
@@ -444,7 +469,15 @@ impl<G: Geometry> Filing<G> {
         if level != 0 {
             return bucket;
         }
-        let due = self.due.head(cards).map(|head| head.deadline);
+        let due = self.due.head(cards).map(|head| {
+            // One that was brought up early counts as in its tick's bucket.
+            let tick = Layout::<G>::tick(head.deadline);
+            if tick > self.cursor {
+                Layout::<G>::start_ns(tick)
+            } else {
+                head.deadline
+            }
+        });
         [due, self.arrivals_wake(), bucket]
             .into_iter()
             .flatten()
@@ -482,6 +515,7 @@ impl<G: Geometry> Filing<G> {
         self.lists.fill(Sentinel::EMPTY);
         self.stale = 0;
         self.sweep = Sweep::NONE;
+        self.is_sweeping = false;
         self.occupancy = Occupancy::default();
         self.blocks.clear();
         self.due.clear();
@@ -490,6 +524,7 @@ impl<G: Geometry> Filing<G> {
         self.arrivals_floor = NEVER;
         self.postponed = 0;
         self.wake = NEVER;
+        self.first_start = NEVER;
         self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
     }
 

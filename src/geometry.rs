@@ -293,6 +293,12 @@ impl<G: Geometry> Layout<G> {
         table
     };
 
+    /// Nanoseconds that a bucket of a level spans, as a power of two.
+    #[inline]
+    pub(crate) const fn span_bits(level: usize) -> u32 {
+        G::TICK_BITS + Self::DIGITS[level].shift as u32
+    }
+
     /// The number of buckets below a level, those that are on no level included.
     pub(crate) const fn buckets_below(level: usize) -> usize {
         let () = Self::CHECKED;

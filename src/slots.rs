@@ -12,8 +12,8 @@ use core::mem;
 use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
-use self::pages::Pages;
-use crate::filing::card::{Card, Cards, Order};
+use self::pages::{Pages, Placeholder};
+use crate::filing::card::{Card, Cards, Filed, Order};
 use crate::filing::place::Place;
 use crate::key::{SlotIndex, TimerKey};
 
@@ -40,15 +40,12 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-impl<T> Default for Slot<T> {
+impl<T> Placeholder for Slot<T> {
     /// A free slot of generation 0.
-    #[inline]
-    fn default() -> Self {
-        Self {
-            card: Card::new(0, Order::filed(0), 0),
-            value: None,
-        }
-    }
+    const PLACEHOLDER: Self = Self {
+        card: Card::new(0, Order::filed(0), 0),
+        value: None,
+    };
 }
 
 impl<T> Slot<T> {
@@ -57,13 +54,13 @@ impl<T> Slot<T> {
         self.card.owner % 2 == 1
     }
 
-    /// Takes the value out and makes every key of the slot stale.
+    /// Takes the value out and makes every key of the slot stale. `None` if it is not taken.
     #[inline]
-    fn vacate(&mut self) -> T {
-        debug_assert!(self.is_taken(), "only taken slots are freed");
+    fn vacate(&mut self) -> Option<T> {
+        let value = self.value.take()?;
         self.card.owner = self.card.owner.wrapping_add(1);
         self.card.place = Place::NOWHERE;
-        self.value.take().expect(VALUE)
+        Some(value)
     }
 }
 
@@ -76,6 +73,8 @@ pub(crate) struct Slots<T> {
     slots: Pages<Slot<T>>,
     free: FreeSet,
     taken: u32,
+    /// Slots that are used no more.
+    retired: u32,
     /// The generation of slots to be made: above that of any slot that was made and dropped, so
     /// that a key of one of those never comes to life again.
     first_generation: u32,
@@ -112,6 +111,7 @@ impl<T> Slots<T> {
             slots: Pages::new(),
             free: FreeSet::new(),
             taken: 0,
+            retired: 0,
             first_generation,
         }
     }
@@ -126,22 +126,24 @@ impl<T> Slots<T> {
     #[cfg(feature = "serde")]
     pub(crate) fn restore_free(&mut self, generation: u32) {
         let slot = SlotIndex::new(self.slots.len());
-        self.slots.push(Slot {
-            card: Card::new(0, Order::filed(0), generation),
-            value: None,
-        });
+        self.slots.push_placeholder();
+        self.slots.at_mut(slot.get()).card.owner = generation;
         if generation != 0 {
             self.free.insert(slot);
+        } else {
+            self.retired += 1;
         }
     }
 
     /// Makes a slot that is taken, with the generation that its card says.
     #[cfg(feature = "serde")]
     pub(crate) fn restore_taken(&mut self, card: Card, value: T) {
-        self.slots.push(Slot {
+        let index = self.slots.len();
+        self.slots.push_placeholder();
+        *self.slots.at_mut(index) = Slot {
             card,
             value: Some(value),
-        });
+        };
         self.taken += 1;
     }
 
@@ -158,12 +160,12 @@ impl<T> Slots<T> {
 
     /// Timers that fit without asking for memory.
     pub(crate) fn capacity(&self) -> usize {
-        self.slots.capacity() - (self.slots.len() - self.len() - self.free.len())
+        self.slots.capacity() - self.retired as usize
     }
 
     pub(crate) fn reserve(&mut self, additional: usize) {
-        self.slots
-            .reserve(additional.saturating_sub(self.free.len()));
+        let free = self.slots.len() - self.len() - self.retired as usize;
+        self.slots.reserve(additional.saturating_sub(free));
     }
 
     /// The heap memory of the arena, in bytes.
@@ -171,35 +173,59 @@ impl<T> Slots<T> {
         self.slots.bytes() + self.free.bytes()
     }
 
-    /// The slot that the next timer takes: the lowest free one, or a new one behind all others.
+    /// Whether there is no room for another timer.
     #[inline]
-    pub(crate) fn vacant(&mut self) -> SlotIndex {
-        self.free
-            .lowest()
-            .unwrap_or_else(|| SlotIndex::new(self.slots.len()))
+    pub(crate) fn is_full(&self) -> bool {
+        self.taken as usize + self.retired as usize >= MAX_TIMERS
     }
 
-    /// Takes the slot that [`Slots::vacant`] named.
+    /// Takes the lowest free slot, or a new one behind all others, for a timer whose card is to be
+    /// filled in by `file`. Amortized O(1).
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for another timer.
     #[inline]
-    pub(crate) fn take(&mut self, slot: SlotIndex, mut card: Card, value: T) -> TimerKey {
-        self.taken += 1;
-        let generation = if slot.get() < self.slots.len() {
-            self.free.remove_lowest();
-            let vacant = self.slots.at_mut(slot.get());
-            card.owner = vacant.card.owner + 1;
-            vacant.card = card;
-            // What it replaces is `None`: dropping that would only cost a look at it.
-            mem::forget(vacant.value.replace(value));
-            card.owner
-        } else {
-            card.owner = self.first_generation + 1;
-            self.slots.push(Slot {
-                card,
-                value: Some(value),
-            });
-            card.owner
+    #[track_caller]
+    pub(crate) fn take(&mut self, value: T, file: impl FnOnce(&mut Card, SlotIndex)) -> TimerKey {
+        let (index, is_new) = match self.take_free() {
+            Some(index) => (index, false),
+            None => (self.make(), true),
         };
-        key(slot, generation)
+        let slot = self.slots.at_mut(index.get());
+        file(&mut slot.card, index);
+        let generation = if is_new {
+            self.first_generation
+        } else {
+            slot.card.owner
+        };
+        self.taken += 1;
+        slot.card.owner = generation + 1;
+        // What it replaces is `None`: dropping that would only cost a look at it.
+        mem::forget(slot.value.replace(value));
+        key(index, generation + 1)
+    }
+
+    #[inline]
+    fn take_free(&mut self) -> Option<SlotIndex> {
+        // Spares a wheel that only grows the search. (One that has retired a slot is not spared.)
+        if self.taken as usize == self.slots.len() {
+            return None;
+        }
+        self.free.take_lowest()
+    }
+
+    /// Makes a slot behind all others.
+    #[inline]
+    #[track_caller]
+    fn make(&mut self) -> SlotIndex {
+        let index = self.slots.len();
+        assert!(
+            index < MAX_TIMERS,
+            "a timer wheel holds at most {MAX_TIMERS} timers"
+        );
+        self.slots.push_placeholder();
+        SlotIndex::new(index)
     }
 
     /// The slot of a key, unless the key is stale.
@@ -217,14 +243,31 @@ impl<T> Slots<T> {
         key(slot, generation)
     }
 
+    /// The value of a key's timer, unless the key is stale. O(1).
+    #[inline]
+    pub(crate) fn value_of(&self, key: TimerKey) -> Option<&T> {
+        let slot = self.slots.get(key.slot().get())?;
+        (slot.card.owner == key.generation()).then_some(slot.value.as_ref()?)
+    }
+
+    /// The value of a key's timer, unless the key is stale. O(1).
+    #[inline]
+    pub(crate) fn value_of_mut(&mut self, key: TimerKey) -> Option<&mut T> {
+        let slot = self.slots.get_mut(key.slot().get())?;
+        (slot.card.owner == key.generation()).then_some(slot.value.as_mut()?)
+    }
+
     #[inline]
     pub(crate) fn value(&self, slot: SlotIndex) -> &T {
         self.slots.at(slot.get()).value.as_ref().expect(VALUE)
     }
 
+    /// The key and the value of a slot that is taken.
     #[inline]
-    pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> &mut T {
-        self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
+    pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> (TimerKey, &mut T) {
+        let slot = self.slots.at_mut(index.get());
+        let value = slot.value.as_mut().expect(VALUE);
+        (key(index, slot.card.owner), value)
     }
 
     /// Whether a slot is taken.
@@ -248,35 +291,37 @@ impl<T> Slots<T> {
         (slot.card.owner == key.generation()).then_some(&mut slot.card)
     }
 
-    /// Frees the slot of a key, unless the key is stale, and hands back the value and the card as
-    /// it was. The timer's entry is then to be withdrawn. O(1).
+    /// Frees the slot of a key, unless the key is stale, and hands back the value and how the timer
+    /// was filed: it is then to be withdrawn. O(1).
     #[inline]
-    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Card, T)> {
+    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Filed, T)> {
         let slot = self.slots.get_mut(key.slot().get())?;
         if slot.card.owner != key.generation() {
             return None;
         }
-        let card = slot.card;
-        let value = slot.vacate();
-        self.freed(key.slot(), card.owner);
-        Some((card, value))
+        let filed = slot.card.filed();
+        let value = slot.vacate()?;
+        self.freed(key.slot(), key.generation());
+        Some((filed, value))
     }
 
-    /// Frees a slot that is taken, and hands back the key and the value. O(1).
+    /// Frees a slot, and hands back the key and the value, if it is taken. O(1).
     #[inline]
-    pub(crate) fn release_slot(&mut self, index: SlotIndex) -> (TimerKey, T) {
-        let slot = self.slots.at_mut(index.get());
+    pub(crate) fn release_slot(&mut self, index: SlotIndex) -> Option<(TimerKey, T)> {
+        let slot = self.slots.get_mut(index.get())?;
         let generation = slot.card.owner;
-        let value = slot.vacate();
+        let value = slot.vacate()?;
         self.freed(index, generation);
-        (key(index, generation), value)
+        Some((key(index, generation), value))
     }
 
     #[inline]
     fn freed(&mut self, index: SlotIndex, generation: u32) {
         self.taken -= 1;
         // After 2^31 timers the generations of a slot are used up, and it is used no more.
-        if generation != u32::MAX {
+        if generation == u32::MAX {
+            self.retired += 1;
+        } else {
             self.free.insert(index);
         }
     }
@@ -315,6 +360,7 @@ impl<T> Slots<T> {
     pub(crate) fn check(&self) {
         let mut taken = 0;
         let mut free = 0;
+        let mut retired = 0;
         for index in 0..self.slots.len() {
             let slot = self.slots.at(index);
             taken += usize::from(slot.is_taken());
@@ -324,6 +370,7 @@ impl<T> Slots<T> {
             );
             let is_free = !slot.is_taken() && slot.card.owner != 0;
             free += usize::from(is_free);
+            retired += usize::from(!slot.is_taken() && !is_free);
             assert!(
                 self.free.contains(SlotIndex::new(index)) == is_free,
                 "the free set holds exactly the free slots"
@@ -331,14 +378,14 @@ impl<T> Slots<T> {
         }
         assert!(taken == self.len(), "taken slots are counted");
         assert!(
-            free == self.free.len(),
-            "no free slot lies beyond the arena"
+            retired == self.retired as usize,
+            "retired slots are counted"
         );
         assert!(
             self.first_generation % 2 == 0,
             "a slot to be made is not taken"
         );
-        self.free.check();
+        self.free.check(free);
     }
 }
 
@@ -371,13 +418,8 @@ mod tests {
 
     use super::*;
 
-    fn card() -> Card {
-        Card::new(0, Order::filed(0), 0)
-    }
-
     fn take(slots: &mut Slots<u32>, value: u32) -> TimerKey {
-        let slot = slots.vacant();
-        slots.take(slot, card(), value)
+        slots.take(value, |_, _| {})
     }
 
     #[test]

@@ -11,7 +11,7 @@ use core::error::Error;
 use core::fmt;
 
 use crate::filing::Filing;
-use crate::filing::card::{Card, Cards};
+use crate::filing::card::Cards;
 use crate::geometry::{Geometry, Millis};
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slots};
@@ -155,15 +155,15 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
-        let slot = self.slots.vacant();
-        assert!(
-            slot.get() < MAX_TIMERS,
-            "a timer wheel holds at most {MAX_TIMERS} timers"
-        );
+        if self.filing.is_sweeping() {
+            self.filing.sweep(&mut self.slots);
+        }
         let order = self.filing.next_order(&mut self.slots);
-        let mut card = Card::new(deadline, order, 0);
-        self.filing.file(&mut card, slot);
-        self.slots.take(slot, card, value)
+        self.slots.take(value, |card, slot| {
+            card.deadline = deadline;
+            card.set_order(order);
+            self.filing.file(card, slot);
+        })
     }
 
     /// As [`schedule`](Wheel::schedule), but refuses when as many timers are live as
@@ -185,7 +185,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn try_schedule(&mut self, deadline: u64, value: T) -> Result<TimerKey, Full<T>> {
-        if self.len() >= self.limit || self.slots.vacant().get() >= MAX_TIMERS {
+        if self.len() >= self.limit || self.slots.is_full() {
             return Err(Full(value));
         }
         Ok(self.schedule(deadline, value))
@@ -219,8 +219,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
-        let (card, value) = self.slots.release(key)?;
-        self.filing.withdraw(&mut self.slots, &card);
+        let (filed, value) = self.slots.release(key)?;
+        self.filing.withdraw(&mut self.slots, filed);
         Some(value)
     }
 
@@ -256,7 +256,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The value of a live timer, or `None` to a stale key. O(1).
     #[inline]
     pub fn get(&self, key: TimerKey) -> Option<&T> {
-        Some(self.slots.value(self.slots.find(key)?))
+        self.slots.value_of(key)
     }
 
     /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
@@ -271,8 +271,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
-        let slot = self.slots.find(key)?;
-        Some(self.slots.value_mut(slot))
+        self.slots.value_of_mut(key)
     }
 
     /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).

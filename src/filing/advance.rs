@@ -2,11 +2,15 @@
 
 use crate::filing::blocks::{BLOCK, Entry, Location};
 use crate::filing::card::{Cards, Order};
-use crate::filing::due_run::Head;
+use crate::filing::due_run::{DueRun, Head};
 use crate::filing::place::{Kind, Place};
 use crate::filing::{Filing, NEVER, NO_BUCKET};
 use crate::geometry::{BucketIndex, Geometry, Layout};
 use crate::key::SlotIndex;
+
+/// The most timers of a coarse bucket that are collected at once: with more, a bucket of its own
+/// for each tick costs less than sorting them.
+const SPARSE: usize = 256;
 
 /// A bit for each entry of a block.
 const _: () = assert!(BLOCK <= u32::BITS as usize);
@@ -41,18 +45,35 @@ impl<G: Geometry> Filing<G> {
                         *budget -= 1;
                         continue;
                     }
-                    Some(head) if head.deadline <= self.now => return Some(head),
-                    Some(head) => {
-                        self.settle(head.deadline.min(self.arrivals_floor));
+                    Some(head) if self.is_before_buckets(head.deadline.min(self.now)) => {
+                        if head.deadline <= self.now {
+                            return Some(head);
+                        }
+                        let next = head.deadline.min(self.first_start);
+                        self.settle(next.min(self.arrivals_floor));
                         return None;
                     }
-                    None => {}
+                    _ => {}
                 }
             }
             if !self.open_or_drain(cards, budget) {
                 return None;
             }
         }
+    }
+
+    /// Whether no bucket is due by a time.
+    #[inline]
+    fn is_before_buckets(&mut self, time: u64) -> bool {
+        time < self.first_start || self.has_no_bucket_by(time)
+    }
+
+    /// The same, when the first bucket may have been emptied since.
+    #[inline(never)]
+    fn has_no_bucket_by(&mut self, time: u64) -> bool {
+        let first = self.first_bucket();
+        self.first_start = first.map_or(NEVER, |(start, _)| start);
+        first.is_none_or(|(start, _)| time < start)
     }
 
     /// Whether an advance to the present would find something to do. O(levels).
@@ -71,6 +92,23 @@ impl<G: Geometry> Filing<G> {
     #[inline]
     pub(crate) fn pop_due(&mut self, head: Head) {
         self.due.pop(head);
+    }
+
+    /// Whether it is plain that nothing more is due; if so, settles when there is work again. May
+    /// say no when the truth is yes.
+    #[inline]
+    pub(crate) fn is_plainly_done(&mut self) -> bool {
+        // In a crowded tick the answer is mostly no.
+        let head = self.due.sorted_head();
+        if head <= self.now || !self.due.is_plain() || self.opened != NO_BUCKET {
+            return false;
+        }
+        let next = head.min(self.first_start).min(self.arrivals_floor);
+        if next <= self.now {
+            return false;
+        }
+        self.settle(next);
+        true
     }
 
     /// Gives the head of the due run a new deadline and order, and files it there. As
@@ -105,8 +143,8 @@ impl<G: Geometry> Filing<G> {
             match self.first_bucket() {
                 Some((start, bucket)) if start <= self.now => self.open(start, bucket),
                 later => {
-                    let wake = later.map_or(NEVER, |(start, _)| start);
-                    self.settle(wake.min(self.arrivals_floor));
+                    self.first_start = later.map_or(NEVER, |(start, _)| start);
+                    self.settle(self.first_start.min(self.arrivals_floor));
                     return false;
                 }
             }
@@ -117,15 +155,28 @@ impl<G: Geometry> Filing<G> {
         } else {
             match Layout::<G>::level(self.opened) {
                 0 => self.drain_tick(cards, budget),
+                level if self.is_sparse(level, *budget) => self.drain_tick(cards, budget),
                 level => self.drain_coarse(cards, budget, level),
             }
+        }
+        if self.opened == NO_BUCKET {
+            self.refresh_first_start();
         }
         true
     }
 
+    /// Whether the timers of the opened bucket are so few that they are best brought up all at
+    /// once, those of later ticks as well: sorting them costs less than a bucket for each.
+    #[inline]
+    fn is_sparse(&self, level: usize, budget: usize) -> bool {
+        let timers = self.lists[self.opened.get()].live as usize;
+        timers <= SPARSE.min(budget)
+            && Layout::<G>::span_bits(level) <= DueRun::SPAN_BITS
+            && self.due.is_empty()
+    }
+
     /// Opens a bucket that has begun, and moves the cursor to it.
     fn open(&mut self, start: u64, bucket: BucketIndex) {
-        debug_assert!(self.due.is_empty(), "what is due precedes every bucket");
         self.opened = bucket;
         self.cursor = Layout::<G>::tick(start);
         if bucket == self.overflow {
@@ -139,7 +190,15 @@ impl<G: Geometry> Filing<G> {
             };
             self.overflow_floor = NEVER;
         }
-        self.due.open(Layout::<G>::start_ns(self.cursor));
+        let level = if Layout::<G>::is_on_level(bucket) {
+            Layout::<G>::level(bucket)
+        } else {
+            0
+        };
+        self.due.open(
+            Layout::<G>::start_ns(self.cursor),
+            Layout::<G>::span_bits(level),
+        );
     }
 
     /// Takes note that the opened bucket has been emptied, if it has.
@@ -209,7 +268,7 @@ impl<G: Geometry> Filing<G> {
         });
     }
 
-    /// Collects the cursor's tick into the due run.
+    /// Collects a bucket into the due run.
     fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
         let collected = self.due.collected();
         self.drain_timers(self.opened, cards, budget, |filing, cards, entry| {

@@ -208,6 +208,16 @@ impl Blocks {
         self.next.len() - self.spares as usize
     }
 
+    /// The number of blocks that there are entries for, those in no list included.
+    pub(crate) fn made(&self) -> usize {
+        self.entries.len() / BLOCK
+    }
+
+    /// Whether every block is in a list.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.len() == self.made()
+    }
+
     /// The heap memory of the blocks, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         // The slab's entry is a link or a vacant index, and a tag.
@@ -265,6 +275,10 @@ impl Blocks {
         self.spare = list.head.block();
         self.spares += (before + list.len() as usize).div_ceil(BLOCK) as u32;
         list.unlink();
+        if self.len() == 0 {
+            // So that blocks are used in the order of their addresses again.
+            self.clear();
+        }
     }
 
     /// Up to `limit` entries from the front of a list, and at most those of its first block: where
@@ -327,7 +341,6 @@ impl Blocks {
     /// Forgets every entry, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.next.clear();
-        self.entries.clear();
         self.spare = BlockIndex::NONE;
         self.spares = 0;
     }

@@ -33,7 +33,7 @@ pub(crate) struct Card {
 ///
 /// 47 bits of sequence last for 16 days at a hundred million operations a second; the filing
 /// renumbers its timers when they run out.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order(u64);
 
 impl Order {
@@ -65,6 +65,15 @@ impl Order {
     }
 }
 
+/// How a timer was filed, when it is no more: what the filing must know to forget it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Filed {
+    pub(super) tick: LowTick,
+    pub(super) place: Place,
+    /// 1 if the timer was postponed, else 0.
+    pub(super) postponed: u16,
+}
+
 impl Card {
     #[inline]
     pub(crate) const fn new(deadline: u64, order: Order, owner: u32) -> Self {
@@ -87,6 +96,15 @@ impl Card {
     pub(crate) const fn set_order(&mut self, order: Order) {
         self.order_high = (order.0 >> 16) as u32;
         self.order_low = order.0 as u16;
+    }
+
+    #[inline]
+    pub(crate) const fn filed(&self) -> Filed {
+        Filed {
+            tick: self.filed,
+            place: self.place,
+            postponed: self.order_low & 1,
+        }
     }
 
     /// Whether an entry of the card's slot, in a list of the kind, is the timer's and not stale.

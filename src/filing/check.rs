@@ -43,10 +43,6 @@ impl<G: Geometry> Filing<G> {
         self.due.check(cards, |slot| {
             let card = cards.card(slot);
             assert!(!card.is_postponed(), "no timer of the due run is postponed");
-            assert!(
-                Layout::<G>::tick(card.deadline) <= self.cursor,
-                "the due run holds nothing behind the cursor's tick"
-            );
             found += 1;
         });
         assert!(
@@ -86,7 +82,7 @@ impl<G: Geometry> Filing<G> {
             let card = cards.card(entry.slot);
             if card.owns(entry, kind) {
                 assert!(
-                    self.bucket_of(card) == bucket,
+                    self.bucket_of(card.filed()) == bucket,
                     "a timer is looked for where its entry is"
                 );
                 self.check_entry(card, entry, bucket);
@@ -189,6 +185,11 @@ impl<G: Geometry> Filing<G> {
         assert!(
             self.cursor <= Layout::<G>::tick(self.now),
             "the cursor does not run ahead of the clock"
+        );
+        let first = self.first_bucket().map_or(NEVER, |(start, _)| start);
+        assert!(
+            self.opened != NO_BUCKET || self.first_start <= first,
+            "no bucket is due before the first start"
         );
         assert!(
             self.wake <= self.earliest_work(cards).unwrap_or(NEVER).max(self.now),

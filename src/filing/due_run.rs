@@ -22,12 +22,26 @@ const STALE_TOLERATED: usize = 32;
 /// Entries for which memory is kept when the run has been used up.
 const KEPT_CAPACITY: usize = 1024;
 
-/// A timer of the opened tick.
+/// A timer of the opened bucket: nanoseconds since the bucket began, which fit into 32 bits, and
+/// below them the slot. One word, so that it is stored and loaded whole.
 #[derive(Copy, Clone, Debug)]
-struct Collected {
-    /// Nanoseconds since the tick began, which for every geometry fit into 32 bits.
-    offset_ns: u32,
-    slot: SlotIndex,
+struct Collected(u64);
+
+impl Collected {
+    #[inline]
+    fn new(offset_ns: u64, slot: SlotIndex) -> Self {
+        Self(offset_ns << u32::BITS | slot.get() as u64)
+    }
+
+    #[inline]
+    fn offset_ns(self) -> u64 {
+        self.0 >> u32::BITS
+    }
+
+    #[inline]
+    fn slot(self) -> SlotIndex {
+        SlotIndex::new(self.0 as u32 as usize)
+    }
 }
 
 /// A timer of any time, compared by `(deadline, order)`.
@@ -57,6 +71,15 @@ pub(crate) struct Head {
 pub(crate) struct DueRun {
     /// The first nanosecond of the tick that `sorted` belongs to.
     base: u64,
+    /// Whether what is collected is of the bucket of the run: a timer may have left the run and be
+    /// collected again with a later bucket, and two entries of the run must not look alike.
+    takes_more: bool,
+    /// Whether what is being collected comes in order, as it does where most timers share a
+    /// deadline, and the last of it.
+    is_in_order: bool,
+    latest_key: (u64, Order),
+    /// What an offset must be shifted by to leave 16 bits.
+    key_shift: u32,
     /// Ascending by deadline and order from `taken` on.
     sorted: Vec<Collected>,
     heap: BinaryHeap<Reverse<Keyed>>,
@@ -77,6 +100,9 @@ fn has_left_heap<C: Cards>(cards: &C, slot: SlotIndex, order: Order) -> bool {
 }
 
 impl DueRun {
+    /// The longest bucket that can be collected, as a power of two in nanoseconds.
+    pub(crate) const SPAN_BITS: u32 = u32::BITS;
+
     /// Entries held, the stale ones included.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -104,28 +130,40 @@ impl DueRun {
             + self.heap.capacity() * size_of::<Reverse<Keyed>>()
     }
 
-    /// Names the tick whose timers are collected from now on.
+    /// Names the start of the bucket whose timers are collected from now on, unless those of
+    /// another are still there.
     #[inline]
-    pub(crate) fn open(&mut self, base: u64) {
-        debug_assert!(
-            self.is_empty(),
-            "a tick is opened after the last is used up"
-        );
-        self.base = base;
+    pub(crate) fn open(&mut self, base: u64, span_bits: u32) {
+        self.takes_more = self.is_empty();
+        if self.takes_more {
+            self.base = base;
+            self.key_shift = span_bits.min(Self::SPAN_BITS).saturating_sub(i16::BITS);
+        }
+    }
+
+    /// The latest deadline in the sorted run, stale or not.
+    pub(crate) fn latest(&self) -> Option<u64> {
+        let last = self.sorted.get(self.taken()..)?.last()?;
+        Some(self.base + last.offset_ns())
     }
 
     /// Adds a timer of the opened tick, to be sorted by the next [`DueRun::sort`].
     #[inline]
     pub(crate) fn collect(&mut self, card: &mut Card, slot: SlotIndex) {
+        if !self.takes_more {
+            self.insert(card, slot);
+            return;
+        }
         debug_assert!(
-            card.deadline >= self.base,
-            "collected timers are of the tick"
+            card.deadline - self.base <= u64::from(u32::MAX),
+            "collected timers are of the bucket"
         );
         card.place = Place::RUN;
-        self.sorted.push(Collected {
-            offset_ns: (card.deadline - self.base) as u32,
-            slot,
-        });
+        let key = (card.deadline, card.order());
+        self.is_in_order &= self.latest_key < key;
+        self.latest_key = key;
+        self.sorted
+            .push(Collected::new(card.deadline - self.base, slot));
     }
 
     /// Adds a timer of any tick. O(log n), O(1) on average.
@@ -136,7 +174,9 @@ impl DueRun {
 
     /// Where the next collected timer goes, to be told to [`DueRun::sort`] afterwards.
     #[inline]
-    pub(crate) fn collected(&self) -> usize {
+    pub(crate) fn collected(&mut self) -> usize {
+        self.is_in_order = true;
+        self.latest_key = (0, Order::filed(0));
         self.sorted.len()
     }
 
@@ -149,13 +189,13 @@ impl DueRun {
     #[inline]
     pub(crate) fn sort<C: Cards>(&mut self, cards: &mut C, from: usize) {
         let (before, collected) = self.sorted.split_at_mut(from);
-        if collected.len() > 1 {
-            sort(cards, collected);
+        if !self.is_in_order {
+            sort(cards, collected, self.key_shift);
         }
         if let (Some(last), Some(first)) = (before.last(), collected.first()) {
             // One that has left says nothing of its order.
-            let extends = last.offset_ns < first.offset_ns
-                || !has_left(cards, last.slot) && precedes(cards, last, first);
+            let extends = last.offset_ns() < first.offset_ns()
+                || !has_left(cards, last.slot()) && precedes(cards, last, first);
             if !extends {
                 self.move_to_heap(cards, from);
             }
@@ -165,9 +205,9 @@ impl DueRun {
     #[cold]
     fn move_to_heap<C: Cards>(&mut self, cards: &mut C, from: usize) {
         for collected in self.sorted.drain(from..) {
-            let card = cards.card_mut(collected.slot);
+            let card = cards.card_mut(collected.slot());
             card.place = Place::HEAP;
-            let keyed = (card.deadline, card.order(), collected.slot);
+            let keyed = (card.deadline, card.order(), collected.slot());
             self.heap.push(Reverse(keyed));
         }
     }
@@ -176,8 +216,8 @@ impl DueRun {
     #[inline]
     pub(crate) fn head<C: Cards>(&self, cards: &C) -> Option<Head> {
         let sorted = self.sorted.get(self.taken()).map(|collected| Head {
-            deadline: self.base + u64::from(collected.offset_ns),
-            slot: collected.slot,
+            deadline: self.base + collected.offset_ns(),
+            slot: collected.slot(),
             part: Part::Sorted,
         });
         if self.heap.is_empty() {
@@ -228,6 +268,20 @@ impl DueRun {
         }
     }
 
+    /// The deadline of the next entry of the sorted part, stale or not; the latest time of all if
+    /// there is none.
+    #[inline]
+    pub(crate) fn sorted_head(&self) -> u64 {
+        let head = self.sorted.get(self.taken());
+        head.map_or(u64::MAX, |head| self.base + head.offset_ns())
+    }
+
+    /// Whether the sorted part is all there is, and none of it stale.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.stale == 0 && self.heap.is_empty()
+    }
+
     /// Removes the head, which is stale. As [`DueRun::pop`].
     #[cold]
     pub(crate) fn pop_stale(&mut self, head: Head) {
@@ -270,7 +324,7 @@ impl DueRun {
         self.sorted.drain(..self.taken as usize);
         self.taken = 0;
         self.sorted
-            .retain(|collected| !has_left(cards, collected.slot));
+            .retain(|collected| !has_left(cards, collected.slot()));
         self.heap
             .retain(|&Reverse((_, order, slot))| !has_left_heap(cards, slot, order));
         self.stale = 0;
@@ -289,6 +343,8 @@ impl DueRun {
     pub(crate) fn clear(&mut self) {
         *self = Self {
             base: self.base,
+            key_shift: self.key_shift,
+            takes_more: self.takes_more,
             ..Self::default()
         };
     }
@@ -297,7 +353,7 @@ impl DueRun {
     pub(crate) fn slots<C: Cards>(&self, cards: &C) -> impl Iterator<Item = SlotIndex> {
         let sorted = self.sorted[self.taken()..]
             .iter()
-            .map(|collected| collected.slot)
+            .map(|collected| collected.slot())
             .filter(|&slot| !has_left(cards, slot));
         let heap = self
             .heap
@@ -315,12 +371,12 @@ impl DueRun {
     pub(crate) fn check<C: Cards>(&self, cards: &C, visit: impl FnMut(SlotIndex)) {
         let sorted = &self.sorted[self.taken()..];
         assert!(
-            sorted.is_sorted_by_key(|collected| collected.offset_ns),
+            sorted.is_sorted_by_key(|collected| collected.offset_ns()),
             "the due run is sorted by deadline"
         );
         let live: Vec<&Collected> = sorted
             .iter()
-            .filter(|collected| !has_left(cards, collected.slot))
+            .filter(|collected| !has_left(cards, collected.slot()))
             .collect();
         assert!(
             live.is_sorted_by(|a, b| precedes(cards, a, b)),
@@ -328,7 +384,7 @@ impl DueRun {
         );
         for collected in live {
             assert!(
-                cards.card(collected.slot).deadline == self.base + u64::from(collected.offset_ns),
+                cards.card(collected.slot()).deadline == self.base + collected.offset_ns(),
                 "an entry of the due run has its timer's deadline"
             );
         }
@@ -355,21 +411,26 @@ impl DueRun {
 #[inline]
 fn precedes<C: Cards>(cards: &C, a: &Collected, b: &Collected) -> bool {
     // Most differ in their deadlines, and then no slot is looked at.
-    a.offset_ns < b.offset_ns
-        || a.offset_ns == b.offset_ns && cards.card(a.slot).order() < cards.card(b.slot).order()
+    a.offset_ns() < b.offset_ns()
+        || a.offset_ns() == b.offset_ns()
+            && cards.card(a.slot()).order() < cards.card(b.slot()).order()
 }
 
 /// Sorts timers of the opened tick into the order in which they fire.
 #[inline]
-fn sort<C: Cards>(cards: &C, collected: &mut [Collected]) {
-    // In a crowded tick most timers share a deadline and come in order.
-    if collected.is_sorted_by(|a, b| precedes(cards, a, b))
-        || sort_by_rank(collected, |collected| collected.offset_ns)
-    {
+fn sort<C: Cards>(cards: &C, collected: &mut [Collected], key_shift: u32) {
+    // The highest bits, as a signed number.
+    let key = |collected: &Collected| (collected.offset_ns() >> key_shift) as i16 ^ i16::MIN;
+    if sort_by_rank(collected, key) {
         return;
     }
     collected.sort_unstable_by(|a, b| {
-        let by_deadline = a.offset_ns.cmp(&b.offset_ns);
-        by_deadline.then_with(|| cards.card(a.slot).order().cmp(&cards.card(b.slot).order()))
+        let by_deadline = a.offset_ns().cmp(&b.offset_ns());
+        by_deadline.then_with(|| {
+            cards
+                .card(a.slot())
+                .order()
+                .cmp(&cards.card(b.slot()).order())
+        })
     });
 }

@@ -9,8 +9,8 @@ use crate::filing::{Filing, NEVER, NO_BUCKET};
 use crate::geometry::{BucketIndex, Geometry, Layout, OVERFLOW_LEVEL};
 use crate::key::SlotIndex;
 
-/// A part of the filing. In the order of their declaration, every timer of one part that is not
-/// postponed is due before every timer of the next.
+/// A part of the filing. In the order of their declaration, every timer of one part that is neither
+/// postponed nor brought up early is due before every timer of the next.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Part {
     /// The due run and the arrivals.
@@ -65,7 +65,7 @@ impl<G: Geometry> Filing<G> {
     }
 
     /// No timer of the part is due before this time, and every timer of the parts before it that
-    /// is not postponed is.
+    /// is neither postponed nor brought up early is.
     fn floor(&self, part: Part) -> u64 {
         match part {
             Part::Current => 0,
@@ -203,12 +203,15 @@ impl Ascent {
 /// A walk through all timers in the reverse of the order in which they fire.
 ///
 /// A postponed timer may be later than those of any part behind it, so all of them are read
-/// first, and the bucket that is being emptied with them; the others part by part.
+/// first, and the bucket that is being emptied with them, and the due run if some of it was brought
+/// up early; the others part by part.
 pub(crate) struct Descent {
     waiting: BinaryHeap<(u64, Order, SlotIndex)>,
     unread: Option<Part>,
     /// The floor of the part that was read last.
     floor: Option<u64>,
+    /// Whether the due run has been read.
+    has_read_due: bool,
 }
 
 impl Descent {
@@ -221,7 +224,7 @@ impl Descent {
         if filing.postponed != 0 {
             let is_apart = |slot: &SlotIndex| {
                 let card = cards.card(*slot);
-                card.is_postponed() && filing.bucket_of(card) != filing.opened
+                card.is_postponed() && filing.bucket_of(card.filed()) != filing.opened
             };
             waiting.extend(
                 cards
@@ -230,10 +233,17 @@ impl Descent {
                     .map(|slot| keyed(cards, slot)),
             );
         }
+        let cursor = filing.cursor;
+        let is_ahead = |latest| Layout::<G>::tick(latest) > cursor;
+        let has_read_due = filing.due.latest().is_some_and(is_ahead);
+        if has_read_due {
+            waiting.extend(filing.due.slots(cards).map(|slot| keyed(cards, slot)));
+        }
         Self {
             waiting,
             unread: filing.part_before(None),
             floor: None,
+            has_read_due,
         }
     }
 
@@ -253,7 +263,10 @@ impl Descent {
             self.waiting.extend(
                 filing
                     .timers_of(cards, part)
-                    .filter(|&(_, slot)| !cards.card(slot).is_postponed())
+                    .filter(|&(_, slot)| {
+                        let card = cards.card(slot);
+                        !card.is_postponed() && !(self.has_read_due && card.place.is_due())
+                    })
                     .map(|(_, slot)| keyed(cards, slot)),
             );
             self.floor = Some(filing.floor(part));

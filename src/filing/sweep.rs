@@ -1,11 +1,12 @@
 //! Getting rid of stale entries.
 //!
 //! A timer that is cancelled leaves its entry in the list. Mostly the list is given up as a whole
-//! later, with its last timer, or the entry is passed over when the list is emptied. But a timer
-//! that stays can hold a list for years in which others come and go. So a cancel that leaves too
-//! many stale entries behind sweeps a block of one list, and the next cancel the next block, until
-//! they have gone all round the lists: no cancel takes long, and entries follow the number of
-//! timers.
+//! later, with its last timer, or the entry is passed over when the list is emptied; and until then
+//! its room is no more than what the timer took while it lived. But where timers come and go while
+//! others stay, stale entries would take ever more room. So when the last block is taken and more
+//! than half of the room is stale, the next call that files a timer sweeps a block of one list, the
+//! one after it the next block, and so on round the lists: no call takes long, and entries follow
+//! the number of timers.
 
 use crate::filing::Filing;
 use crate::filing::blocks::{BLOCK, Entry};
@@ -14,7 +15,7 @@ use crate::filing::place::Place;
 use crate::geometry::{BucketIndex, Geometry};
 
 /// Stale entries that are tolerated however few blocks there are.
-const STALE_TOLERATED: usize = 2 * BLOCK;
+const STALE_TOLERATED: usize = BLOCK;
 
 /// The list that is being swept, and how many entries at its front are left to look at.
 ///
@@ -47,20 +48,28 @@ impl Sweep {
 }
 
 impl<G: Geometry> Filing<G> {
-    /// Whether more than half of the room in blocks is taken by stale entries.
+    /// Takes note that the last block has been taken.
+    pub(super) fn growth_is_next(&mut self) {
+        let half = self.blocks.made() * (BLOCK / 2);
+        self.is_sweeping |= self.stale as usize > half + STALE_TOLERATED;
+    }
+
+    /// Whether there is something to [sweep](Filing::sweep) before more is filed.
     #[inline]
-    pub(super) fn has_too_many_stale(&self) -> bool {
-        self.stale as usize > self.blocks.len() * (BLOCK / 2) + STALE_TOLERATED
+    pub(crate) fn is_sweeping(&self) -> bool {
+        self.is_sweeping
     }
 
     /// Sweeps one block, of the list that is being swept or else of the next that needs it.
     /// O(buckets) at the most, amortized O(1).
     #[cold]
-    pub(super) fn sweep<C: Cards>(&mut self, cards: &mut C) {
+    pub(crate) fn sweep<C: Cards>(&mut self, cards: &mut C) {
         if self.sweep.left == 0 {
             self.next_sweep();
         }
         self.sweep_block(cards);
+        let quarter = self.blocks.made() * (BLOCK / 4);
+        self.is_sweeping = self.stale as usize > quarter;
     }
 
     /// Goes on to the next list that has stale entries; there is one.

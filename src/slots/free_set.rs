@@ -20,7 +20,6 @@ const WORD_BITS: usize = u64::BITS as usize;
 pub(crate) struct FreeSet {
     words: Vec<u64>,
     summaries: Box<[Vec<u64>]>,
-    len: u32,
     lowest: u32,
 }
 
@@ -29,14 +28,8 @@ impl FreeSet {
         Self {
             words: Vec::new(),
             summaries: Box::default(),
-            len: 0,
-            lowest: 0,
+            lowest: u32::MAX,
         }
-    }
-
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.len as usize
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -51,18 +44,30 @@ impl FreeSet {
             .is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
     }
 
-    /// The lowest element.
+    /// Removes the lowest element, unless there is none.
     #[inline]
-    pub(crate) fn lowest(&mut self) -> Option<SlotIndex> {
-        if self.len == 0 {
-            return None;
+    pub(crate) fn take_lowest(&mut self) -> Option<SlotIndex> {
+        let word = self.words.get_mut(self.lowest as usize)?;
+        if *word == 0 {
+            return self.take_from_first_word();
         }
-        if self.words[self.lowest as usize] == 0 {
-            self.lowest = self.first_word() as u32;
-        }
-        let lowest = self.lowest as usize;
-        let bit = self.words[lowest].trailing_zeros() as usize;
-        Some(SlotIndex::new(lowest * WORD_BITS + bit))
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some(SlotIndex::new(
+            self.lowest as usize * WORD_BITS + bit as usize,
+        ))
+    }
+
+    #[inline(never)]
+    fn take_from_first_word(&mut self) -> Option<SlotIndex> {
+        // In an empty set no word is the lowest.
+        self.lowest = self.first_word().map_or(u32::MAX, |word| word as u32);
+        let word = self.words.get_mut(self.lowest as usize)?;
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some(SlotIndex::new(
+            self.lowest as usize * WORD_BITS + bit as usize,
+        ))
     }
 
     #[inline]
@@ -73,7 +78,6 @@ impl FreeSet {
             Some(word) if *word != 0 || index == self.lowest as usize => *word |= bit,
             _ => self.insert_into_empty_word(index, bit),
         }
-        self.len += 1;
     }
 
     #[inline(never)]
@@ -82,9 +86,7 @@ impl FreeSet {
             self.words.resize(index + 1, 0);
         }
         self.words[index] = bit;
-        if self.len == 0 || index < self.lowest as usize {
-            self.lowest = index as u32;
-        }
+        self.lowest = self.lowest.min(index as u32);
         self.summarize(index);
     }
 
@@ -126,28 +128,23 @@ impl FreeSet {
         self.summaries = summaries.into_boxed_slice();
     }
 
-    /// Removes the lowest element; does nothing to an empty set.
-    #[inline]
-    pub(crate) fn remove_lowest(&mut self) {
-        if self.len == 0 {
-            return;
-        }
-        self.len -= 1;
-        let word = &mut self.words[self.lowest as usize];
-        *word &= word.wrapping_sub(1);
-    }
-
     /// The first word that is not zero, found from the top. Clears the bits on its way that stand
     /// for words which have become zero: each was set once since.
-    #[inline(never)]
-    fn first_word(&mut self) -> usize {
+    fn first_word(&mut self) -> Option<usize> {
         loop {
-            let rows = self.summaries.iter().rev();
-            let word = rows.fold(0, |index, words| {
-                index * WORD_BITS + words[index].trailing_zeros() as usize
-            });
+            let mut word = 0;
+            for words in self.summaries.iter().rev() {
+                let bits = words[word];
+                if bits == 0 {
+                    return None;
+                }
+                word = word * WORD_BITS + bits.trailing_zeros() as usize;
+            }
             if self.words[word] != 0 {
-                return word;
+                return Some(word);
+            }
+            if self.summaries.is_empty() {
+                return None;
             }
             self.unsummarize(word);
         }
@@ -175,23 +172,22 @@ impl FreeSet {
         *self = Self::new();
         for (index, word) in words.into_iter().enumerate().filter(|(_, word)| *word != 0) {
             self.insert_into_empty_word(index, word);
-            self.len += word.count_ones();
         }
         self.words.shrink_to_fit();
     }
 
-    /// Checks the laws of the set.
+    /// Checks the laws of the set of `len` elements.
     ///
     /// # Panics
     ///
     /// If a law is broken, with its name.
-    pub(crate) fn check(&self) {
-        let len: usize = self
+    pub(crate) fn check(&self, len: usize) {
+        let counted: usize = self
             .words
             .iter()
             .map(|word| word.count_ones() as usize)
             .sum();
-        assert!(len == self.len(), "free slots are counted");
+        assert!(counted == len, "free slots are counted");
         let mut below = &self.words;
         for words in &self.summaries {
             for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
@@ -202,10 +198,7 @@ impl FreeSet {
             }
             below = words;
         }
-        assert!(
-            below.len() <= 1 || self.summaries.is_empty() && self.len == 0,
-            "the top row is one word"
-        );
+        assert!(below.len() <= 1, "the top row is one word");
         let first = self.words.iter().position(|word| *word != 0);
         assert!(
             first.is_none_or(|first| self.lowest as usize <= first),
@@ -233,22 +226,20 @@ mod tests {
             let index = ((state >> 33) % (64 << (step / 2_000))) as usize;
             if state >> 63 == 0 && model.insert(index) {
                 set.insert(SlotIndex::new(index));
-            } else if let Some(lowest) = model.pop_first() {
-                assert_eq!(set.lowest(), Some(SlotIndex::new(lowest)));
-                set.remove_lowest();
+            } else {
+                assert_eq!(set.take_lowest(), model.pop_first().map(SlotIndex::new));
             }
             if step % 500 == 0 {
-                set.check();
+                set.check(model.len());
             }
         }
         let keep = *model.iter().nth(model.len() / 2).unwrap();
         set.truncate(keep);
-        set.check();
         model.retain(|&index| index < keep);
+        set.check(model.len());
         while let Some(lowest) = model.pop_first() {
-            assert_eq!(set.lowest(), Some(SlotIndex::new(lowest)));
-            set.remove_lowest();
+            assert_eq!(set.take_lowest(), Some(SlotIndex::new(lowest)));
         }
-        assert_eq!((set.lowest(), set.len()), (None, 0));
+        assert_eq!(set.take_lowest(), None);
     }
 }

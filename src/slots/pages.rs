@@ -17,6 +17,12 @@ const MOST_ON_PAGE: usize = 4096;
 /// The most bytes that a page takes, unless a single group does.
 const PAGE_BYTES: usize = 1 << 19;
 
+/// What has a value that fills the room behind the last element.
+pub(crate) trait Placeholder {
+    /// A constant, so that a group of them is copied and not built.
+    const PLACEHOLDER: Self;
+}
+
 /// Elements that begin at a cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -118,14 +124,13 @@ impl<S> Pages<S> {
     }
 }
 
-impl<S: Default> Pages<S> {
-    /// Appends an element. O(1).
+impl<S: Placeholder> Pages<S> {
+    /// Appends a placeholder, or what a truncation has left in its place. O(1).
     #[inline]
-    pub(crate) fn push(&mut self, element: S) {
+    pub(crate) fn push_placeholder(&mut self) {
         if self.len % GROUP == 0 {
             self.push_group();
         }
-        *self.at_mut(self.len) = element;
         self.len += 1;
     }
 
@@ -142,7 +147,7 @@ impl<S: Default> Pages<S> {
             let most = Self::PAGE_GROUPS - page.len();
             page.reserve_exact(page.len().clamp(1, most));
         }
-        page.push(Group(core::array::from_fn(|_| S::default())));
+        page.push(Group([S::PLACEHOLDER; GROUP]));
     }
 
     /// Drops every element from `len` on and gives back spare memory.
@@ -162,12 +167,25 @@ impl<S: Default> Pages<S> {
 mod tests {
     use super::*;
 
+    impl Placeholder for usize {
+        const PLACEHOLDER: Self = 0;
+    }
+
+    impl Placeholder for [u64; 4] {
+        const PLACEHOLDER: Self = [0; 4];
+    }
+
+    fn push<S: Placeholder>(pages: &mut Pages<S>, element: S) {
+        pages.push_placeholder();
+        *pages.at_mut(pages.len() - 1) = element;
+    }
+
     #[test]
     fn elements_keep_their_places_while_pages_are_added_and_dropped() {
         let mut pages = Pages::new();
         let len = 2 * MOST_ON_PAGE + 77;
         for index in 0..len {
-            pages.push(index);
+            push(&mut pages, index);
         }
         assert!((0..len).all(|index| *pages.at(index) == index));
         for shorter in [
@@ -187,21 +205,21 @@ mod tests {
         }
         assert!(pages.get(0).is_none());
         for index in 0..len {
-            pages.push(index);
+            push(&mut pages, index);
         }
         assert!((0..len).all(|index| *pages.at(index) == index));
     }
 
     #[test]
     fn reserve_makes_room_at_once_and_small_arrays_stay_small() {
-        let mut pages: Pages<u64> = Pages::new();
-        pages.push(1);
+        let mut pages: Pages<usize> = Pages::new();
+        push(&mut pages, 1);
         assert!(pages.capacity() <= 4 * GROUP);
         pages.reserve(3 * MOST_ON_PAGE);
         let capacity = pages.capacity();
         assert!(capacity > 3 * MOST_ON_PAGE && capacity <= 3 * MOST_ON_PAGE + 2 * GROUP);
-        for element in 0..3 * MOST_ON_PAGE as u64 {
-            pages.push(element);
+        for element in 0..3 * MOST_ON_PAGE {
+            push(&mut pages, element);
         }
         assert_eq!(pages.capacity(), capacity);
     }
@@ -210,7 +228,7 @@ mod tests {
     fn elements_of_half_a_cache_line_never_straddle_two() {
         let mut pages: Pages<[u64; 4]> = Pages::new();
         for _ in 0..100 {
-            pages.push([0; 4]);
+            pages.push_placeholder();
         }
         for index in 0..100 {
             let address = core::ptr::from_ref(pages.at(index)).addr();

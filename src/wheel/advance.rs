@@ -157,8 +157,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         let mut advance = self.advance_with_budget(now, budget);
         while let Some(head) = advance.next_due() {
             let wheel = &mut *advance.wheel;
-            let key = wheel.slots.key(head.slot);
-            let verdict = f(key, head.deadline, wheel.slots.value_mut(head.slot));
+            let (key, value) = wheel.slots.timer_mut(head.slot);
+            let verdict = f(key, head.deadline, value);
             fired += 1;
             match verdict {
                 // The value is dropped here, with the wheel in order should that panic.
@@ -233,7 +233,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     }
 
     #[inline]
-    fn fire(&mut self, head: Head) -> (TimerKey, T) {
+    fn fire(&mut self, head: Head) -> Option<(TimerKey, T)> {
         let wheel = &mut *self.wheel;
         let fired = wheel.slots.release_slot(head.slot);
         wheel.filing.pop_due(head);
@@ -246,18 +246,29 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
 
     #[inline]
     fn next(&mut self) -> Option<Expired<T>> {
+        if self.is_settled {
+            return None;
+        }
+        self.next_expired()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.wheel.len().min(self.budget)))
+    }
+}
+
+impl<T, G: Geometry> Advance<'_, T, G> {
+    fn next_expired(&mut self) -> Option<Expired<T>> {
         let head = self.next_due()?;
-        let (key, value) = self.fire(head);
+        let (key, value) = self.fire(head)?;
         self.pay_for_firing();
+        // Mostly there is no need to be asked again.
+        self.is_settled = self.wheel.filing.is_plainly_done();
         Some(Expired {
             key,
             deadline: head.deadline,
             value,
         })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.wheel.len().min(self.budget)))
     }
 }
 
