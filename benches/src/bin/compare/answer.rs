@@ -34,6 +34,8 @@ pub(crate) enum Promise {
     /// In order of deadline, equals in any order of the subject's own, though a queue that was
     /// filled fresh yields them as they came.
     DeadlineOrder,
+    /// In the step of the measurement in which it is due, in any order within the step.
+    StepOrder,
     /// It yields nothing at all: it is here for what comes before.
     NothingExpires,
 }
@@ -78,42 +80,76 @@ impl Tally {
     }
 }
 
-/// A tally of fired timers that also depends on their order and on the step in which each fired.
+/// A tally of fired timers that also depends on the step in which each fired and, where an order is
+/// promised, on their order.
 ///
-/// A multiplication a timer, the same for every subject, buys the full check at no cost in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A multiplication a timer, about the same for every subject, buys the full check at no cost in
+/// memory.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Digest {
+    promise: Promise,
     pub(crate) tally: Tally,
-    order: u64,
+    events: u64,
 }
 
 impl Digest {
     #[inline]
+    pub(crate) fn new(promise: Promise) -> Self {
+        Self {
+            promise,
+            tally: Tally::default(),
+            events: 0,
+        }
+    }
+
+    #[inline]
     pub(crate) fn add(&mut self, step: u64, value: u32) {
+        // Knuth's multiplier for 64-bit linear congruential sequences.
+        const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
         self.tally.add(value);
         let event = (step << 32) | u64::from(value);
-        // Knuth's multiplier for 64-bit linear congruential sequences.
-        self.order = self
-            .order
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(event);
+        self.events = if self.promise == Promise::StepOrder {
+            // A sum does not depend on the order of what is added.
+            let scrambled = event.wrapping_mul(MULTIPLIER);
+            self.events.wrapping_add(scrambled ^ (scrambled >> 32))
+        } else {
+            self.events.wrapping_mul(MULTIPLIER).wrapping_add(event)
+        };
     }
+}
 
-    /// What an exact queue answers: timer `i` carries value `i`, and time goes in steps of `step_ns`,
-    /// the first of which ends at `step_ns`.
-    pub(crate) fn expected(deadlines: &[u64], step_ns: u64) -> Self {
+/// What an exact queue answers, as an ordered digest and as one that does not depend on the order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    in_order: Digest,
+    in_any_order: Digest,
+}
+
+impl Expected {
+    /// Timer `i` carries value `i`, and time goes in steps of `step_ns`, the first of which ends at
+    /// `step_ns`.
+    pub(crate) fn new(deadlines: &[u64], step_ns: u64) -> Self {
         let mut order: Vec<u32> = (0..deadlines.len() as u32).collect();
         order.sort_by_key(|&timer| deadlines[timer as usize]);
-        let mut digest = Self::default();
+        let mut expected = Self {
+            in_order: Digest::new(Promise::FirstComeFirstServed),
+            in_any_order: Digest::new(Promise::StepOrder),
+        };
         for timer in order {
-            digest.add(step_of(deadlines[timer as usize], step_ns), timer);
+            let step = step_of(deadlines[timer as usize], step_ns);
+            expected.in_order.add(step, timer);
+            expected.in_any_order.add(step, timer);
         }
-        digest
+        expected
     }
 
-    pub(crate) fn check(self, expected: Self, subject: &'static str) -> Result<(), WrongAnswer> {
-        self.tally.check(expected.tally, subject, "fired")?;
-        if self.order == expected.order {
+    pub(crate) fn check(self, fired: Digest, subject: &'static str) -> Result<(), WrongAnswer> {
+        let expected = match fired.promise {
+            Promise::StepOrder => self.in_any_order,
+            _ => self.in_order,
+        };
+        fired.tally.check(expected.tally, subject, "fired")?;
+        if fired.events == expected.events {
             return Ok(());
         }
         Err(WrongAnswer::new(
@@ -139,13 +175,9 @@ pub(crate) fn check_rest(
     let is_right = match promise {
         Promise::FirstComeFirstServed => fired == exact,
         Promise::DeadlineOrder => {
-            let mut fired = fired.to_vec();
-            let in_order = fired.is_sorted_by_key(|&value| deadline_of(value));
-            fired.sort_unstable();
-            let mut exact = exact.to_vec();
-            exact.sort_unstable();
-            in_order && fired == exact
+            fired.is_sorted_by_key(|&value| deadline_of(value)) && are_the_same(fired, exact)
         }
+        Promise::StepOrder => are_the_same(fired, exact),
         Promise::NothingExpires => fired.is_empty(),
     };
     if is_right {
@@ -161,28 +193,42 @@ pub(crate) fn check_rest(
     ))
 }
 
+fn are_the_same(some: &[u32], others: &[u32]) -> bool {
+    let (mut some, mut others) = (some.to_vec(), others.to_vec());
+    some.sort_unstable();
+    others.sort_unstable();
+    some == others
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn is_right(promise: Promise, events: &[(u64, u32)]) -> bool {
+        let mut digest = Digest::new(promise);
+        for &(step, value) in events {
+            digest.add(step, value);
+        }
+        let expected = Expected::new(&[30, 10, 10, 0], 10);
+        expected.check(digest, "it").is_ok()
+    }
+
     #[test]
     fn digest_of_another_order_or_step_is_refused() {
-        let expected = Digest::expected(&[30, 10, 10, 0], 10);
-        let digest_of = |events: &[(u64, u32)]| {
-            let mut digest = Digest::default();
-            events
-                .iter()
-                .for_each(|&(step, value)| digest.add(step, value));
-            digest
-        };
-        let right = digest_of(&[(1, 3), (1, 1), (1, 2), (3, 0)]);
-        assert!(right.check(expected, "it").is_ok());
-        let swapped = digest_of(&[(1, 3), (1, 2), (1, 1), (3, 0)]);
-        assert!(swapped.check(expected, "it").is_err());
-        let late = digest_of(&[(1, 3), (1, 1), (1, 2), (4, 0)]);
-        assert!(late.check(expected, "it").is_err());
-        let missing = digest_of(&[(1, 3), (1, 1), (1, 2)]);
-        assert!(missing.check(expected, "it").is_err());
+        let promise = Promise::FirstComeFirstServed;
+        assert!(is_right(promise, &[(1, 3), (1, 1), (1, 2), (3, 0)]));
+        assert!(!is_right(promise, &[(1, 3), (1, 2), (1, 1), (3, 0)]));
+        assert!(!is_right(promise, &[(1, 3), (1, 1), (1, 2), (4, 0)]));
+        assert!(!is_right(promise, &[(1, 3), (1, 1), (1, 2)]));
+    }
+
+    #[test]
+    fn digest_by_step_allows_any_order_within_a_step_only() {
+        let promise = Promise::StepOrder;
+        assert!(is_right(promise, &[(1, 2), (1, 3), (1, 1), (3, 0)]));
+        assert!(!is_right(promise, &[(1, 0), (1, 3), (1, 1), (3, 2)]));
+        assert!(!is_right(promise, &[(1, 2), (1, 3), (2, 1), (3, 0)]));
+        assert!(!is_right(promise, &[(1, 2), (1, 3), (1, 1)]));
     }
 
     #[test]
@@ -195,5 +241,7 @@ mod tests {
         assert!(!check(&[1, 0, 2, 3], Promise::FirstComeFirstServed));
         assert!(!check(&[2, 0, 1, 3], Promise::DeadlineOrder));
         assert!(!check(&[0, 1, 2], Promise::DeadlineOrder));
+        assert!(check(&[2, 0, 1, 3], Promise::StepOrder));
+        assert!(!check(&[2, 0, 1, 1], Promise::StepOrder));
     }
 }

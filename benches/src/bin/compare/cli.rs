@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use crate::figure::Workload;
-use crate::subject;
+use crate::subject::{self, Subject};
 
 /// Beyond this the inputs alone take gigabytes.
 const MOST_TIMERS: u64 = 100_000_000;
@@ -56,11 +56,19 @@ impl Options {
         self.workloads.is_empty() || self.workloads.contains(&workload)
     }
 
-    pub(crate) fn wants_subject(&self, name: &str) -> bool {
+    fn wants_subject(&self, name: &str) -> bool {
         if self.subjects.is_empty() {
-            return subject::DEFAULT.contains(&name);
+            return name != subject::ON_REQUEST;
         }
         self.subjects.iter().any(|wanted| wanted == name)
+    }
+
+    /// The subjects asked for, in the order of the register.
+    pub(crate) fn subjects(&self) -> Vec<&'static Subject> {
+        subject::all()
+            .iter()
+            .filter(|subject| self.wants_subject(subject.name))
+            .collect()
     }
 
     /// Opens the results file before anything is measured, so that a path which cannot be written

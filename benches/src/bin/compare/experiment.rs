@@ -9,6 +9,8 @@ pub(crate) mod churn;
 pub(crate) mod expire;
 pub(crate) mod fill;
 pub(crate) mod longest;
+pub(crate) mod memory;
+pub(crate) mod moves;
 pub(crate) mod refresh;
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,7 @@ use crate::answer::WrongAnswer;
 use crate::cli::Options;
 use crate::figure::Workload;
 use crate::ledger::Ledger;
-use crate::subject::{self, Measure, Queue, Subject};
+use crate::subject::{Measure, Queue, Subject};
 
 /// An experiment, and the workloads whose figures it gives.
 #[derive(Clone, Copy)]
@@ -34,10 +36,11 @@ pub(crate) enum Plan {
     Longest,
     Budgeted,
     Burst,
+    Memory,
 }
 
 /// In the order of the workloads.
-const ALL: [Plan; 8] = [
+const ALL: [Plan; 9] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -46,6 +49,7 @@ const ALL: [Plan; 8] = [
     Plan::Longest,
     Plan::Budgeted,
     Plan::Burst,
+    Plan::Memory,
 ];
 
 /// The experiments that give a figure someone asked for.
@@ -75,6 +79,7 @@ impl Plan {
             Self::Longest => &[Workload::W6],
             Self::Budgeted => &[Workload::W6b],
             Self::Burst => &[Workload::W7],
+            Self::Memory => &[Workload::W8],
         }
     }
 
@@ -92,19 +97,27 @@ impl Plan {
             progress,
         };
         match self {
-            Self::Fill => turns.take(&fill::Input::new(n), &[|subject| subject.fill]),
-            Self::Expire => turns.take(&expire::Input::new(n), &[|subject| subject.expire]),
+            Self::Fill => turns.take(&fill::Input::new(n), &[|subject| subject.fill], &[]),
+            Self::Expire => turns.take(
+                &expire::Input::new(n),
+                &[|subject| subject.expire],
+                &[|subject| subject.moves],
+            ),
             Self::ExpireJumping => {
-                turns.take(&expire::Input::jumping(n), &[|subject| subject.expire])
+                turns.take(&expire::Input::jumping(n), &[|subject| subject.expire], &[])
             }
-            Self::Churn => turns.take(&churn::Input::new(n), &[|subject| subject.churn]),
-            Self::Refresh => turns.take(&refresh::Input::new(n), &[|subject| subject.refresh]),
-            Self::Longest => turns.take(&longest::Input::new(n), &[|subject| subject.longest]),
-            Self::Budgeted => turns.take(&longest::Input::new(n), &[|subject| subject.budgeted]),
+            Self::Churn => turns.take(&churn::Input::new(n), &[|subject| subject.churn], &[]),
+            Self::Refresh => turns.take(&refresh::Input::new(n), &[|subject| subject.refresh], &[]),
+            Self::Longest => turns.take(&longest::Input::new(n), &[|subject| subject.longest], &[]),
+            Self::Budgeted => {
+                turns.take(&longest::Input::new(n), &[|subject| subject.budgeted], &[])
+            }
             Self::Burst => turns.take(
                 &burst::Input::new(n),
                 &[|subject| subject.burst, |subject| subject.budgeted_burst],
+                &[],
             ),
+            Self::Memory => turns.take(&memory::Input::new(n), &[], &[|subject| subject.memory]),
         }
     }
 }
@@ -120,21 +133,21 @@ struct Turns<'a> {
 }
 
 impl Turns<'_> {
-    /// Measures every subject once a round. Each round begins with another subject, so that none
-    /// always runs in another's wake.
+    /// Measures every subject once a round, and counts in the first what is the same in all. Each
+    /// round begins with another subject, so that none always runs in another's wake.
     fn take<Input>(
         &self,
         input: &Input,
-        measures: &[Choose<Input>],
+        timed: &[Choose<Input>],
+        counted: &[Choose<Input>],
     ) -> Result<Ledger, WrongAnswer> {
         let mut ledger = Ledger::new();
-        let mut subjects: Vec<Subject> = subject::ALL
-            .into_iter()
-            .filter(|subject| self.options.wants_subject(subject.name))
-            .collect();
-        for _ in 0..self.options.rounds {
+        let mut subjects = self.options.subjects();
+        for round in 0..self.options.rounds {
+            let counted = if round == 0 { counted } else { &[] };
             for subject in &subjects {
-                for measure in measures.iter().filter_map(|measure| measure(subject)) {
+                let measures = timed.iter().chain(counted);
+                for measure in measures.filter_map(|choose| choose(subject)) {
                     for sample in measure(input)? {
                         if self.options.wants(sample.figure.workload) {
                             ledger.record(self.n, subject.name, sample);

@@ -35,6 +35,9 @@ pub(crate) enum Workload {
     /// Expire a burst at one nanosecond
     #[value(name = "W7")]
     W7,
+    /// Live heap bytes a timer
+    #[value(name = "W8")]
+    W8,
 }
 
 impl Workload {
@@ -50,6 +53,7 @@ impl Workload {
             Self::W6 => "W6",
             Self::W6b => "W6b",
             Self::W7 => "W7",
+            Self::W8 => "W8",
         }
     }
 
@@ -65,6 +69,7 @@ impl Workload {
             Self::W6 => "expire over an hour in steps of 2^20 ns, every call timed",
             Self::W6b => "the same with a budget of 256 a call",
             Self::W7 => "expire a burst, all at one nanosecond",
+            Self::W8 => "live heap bytes a timer",
         }
     }
 }
@@ -73,33 +78,68 @@ impl Workload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Figure {
     pub(crate) workload: Workload,
-    pub(crate) unit: &'static str,
+    /// What it is the number of.
+    pub(crate) name: &'static str,
+    pub(crate) unit: Unit,
 }
 
-const fn figure(workload: Workload, unit: &'static str) -> Figure {
-    Figure { workload, unit }
+/// What a figure counts: time, or something that is the same on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Nanoseconds,
+    Entries,
+    Moves,
+    Bytes,
 }
 
-pub(crate) const FRESH_SCHEDULE: Figure = figure(Workload::W1a, "ns/schedule");
-pub(crate) const RANDOM_CANCEL: Figure = figure(Workload::W1b, "ns/cancel");
-pub(crate) const AGED_SCHEDULE: Figure = figure(Workload::W1c, "ns/schedule");
-pub(crate) const EXPIRE: Figure = figure(Workload::W2, "ns/timer");
-pub(crate) const EXPIRE_JUMPING: Figure = figure(Workload::W2j, "ns/timer");
-pub(crate) const CHURN: Figure = figure(Workload::W3, "ns/iteration");
-pub(crate) const REFRESH: Figure = figure(Workload::W4, "ns/reschedule");
-pub(crate) const LONGEST_CALL: Figure = figure(Workload::W6, "ns longest call");
+impl Unit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Entries => "entries",
+            Self::Moves => "moves",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+const fn figure(workload: Workload, name: &'static str, unit: Unit) -> Figure {
+    Figure {
+        workload,
+        name,
+        unit,
+    }
+}
+
+const fn time(workload: Workload, name: &'static str) -> Figure {
+    figure(workload, name, Unit::Nanoseconds)
+}
+
+pub(crate) const FRESH_SCHEDULE: Figure = time(Workload::W1a, "schedule");
+pub(crate) const RANDOM_CANCEL: Figure = time(Workload::W1b, "cancel");
+pub(crate) const AGED_SCHEDULE: Figure = time(Workload::W1c, "schedule");
+pub(crate) const EXPIRE: Figure = time(Workload::W2, "timer");
+pub(crate) const MOVES: Figure = figure(Workload::W2, "moves a timer", Unit::Moves);
+pub(crate) const EXPIRE_JUMPING: Figure = time(Workload::W2j, "timer");
+pub(crate) const CHURN: Figure = time(Workload::W3, "iteration");
+pub(crate) const REFRESH: Figure = time(Workload::W4, "reschedule");
+pub(crate) const LONGEST_CALL: Figure = time(Workload::W6, "longest call");
 /// The longest call once each is given the fastest of several identical runs.
-pub(crate) const CALM_LONGEST_CALL: Figure = figure(Workload::W6, "ns longest call, calm");
-pub(crate) const TAIL_CALL: Figure = figure(Workload::W6, "ns p99.99 of calls");
-pub(crate) const MOST_ENTRIES: Figure = figure(Workload::W6, "entries in one call");
-pub(crate) const WHOLE_HOUR: Figure = figure(Workload::W6, "ns/timer in all");
-pub(crate) const BUDGETED_LONGEST_CALL: Figure = figure(Workload::W6b, "ns longest call");
-pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure =
-    figure(Workload::W6b, "ns longest call, calm");
-pub(crate) const BUDGETED_MOST_ENTRIES: Figure = figure(Workload::W6b, "entries in one call");
-pub(crate) const BUDGETED_WHOLE_HOUR: Figure = figure(Workload::W6b, "ns/timer in all");
-pub(crate) const BURST: Figure = figure(Workload::W7, "ns/timer");
-pub(crate) const BURST_LONGEST_CALL: Figure = figure(Workload::W7, "ns longest call, budget 256");
+pub(crate) const CALM_LONGEST_CALL: Figure = time(Workload::W6, "longest call, calm");
+pub(crate) const TAIL_CALL: Figure = time(Workload::W6, "p99.99 of calls");
+pub(crate) const MOST_ENTRIES: Figure =
+    figure(Workload::W6, "most entries in one call", Unit::Entries);
+pub(crate) const WHOLE_HOUR: Figure = time(Workload::W6, "timer, in all");
+pub(crate) const BUDGETED_LONGEST_CALL: Figure = time(Workload::W6b, "longest call");
+pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure = time(Workload::W6b, "longest call, calm");
+pub(crate) const BUDGETED_MOST_ENTRIES: Figure =
+    figure(Workload::W6b, "most entries in one call", Unit::Entries);
+pub(crate) const BUDGETED_WHOLE_HOUR: Figure = time(Workload::W6b, "timer, in all");
+pub(crate) const BURST: Figure = time(Workload::W7, "timer");
+pub(crate) const BURST_LONGEST_CALL: Figure = time(Workload::W7, "longest call, budget 256");
+pub(crate) const FRESH_BYTES: Figure = figure(Workload::W8, "after W1a", Unit::Bytes);
+pub(crate) const CANCELLED_BYTES: Figure = figure(Workload::W8, "after W1b", Unit::Bytes);
+pub(crate) const CHURN_BYTES: Figure = figure(Workload::W8, "worst during W3", Unit::Bytes);
 
 /// One measurement of a figure.
 #[derive(Clone, Copy, Debug)]

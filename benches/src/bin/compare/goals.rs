@@ -1,8 +1,9 @@
 //! The goals that the wheel is held to: ratios of medians, within one run, against the others.
 
 use crate::figure::{
-    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL, CHURN,
-    EXPIRE, EXPIRE_JUMPING, FRESH_SCHEDULE, Figure, LONGEST_CALL, RANDOM_CANCEL, REFRESH,
+    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
+    CANCELLED_BYTES, CHURN, CHURN_BYTES, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE,
+    Figure, LONGEST_CALL, RANDOM_CANCEL, REFRESH,
 };
 use crate::ledger::Ledger;
 
@@ -107,6 +108,9 @@ fn all() -> Vec<Goal> {
         at_many(EXPIRE, SET_WITH_SLAB, Faster(3.0)),
         at_many(EXPIRE, SET, Within(1.0)),
         at_many(EXPIRE, DELAY_QUEUE, Faster(9.0)),
+        at_many(FRESH_BYTES, SET_WITH_SLAB, Within(1.1)),
+        at_many(CANCELLED_BYTES, SET_WITH_SLAB, Within(1.1)),
+        at_many(CHURN_BYTES, SET_WITH_SLAB, Within(1.1)),
         at_many(LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
         at_many(CALM_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
         Goal {

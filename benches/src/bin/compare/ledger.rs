@@ -76,6 +76,11 @@ impl Entry {
         self.n == n && self.subject == subject && self.figure == figure
     }
 
+    /// How many there are.
+    pub(crate) fn samples(&self) -> usize {
+        self.samples.len()
+    }
+
     pub(crate) fn min(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }

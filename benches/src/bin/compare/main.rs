@@ -9,6 +9,7 @@ mod cli;
 mod experiment;
 mod figure;
 mod goals;
+mod heap;
 mod ledger;
 mod report;
 mod subject;
@@ -61,10 +62,11 @@ fn compare(options: &Options, json: Option<std::fs::File>) -> Result<(), Failure
     let mut out = io::stdout();
     let mut ledger = Ledger::new();
     let progress = experiment::progress_bar(options);
+    let subjects = options.subjects();
     for n in options.sizes() {
         for plan in experiment::plans(options) {
             let measured = plan.run(n, options, &progress)?;
-            progress.suspend(|| report::print_tables(&mut out, n, &measured))?;
+            progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;
             ledger.extend(measured);
         }
     }

@@ -5,49 +5,92 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::json;
 
-use crate::figure::{BUDGETED_WHOLE_HOUR, WHOLE_HOUR};
+use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, WHOLE_HOUR};
 use crate::goals::{self, Bound, Verdict};
 use crate::ledger::Ledger;
-use crate::subject;
+use crate::subject::{self, Subject};
 
-/// One table a figure, with each subject's median as a multiple of the first one's.
-pub(crate) fn print_tables(out: &mut impl Write, n: usize, ledger: &Ledger) -> io::Result<()> {
-    let reference = subject::ALL[0].name;
-    let heading = format!("/ {reference}");
+/// One table a workload, a row for each of its figures and subjects, with each median as a multiple
+/// of the first subject's.
+pub(crate) fn print_tables(
+    out: &mut impl Write,
+    n: usize,
+    subjects: &[&Subject],
+    ledger: &Ledger,
+) -> io::Result<()> {
     let mut workload = None;
+    let mut notes = Vec::new();
     for figure in ledger.figures() {
         if workload != Some(figure.workload) {
+            print_notes(out, &mut notes)?;
             workload = Some(figure.workload);
             let (name, title) = (figure.workload.name(), figure.workload.title());
             writeln!(out, "\n{name}, n = {n}: {title}")?;
         }
-        let unit = figure.unit;
+        print_rows(out, n, figure, subjects, ledger, &mut notes)?;
+    }
+    print_notes(out, &mut notes)?;
+    out.flush()
+}
+
+fn print_rows(
+    out: &mut impl Write,
+    n: usize,
+    figure: Figure,
+    subjects: &[&Subject],
+    ledger: &Ledger,
+    notes: &mut Vec<&'static str>,
+) -> io::Result<()> {
+    let reference = subject::ALL[0].name;
+    let heading = format!("/ {reference}");
+    let title = format!("{} [{}]", figure.name, figure.unit.name());
+    writeln!(
+        out,
+        "  {title:<34}{:>12}{:>12}{:>12}{heading:>11}{:>9}",
+        "min", "median", "max", "samples",
+    )?;
+    let base = ledger
+        .find(n, reference, figure)
+        .map(|entry| entry.median())
+        .filter(|&base| base > 0.0);
+    for subject in subjects {
+        let name = subject.name;
+        let Some(entry) = ledger.find(n, name, figure) else {
+            if let Some(reason) = subject.reason_to_lack(figure) {
+                let mark = mark(notes, reason);
+                writeln!(out, "    {name:<32}{:>12} ({mark})", "-")?;
+            }
+            continue;
+        };
+        let ratio = base.map_or(String::new(), |base| {
+            format!("{:.2}", entry.median() / base)
+        });
         writeln!(
             out,
-            "  {unit:<28}{:>12}{:>12}{:>12}{heading:>11}",
-            "min", "median", "max",
+            "    {name:<32}{:>12.1}{:>12.1}{:>12.1}{ratio:>11}{:>9}",
+            entry.min(),
+            entry.median(),
+            entry.max(),
+            entry.samples(),
         )?;
-        let base = ledger
-            .find(n, reference, figure)
-            .map(|entry| entry.median());
-        for entry in ledger.entries() {
-            if entry.figure != figure {
-                continue;
-            }
-            let ratio = base.map_or(String::new(), |base| {
-                format!("{:.2}", entry.median() / base)
-            });
-            writeln!(
-                out,
-                "    {:<26}{:>12.1}{:>12.1}{:>12.1}{ratio:>11}",
-                entry.subject,
-                entry.min(),
-                entry.median(),
-                entry.max(),
-            )?;
-        }
     }
-    out.flush()
+    Ok(())
+}
+
+/// The number under which a reason stands below the table.
+fn mark(notes: &mut Vec<&'static str>, reason: &'static str) -> usize {
+    let known = notes.iter().position(|&note| note == reason);
+    1 + known.unwrap_or_else(|| {
+        notes.push(reason);
+        notes.len() - 1
+    })
+}
+
+fn print_notes(out: &mut impl Write, notes: &mut Vec<&'static str>) -> io::Result<()> {
+    for (number, note) in (1..).zip(notes.drain(..)) {
+        writeln!(out, "  ({number}) {note}")?;
+    }
+    Ok(())
 }
 
 /// What the budget costs, and each goal that has its figures: met or missed, and by how much.
@@ -75,7 +118,7 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
             out,
             "  {outcome:<8}{:<5}{:<24}n = {:<9}{:<32}{}",
             goal.figure.workload.name(),
-            goal.figure.unit,
+            goal.figure.name,
             goal.n,
             wanted(&verdict),
             found(&verdict),
@@ -111,7 +154,8 @@ pub(crate) fn write_json(file: File, ledger: &Ledger) -> io::Result<()> {
                 "workload": entry.figure.workload.name(),
                 "n": entry.n,
                 "subject": entry.subject,
-                "unit": entry.figure.unit,
+                "figure": entry.figure.name,
+                "unit": entry.figure.unit.name(),
                 "min": entry.min(),
                 "median": entry.median(),
                 "max": entry.max(),

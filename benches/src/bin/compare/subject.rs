@@ -1,37 +1,48 @@
 //! What can be measured: the traits that a queue is driven through, and the register of subjects.
 //!
-//! To add a subject, write a file beside the others that implements [`Queue`], and [`Cancel`] or
-//! [`Budgeted`] if it can, and that names the experiments it takes part in; then list it in [`ALL`].
+//! To add a subject, write a file beside the others that implements [`Queue`], and of the other traits
+//! those whose operation it offers, and that names the experiments it takes part in and says why it
+//! takes no part in others; then list it in [`ALL`]. An operation that a queue lacks is not made up
+//! for: a figure would be the substitute's.
 
 mod btree;
 mod btree_queue;
 mod btree_slab;
+mod delay_queue;
+mod heap;
+mod hhwt;
 mod slab;
 mod textbook;
+mod ticks;
 mod wheel;
 
+use std::time::Duration;
+
 use crate::answer::{Promise, WrongAnswer};
-use crate::experiment::{budgeted, burst, churn, expire, fill, longest, refresh};
-use crate::figure::Sample;
+use crate::experiment::{budgeted, burst, churn, expire, fill, longest, memory, moves, refresh};
+use crate::figure::{self, Figure, Sample};
 
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
-pub(crate) const ALL: [Subject; 6] = [
+pub(crate) const ALL: [Subject; 9] = [
     wheel::SUBJECT,
     textbook::SUBJECT,
     slab::SUBJECT,
     btree::SUBJECT,
     btree_slab::SUBJECT,
     btree_queue::SUBJECT,
+    heap::SUBJECT,
+    delay_queue::SUBJECT,
+    hhwt::SUBJECT,
 ];
 
-/// Those measured unless others are asked for: the last of [`ALL`] is there to show what its promises
-/// cost.
-pub(crate) const DEFAULT: [&str; 5] = ["wheel", "textbook", "slab", "btree", "btree+slab"];
+/// Not measured unless asked for: it is there to show what its promises cost.
+pub(crate) const ON_REQUEST: &str = btree_queue::SUBJECT.name;
 
 /// A queue of timers with `u32` values, as the timed loops drive it: without indirection.
 pub(crate) trait Queue {
     const NAME: &'static str;
     const PROMISE: Promise;
+    const WORK: Work;
     type Key: Copy;
 
     /// An empty queue at time zero.
@@ -42,7 +53,7 @@ pub(crate) trait Queue {
     /// Fires every timer due by `now`.
     fn advance(&mut self, now: u64, fire: impl FnMut(u32));
 
-    /// The same, and says how many entries it handled: those fired and those moved on the way.
+    /// The same, and says how many entries it handled, as far as [`WORK`](Self::WORK) goes.
     fn advance_counting(&mut self, now: u64, mut fire: impl FnMut(u32)) -> usize {
         let mut fired = 0;
         self.advance(now, |value| {
@@ -51,12 +62,35 @@ pub(crate) trait Queue {
         });
         fired
     }
+
+    /// How long the advances so far took for what is not the queue's own work: a queue that is told
+    /// the time by something else is not to pay for it.
+    fn clock_cost(&mut self) -> Duration {
+        Duration::ZERO
+    }
 }
 
-/// A queue whose timers can be cancelled and postponed.
-pub(crate) trait Cancel: Queue {
-    fn cancel(&mut self, key: Self::Key) -> Option<u32>;
+/// What [`Queue::advance_counting`] knows of a queue's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// All of it: a timer is handled when it fires and at no other time.
+    FiresOnly,
+    /// All of it: timers are also moved on the way, and the queue says how many were.
+    Counted,
+    /// Timers are moved on the way, and the queue does not say how many were.
+    Untold,
+}
 
+/// A queue whose timers can be cancelled.
+pub(crate) trait Cancel: Queue {
+    /// Whether a key is refused for good once its timer has fired.
+    const REFUSES_STALE_KEYS: bool = true;
+
+    fn cancel(&mut self, key: Self::Key) -> Option<u32>;
+}
+
+/// A queue whose timers can be moved.
+pub(crate) trait Reschedule: Queue {
     /// Moves a timer; `key` is brought up to date by a queue whose keys do not outlive a move.
     fn reschedule(&mut self, key: &mut Self::Key, deadline: u64) -> bool;
 }
@@ -81,51 +115,116 @@ pub(crate) type Measure<Input> = fn(&Input) -> Result<Vec<Sample>, WrongAnswer>;
 #[derive(Clone, Copy)]
 pub(crate) struct Subject {
     pub(crate) name: &'static str,
+    absences: &'static [Absence],
     pub(crate) fill: Option<Measure<fill::Input>>,
     pub(crate) expire: Option<Measure<expire::Input>>,
+    pub(crate) moves: Option<Measure<expire::Input>>,
     pub(crate) churn: Option<Measure<churn::Input>>,
     pub(crate) refresh: Option<Measure<refresh::Input>>,
     pub(crate) longest: Option<Measure<longest::Input>>,
     pub(crate) budgeted: Option<Measure<longest::Input>>,
     pub(crate) burst: Option<Measure<burst::Input>>,
     pub(crate) budgeted_burst: Option<Measure<burst::Input>>,
+    pub(crate) memory: Option<Measure<memory::Input>>,
 }
+
+/// Why a subject does not have some figures.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Absence {
+    figures: &'static [Figure],
+    reason: &'static str,
+}
+
+impl Absence {
+    const fn new(figures: &'static [Figure], reason: &'static str) -> Self {
+        Self { figures, reason }
+    }
+}
+
+/// What only a queue with a budget has.
+const BUDGETED: &[Figure] = &[
+    figure::BUDGETED_LONGEST_CALL,
+    figure::CALM_BUDGETED_LONGEST_CALL,
+    figure::BUDGETED_MOST_ENTRIES,
+    figure::BUDGETED_WHOLE_HOUR,
+    figure::BURST_LONGEST_CALL,
+];
+const NO_BUDGET: Absence = Absence::new(BUDGETED, "an advance cannot be bounded");
+const NO_COUNT: Absence = Absence::new(
+    &[figure::MOVES, figure::MOST_ENTRIES],
+    "it does not say how many timers it moves",
+);
 
 impl Subject {
     /// A subject that takes part in nothing.
     const fn named(name: &'static str) -> Self {
         Self {
             name,
+            absences: &[],
             fill: None,
             expire: None,
+            moves: None,
             churn: None,
             refresh: None,
             longest: None,
             budgeted: None,
             burst: None,
             budgeted_burst: None,
+            memory: None,
         }
     }
 
-    /// A subject that takes part in all that needs no budget.
-    const fn unbudgeted<Q: Cancel>() -> Self {
+    /// A subject that takes part in all that needs no more than to schedule and to fire.
+    const fn firing<Q: Queue>() -> Self {
         Self {
-            fill: Some(fill::measure::<Q>),
             expire: Some(expire::measure::<Q>),
-            churn: Some(churn::measure::<Q>),
-            refresh: Some(refresh::measure::<Q>),
+            moves: Some(moves::measure::<Q>),
             longest: Some(longest::measure::<Q>),
             burst: Some(burst::measure::<Q>),
             ..Self::named(Q::NAME)
         }
     }
 
-    /// A subject that takes part in everything.
-    const fn complete<Q: Cancel + Budgeted>() -> Self {
+    /// A subject whose timers can be cancelled too.
+    const fn cancelling<Q: Cancel>() -> Self {
         Self {
+            fill: Some(fill::measure::<Q>),
+            churn: Some(churn::measure::<Q>),
+            memory: Some(memory::measure::<Q>),
+            ..Self::firing::<Q>()
+        }
+    }
+
+    /// A subject that takes part in all that needs no budget.
+    const fn unbudgeted<Q: Cancel + Reschedule>() -> Self {
+        Self {
+            absences: &[NO_BUDGET],
+            refresh: Some(refresh::measure::<Q>),
+            ..Self::cancelling::<Q>()
+        }
+    }
+
+    /// A subject that takes part in everything.
+    const fn complete<Q: Cancel + Reschedule + Budgeted>() -> Self {
+        Self {
+            absences: &[],
             budgeted: Some(budgeted::measure::<Q>),
             budgeted_burst: Some(burst::measure_budgeted::<Q>),
             ..Self::unbudgeted::<Q>()
         }
     }
+
+    /// Why the subject lacks a figure, if it says so.
+    pub(crate) fn reason_to_lack(&self, figure: Figure) -> Option<&'static str> {
+        self.absences
+            .iter()
+            .find(|absence| absence.figures.contains(&figure))
+            .map(|absence| absence.reason)
+    }
+}
+
+/// The same as [`ALL`], with an address.
+pub(crate) fn all() -> &'static [Subject] {
+    static SUBJECTS: [Subject; ALL.len()] = ALL;
+    &SUBJECTS
 }

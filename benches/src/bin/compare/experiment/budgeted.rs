@@ -28,7 +28,7 @@ pub(crate) fn measure<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAn
         let mut elapsed = Duration::ZERO;
         calls.start_run();
         let (fired, most_entries) = timed(&mut elapsed, || expire_all(&mut queue, n, &mut calls))?;
-        fired.check(input.expected, Q::NAME)?;
+        input.expected.check(fired, Q::NAME)?;
         let run = calls.end_run();
         samples.extend([
             BUDGETED_LONGEST_CALL.sample(f64::from(run.longest_ns)),
@@ -47,7 +47,7 @@ fn expire_all<Q: Budgeted>(
     n: usize,
     calls: &mut Calls,
 ) -> Result<(Digest, usize), WrongAnswer> {
-    let mut fired = Digest::default();
+    let mut fired = Digest::new(Q::PROMISE);
     let mut most_entries = 0;
     let mut extra_calls_left = most_extra_calls(n);
     for step in 1..=STEPS {

@@ -53,6 +53,53 @@ impl Input {
             rest,
         }
     }
+
+    /// Whether a queue can run this. One that takes a stale key for another timer's cannot, once
+    /// timers fire before their turn to be cancelled has come.
+    pub(super) fn suits<Q: Cancel>(&self) -> bool {
+        Q::REFUSES_STALE_KEYS || self.fired.count == 0
+    }
+
+    pub(super) fn fill<Q: Cancel>(&self, ring: &mut [Q::Key]) -> Q {
+        let mut queue = Q::new();
+        for (key, value) in ring.iter_mut().zip(0..) {
+            *key = queue.schedule(TIMEOUT, value);
+        }
+        queue
+    }
+
+    pub(super) fn churn<Q: Cancel>(&self, queue: &mut Q, ring: &mut [Q::Key]) -> Churned {
+        churn(queue, ring, self.batches)
+    }
+
+    pub(super) fn check<Q: Cancel>(
+        &self,
+        mut queue: Q,
+        churned: Churned,
+    ) -> Result<(), WrongAnswer> {
+        let iterations = self.batches * BATCH;
+        let Churned {
+            cancelled,
+            mut fired,
+        } = churned;
+        if Q::PROMISE == Promise::NothingExpires {
+            return cancelled.check(Tally::of_all_below(iterations), Q::NAME, "cancelled");
+        }
+        cancelled.check(self.cancelled, Q::NAME, "cancelled")?;
+        queue.advance(now_at(iterations), |value| fired.add(value));
+        fired.check(self.fired, Q::NAME, "fired")?;
+        let mut rest = Vec::with_capacity(self.n);
+        let all_due = (now_at(iterations) + TIMEOUT).next_multiple_of(STEP);
+        queue.advance(all_due, |value| rest.push(value));
+        let deadline_of = |value: u32| deadline_of(value as usize, self.n);
+        check_rest(&rest, &self.rest, deadline_of, Q::PROMISE, Q::NAME)
+    }
+}
+
+/// What went by in the loop.
+pub(super) struct Churned {
+    cancelled: Tally,
+    fired: Tally,
 }
 
 /// The time at which an iteration runs.
@@ -67,32 +114,21 @@ fn deadline_of(timer: usize, n: usize) -> u64 {
 }
 
 pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let mut queue = Q::new();
-    let mut ring = room_for_keys::<Q>(input.n);
-    for (key, value) in ring.iter_mut().zip(0..) {
-        *key = queue.schedule(TIMEOUT, value);
+    if !input.suits::<Q>() {
+        return Ok(Vec::new());
     }
     let mut elapsed = Duration::ZERO;
-    let (cancelled, mut fired) =
-        timed(&mut elapsed, || churn(&mut queue, &mut ring, input.batches));
-    let iterations = input.batches * BATCH;
-    if Q::PROMISE == Promise::NothingExpires {
-        cancelled.check(Tally::of_all_below(iterations), Q::NAME, "cancelled")?;
-    } else {
-        cancelled.check(input.cancelled, Q::NAME, "cancelled")?;
-        let mut rest = Vec::with_capacity(input.n);
-        queue.advance(now_at(iterations), |value| fired.add(value));
-        fired.check(input.fired, Q::NAME, "fired")?;
-        queue.advance(u64::MAX, |value| rest.push(value));
-        let deadline_of = |value: u32| deadline_of(value as usize, input.n);
-        check_rest(&rest, &input.rest, deadline_of, Q::PROMISE, Q::NAME)?;
-    }
-    Ok(vec![CHURN.sample(ns_each(elapsed, iterations))])
+    let mut ring = room_for_keys::<Q>(input.n);
+    let mut queue = input.fill::<Q>(&mut ring);
+    let churned = timed(&mut elapsed, || input.churn(&mut queue, &mut ring));
+    let elapsed = elapsed.saturating_sub(queue.clock_cost());
+    input.check(queue, churned)?;
+    Ok(vec![CHURN.sample(ns_each(elapsed, input.batches * BATCH))])
 }
 
-/// Gives what was cancelled and what fired. `ring` holds the keys, the oldest at the turn.
+/// `ring` holds the keys, the oldest at the turn.
 #[inline(never)]
-fn churn<Q: Cancel>(queue: &mut Q, ring: &mut [Q::Key], batches: usize) -> (Tally, Tally) {
+fn churn<Q: Cancel>(queue: &mut Q, ring: &mut [Q::Key], batches: usize) -> Churned {
     let (mut cancelled, mut fired) = (Tally::default(), Tally::default());
     let (mut now, mut turn, mut value) = (0, 0, ring.len() as u32);
     for _ in 0..batches {
@@ -110,5 +146,5 @@ fn churn<Q: Cancel>(queue: &mut Q, ring: &mut [Q::Key], batches: usize) -> (Tall
         now += STEP;
         queue.advance(now, |value| fired.add(value));
     }
-    (cancelled, fired)
+    Churned { cancelled, fired }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use timer_wheel_bench::workload::{MILLISECOND, MINUTE, STEP, XorShift64Star};
 
 use super::{ns_each, passes, timed};
-use crate::answer::{Digest, WrongAnswer};
+use crate::answer::{Digest, Expected, WrongAnswer};
 use crate::figure::{EXPIRE, EXPIRE_JUMPING, Figure, Sample};
 use crate::subject::Queue;
 
@@ -14,9 +14,9 @@ const JUMP: u64 = 16;
 
 pub(crate) struct Input {
     figure: Figure,
-    deadlines: Vec<u64>,
+    pub(super) deadlines: Vec<u64>,
     step_ns: u64,
-    expected: Digest,
+    expected: Expected,
 }
 
 impl Input {
@@ -32,7 +32,7 @@ impl Input {
         let deadlines = XorShift64Star::new().uniform(n, MILLISECOND, MINUTE);
         Self {
             figure,
-            expected: Digest::expected(&deadlines, step_ns),
+            expected: Expected::new(&deadlines, step_ns),
             deadlines,
             step_ns,
         }
@@ -48,7 +48,8 @@ pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswe
             queue.schedule(deadline, value);
         }
         let fired = timed(&mut elapsed, || expire_all(&mut queue, input));
-        fired.check(input.expected, Q::NAME)?;
+        elapsed = elapsed.saturating_sub(queue.clock_cost());
+        input.expected.check(fired, Q::NAME)?;
     }
     Ok(vec![input.figure.sample(ns_each(elapsed, n * passes(n)))])
 }
@@ -57,7 +58,7 @@ pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswe
 #[inline(never)]
 fn expire_all<Q: Queue>(queue: &mut Q, input: &Input) -> Digest {
     let all = input.deadlines.len() as u64;
-    let mut fired = Digest::default();
+    let mut fired = Digest::new(Q::PROMISE);
     for step in 1..=MINUTE.div_ceil(input.step_ns) {
         queue.advance(step * input.step_ns, |value| fired.add(step, value));
         if fired.tally.count >= all {

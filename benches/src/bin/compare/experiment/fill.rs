@@ -3,15 +3,15 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use timer_wheel_bench::workload::{HOUR, MILLISECOND, XorShift64Star};
+use timer_wheel_bench::workload::{HOUR, MILLISECOND, STEP, XorShift64Star};
 
 use super::{ns_each, passes, room_for_keys, timed};
 use crate::answer::{Tally, WrongAnswer};
 use crate::figure::{AGED_SCHEDULE, FRESH_SCHEDULE, RANDOM_CANCEL, Sample};
-use crate::subject::Cancel;
+use crate::subject::{Cancel, Queue};
 
 pub(crate) struct Input {
-    first: Vec<u64>,
+    pub(super) first: Vec<u64>,
     again: Vec<u64>,
     cancellations: Vec<u32>,
 }
@@ -27,12 +27,31 @@ impl Input {
     }
 
     /// The keys as they will be cancelled, so that looking them up is no part of a cancel.
-    fn in_order_of_cancellation<Q: Cancel>(&self, keys: &[Q::Key]) -> Vec<Q::Key> {
+    pub(super) fn in_order_of_cancellation<Q: Cancel>(&self, keys: &[Q::Key]) -> Vec<Q::Key> {
         self.cancellations
             .iter()
             .map(|&timer| keys[timer as usize])
             .collect()
     }
+}
+
+/// For a queue whose timers cannot be cancelled: the first filling only.
+pub(crate) fn measure_fresh<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+    let n = input.first.len();
+    let mut fresh = Duration::ZERO;
+    for _ in 0..passes(n) {
+        let mut queue = Q::new();
+        timed(&mut fresh, || {
+            for (&deadline, value) in input.first.iter().zip(0..) {
+                queue.schedule(deadline, value);
+            }
+            black_box(&mut queue);
+        });
+        let mut fired = Tally::default();
+        queue.advance(HOUR.next_multiple_of(STEP), |value| fired.add(value));
+        fired.check(Tally::of_all_below(n), Q::NAME, "fired")?;
+    }
+    Ok(vec![FRESH_SCHEDULE.sample(ns_each(fresh, n * passes(n)))])
 }
 
 pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
@@ -65,7 +84,7 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
 }
 
 #[inline(never)]
-fn schedule_all<Q: Cancel>(queue: &mut Q, deadlines: &[u64], keys: &mut [Q::Key]) {
+pub(super) fn schedule_all<Q: Cancel>(queue: &mut Q, deadlines: &[u64], keys: &mut [Q::Key]) {
     for ((key, &deadline), value) in keys.iter_mut().zip(deadlines).zip(0..) {
         *key = queue.schedule(deadline, value);
     }
@@ -73,7 +92,7 @@ fn schedule_all<Q: Cancel>(queue: &mut Q, deadlines: &[u64], keys: &mut [Q::Key]
 }
 
 #[inline(never)]
-fn cancel_all<Q: Cancel>(queue: &mut Q, keys: &[Q::Key]) -> Tally {
+pub(super) fn cancel_all<Q: Cancel>(queue: &mut Q, keys: &[Q::Key]) -> Tally {
     let mut cancelled = Tally::default();
     for &key in keys {
         if let Some(value) = queue.cancel(key) {

@@ -7,7 +7,7 @@ use timer_wheel_bench::workload::{MINUTE, STEP, XorShift64Star};
 use super::{ns_each, room_for_keys, timed};
 use crate::answer::{Promise, WrongAnswer, check_rest};
 use crate::figure::{REFRESH, Sample};
-use crate::subject::Cancel;
+use crate::subject::Reschedule;
 
 const LIFETIME: u64 = 10 * MINUTE;
 /// Iterations between two advances.
@@ -49,7 +49,7 @@ impl Input {
     }
 }
 
-pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+pub(crate) fn measure<Q: Reschedule>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let mut queue = Q::new();
     let mut keys = room_for_keys::<Q>(input.n);
     for (key, value) in keys.iter_mut().zip(0..) {
@@ -57,13 +57,16 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
     }
     let mut elapsed = Duration::ZERO;
     let postponed = timed(&mut elapsed, || refresh(&mut queue, &mut keys, input));
+    let elapsed = elapsed.saturating_sub(queue.clock_cost());
     if postponed != input.touched.len() {
         let fault = format!("postponed {postponed} times, not {}", input.touched.len());
         return Err(WrongAnswer::new(Q::NAME, fault));
     }
     if Q::PROMISE != Promise::NothingExpires {
         let mut rest = Vec::with_capacity(input.n);
-        queue.advance(u64::MAX, |value| rest.push(value));
+        let batches = (input.touched.len() / BATCH) as u64;
+        let all_due = (batches * STEP + LIFETIME).next_multiple_of(STEP);
+        queue.advance(all_due, |value| rest.push(value));
         let deadline_of = |value: u32| input.deadlines[value as usize];
         check_rest(&rest, &input.rest, deadline_of, Q::PROMISE, Q::NAME)?;
     }
@@ -72,7 +75,7 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
 
 /// Gives how many timers were postponed, less those that fired: none is due within the workload.
 #[inline(never)]
-fn refresh<Q: Cancel>(queue: &mut Q, keys: &mut [Q::Key], input: &Input) -> usize {
+fn refresh<Q: Reschedule>(queue: &mut Q, keys: &mut [Q::Key], input: &Input) -> usize {
     let mut postponed = 0;
     let mut fired = 0;
     let mut now = 0;

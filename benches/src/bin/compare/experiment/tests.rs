@@ -6,7 +6,7 @@ use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{budgeted, burst, churn, expire, fill, longest, refresh};
 use crate::answer::Promise;
-use crate::subject::{Budgeted, Cancel, Instalment, Queue};
+use crate::subject::{Budgeted, Cancel, Instalment, Queue, Reschedule, Work};
 
 /// How a queue goes wrong.
 trait Fault {
@@ -31,6 +31,7 @@ struct Faulty<F> {
 impl<F: Fault> Queue for Faulty<F> {
     const NAME: &'static str = "faulty";
     const PROMISE: Promise = Promise::FirstComeFirstServed;
+    const WORK: Work = Work::FiresOnly;
     type Key = BTreeKey;
 
     fn new() -> Self {
@@ -55,7 +56,9 @@ impl<F: Fault> Cancel for Faulty<F> {
     fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
         self.queue.cancel(key)
     }
+}
 
+impl<F: Fault> Reschedule for Faulty<F> {
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
         self.queue.reschedule(*key, deadline)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Cancel, Queue, Subject};
+use super::{Cancel, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet>();
@@ -12,6 +12,7 @@ struct BareSet(BTreeSet<(u64, u32)>);
 impl Queue for BareSet {
     const NAME: &'static str = "btree";
     const PROMISE: Promise = Promise::DeadlineOrder;
+    const WORK: Work = Work::FiresOnly;
     type Key = (u64, u32);
 
     #[inline]
@@ -40,7 +41,9 @@ impl Cancel for BareSet {
     fn cancel(&mut self, key: (u64, u32)) -> Option<u32> {
         self.0.remove(&key).then_some(key.1)
     }
+}
 
+impl Reschedule for BareSet {
     #[inline]
     fn reschedule(&mut self, key: &mut (u64, u32), deadline: u64) -> bool {
         let was_live = self.0.remove(key);

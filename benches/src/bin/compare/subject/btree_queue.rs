@@ -4,7 +4,7 @@
 use timer_wheel_bench::BTreeQueue;
 use timer_wheel_bench::btree::BTreeKey;
 
-use super::{Cancel, Queue, Subject};
+use super::{Cancel, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BTreeQueue<u32>>();
@@ -12,6 +12,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BTreeQueue<u32>>();
 impl Queue for BTreeQueue<u32> {
     const NAME: &'static str = "btree-queue";
     const PROMISE: Promise = Promise::FirstComeFirstServed;
+    const WORK: Work = Work::FiresOnly;
     type Key = BTreeKey;
 
     #[inline]
@@ -35,7 +36,9 @@ impl Cancel for BTreeQueue<u32> {
     fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
         BTreeQueue::cancel(self, key)
     }
+}
 
+impl Reschedule for BTreeQueue<u32> {
     #[inline]
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
         BTreeQueue::reschedule(self, *key, deadline)

@@ -3,7 +3,7 @@
 use timer_wheel_bench::LeanBTreeQueue;
 use timer_wheel_bench::btree::LeanBTreeKey;
 
-use super::{Cancel, Queue, Subject};
+use super::{Cancel, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<LeanBTreeQueue<u32>>();
@@ -11,6 +11,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<LeanBTreeQueue<u32>>()
 impl Queue for LeanBTreeQueue<u32> {
     const NAME: &'static str = "btree+slab";
     const PROMISE: Promise = Promise::DeadlineOrder;
+    const WORK: Work = Work::FiresOnly;
     type Key = LeanBTreeKey;
 
     #[inline]
@@ -34,7 +35,9 @@ impl Cancel for LeanBTreeQueue<u32> {
     fn cancel(&mut self, key: LeanBTreeKey) -> Option<u32> {
         LeanBTreeQueue::cancel(self, key)
     }
+}
 
+impl Reschedule for LeanBTreeQueue<u32> {
     #[inline]
     fn reschedule(&mut self, key: &mut LeanBTreeKey, deadline: u64) -> bool {
         LeanBTreeQueue::reschedule(self, key, deadline)

@@ -4,14 +4,33 @@
 
 use slab::Slab;
 
-use super::{Cancel, Queue, Subject};
+use super::{Absence, Cancel, NO_BUDGET, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
-use crate::experiment::{churn, fill, refresh};
+use crate::experiment::{churn, fill, memory, refresh};
+use crate::figure;
 
 pub(super) const SUBJECT: Subject = Subject {
+    absences: &[
+        NO_BUDGET,
+        Absence::new(
+            &[
+                figure::EXPIRE,
+                figure::MOVES,
+                figure::EXPIRE_JUMPING,
+                figure::LONGEST_CALL,
+                figure::CALM_LONGEST_CALL,
+                figure::TAIL_CALL,
+                figure::MOST_ENTRIES,
+                figure::WHOLE_HOUR,
+                figure::BURST,
+            ],
+            "nothing in it is ever due",
+        ),
+    ],
     fill: Some(fill::measure::<BareSlab>),
     churn: Some(churn::measure::<BareSlab>),
     refresh: Some(refresh::measure::<BareSlab>),
+    memory: Some(memory::measure::<BareSlab>),
     ..Subject::named(BareSlab::NAME)
 };
 
@@ -20,6 +39,7 @@ struct BareSlab(Slab<u32>);
 impl Queue for BareSlab {
     const NAME: &'static str = "slab";
     const PROMISE: Promise = Promise::NothingExpires;
+    const WORK: Work = Work::FiresOnly;
     type Key = u32;
 
     #[inline]
@@ -41,7 +61,9 @@ impl Cancel for BareSlab {
     fn cancel(&mut self, key: u32) -> Option<u32> {
         self.0.try_remove(key as usize)
     }
+}
 
+impl Reschedule for BareSlab {
     /// Touches the entry: the deadline's low half takes the place of the value.
     #[inline]
     fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {

@@ -3,7 +3,7 @@
 use timer_wheel_bench::TextbookWheel;
 use timer_wheel_bench::textbook::TextbookKey;
 
-use super::{Cancel, Queue, Subject};
+use super::{Cancel, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<TextbookWheel<u32>>();
@@ -11,6 +11,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<TextbookWheel<u32>>();
 impl Queue for TextbookWheel<u32> {
     const NAME: &'static str = "textbook";
     const PROMISE: Promise = Promise::FirstComeFirstServed;
+    const WORK: Work = Work::Counted;
     type Key = TextbookKey;
 
     #[inline]
@@ -41,7 +42,9 @@ impl Cancel for TextbookWheel<u32> {
     fn cancel(&mut self, key: TextbookKey) -> Option<u32> {
         TextbookWheel::cancel(self, key)
     }
+}
 
+impl Reschedule for TextbookWheel<u32> {
     #[inline]
     fn reschedule(&mut self, key: &mut TextbookKey, deadline: u64) -> bool {
         TextbookWheel::reschedule(self, *key, deadline)

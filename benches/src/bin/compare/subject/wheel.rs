@@ -2,7 +2,7 @@
 
 use timer_wheel::{TimerKey, Wheel};
 
-use super::{Budgeted, Cancel, Instalment, Queue, Subject};
+use super::{Budgeted, Cancel, Instalment, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::complete::<Wheel<u32>>();
@@ -10,6 +10,7 @@ pub(super) const SUBJECT: Subject = Subject::complete::<Wheel<u32>>();
 impl Queue for Wheel<u32> {
     const NAME: &'static str = "wheel";
     const PROMISE: Promise = Promise::FirstComeFirstServed;
+    const WORK: Work = Work::Counted;
     type Key = TimerKey;
 
     #[inline]
@@ -41,7 +42,9 @@ impl Cancel for Wheel<u32> {
     fn cancel(&mut self, key: TimerKey) -> Option<u32> {
         Wheel::cancel(self, key)
     }
+}
 
+impl Reschedule for Wheel<u32> {
     #[inline]
     fn reschedule(&mut self, key: &mut TimerKey, deadline: u64) -> bool {
         Wheel::reschedule(self, *key, deadline)
