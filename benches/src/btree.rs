@@ -20,7 +20,7 @@ pub struct BTreeKey {
 }
 
 /// A timer's value, and where it stands in the order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Slot<T> {
     deadline: u64,
     sequence: u64,
@@ -32,7 +32,7 @@ struct Slot<T> {
 /// A queue of timers in order of deadline, and of when they were last scheduled among equals.
 ///
 /// Invariant: the set holds `(deadline, sequence, slot)` of every slot, and nothing else.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct BTreeQueue<T> {
     now: u64,
     next_sequence: u64,

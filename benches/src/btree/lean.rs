@@ -95,6 +95,13 @@ impl<T> LeanBTreeQueue<T> {
         }
     }
 
+    /// The timers in order of deadline, each with its deadline. O(n) in all.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &T)> {
+        self.order
+            .iter()
+            .map(|&(deadline, slot)| (deadline, &self.values[slot as usize]))
+    }
+
     /// The time to advance to next: the earliest deadline. `None` exactly when the queue is empty.
     /// O(log n).
     pub fn next_wake(&self) -> Option<u64> {

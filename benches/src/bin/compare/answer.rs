@@ -34,10 +34,20 @@ pub(crate) enum Promise {
     /// In order of deadline, equals in any order of the subject's own, though a queue that was
     /// filled fresh yields them as they came.
     DeadlineOrder,
+    /// In order of deadline, equals in no order at all.
+    AnyAmongEquals,
     /// In the step of the measurement in which it is due, in any order within the step.
     StepOrder,
     /// It yields nothing at all: it is here for what comes before.
     NothingExpires,
+}
+
+impl Promise {
+    /// Whether a digest of what fired leaves the order within a step out: it knows values only, and
+    /// these may come in any order where deadlines are equal.
+    const fn is_checked_by_step(self) -> bool {
+        matches!(self, Self::StepOrder | Self::AnyAmongEquals)
+    }
 }
 
 /// How many values went by, and their sum.
@@ -108,7 +118,7 @@ impl Digest {
         const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
         self.tally.add(value);
         let event = (step << 32) | u64::from(value);
-        self.events = if self.promise == Promise::StepOrder {
+        self.events = if self.promise.is_checked_by_step() {
             // A sum does not depend on the order of what is added.
             let scrambled = event.wrapping_mul(MULTIPLIER);
             self.events.wrapping_add(scrambled ^ (scrambled >> 32))
@@ -144,9 +154,10 @@ impl Expected {
     }
 
     pub(crate) fn check(self, fired: Digest, subject: &'static str) -> Result<(), WrongAnswer> {
-        let expected = match fired.promise {
-            Promise::StepOrder => self.in_any_order,
-            _ => self.in_order,
+        let expected = if fired.promise.is_checked_by_step() {
+            self.in_any_order
+        } else {
+            self.in_order
         };
         fired.tally.check(expected.tally, subject, "fired")?;
         if fired.events == expected.events {
@@ -174,7 +185,7 @@ pub(crate) fn check_rest(
 ) -> Result<(), WrongAnswer> {
     let is_right = match promise {
         Promise::FirstComeFirstServed => fired == exact,
-        Promise::DeadlineOrder => {
+        Promise::DeadlineOrder | Promise::AnyAmongEquals => {
             fired.is_sorted_by_key(|&value| deadline_of(value)) && are_the_same(fired, exact)
         }
         Promise::StepOrder => are_the_same(fired, exact),

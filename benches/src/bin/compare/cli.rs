@@ -1,7 +1,8 @@
 //! The command line: what to measure, how often, and where to put the results.
 
-use std::fs::File;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
@@ -38,6 +39,10 @@ pub(crate) struct Options {
     /// Write the results to this file, as an array of objects
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Draw the results into this directory, a file a workload
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
 }
 
 impl Options {
@@ -83,13 +88,27 @@ impl Options {
             .truncate(false)
             .open(path)
             .map(Some)
-            .map_err(|error| {
-                Options::command().error(
-                    ErrorKind::Io,
-                    format!("cannot write '{}': {error}", path.display()),
-                )
-            })
+            .map_err(|error| cannot_write(path, &error))
     }
+
+    /// Makes the directory of the drawings, and sees that a file can be made there, before anything
+    /// is measured.
+    pub(crate) fn open_svg(&self) -> Result<Option<&Path>, clap::Error> {
+        let Some(directory) = &self.svg else {
+            return Ok(None);
+        };
+        let probe = directory.join(format!(".compare-{}", std::process::id()));
+        fs::create_dir_all(directory)
+            .and_then(|()| File::create(&probe))
+            .and_then(|_| fs::remove_file(&probe))
+            .map(|()| Some(directory.as_path()))
+            .map_err(|error| cannot_write(directory, &error))
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> clap::Error {
+    let message = format!("cannot write '{}': {error}", path.display());
+    Options::command().error(ErrorKind::Io, message)
 }
 
 fn parse_count(text: &str) -> Result<usize, String> {
@@ -132,5 +151,7 @@ mod tests {
     fn unwritable_results_file_is_refused_with_two() {
         let options = Options::parse_from(["compare", "--json", "/nonexistent/results.json"]);
         assert_eq!(options.open_json().unwrap_err().exit_code(), 2);
+        let options = Options::parse_from(["compare", "--svg", "/dev/null/plots"]);
+        assert_eq!(options.open_svg().unwrap_err().exit_code(), 2);
     }
 }

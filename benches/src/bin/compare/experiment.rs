@@ -4,16 +4,19 @@
 
 pub(crate) mod budgeted;
 pub(crate) mod burst;
+pub(crate) mod caffeine;
 mod calls;
 pub(crate) mod churn;
 pub(crate) mod expire;
 pub(crate) mod fill;
+pub(crate) mod idle;
 pub(crate) mod longest;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod refresh;
 #[cfg(test)]
 mod tests;
+pub(crate) mod wake;
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +26,7 @@ use crate::answer::WrongAnswer;
 use crate::cli::Options;
 use crate::figure::Workload;
 use crate::ledger::Ledger;
-use crate::subject::{Measure, Queue, Subject};
+use crate::subject::{self, Measure, Queue, Subject};
 
 /// An experiment, and the workloads whose figures it gives.
 #[derive(Clone, Copy)]
@@ -37,10 +40,13 @@ pub(crate) enum Plan {
     Budgeted,
     Burst,
     Memory,
+    Wake,
+    Idle,
+    Caffeine,
 }
 
-/// In the order of the workloads.
-const ALL: [Plan; 9] = [
+/// In the order of the workloads, those of fixed size last.
+const ALL: [Plan; 12] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -50,22 +56,36 @@ const ALL: [Plan; 9] = [
     Plan::Budgeted,
     Plan::Burst,
     Plan::Memory,
+    Plan::Wake,
+    Plan::Idle,
+    Plan::Caffeine,
 ];
 
-/// The experiments that give a figure someone asked for.
-pub(crate) fn plans(options: &Options) -> impl Iterator<Item = Plan> + '_ {
-    ALL.into_iter().filter(|plan| {
-        plan.workloads()
-            .iter()
-            .any(|&workload| options.wants(workload))
-    })
+/// What is to be run, in order, and on how many timers: the experiments that give a figure someone
+/// asked for, at every size asked for if they have none of their own.
+pub(crate) fn agenda(options: &Options) -> Vec<(Plan, usize)> {
+    let wanted = |plan: &Plan| plan.workloads().iter().any(|&it| options.wants(it));
+    let (of_any_size, of_fixed_size): (Vec<Plan>, Vec<Plan>) = ALL
+        .into_iter()
+        .filter(wanted)
+        .partition(|plan| plan.fixed_size().is_none());
+    let mut agenda = Vec::new();
+    for n in options.sizes() {
+        agenda.extend(of_any_size.iter().map(|&plan| (plan, n)));
+    }
+    agenda.extend(
+        of_fixed_size
+            .into_iter()
+            .filter_map(|plan| Some((plan, plan.fixed_size()?))),
+    );
+    agenda
 }
 
-pub(crate) fn progress_bar(options: &Options) -> ProgressBar {
-    let steps = options.sizes().len() * plans(options).count() * options.rounds as usize;
+pub(crate) fn progress_bar(experiments: usize, options: &Options) -> ProgressBar {
+    let rounds = experiments * options.rounds as usize;
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(steps as u64).with_style(style)
+    ProgressBar::new(rounds as u64).with_style(style)
 }
 
 impl Plan {
@@ -80,6 +100,19 @@ impl Plan {
             Self::Budgeted => &[Workload::W6b],
             Self::Burst => &[Workload::W7],
             Self::Memory => &[Workload::W8],
+            Self::Wake => &[Workload::W5],
+            Self::Idle => &[Workload::W5i],
+            Self::Caffeine => &[Workload::W9],
+        }
+    }
+
+    /// On how many timers the experiment runs, if that is part of its definition.
+    fn fixed_size(self) -> Option<usize> {
+        match self {
+            Self::Wake => Some(wake::N),
+            Self::Idle => Some(idle::N),
+            Self::Caffeine => Some(caffeine::N),
+            _ => None,
         }
     }
 
@@ -118,6 +151,18 @@ impl Plan {
                 &[],
             ),
             Self::Memory => turns.take(&memory::Input::new(n), &[], &[|subject| subject.memory]),
+            Self::Wake => turns.take(&wake::Input::new(), &[|subject| subject.wake], &[]),
+            Self::Idle => turns.take(&idle::Input::new(), &[|subject| subject.idle], &[]),
+            Self::Caffeine => turns.take(
+                &caffeine::Input::new(),
+                &[
+                    |subject| subject.caffeine.reschedule,
+                    |subject| subject.caffeine.expire,
+                    |subject| subject.caffeine.wake,
+                    |subject| subject.caffeine.order,
+                ],
+                &[],
+            ),
         }
     }
 }
@@ -159,6 +204,7 @@ impl Turns<'_> {
             self.progress.inc(1);
         }
         ledger.sort_by_subject();
+        subject::check_complete(&self.options.subjects(), self.n, &ledger)?;
         Ok(ledger)
     }
 }

@@ -26,6 +26,12 @@ pub(crate) enum Workload {
     /// Postpone a random one
     #[value(name = "W4")]
     W4,
+    /// Ask for the next wake-up
+    #[value(name = "W5")]
+    W5,
+    /// Cross an idle hour
+    #[value(name = "W5i")]
+    W5i,
     /// Expire over an hour, timing every call
     #[value(name = "W6")]
     W6,
@@ -38,6 +44,9 @@ pub(crate) enum Workload {
     /// Live heap bytes a timer
     #[value(name = "W8")]
     W8,
+    /// Caffeine's own shapes
+    #[value(name = "W9")]
+    W9,
 }
 
 impl Workload {
@@ -50,10 +59,13 @@ impl Workload {
             Self::W2j => "W2j",
             Self::W3 => "W3",
             Self::W4 => "W4",
+            Self::W5 => "W5",
+            Self::W5i => "W5i",
             Self::W6 => "W6",
             Self::W6b => "W6b",
             Self::W7 => "W7",
             Self::W8 => "W8",
+            Self::W9 => "W9",
         }
     }
 
@@ -66,10 +78,36 @@ impl Workload {
             Self::W2j => "expire over 60 s in steps of 16 x 2^20 ns",
             Self::W3 => "churn: cancel the oldest, schedule a new one",
             Self::W4 => "refresh: postpone a random one",
+            Self::W5 => "ask for the next wake-up, then advance 2^20 ns, for an hour",
+            Self::W5i => "cross an hour with 3 timers at 59 min",
             Self::W6 => "expire over an hour in steps of 2^20 ns, every call timed",
             Self::W6b => "the same with a budget of 256 a call",
             Self::W7 => "expire a burst, all at one nanosecond",
             Self::W8 => "live heap bytes a timer",
+            Self::W9 => "Caffeine's shapes and geometry, uniform over 5 days",
+        }
+    }
+}
+
+impl Workload {
+    /// The one that a drawing of the workload shows against the number of timers. A longest call is
+    /// shown calm: otherwise the drawing is one of the machine.
+    pub(crate) fn main_figure(self) -> Figure {
+        match self {
+            Self::W1a => FRESH_SCHEDULE,
+            Self::W1b => RANDOM_CANCEL,
+            Self::W1c => AGED_SCHEDULE,
+            Self::W2 => EXPIRE,
+            Self::W2j => EXPIRE_JUMPING,
+            Self::W3 => CHURN,
+            Self::W4 => REFRESH,
+            Self::W5 => WAKE_QUERY,
+            Self::W5i => IDLE_JUMP,
+            Self::W6 => CALM_LONGEST_CALL,
+            Self::W6b => CALM_BUDGETED_LONGEST_CALL,
+            Self::W7 => BURST,
+            Self::W8 => FRESH_BYTES,
+            Self::W9 => CAFFEINE_RESCHEDULE,
         }
     }
 }
@@ -123,6 +161,11 @@ pub(crate) const MOVES: Figure = figure(Workload::W2, "moves a timer", Unit::Mov
 pub(crate) const EXPIRE_JUMPING: Figure = time(Workload::W2j, "timer");
 pub(crate) const CHURN: Figure = time(Workload::W3, "iteration");
 pub(crate) const REFRESH: Figure = time(Workload::W4, "reschedule");
+/// What the queries add to the advances.
+pub(crate) const WAKE_QUERY: Figure = time(Workload::W5, "query");
+pub(crate) const WAKE_QUERY_AND_ADVANCE: Figure = time(Workload::W5, "query and advance");
+pub(crate) const IDLE_JUMP: Figure = time(Workload::W5i, "in all, one advance");
+pub(crate) const IDLE_STEPS: Figure = time(Workload::W5i, "in all, steps of 2^20 ns");
 pub(crate) const LONGEST_CALL: Figure = time(Workload::W6, "longest call");
 /// The longest call once each is given the fastest of several identical runs.
 pub(crate) const CALM_LONGEST_CALL: Figure = time(Workload::W6, "longest call, calm");
@@ -140,6 +183,22 @@ pub(crate) const BURST_LONGEST_CALL: Figure = time(Workload::W7, "longest call, 
 pub(crate) const FRESH_BYTES: Figure = figure(Workload::W8, "after W1a", Unit::Bytes);
 pub(crate) const CANCELLED_BYTES: Figure = figure(Workload::W8, "after W1b", Unit::Bytes);
 pub(crate) const CHURN_BYTES: Figure = figure(Workload::W8, "worst during W3", Unit::Bytes);
+pub(crate) const CAFFEINE_RESCHEDULE: Figure = time(Workload::W9, "reschedule");
+pub(crate) const CAFFEINE_EXPIRE: Figure = time(Workload::W9, "timer, expired in 5 min steps");
+pub(crate) const CAFFEINE_WAKE: Figure = time(Workload::W9, "query of the expiration delay");
+pub(crate) const ASCENDING: Figure = time(Workload::W9, "timer, in ascending order");
+pub(crate) const DESCENDING: Figure = time(Workload::W9, "timer, in descending order");
+
+/// What only a queue has whose timers can be cancelled and moved.
+pub(crate) const OF_CANCELLING: &[Figure] = &[
+    RANDOM_CANCEL,
+    AGED_SCHEDULE,
+    CHURN,
+    REFRESH,
+    CANCELLED_BYTES,
+    CHURN_BYTES,
+    CAFFEINE_RESCHEDULE,
+];
 
 /// One measurement of a figure.
 #[derive(Clone, Copy, Debug)]

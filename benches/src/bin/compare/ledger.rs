@@ -1,6 +1,6 @@
 //! The samples of every figure, and what is made of them.
 
-use crate::figure::{Figure, Sample};
+use crate::figure::{Figure, Sample, Workload};
 use crate::subject;
 
 /// Every sample of one figure for one subject at one size.
@@ -62,6 +62,17 @@ impl Ledger {
             }
         }
         figures
+    }
+
+    /// The workloads measured, each once.
+    pub(crate) fn workloads(&self) -> Vec<Workload> {
+        let mut workloads = Vec::new();
+        for figure in self.figures() {
+            if !workloads.contains(&figure.workload) {
+                workloads.push(figure.workload);
+            }
+        }
+        workloads
     }
 
     pub(crate) fn find(&self, n: usize, subject: &str, figure: Figure) -> Option<&Entry> {

@@ -13,8 +13,11 @@ mod heap;
 mod ledger;
 mod report;
 mod subject;
+mod svg;
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,7 +32,11 @@ fn main() -> ExitCode {
         Ok(json) => json,
         Err(refusal) => refusal.exit(),
     };
-    match compare(&options, json) {
+    let svg = match options.open_svg() {
+        Ok(svg) => svg,
+        Err(refusal) => refusal.exit(),
+    };
+    match compare(&options, json, svg) {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever was reading has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -58,23 +65,25 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn compare(options: &Options, json: Option<std::fs::File>) -> Result<(), Failure> {
+fn compare(options: &Options, json: Option<File>, svg: Option<&Path>) -> Result<(), Failure> {
     let mut out = io::stdout();
     let mut ledger = Ledger::new();
-    let progress = experiment::progress_bar(options);
     let subjects = options.subjects();
-    for n in options.sizes() {
-        for plan in experiment::plans(options) {
-            let measured = plan.run(n, options, &progress)?;
-            progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;
-            ledger.extend(measured);
-        }
+    let agenda = experiment::agenda(options);
+    let progress = experiment::progress_bar(agenda.len(), options);
+    for (plan, n) in agenda {
+        let measured = plan.run(n, options, &progress)?;
+        progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;
+        ledger.extend(measured);
     }
     progress.finish_and_clear();
     report::print_goals(&mut out, &ledger)?;
     out.flush()?;
     if let Some(file) = json {
         report::write_json(file, &ledger)?;
+    }
+    if let Some(directory) = svg {
+        svg::write(directory, &ledger)?;
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ mod btree_slab;
 mod delay_queue;
 mod heap;
 mod hhwt;
+mod ora_timer;
+mod priority_queue;
 mod slab;
 mod textbook;
 mod ticks;
@@ -19,11 +21,14 @@ mod wheel;
 use std::time::Duration;
 
 use crate::answer::{Promise, WrongAnswer};
-use crate::experiment::{budgeted, burst, churn, expire, fill, longest, memory, moves, refresh};
+use crate::experiment::{
+    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
+};
 use crate::figure::{self, Figure, Sample};
+use crate::ledger::Ledger;
 
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
-pub(crate) const ALL: [Subject; 9] = [
+pub(crate) const ALL: [Subject; 11] = [
     wheel::SUBJECT,
     textbook::SUBJECT,
     slab::SUBJECT,
@@ -33,6 +38,8 @@ pub(crate) const ALL: [Subject; 9] = [
     heap::SUBJECT,
     delay_queue::SUBJECT,
     hhwt::SUBJECT,
+    ora_timer::SUBJECT,
+    priority_queue::SUBJECT,
 ];
 
 /// Not measured unless asked for: it is there to show what its promises cost.
@@ -95,6 +102,20 @@ pub(crate) trait Reschedule: Queue {
     fn reschedule(&mut self, key: &mut Self::Key, deadline: u64) -> bool;
 }
 
+/// A queue that knows when to be advanced next.
+pub(crate) trait Wakes: Queue {
+    /// A time by which no timer has come yet, except that it may be the earliest deadline; `None` when
+    /// the queue is empty. A queue that knows ticks only says the end of the tick.
+    fn next_wake(&self) -> Option<u64>;
+}
+
+/// A queue whose timers can be listed in order.
+pub(crate) trait Ordered: Queue {
+    fn ascending(&self, visit: impl FnMut(u32));
+
+    fn descending(&self, visit: impl FnMut(u32));
+}
+
 /// A queue that can stop an advance part way and resume it.
 pub(crate) trait Budgeted: Queue {
     fn advance_with_budget(&mut self, now: u64, budget: usize, fire: impl FnMut(u32))
@@ -126,6 +147,18 @@ pub(crate) struct Subject {
     pub(crate) burst: Option<Measure<burst::Input>>,
     pub(crate) budgeted_burst: Option<Measure<burst::Input>>,
     pub(crate) memory: Option<Measure<memory::Input>>,
+    pub(crate) wake: Option<Measure<wake::Input>>,
+    pub(crate) idle: Option<Measure<idle::Input>>,
+    pub(crate) caffeine: Caffeine,
+}
+
+/// The parts of W9, in which a queue that has a geometry is given Caffeine's.
+#[derive(Clone, Copy)]
+pub(crate) struct Caffeine {
+    pub(crate) reschedule: Option<Measure<caffeine::Input>>,
+    pub(crate) expire: Option<Measure<caffeine::Input>>,
+    pub(crate) wake: Option<Measure<caffeine::Input>>,
+    pub(crate) order: Option<Measure<caffeine::Input>>,
 }
 
 /// Why a subject does not have some figures.
@@ -150,6 +183,10 @@ const BUDGETED: &[Figure] = &[
     figure::BURST_LONGEST_CALL,
 ];
 const NO_BUDGET: Absence = Absence::new(BUDGETED, "an advance cannot be bounded");
+const NO_ORDER: Absence = Absence::new(
+    &[figure::ASCENDING, figure::DESCENDING],
+    "its timers cannot be listed in order",
+);
 const NO_COUNT: Absence = Absence::new(
     &[figure::MOVES, figure::MOST_ENTRIES],
     "it does not say how many timers it moves",
@@ -171,47 +208,92 @@ impl Subject {
             burst: None,
             budgeted_burst: None,
             memory: None,
+            wake: None,
+            idle: None,
+            caffeine: Caffeine {
+                reschedule: None,
+                expire: None,
+                wake: None,
+                order: None,
+            },
         }
     }
 
-    /// A subject that takes part in all that needs no more than to schedule and to fire.
-    const fn firing<Q: Queue>() -> Self {
+    /// A subject that can schedule and fire: `C` is the same queue in Caffeine's geometry.
+    const fn firing<Q: Queue, C: Queue>() -> Self {
+        let named = Self::named(Q::NAME);
         Self {
             expire: Some(expire::measure::<Q>),
             moves: Some(moves::measure::<Q>),
             longest: Some(longest::measure::<Q>),
             burst: Some(burst::measure::<Q>),
-            ..Self::named(Q::NAME)
+            idle: Some(idle::measure::<Q>),
+            caffeine: Caffeine {
+                expire: Some(caffeine::measure_expire::<C>),
+                ..named.caffeine
+            },
+            ..named
         }
     }
 
-    /// A subject whose timers can be cancelled too.
-    const fn cancelling<Q: Cancel>() -> Self {
+    /// One whose timers can be cancelled too.
+    const fn cancelling<Q: Cancel, C: Queue>() -> Self {
         Self {
             fill: Some(fill::measure::<Q>),
             churn: Some(churn::measure::<Q>),
             memory: Some(memory::measure::<Q>),
-            ..Self::firing::<Q>()
+            ..Self::firing::<Q, C>()
         }
     }
 
-    /// A subject that takes part in all that needs no budget.
-    const fn unbudgeted<Q: Cancel + Reschedule>() -> Self {
+    /// One whose timers can be moved as well.
+    const fn unbudgeted<Q: Cancel + Reschedule, C: Reschedule>() -> Self {
+        let cancelling = Self::cancelling::<Q, C>();
         Self {
-            absences: &[NO_BUDGET],
             refresh: Some(refresh::measure::<Q>),
-            ..Self::cancelling::<Q>()
+            caffeine: Caffeine {
+                reschedule: Some(caffeine::measure_reschedule::<C>),
+                ..cancelling.caffeine
+            },
+            ..cancelling
         }
     }
 
-    /// A subject that takes part in everything.
-    const fn complete<Q: Cancel + Reschedule + Budgeted>() -> Self {
+    /// The same, able to say when to be advanced next.
+    const fn waking<Q: Wakes, C: Wakes>(self) -> Self {
         Self {
-            absences: &[],
+            wake: Some(wake::measure::<Q>),
+            caffeine: Caffeine {
+                wake: Some(caffeine::measure_wake::<C>),
+                ..self.caffeine
+            },
+            ..self
+        }
+    }
+
+    /// The same, able to list its timers in order.
+    const fn ordered<C: Ordered>(self) -> Self {
+        Self {
+            caffeine: Caffeine {
+                order: Some(caffeine::measure_order::<C>),
+                ..self.caffeine
+            },
+            ..self
+        }
+    }
+
+    /// The same, able to advance by a budget.
+    const fn budgeted<Q: Budgeted>(self) -> Self {
+        Self {
             budgeted: Some(budgeted::measure::<Q>),
             budgeted_burst: Some(burst::measure_budgeted::<Q>),
-            ..Self::unbudgeted::<Q>()
+            ..self
         }
+    }
+
+    /// The same, with the reasons for what it lacks.
+    const fn lacking(self, absences: &'static [Absence]) -> Self {
+        Self { absences, ..self }
     }
 
     /// Why the subject lacks a figure, if it says so.
@@ -223,8 +305,51 @@ impl Subject {
     }
 }
 
+/// Refuses a subject that lacks a figure which another one has, and does not say why.
+pub(crate) fn check_complete(
+    subjects: &[&'static Subject],
+    n: usize,
+    ledger: &Ledger,
+) -> Result<(), WrongAnswer> {
+    for figure in ledger.figures() {
+        for subject in subjects {
+            let is_measured = ledger.find(n, subject.name, figure).is_some();
+            if !is_measured && subject.reason_to_lack(figure).is_none() {
+                let (workload, figure) = (figure.workload.name(), figure.name);
+                let fault = format!("lacks {workload}, {figure}, and gives no reason");
+                return Err(WrongAnswer::new(subject.name, fault));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The same as [`ALL`], with an address.
 pub(crate) fn all() -> &'static [Subject] {
     static SUBJECTS: [Subject; ALL.len()] = ALL;
     &SUBJECTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subject_without_a_figure_and_without_a_reason_is_refused() {
+        let subjects = [&all()[0], &all()[6]];
+        assert_eq!((subjects[0].name, subjects[1].name), ("wheel", "heap"));
+        let mut ledger = Ledger::new();
+        ledger.record(10, "wheel", figure::CHURN.sample(1.0));
+        assert!(check_complete(&subjects, 10, &ledger).is_ok());
+        ledger.record(10, "wheel", figure::EXPIRE.sample(1.0));
+        assert!(check_complete(&subjects, 10, &ledger).is_err());
+        ledger.record(10, "heap", figure::EXPIRE.sample(1.0));
+        assert!(check_complete(&subjects, 10, &ledger).is_ok());
+    }
+
+    #[test]
+    fn names_are_distinct() {
+        let is_repeated = |at: usize| ALL[..at].iter().any(|it| it.name == ALL[at].name);
+        assert!(!(0..ALL.len()).any(is_repeated));
+    }
 }

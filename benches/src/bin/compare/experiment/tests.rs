@@ -4,9 +4,12 @@ use std::marker::PhantomData;
 
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
-use super::{budgeted, burst, churn, expire, fill, longest, refresh};
+use super::{
+    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
+};
 use crate::answer::Promise;
-use crate::subject::{Budgeted, Cancel, Instalment, Queue, Reschedule, Work};
+use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
+use crate::subject::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
 
 /// How a queue goes wrong.
 trait Fault {
@@ -87,6 +90,32 @@ impl<F: Fault> Budgeted for Faulty<F> {
     }
 }
 
+impl<F: Fault> Wakes for Faulty<F> {
+    fn next_wake(&self) -> Option<u64> {
+        self.queue.next_wake().map(F::distort_now)
+    }
+}
+
+/// Fires a copy of itself to see the order, with its fault.
+impl<F: Fault> Ordered for Faulty<F> {
+    fn ascending(&self, visit: impl FnMut(u32)) {
+        self.listed().into_iter().for_each(visit);
+    }
+
+    fn descending(&self, visit: impl FnMut(u32)) {
+        self.listed().into_iter().rev().for_each(visit);
+    }
+}
+
+impl<F: Fault> Faulty<F> {
+    fn listed(&self) -> Vec<u32> {
+        let mut copy = self.queue.clone();
+        let mut listed = Vec::new();
+        copy.advance(u64::MAX, |_, value| listed.push(F::distort_value(value)));
+        listed
+    }
+}
+
 struct NoFault;
 impl Fault for NoFault {}
 
@@ -101,6 +130,13 @@ struct Early;
 impl Fault for Early {
     fn distort_now(now: u64) -> u64 {
         now.saturating_add(3 << 20)
+    }
+}
+
+struct HoursLate;
+impl Fault for HoursLate {
+    fn distort_now(now: u64) -> u64 {
+        now + (10 << 40)
     }
 }
 
@@ -136,6 +172,81 @@ fn right_answers_become_figures() {
     assert!(budgeted::measure::<Exact>(&longest::Input::new(N)).is_ok());
     assert!(burst::measure::<Exact>(&burst::Input::new(N)).is_ok());
     assert!(burst::measure_budgeted::<Exact>(&burst::Input::new(N)).is_ok());
+    assert!(wake::measure::<Exact>(&wake::Input::new()).is_ok());
+    assert!(idle::measure::<Exact>(&idle::Input::new()).is_ok());
+    let input = caffeine::Input::new();
+    assert!(caffeine::measure_reschedule::<Exact>(&input).is_ok());
+    assert!(caffeine::measure_expire::<Exact>(&input).is_ok());
+    assert!(caffeine::measure_wake::<Exact>(&input).is_ok());
+    assert!(caffeine::measure_order::<Exact>(&input).is_ok());
+}
+
+#[test]
+fn late_wake_ups_are_refused() {
+    // The fault that fires too early is the one that names a time too late.
+    assert!(wake::measure::<Faulty<Early>>(&wake::Input::new()).is_err());
+    assert!(idle::measure::<Faulty<Late>>(&idle::Input::new()).is_err());
+}
+
+#[test]
+fn caffeines_shapes_refuse_wrong_answers() {
+    let input = caffeine::Input::new();
+    assert!(caffeine::measure_reschedule::<Faulty<Forgetful>>(&input).is_err());
+    assert!(caffeine::measure_expire::<Faulty<Forgetful>>(&input).is_err());
+    assert!(caffeine::measure_order::<Faulty<Forgetful>>(&input).is_err());
+    assert!(caffeine::measure_wake::<Faulty<HoursLate>>(&input).is_err());
+}
+
+#[test]
+fn memory_is_weighed_by_the_timer() {
+    type Exact = Faulty<NoFault>;
+    let samples = memory::measure::<Exact>(&memory::Input::new(N)).unwrap();
+    let bytes = |figure| {
+        let found = samples.iter().find(|sample| sample.figure == figure);
+        found.unwrap().value
+    };
+    // A slot of 32 bytes and a place in the order of 24, in nodes that are half full or better; the
+    // emptied order is freed and the slots are not.
+    assert!((56.0..150.0).contains(&bytes(FRESH_BYTES)));
+    assert!((32.0..bytes(FRESH_BYTES)).contains(&bytes(CANCELLED_BYTES)));
+    assert!(bytes(CHURN_BYTES) >= 56.0);
+}
+
+#[test]
+fn moves_are_those_of_one_set_of_timers() {
+    /// Handles what fires, moves every timer twice, and opens as many buckets whatever they hold.
+    struct Moving(BTreeQueue<u32>);
+
+    impl Queue for Moving {
+        const NAME: &'static str = "moving";
+        const PROMISE: Promise = Promise::FirstComeFirstServed;
+        const WORK: Work = Work::Counted;
+        type Key = BTreeKey;
+
+        fn new() -> Self {
+            Self(BTreeQueue::new(0))
+        }
+
+        fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
+            self.0.schedule(deadline, value)
+        }
+
+        fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
+            self.0.advance(now, |_, value| fire(value));
+        }
+
+        fn advance_counting(&mut self, now: u64, mut fire: impl FnMut(u32)) -> usize {
+            let mut fired = 0;
+            self.0.advance(now, |_, value| {
+                fired += 1;
+                fire(value);
+            });
+            3 * fired + 1
+        }
+    }
+
+    let samples = moves::measure::<Moving>(&expire::Input::new(N)).unwrap();
+    assert_eq!((samples[0].figure, samples[0].value), (MOVES, 2.0));
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Cancel, Queue, Reschedule, Subject, Work};
+use super::{Cancel, NO_BUDGET, Ordered, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
-pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet>();
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet, BareSet>()
+    .waking::<BareSet, BareSet>()
+    .ordered::<BareSet>()
+    .lacking(&[NO_BUDGET]);
 
 struct BareSet(BTreeSet<(u64, u32)>);
 
@@ -52,5 +55,24 @@ impl Reschedule for BareSet {
             self.0.insert(*key);
         }
         was_live
+    }
+}
+
+impl Wakes for BareSet {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        self.0.first().map(|&(deadline, _)| deadline)
+    }
+}
+
+impl Ordered for BareSet {
+    #[inline]
+    fn ascending(&self, mut visit: impl FnMut(u32)) {
+        self.0.iter().for_each(|&(_, value)| visit(value));
+    }
+
+    #[inline]
+    fn descending(&self, mut visit: impl FnMut(u32)) {
+        self.0.iter().rev().for_each(|&(_, value)| visit(value));
     }
 }

@@ -4,10 +4,14 @@
 use timer_wheel_bench::BTreeQueue;
 use timer_wheel_bench::btree::BTreeKey;
 
-use super::{Cancel, Queue, Reschedule, Subject, Work};
+use super::{Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
-pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BTreeQueue<u32>>();
+type Fair = BTreeQueue<u32>;
+
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Fair, Fair>()
+    .waking::<Fair, Fair>()
+    .lacking(&[NO_BUDGET, NO_ORDER]);
 
 impl Queue for BTreeQueue<u32> {
     const NAME: &'static str = "btree-queue";
@@ -42,5 +46,12 @@ impl Reschedule for BTreeQueue<u32> {
     #[inline]
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
         BTreeQueue::reschedule(self, *key, deadline)
+    }
+}
+
+impl Wakes for BTreeQueue<u32> {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        BTreeQueue::next_wake(self)
     }
 }

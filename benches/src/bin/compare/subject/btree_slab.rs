@@ -3,10 +3,15 @@
 use timer_wheel_bench::LeanBTreeQueue;
 use timer_wheel_bench::btree::LeanBTreeKey;
 
-use super::{Cancel, Queue, Reschedule, Subject, Work};
+use super::{Cancel, NO_BUDGET, Ordered, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
-pub(super) const SUBJECT: Subject = Subject::unbudgeted::<LeanBTreeQueue<u32>>();
+type Lean = LeanBTreeQueue<u32>;
+
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
+    .waking::<Lean, Lean>()
+    .ordered::<Lean>()
+    .lacking(&[NO_BUDGET]);
 
 impl Queue for LeanBTreeQueue<u32> {
     const NAME: &'static str = "btree+slab";
@@ -41,5 +46,24 @@ impl Reschedule for LeanBTreeQueue<u32> {
     #[inline]
     fn reschedule(&mut self, key: &mut LeanBTreeKey, deadline: u64) -> bool {
         LeanBTreeQueue::reschedule(self, key, deadline)
+    }
+}
+
+impl Wakes for LeanBTreeQueue<u32> {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        LeanBTreeQueue::next_wake(self)
+    }
+}
+
+impl Ordered for LeanBTreeQueue<u32> {
+    #[inline]
+    fn ascending(&self, mut visit: impl FnMut(u32)) {
+        self.iter().for_each(|(_, &value)| visit(value));
+    }
+
+    #[inline]
+    fn descending(&self, mut visit: impl FnMut(u32)) {
+        self.iter().rev().for_each(|(_, &value)| visit(value));
     }
 }

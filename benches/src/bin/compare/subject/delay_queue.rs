@@ -16,34 +16,49 @@ use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
-use super::{Absence, Cancel, NO_BUDGET, NO_COUNT, Queue, Reschedule, Subject, Work, ticks};
+use super::{
+    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_ORDER, Queue, Reschedule, Subject, Work, ticks,
+};
 use crate::answer::Promise;
 use crate::figure;
 
+type Fine = Delays<{ ticks::FINE }>;
+type Coarse = Delays<{ ticks::COARSE }>;
+
 pub(super) const SUBJECT: Subject = Subject {
-    absences: &[
+    longest: None,
+    idle: None,
+    ..Subject::unbudgeted::<Fine, Coarse>().lacking(&[
         NO_BUDGET,
         NO_COUNT,
+        NO_ORDER,
         Absence::new(
             &[
                 figure::LONGEST_CALL,
                 figure::CALM_LONGEST_CALL,
                 figure::TAIL_CALL,
-                figure::MOST_ENTRIES,
                 figure::WHOLE_HOUR,
+                figure::IDLE_JUMP,
+                figure::IDLE_STEPS,
             ],
             "a single call cannot be told from the turn of the runtime that it needs",
+        ),
+        Absence::new(
+            &[
+                figure::WAKE_QUERY,
+                figure::WAKE_QUERY_AND_ADVANCE,
+                figure::CAFFEINE_WAKE,
+            ],
+            "it arms a timer of the runtime and tells nobody for when",
         ),
         Absence::new(
             &[figure::CHURN, figure::CHURN_BYTES],
             "so many timers fire before they are cancelled, and their keys are used again",
         ),
-    ],
-    longest: None,
-    ..Subject::unbudgeted::<Delays>()
+    ])
 };
 
-struct Delays {
+struct Delays<const TICK_BITS: u32> {
     runtime: &'static Runtime,
     origin: Instant,
     now: u64,
@@ -71,7 +86,7 @@ fn runtime() -> &'static Runtime {
     })
 }
 
-impl Delays {
+impl<const TICK_BITS: u32> Delays<TICK_BITS> {
     /// Lets so many ticks pass, and the runtime notice.
     #[inline]
     fn pass(&self, ticks: u64) {
@@ -81,11 +96,11 @@ impl Delays {
 
     #[inline]
     fn instant(&self, deadline: u64) -> Instant {
-        self.origin + Duration::from_millis(ticks::due_at(deadline))
+        self.origin + Duration::from_millis(ticks::due_at::<TICK_BITS>(deadline))
     }
 }
 
-impl Queue for Delays {
+impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
     const NAME: &'static str = "delayqueue";
     const PROMISE: Promise = Promise::StepOrder;
     const WORK: Work = Work::Untold;
@@ -109,7 +124,7 @@ impl Queue for Delays {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        let now = ticks::reached_by(now);
+        let now = ticks::reached_by::<TICK_BITS>(now);
         let elapsed = now.saturating_sub(self.now);
         if elapsed > 0 {
             self.now = now;
@@ -131,7 +146,7 @@ impl Queue for Delays {
     }
 }
 
-impl Cancel for Delays {
+impl<const TICK_BITS: u32> Cancel for Delays<TICK_BITS> {
     const REFUSES_STALE_KEYS: bool = false;
 
     #[inline]
@@ -142,7 +157,7 @@ impl Cancel for Delays {
     }
 }
 
-impl Reschedule for Delays {
+impl<const TICK_BITS: u32> Reschedule for Delays<TICK_BITS> {
     #[inline]
     fn reschedule(&mut self, key: &mut Key, deadline: u64) -> bool {
         let when = self.instant(deadline);

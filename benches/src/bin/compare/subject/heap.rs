@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Absence, NO_BUDGET, Queue, Subject, Work};
+use super::{Absence, NO_BUDGET, NO_ORDER, Queue, Subject, Wakes, Work};
 use crate::answer::Promise;
 use crate::experiment::{fill, memory};
 use crate::figure;
@@ -11,21 +11,15 @@ use crate::figure;
 pub(super) const SUBJECT: Subject = Subject {
     absences: &[
         NO_BUDGET,
+        NO_ORDER,
         Absence::new(
-            &[
-                figure::RANDOM_CANCEL,
-                figure::AGED_SCHEDULE,
-                figure::CHURN,
-                figure::REFRESH,
-                figure::CANCELLED_BYTES,
-                figure::CHURN_BYTES,
-            ],
+            figure::OF_CANCELLING,
             "a timer cannot be cancelled or moved",
         ),
     ],
     fill: Some(fill::measure_fresh::<Heap>),
     memory: Some(memory::measure_fresh::<Heap>),
-    ..Subject::firing::<Heap>()
+    ..Subject::firing::<Heap, Heap>().waking::<Heap, Heap>()
 };
 
 struct Heap(BinaryHeap<Reverse<(u64, u32)>>);
@@ -57,5 +51,12 @@ impl Queue for Heap {
                 fire(value);
             }
         }
+    }
+}
+
+impl Wakes for Heap {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        self.0.peek().map(|&Reverse((deadline, _))| deadline)
     }
 }

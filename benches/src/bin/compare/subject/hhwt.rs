@@ -11,18 +11,24 @@ use hierarchical_hash_wheel_timer::wheels::cancellable::{
     CancellableTimerEntry, QuadWheelWithOverflow,
 };
 
-use super::{Absence, Cancel, NO_BUDGET, NO_COUNT, Queue, Subject, Work, ticks};
+use super::{Absence, Cancel, NO_BUDGET, NO_COUNT, NO_ORDER, Queue, Subject, Wakes, Work, ticks};
 use crate::answer::Promise;
 use crate::figure;
 
-pub(super) const SUBJECT: Subject = Subject {
-    absences: &[
+type Fine = HashWheel<{ ticks::FINE }>;
+type Coarse = HashWheel<{ ticks::COARSE }>;
+
+pub(super) const SUBJECT: Subject = Subject::cancelling::<Fine, Coarse>()
+    .waking::<Fine, Coarse>()
+    .lacking(&[
         NO_BUDGET,
         NO_COUNT,
-        Absence::new(&[figure::REFRESH], "a timer cannot be moved"),
-    ],
-    ..Subject::cancelling::<HashWheel>()
-};
+        NO_ORDER,
+        Absence::new(
+            &[figure::REFRESH, figure::CAFFEINE_RESCHEDULE],
+            "a timer cannot be moved",
+        ),
+    ]);
 
 #[derive(Debug)]
 struct Entry {
@@ -38,12 +44,12 @@ impl CancellableTimerEntry for Entry {
     }
 }
 
-struct HashWheel {
+struct HashWheel<const TICK_BITS: u32> {
     now: u64,
     wheel: QuadWheelWithOverflow<Entry>,
 }
 
-impl Queue for HashWheel {
+impl<const TICK_BITS: u32> Queue for HashWheel<TICK_BITS> {
     const NAME: &'static str = "hhwt";
     const PROMISE: Promise = Promise::StepOrder;
     const WORK: Work = Work::Untold;
@@ -60,7 +66,9 @@ impl Queue for HashWheel {
     /// A deadline that has come is refused by the wheel, and is put off to the next tick instead.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
-        let delay = ticks::due_at(deadline).saturating_sub(self.now).max(1);
+        let delay = ticks::due_at::<TICK_BITS>(deadline)
+            .saturating_sub(self.now)
+            .max(1);
         let entry = Rc::new(Entry { id: value });
         let _ = self
             .wheel
@@ -70,7 +78,7 @@ impl Queue for HashWheel {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        let now = ticks::reached_by(now);
+        let now = ticks::reached_by::<TICK_BITS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             let skipped = match self.wheel.can_skip() {
@@ -91,9 +99,21 @@ impl Queue for HashWheel {
     }
 }
 
-impl Cancel for HashWheel {
+impl<const TICK_BITS: u32> Cancel for HashWheel<TICK_BITS> {
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
         self.wheel.cancel(&key).ok().map(|()| key)
+    }
+}
+
+impl<const TICK_BITS: u32> Wakes for HashWheel<TICK_BITS> {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        let skipped = match self.wheel.can_skip() {
+            Skip::Empty => return None,
+            Skip::Millis(most) => u64::from(most),
+            Skip::None => 0,
+        };
+        Some((self.now + skipped + 1) << TICK_BITS)
     }
 }

@@ -4,17 +4,24 @@
 
 use slab::Slab;
 
-use super::{Absence, Cancel, NO_BUDGET, Queue, Reschedule, Subject, Work};
+use super::{Absence, Caffeine, Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
-use crate::experiment::{churn, fill, memory, refresh};
+use crate::experiment::{caffeine, churn, fill, memory, refresh};
 use crate::figure;
 
 pub(super) const SUBJECT: Subject = Subject {
     absences: &[
         NO_BUDGET,
+        NO_ORDER,
         Absence::new(
             &[
                 figure::EXPIRE,
+                figure::WAKE_QUERY,
+                figure::WAKE_QUERY_AND_ADVANCE,
+                figure::IDLE_JUMP,
+                figure::IDLE_STEPS,
+                figure::CAFFEINE_EXPIRE,
+                figure::CAFFEINE_WAKE,
                 figure::MOVES,
                 figure::EXPIRE_JUMPING,
                 figure::LONGEST_CALL,
@@ -31,6 +38,10 @@ pub(super) const SUBJECT: Subject = Subject {
     churn: Some(churn::measure::<BareSlab>),
     refresh: Some(refresh::measure::<BareSlab>),
     memory: Some(memory::measure::<BareSlab>),
+    caffeine: Caffeine {
+        reschedule: Some(caffeine::measure_reschedule::<BareSlab>),
+        ..Subject::named(BareSlab::NAME).caffeine
+    },
     ..Subject::named(BareSlab::NAME)
 };
 

@@ -1,14 +1,20 @@
 //! The textbook wheel: a list node a timer, in the geometry of the wheel it is compared with.
 
+use timer_wheel::{Caffeine, Geometry};
 use timer_wheel_bench::TextbookWheel;
 use timer_wheel_bench::textbook::TextbookKey;
 
-use super::{Cancel, Queue, Reschedule, Subject, Work};
+use super::{Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
-pub(super) const SUBJECT: Subject = Subject::unbudgeted::<TextbookWheel<u32>>();
+type Millis = TextbookWheel<u32>;
+type Coarse = TextbookWheel<u32, Caffeine>;
 
-impl Queue for TextbookWheel<u32> {
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
+    .waking::<Millis, Coarse>()
+    .lacking(&[NO_BUDGET, NO_ORDER]);
+
+impl<G: Geometry> Queue for TextbookWheel<u32, G> {
     const NAME: &'static str = "textbook";
     const PROMISE: Promise = Promise::FirstComeFirstServed;
     const WORK: Work = Work::Counted;
@@ -37,16 +43,23 @@ impl Queue for TextbookWheel<u32> {
     }
 }
 
-impl Cancel for TextbookWheel<u32> {
+impl<G: Geometry> Cancel for TextbookWheel<u32, G> {
     #[inline]
     fn cancel(&mut self, key: TextbookKey) -> Option<u32> {
         TextbookWheel::cancel(self, key)
     }
 }
 
-impl Reschedule for TextbookWheel<u32> {
+impl<G: Geometry> Reschedule for TextbookWheel<u32, G> {
     #[inline]
     fn reschedule(&mut self, key: &mut TextbookKey, deadline: u64) -> bool {
         TextbookWheel::reschedule(self, *key, deadline)
+    }
+}
+
+impl<G: Geometry> Wakes for TextbookWheel<u32, G> {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        TextbookWheel::next_wake(self)
     }
 }

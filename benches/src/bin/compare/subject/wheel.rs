@@ -1,13 +1,19 @@
-//! The wheel itself, in the `Millis` geometry.
+//! The wheel itself, in the `Millis` geometry where no other is named.
 
-use timer_wheel::{TimerKey, Wheel};
+use timer_wheel::{Caffeine, Geometry, TimerKey, Wheel};
 
-use super::{Budgeted, Cancel, Instalment, Queue, Reschedule, Subject, Work};
+use super::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
-pub(super) const SUBJECT: Subject = Subject::complete::<Wheel<u32>>();
+type Millis = Wheel<u32>;
+type Coarse = Wheel<u32, Caffeine>;
 
-impl Queue for Wheel<u32> {
+pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
+    .waking::<Millis, Coarse>()
+    .ordered::<Coarse>()
+    .budgeted::<Millis>();
+
+impl<G: Geometry> Queue for Wheel<u32, G> {
     const NAME: &'static str = "wheel";
     const PROMISE: Promise = Promise::FirstComeFirstServed;
     const WORK: Work = Work::Counted;
@@ -37,21 +43,21 @@ impl Queue for Wheel<u32> {
     }
 }
 
-impl Cancel for Wheel<u32> {
+impl<G: Geometry> Cancel for Wheel<u32, G> {
     #[inline]
     fn cancel(&mut self, key: TimerKey) -> Option<u32> {
         Wheel::cancel(self, key)
     }
 }
 
-impl Reschedule for Wheel<u32> {
+impl<G: Geometry> Reschedule for Wheel<u32, G> {
     #[inline]
     fn reschedule(&mut self, key: &mut TimerKey, deadline: u64) -> bool {
         Wheel::reschedule(self, *key, deadline)
     }
 }
 
-impl Budgeted for Wheel<u32> {
+impl<G: Geometry> Budgeted for Wheel<u32, G> {
     #[inline]
     fn advance_with_budget(
         &mut self,
@@ -67,5 +73,25 @@ impl Budgeted for Wheel<u32> {
             used: budget - advance.unused(),
             has_backlog: advance.has_backlog(),
         }
+    }
+}
+
+impl<G: Geometry> Wakes for Wheel<u32, G> {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        self.expiration_delay()
+            .map(|delay| self.now().saturating_add(delay))
+    }
+}
+
+impl<G: Geometry> Ordered for Wheel<u32, G> {
+    #[inline]
+    fn ascending(&self, mut visit: impl FnMut(u32)) {
+        Wheel::ascending(self).for_each(|timer| visit(*timer.value));
+    }
+
+    #[inline]
+    fn descending(&self, mut visit: impl FnMut(u32)) {
+        Wheel::descending(self).for_each(|timer| visit(*timer.value));
     }
 }
