@@ -11,6 +11,9 @@ use clap::{CommandFactory, Parser};
 use crate::figure::Workload;
 use crate::subject::{self, Subject};
 
+const DEFAULT_ROUNDS: u32 = 3;
+/// Beyond this a round takes minutes.
+const MANY: usize = 1_000_000;
 /// Beyond this the inputs alone take gigabytes.
 const MOST_TIMERS: u64 = 100_000_000;
 
@@ -23,9 +26,9 @@ pub(crate) struct Options {
           value_parser = parse_count)]
     n: Vec<usize>,
 
-    /// How many times each subject is measured
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) rounds: u32,
+    /// How many times each subject is measured [default: 3, or once on more than a million timers]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
 
     /// Only these workloads, separated by commas [default: all]
     #[arg(long, value_delimiter = ',', ignore_case = true, value_enum)]
@@ -55,6 +58,12 @@ impl Options {
             }
         }
         sizes
+    }
+
+    /// The rounds on so many timers.
+    pub(crate) fn rounds(&self, n: usize) -> u32 {
+        self.rounds
+            .unwrap_or(if n > MANY { 1 } else { DEFAULT_ROUNDS })
     }
 
     pub(crate) fn wants(&self, workload: Workload) -> bool {

@@ -18,9 +18,11 @@ pub(crate) mod refresh;
 mod tests;
 pub(crate) mod wake;
 
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use timer_wheel_bench::workload::XorShift64Star;
 
 use crate::answer::WrongAnswer;
 use crate::cli::Options;
@@ -81,11 +83,11 @@ pub(crate) fn agenda(options: &Options) -> Vec<(Plan, usize)> {
     agenda
 }
 
-pub(crate) fn progress_bar(experiments: usize, options: &Options) -> ProgressBar {
-    let rounds = experiments * options.rounds as usize;
+pub(crate) fn progress_bar(agenda: &[(Plan, usize)], options: &Options) -> ProgressBar {
+    let rounds: u32 = agenda.iter().map(|&(_, n)| options.rounds(n)).sum();
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(rounds as u64).with_style(style)
+    ProgressBar::new(u64::from(rounds) * options.subjects().len() as u64).with_style(style)
 }
 
 impl Plan {
@@ -179,7 +181,7 @@ struct Turns<'a> {
 
 impl Turns<'_> {
     /// Measures every subject once a round, and counts in the first what is the same in all. Each
-    /// round begins with another subject, so that none always runs in another's wake.
+    /// round has an order of its own, so that none always runs in the wake of the same other.
     fn take<Input>(
         &self,
         input: &Input,
@@ -187,26 +189,37 @@ impl Turns<'_> {
         counted: &[Choose<Input>],
     ) -> Result<Ledger, WrongAnswer> {
         let mut ledger = Ledger::new();
-        let mut subjects = self.options.subjects();
-        for round in 0..self.options.rounds {
+        let subjects = self.options.subjects();
+        let mut random = XorShift64Star::new();
+        for round in 0..self.options.rounds(self.n) {
             let counted = if round == 0 { counted } else { &[] };
-            for subject in &subjects {
+            for turn in random.permutation(subjects.len() as u32) {
+                let subject = subjects[turn as usize];
                 let measures = timed.iter().chain(counted);
                 for measure in measures.filter_map(|choose| choose(subject)) {
+                    tidy_heap();
                     for sample in measure(input)? {
                         if self.options.wants(sample.figure.workload) {
                             ledger.record(self.n, subject.name, sample);
                         }
                     }
                 }
+                self.progress.inc(1);
             }
-            subjects.rotate_left(1);
-            self.progress.inc(1);
         }
         ledger.sort_by_subject();
-        subject::check_complete(&self.options.subjects(), self.n, &ledger)?;
+        subject::check_complete(&subjects, self.n, &ledger)?;
         Ok(ledger)
     }
+}
+
+/// Lets the allocator put together what the last subject left in pieces.
+///
+/// A queue of a million small boxes leaves as many free chunks behind, and glibc merges them when next
+/// asked for a large block: the next subject would pay for that.
+fn tidy_heap() {
+    const LARGE: usize = 1 << 20;
+    drop(black_box(Vec::<u8>::with_capacity(LARGE)));
 }
 
 /// How often to repeat an experiment within one measurement, so that a small one lasts long enough

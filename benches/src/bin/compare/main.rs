@@ -70,7 +70,7 @@ fn compare(options: &Options, json: Option<File>, svg: Option<&Path>) -> Result<
     let mut ledger = Ledger::new();
     let subjects = options.subjects();
     let agenda = experiment::agenda(options);
-    let progress = experiment::progress_bar(agenda.len(), options);
+    let progress = experiment::progress_bar(&agenda, options);
     for (plan, n) in agenda {
         let measured = plan.run(n, options, &progress)?;
         progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;

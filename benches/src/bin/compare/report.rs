@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, WHOLE_HOUR};
 use crate::goals::{self, Bound, Verdict};
@@ -144,9 +144,21 @@ fn found(verdict: &Verdict) -> String {
     }
 }
 
-/// Replaces what the file holds by an array with one object an entry.
+/// Replaces what the file holds by the results.
 pub(crate) fn write_json(file: File, ledger: &Ledger) -> io::Result<()> {
-    let entries: Vec<_> = ledger
+    // A pipe has no length to cut.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    let mut writer = BufWriter::new(file);
+    serde_json::to_writer_pretty(&mut writer, &json(ledger))?;
+    writeln!(writer)?;
+    writer.flush()
+}
+
+/// An array with an object for each figure of each subject at each size.
+fn json(ledger: &Ledger) -> Value {
+    ledger
         .entries()
         .iter()
         .map(|entry| {
@@ -161,13 +173,80 @@ pub(crate) fn write_json(file: File, ledger: &Ledger) -> io::Result<()> {
                 "max": entry.max(),
             })
         })
-        .collect();
-    // A pipe has no length to cut.
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{CHURN, CHURN_BYTES, EXPIRE, MOST_ENTRIES, MOVES, REFRESH};
+
+    fn table(ledger: &Ledger) -> String {
+        let mut out = Vec::new();
+        let subjects: Vec<_> = subject::all().iter().collect();
+        print_tables(&mut out, 10, &subjects, ledger).unwrap();
+        String::from_utf8(out).unwrap()
     }
-    let mut writer = BufWriter::new(file);
-    serde_json::to_writer_pretty(&mut writer, &entries)?;
-    writeln!(writer)?;
-    writer.flush()
+
+    #[test]
+    fn json_has_an_object_for_each_entry_counts_included() {
+        let mut ledger = Ledger::new();
+        for value in [4.0, 2.0, 9.0] {
+            ledger.record(10, "wheel", EXPIRE.sample(value));
+        }
+        let counts = [
+            (MOVES, "moves"),
+            (MOST_ENTRIES, "entries"),
+            (CHURN_BYTES, "bytes"),
+        ];
+        for (figure, _) in counts {
+            ledger.record(10, "btree+slab", figure.sample(7.0));
+        }
+        let written = json(&ledger);
+        let expected = json!({
+            "workload": "W2", "n": 10, "subject": "wheel", "figure": "timer", "unit": "ns",
+            "min": 2.0, "median": 4.0, "max": 9.0,
+        });
+        assert_eq!(written[0], expected);
+        for ((_, unit), at) in counts.into_iter().zip(1..) {
+            assert_eq!(written[at]["unit"], unit);
+            assert_eq!(written[at]["median"], 7.0);
+        }
+        assert_eq!(written.as_array().map(Vec::len), Some(4));
+    }
+
+    #[test]
+    fn table_gives_ratios_and_reasons() {
+        let mut ledger = Ledger::new();
+        ledger.record(10, "wheel", REFRESH.sample(2.0));
+        ledger.record(10, "textbook", REFRESH.sample(5.0));
+        let table = table(&ledger);
+        let row = |name: &str| table.lines().find(|line| line.trim().starts_with(name));
+        assert!(row("textbook").unwrap().contains("2.50"));
+        assert!(row("hhwt").unwrap().ends_with("- (2)"));
+        assert!(row("(2)").unwrap().ends_with("a timer cannot be moved"));
+    }
+
+    #[test]
+    fn goals_are_met_or_missed_with_the_figure() {
+        let mut ledger = Ledger::new();
+        ledger.record(1_000_000, "wheel", CHURN.sample(10.0));
+        ledger.record(1_000_000, "delayqueue", CHURN.sample(65.0));
+        ledger.record(1_000_000, "wheel", CHURN_BYTES.sample(60.0));
+        ledger.record(1_000_000, "btree+slab", CHURN_BYTES.sample(50.0));
+        let mut out = Vec::new();
+        print_goals(&mut out, &ledger).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<_> = text.lines().map(str::trim).collect();
+        assert!(
+            lines
+                .iter()
+                .any(|it| it.starts_with("met") && it.ends_with("6.50 x faster"))
+        );
+        assert!(
+            lines
+                .iter()
+                .any(|it| it.starts_with("missed") && it.ends_with("1.20 x"))
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The figures of a workload at one size: a bar a subject, on a logarithmic scale.
 
 use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::palette::{color_of, stands_out};
 use super::{Area, Drawing, Drawn, FAINT, INK, WIDTH, decades, label, text};
@@ -52,18 +52,24 @@ fn draw_figure(figure: Figure, entries: &[&Entry], top: i32, root: &Area<'_>) ->
     };
     for (entry, row) in entries.iter().zip(0..) {
         let y = top + 26 + row * BAR;
+        let middle = y + 8;
         let color = color_of(entry.subject);
         let strength = if stands_out(entry.subject) { 1.0 } else { 0.6 };
-        let name = text(14, &color, HPos::Right);
-        root.draw(&Text::new(entry.subject.to_owned(), (LEFT - 8, y), name))?;
+        let name = text(14, &color, HPos::Right).pos(Pos::new(HPos::Right, VPos::Center));
+        root.draw(&Text::new(
+            entry.subject.to_owned(),
+            (LEFT - 8, middle),
+            name,
+        ))?;
         // Longer than nothing, so that the least of a decade can be seen.
         let bar = [(LEFT, y + 1), (place(entry.median()).max(LEFT + 2), y + 15)];
         root.draw(&Rectangle::new(bar, color.mix(strength).filled()))?;
-        let range = vec![(place(entry.min()), y + 8), (place(entry.max()), y + 8)];
+        let range = vec![(place(entry.min()), middle), (place(entry.max()), middle)];
         root.draw(&PathElement::new(range, INK.stroke_width(1)))?;
         let value = label(entry.median(), figure.unit);
         let at = place(entry.max()).max(LEFT + 2) + 8;
-        root.draw(&Text::new(value, (at, y), text(14, &FAINT, HPos::Left)))?;
+        let style = text(14, &FAINT, HPos::Left).pos(Pos::new(HPos::Left, VPos::Center));
+        root.draw(&Text::new(value, (at, middle), style))?;
     }
     Ok(())
 }

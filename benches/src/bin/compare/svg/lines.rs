@@ -125,19 +125,40 @@ fn draw_names(mut names: Vec<((i32, i32), &str)>, root: &super::Area<'_>) -> sup
     Ok(())
 }
 
-/// Moves ascending places apart until no two are closer than a name is high.
+/// Moves ascending places apart until no two are closer than a name is high: those that crowd one
+/// another are set evenly around their middle.
 fn spread(wanted: &[i32]) -> Vec<i32> {
-    let mut places = wanted.to_vec();
-    let last_place = HEIGHT as i32 - 40;
-    for at in 1..places.len() {
-        places[at] = places[at].max(places[at - 1] + NAME_HEIGHT);
+    /// Neighbours without a gap: how many, and the sum of where each would have the first be.
+    struct Crowd {
+        names: i32,
+        firsts: i32,
     }
-    let mut most = last_place;
-    for place in places.iter_mut().rev() {
-        *place = (*place).min(most);
-        most = *place - NAME_HEIGHT;
+    impl Crowd {
+        fn first(&self) -> i32 {
+            let most = HEIGHT as i32 - 40 - (self.names - 1) * NAME_HEIGHT;
+            (self.firsts / self.names).min(most)
+        }
     }
-    places
+    let mut crowds: Vec<Crowd> = Vec::new();
+    for &place in wanted {
+        let mut crowd = Crowd {
+            names: 1,
+            firsts: place,
+        };
+        while let Some(above) = crowds.last() {
+            if above.first() + above.names * NAME_HEIGHT <= crowd.first() {
+                break;
+            }
+            crowd.firsts += above.firsts - crowd.names * above.names * NAME_HEIGHT;
+            crowd.names += above.names;
+            crowds.pop();
+        }
+        crowds.push(crowd);
+    }
+    crowds
+        .iter()
+        .flat_map(|crowd| (0..crowd.names).map(|name| crowd.first() + name * NAME_HEIGHT))
+        .collect()
 }
 
 fn timers(n: f64) -> String {
@@ -155,7 +176,8 @@ mod tests {
     #[test]
     fn spread_keeps_the_order_and_the_distance() {
         assert_eq!(spread(&[100, 200, 300]), [100, 200, 300]);
-        assert_eq!(spread(&[100, 101, 102]), [100, 117, 134]);
+        assert_eq!(spread(&[100, 101, 102]), [84, 101, 118]);
+        assert_eq!(spread(&[100, 110, 120]), [93, 110, 127]);
         let bottom = HEIGHT as i32 - 40;
         assert_eq!(spread(&[bottom - 1, bottom]), [bottom - 17, bottom]);
     }
