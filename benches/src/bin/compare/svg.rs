@@ -2,6 +2,10 @@
 //!
 //! Each is a white card of its own, so that it is as legible on a dark page as on a light one, and its
 //! lines and bars carry their subjects' names, so that no legend has to be matched by colour.
+//!
+//! Those of the documentation are made by
+//! `compare --n 1000,10000,100000,1000000,10000000 --workloads W1a,W1b,W1c,W2,W3,W4,W8
+//! --subjects wheel,textbook,slab,btree+slab,delayqueue,hhwt --svg docs/plots`.
 
 mod bars;
 mod lines;
