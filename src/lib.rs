@@ -35,6 +35,8 @@
 //! # Features
 //!
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included.
+//! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
+//!   tokio-util's. Uses `std`.
 //!
 //! The crate is `no_std` with `alloc` and contains no `unsafe`.
 
@@ -43,7 +45,7 @@
 #![deny(missing_docs)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 /// The example of the README is a test too.
@@ -51,6 +53,8 @@ extern crate std;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "tokio")]
+pub mod delay_queue;
 mod filing;
 mod geometry;
 mod key;
@@ -58,6 +62,8 @@ mod occupancy;
 mod slots;
 mod wheel;
 
+#[cfg(feature = "tokio")]
+pub use delay_queue::DelayQueue;
 pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};

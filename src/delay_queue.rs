@@ -1,0 +1,420 @@
+//! A queue of items that come out when their time has come: a stream for tokio, in place of
+//! tokio-util's.
+//!
+//! See [`DelayQueue`]. The module is laid out as `tokio_util::time::delay_queue`, so that
+//! `use tokio_util::time::{DelayQueue, delay_queue}` becomes
+//! `use timer_wheel::{DelayQueue, delay_queue}`.
+
+mod alarm;
+mod expired;
+mod iter;
+mod key;
+mod poll;
+mod timeline;
+
+use core::fmt;
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+pub use expired::Expired;
+pub use iter::{Entry, Iter};
+pub use key::Key;
+
+use crate::delay_queue::alarm::Alarm;
+use crate::delay_queue::timeline::Timeline;
+use crate::wheel::Wheel;
+
+/// What a key that names no item is answered with, where the answer is a panic.
+const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
+
+/// A queue of items that come out when their time has come.
+///
+/// A drop-in for [tokio-util]'s type of the same name: the same methods with the same meanings, so
+/// that changing the `use` line is the whole migration. It is a [`Stream`] of [`Expired`] items,
+/// driven by the task that polls it: a [`Wheel`] with one tokio timer, and no task or thread of its
+/// own. It follows tokio's clock, also while that is paused.
+///
+/// ```
+/// use std::future::poll_fn;
+/// use std::time::Duration;
+/// use timer_wheel::DelayQueue;
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let mut queue = DelayQueue::new();
+/// queue.insert("second", Duration::from_secs(2));
+/// let key = queue.insert("first", Duration::from_secs(9));
+/// queue.reset(&key, Duration::from_secs(1));
+///
+/// let mut values = Vec::new();
+/// while let Some(expired) = poll_fn(|cx| queue.poll_expired(cx)).await {
+///     values.push(expired.into_inner());
+/// }
+/// assert_eq!(values, ["first", "second"]);
+/// # }
+/// ```
+///
+/// # Where it differs from tokio-util's
+///
+/// - Items come out in exact order of their deadlines, and first in first out among equals.
+///   [`peek`](DelayQueue::peek) names the one that is next, always.
+/// - A key whose item is gone never names another one, and compacting leaves keys as they are.
+/// - No deadline is too far: see below.
+/// - [`iter`](DelayQueue::iter), [`get`](DelayQueue::get), [`get_mut`](DelayQueue::get_mut),
+///   [`contains`](DelayQueue::contains), [`try_reset`](DelayQueue::try_reset) and
+///   [`try_reset_at`](DelayQueue::try_reset_at) are new.
+/// - Only polling touches the runtime. A queue is filled and changed where there is none, too.
+/// - [`capacity`](DelayQueue::capacity) may be more than was asked for, and
+///   [`compact`](DelayQueue::compact) keeps room for items up to the one that lies furthest back.
+///
+/// # Deadlines
+///
+/// An item's deadline is kept to the nanosecond, where tokio-util rounds it up to the millisecond,
+/// and no item comes before it. How much later the task is woken is up to tokio, whose timers ring
+/// at the end of a millisecond: a task that polls for some other reason gets what is due by then
+/// without waiting for that.
+///
+/// An instant before the queue was made counts as that moment, and one more than 584 years after
+/// it as 584 years after it. That includes any [`Duration`] that is too long to be added to the
+/// present time, [`Duration::MAX`] for one: [`deadline`](DelayQueue::deadline) answers with that
+/// last instant, or with some other far future where [`Instant`] does not reach as far.
+///
+/// # Costs
+///
+/// Those of the [`Wheel`]: inserting, removing and resetting are O(1) and read the clock at most
+/// once. Resetting an item to a later time leaves the tokio timer as it is, as does removing one
+/// that is not the last: it rings once for nothing, and is set for what is next then.
+///
+/// One poll delivers one item and does a bounded amount of work. When tens of thousands of items
+/// must be moved within the wheel before the first of them can be delivered, polls in between
+/// answer `Pending` and wake the task at once. Delivering takes from the task's
+/// [budget](tokio::task::coop), so that a burst does not starve other tasks.
+///
+/// An empty queue takes 10 KB.
+///
+/// [tokio-util]: https://docs.rs/tokio-util/0.7/tokio_util/time/struct.DelayQueue.html
+/// [`Stream`]: futures_core::Stream
+pub struct DelayQueue<T> {
+    /// Its time is that of the timeline.
+    wheel: Wheel<T>,
+    timeline: Timeline,
+    /// Invariant: not set while the queue is empty.
+    alarm: Alarm,
+    /// The task that was told to wait, unless it has been told since to look again.
+    waiting: Option<Waker>,
+}
+
+impl<T> DelayQueue<T> {
+    /// Makes an empty queue.
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let queue: DelayQueue<u32> = DelayQueue::new();
+    /// assert!(queue.is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// Makes an empty queue with memory for at least `capacity` items.
+    ///
+    /// # Panics
+    ///
+    /// If a queue could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let queue: DelayQueue<u32> = DelayQueue::with_capacity(10);
+    /// assert!(queue.capacity() >= 10);
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self {
+            wheel: Wheel::with_capacity(0, capacity),
+            timeline: Timeline::from_now(),
+            alarm: Alarm::default(),
+            waiting: None,
+        }
+    }
+
+    /// Inserts an item that comes out once `timeout` has passed, and returns its key. O(1).
+    ///
+    /// Any duration will do: see [deadlines](DelayQueue#deadlines).
+    ///
+    /// # Panics
+    ///
+    /// If the queue holds 4,294,836,223 items, which is the most it can.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// queue.insert("much later", Duration::MAX);
+    /// assert_eq!(queue.remove(&key).into_inner(), "item");
+    /// ```
+    #[track_caller]
+    pub fn insert(&mut self, value: T, timeout: Duration) -> Key {
+        self.insert_for(value, self.timeline.after(timeout))
+    }
+
+    /// Inserts an item that comes out at `when`, and returns its key. O(1).
+    ///
+    /// One whose time has come already is there for the next poll.
+    ///
+    /// # Panics
+    ///
+    /// As [`insert`](DelayQueue::insert).
+    #[track_caller]
+    pub fn insert_at(&mut self, value: T, when: Instant) -> Key {
+        self.insert_for(value, self.timeline.at(when))
+    }
+
+    #[track_caller]
+    fn insert_for(&mut self, value: T, deadline: u64) -> Key {
+        let key = self.wheel.schedule(deadline, value);
+        self.wake_if_late();
+        Key(key)
+    }
+
+    /// Takes an item out before its time, with the deadline that it had. O(1).
+    ///
+    /// # Panics
+    ///
+    /// If the item is not in the queue any more. [`try_remove`](DelayQueue::try_remove) says so.
+    #[track_caller]
+    pub fn remove(&mut self, key: &Key) -> Expired<T> {
+        self.try_remove(key).expect(INVALID_KEY)
+    }
+
+    /// Takes an item out before its time, or answers `None` if it is not in the queue any more.
+    /// O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// assert_eq!(queue.try_remove(&key).unwrap().into_inner(), "item");
+    /// queue.insert("another", Duration::from_secs(5));
+    /// assert!(queue.try_remove(&key).is_none());
+    /// ```
+    pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
+        let deadline = self.wheel.deadline(key.0)?;
+        let data = self.wheel.cancel(key.0)?;
+        if self.is_empty() {
+            self.alarm.cancel();
+            self.wake();
+        }
+        Some(Expired {
+            key: *key,
+            deadline: self.timeline.instant(deadline),
+            data,
+        })
+    }
+
+    /// Puts an item off, or moves it forward, until `timeout` has passed from now. O(1).
+    ///
+    /// It comes after the items that have that deadline already.
+    ///
+    /// # Panics
+    ///
+    /// If the item is not in the queue any more. [`try_reset`](DelayQueue::try_reset) says so.
+    #[track_caller]
+    pub fn reset(&mut self, key: &Key, timeout: Duration) {
+        assert!(self.try_reset(key, timeout), "{INVALID_KEY}");
+    }
+
+    /// Puts an item off, or moves it forward, to `when`. O(1).
+    ///
+    /// # Panics
+    ///
+    /// As [`reset`](DelayQueue::reset).
+    #[track_caller]
+    pub fn reset_at(&mut self, key: &Key, when: Instant) {
+        assert!(self.try_reset_at(key, when), "{INVALID_KEY}");
+    }
+
+    /// As [`reset`](DelayQueue::reset), but answers `false` if the item is not in the queue any
+    /// more. O(1).
+    ///
+    /// tokio-util's queue has no such method.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// assert!(queue.try_reset(&key, Duration::from_secs(10)));
+    /// queue.remove(&key);
+    /// assert!(!queue.try_reset(&key, Duration::from_secs(20)));
+    /// ```
+    #[must_use = "a stale key resets nothing"]
+    pub fn try_reset(&mut self, key: &Key, timeout: Duration) -> bool {
+        self.reset_for(key, self.timeline.after(timeout))
+    }
+
+    /// As [`reset_at`](DelayQueue::reset_at), but answers `false` if the item is not in the queue
+    /// any more. O(1).
+    ///
+    /// tokio-util's queue has no such method.
+    #[must_use = "a stale key resets nothing"]
+    pub fn try_reset_at(&mut self, key: &Key, when: Instant) -> bool {
+        self.reset_for(key, self.timeline.at(when))
+    }
+
+    fn reset_for(&mut self, key: &Key, deadline: u64) -> bool {
+        let is_live = self.wheel.reschedule(key.0, deadline);
+        if is_live {
+            self.wake_if_late();
+        }
+        is_live
+    }
+
+    /// When an item is due. O(1).
+    ///
+    /// # Panics
+    ///
+    /// If the item is not in the queue any more.
+    #[track_caller]
+    pub fn deadline(&self, key: &Key) -> Instant {
+        let deadline = self.wheel.deadline(key.0).expect(INVALID_KEY);
+        self.timeline.instant(deadline)
+    }
+
+    /// Whether the key's item is in the queue. O(1). tokio-util's queue has no such method.
+    pub fn contains(&self, key: &Key) -> bool {
+        self.wheel.contains(key.0)
+    }
+
+    /// An item in the queue, or `None` if it is there no more. O(1). tokio-util's queue has no
+    /// such method.
+    pub fn get(&self, key: &Key) -> Option<&T> {
+        self.wheel.get(key.0)
+    }
+
+    /// An item in the queue, to be changed, or `None` if it is there no more. O(1). tokio-util's
+    /// queue has no such method.
+    pub fn get_mut(&mut self, key: &Key) -> Option<&mut T> {
+        self.wheel.get_mut(key.0)
+    }
+
+    /// The key of the item that will be delivered next, due or not.
+    ///
+    /// O(items that are due, or share the first bucket of the wheel with that one).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// queue.insert("second", Duration::from_secs(10));
+    /// let key = queue.insert("first", Duration::from_secs(5));
+    /// assert_eq!(queue.peek(), Some(key));
+    /// ```
+    pub fn peek(&self) -> Option<Key> {
+        self.iter().next().map(|entry| entry.key)
+    }
+
+    /// Removes all items. O(capacity).
+    ///
+    /// The memory stays. A task that waits for the queue is woken, and finds it at its end.
+    pub fn clear(&mut self) {
+        if !self.is_empty() {
+            self.alarm.cancel();
+            // Before any value is dropped: that may panic.
+            self.wake();
+        }
+        self.wheel.clear();
+    }
+
+    /// The number of items in the queue, due or not. O(1).
+    pub fn len(&self) -> usize {
+        self.wheel.len()
+    }
+
+    /// Whether no item is in the queue. O(1).
+    ///
+    /// A stream that has come to its end in this way goes on when an item is inserted.
+    pub fn is_empty(&self) -> bool {
+        self.wheel.is_empty()
+    }
+
+    /// The number of items that fit before more memory is asked for. O(items / 4096).
+    pub fn capacity(&self) -> usize {
+        self.wheel.capacity()
+    }
+
+    /// Makes room for `additional` more items.
+    ///
+    /// # Panics
+    ///
+    /// If the queue could never hold that many.
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        self.wheel.reserve(additional);
+    }
+
+    /// Gives back memory that the items in the queue do not need. O(n).
+    ///
+    /// An item keeps its place, so room is kept up to the one that lies furthest back.
+    pub fn shrink_to_fit(&mut self) {
+        self.wheel.shrink_to_fit();
+    }
+
+    /// As [`shrink_to_fit`](DelayQueue::shrink_to_fit).
+    ///
+    /// tokio-util's moves the items together, and looks each key up in a map from then on. This
+    /// one moves nothing.
+    pub fn compact(&mut self) {
+        self.shrink_to_fit();
+    }
+
+    /// The wheel's time at which it wants to be advanced next; the end of time if it is empty.
+    fn next_advance(&self) -> u64 {
+        let delay = self.wheel.expiration_delay().unwrap_or(u64::MAX);
+        self.wheel.now().saturating_add(delay)
+    }
+
+    /// Wakes the task that waits for the queue if it would sleep for too long.
+    #[inline]
+    fn wake_if_late(&mut self) {
+        if self.waiting.is_some() && self.alarm.is_too_late_for(self.next_advance()) {
+            self.wake();
+        }
+    }
+
+    /// Wakes the task that waits for the queue, if there is one.
+    fn wake(&mut self) {
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Items are never pinned.
+impl<T> Unpin for DelayQueue<T> {}
+
+impl<T> Default for DelayQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for DelayQueue<T> {
+    /// Prints how many items there are and the state of the wheel, never the items.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayQueue")
+            .field("len", &self.len())
+            .field("wheel", &self.wheel)
+            .field("is_awaited", &self.waiting.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+//! The one tokio timer that a queue sleeps on.
+
+use std::boxed::Box;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::delay_queue::timeline::Timeline;
+
+/// The longest sleep that is asked of tokio, whose own timers reach two years ahead. The queue
+/// looks at the time then, and sleeps on.
+const LONGEST_SLEEP: Duration = Duration::from_secs(365 * 86_400);
+
+/// A tokio timer, made when it is first needed and set anew from then on.
+#[derive(Debug, Default)]
+pub(super) struct Alarm {
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// The wheel's time for which it is set. `None` when it is not, or has rung.
+    set_for: Option<u64>,
+}
+
+impl Alarm {
+    /// Whether it does not ring by that time.
+    #[inline]
+    pub(super) fn is_too_late_for(&self, time: u64) -> bool {
+        match self.set_for {
+            Some(set_for) => time < set_for,
+            None => true,
+        }
+    }
+
+    /// Waits for the time, or less if that is far ahead.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime that keeps time.
+    pub(super) fn poll_until(
+        &mut self,
+        time: u64,
+        timeline: Timeline,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        if self.set_for != Some(time) {
+            self.set(time, timeline);
+        }
+        let Some(sleep) = &mut self.sleep else {
+            return Poll::Ready(());
+        };
+        let rung = sleep.as_mut().poll(cx);
+        if rung.is_ready() {
+            self.set_for = None;
+        }
+        rung
+    }
+
+    /// Takes the timer away from tokio.
+    pub(super) fn cancel(&mut self) {
+        *self = Self::default();
+    }
+
+    fn set(&mut self, time: u64, timeline: Timeline) {
+        let instant = timeline.instant(time).min(Instant::now() + LONGEST_SLEEP);
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().reset(instant),
+            None => self.sleep = Some(Box::pin(sleep_until(instant))),
+        }
+        self.set_for = Some(time);
+    }
+}

@@ -1,0 +1,104 @@
+//! Looking at the items of a queue.
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use tokio::time::Instant;
+
+use crate::delay_queue::DelayQueue;
+use crate::delay_queue::key::Key;
+use crate::delay_queue::timeline::Timeline;
+use crate::geometry::Millis;
+use crate::wheel::iter::{Ascending, TimerRef};
+
+/// An item in a queue, as [`Iter`] shows it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry<'a, T> {
+    /// The item's key.
+    pub key: Key,
+    /// When the item is due.
+    pub deadline: Instant,
+    /// The item.
+    pub value: &'a T,
+}
+
+impl<T> Clone for Entry<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Entry<'_, T> {}
+
+/// The items of a queue in the order in which they will be delivered, from [`DelayQueue::iter`].
+#[must_use = "iterators do nothing unless they are iterated over"]
+pub struct Iter<'a, T> {
+    timers: Ascending<'a, T, Millis>,
+    timeline: Timeline,
+}
+
+impl<T> DelayQueue<T> {
+    /// All items in the order in which they will be delivered.
+    ///
+    /// Lazy: `.take(n)` looks at little more than the next n items. O(n log n) for all n of them.
+    /// tokio-util's queue has no such method.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// queue.insert("later", Duration::from_secs(2));
+    /// queue.insert("sooner", Duration::from_secs(1));
+    /// let values: Vec<&str> = queue.iter().map(|entry| *entry.value).collect();
+    /// assert_eq!(values, ["sooner", "later"]);
+    /// ```
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter {
+            timers: self.wheel.ascending(),
+            timeline: self.timeline,
+        }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a DelayQueue<T> {
+    type Item = Entry<'a, T>;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<'a, T> Iterator for Iter<'a, T> {
+    type Item = Entry<'a, T>;
+
+    fn next(&mut self) -> Option<Entry<'a, T>> {
+        let TimerRef {
+            key,
+            deadline,
+            value,
+        } = self.timers.next()?;
+        Some(Entry {
+            key: Key(key),
+            deadline: self.timeline.instant(deadline),
+            value,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.timers.size_hint()
+    }
+}
+
+impl<T> ExactSizeIterator for Iter<'_, T> {}
+
+impl<T> FusedIterator for Iter<'_, T> {}
+
+impl<T> fmt::Debug for Iter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
+            .field("left", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,20 @@
+//! The handle of an item.
+
+use core::fmt;
+
+use crate::key::TimerKey;
+
+/// Names one item of one [`DelayQueue`](crate::DelayQueue), from when it is inserted until it is
+/// taken out.
+///
+/// Unlike the keys of tokio-util's queue, which are indexes and used again, a key that has outlived
+/// its item never names another one: see [`TimerKey`]. It is eight bytes, and so is an `Option` of
+/// it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key(pub(super) TimerKey);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&self.0).finish()
+    }
+}

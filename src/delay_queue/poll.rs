@@ -1,0 +1,109 @@
+//! Waiting for the next item.
+
+use core::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use tokio::task::coop;
+
+use crate::delay_queue::DelayQueue;
+use crate::delay_queue::expired::Expired;
+use crate::delay_queue::key::Key;
+use crate::wheel::advance::Expired as Timer;
+
+/// The most entries that one advance moves within the wheel: some tens of microseconds of work.
+const WORK_PER_ADVANCE: usize = 4096;
+
+/// What the wheel has to say when its clock has been moved.
+enum Due<T> {
+    Item(Timer<T>),
+    /// It must go on working before it can tell.
+    Backlog,
+    Nothing,
+}
+
+impl<T> DelayQueue<T> {
+    /// Takes out the next item that is due, or arranges for the task to be woken once one is.
+    ///
+    /// Answers `None` when the queue is empty. That is the end of the stream only until an item is
+    /// inserted: the task is woken then, too.
+    ///
+    /// # Panics
+    ///
+    /// If it has to wait and there is no tokio runtime around it, or one without time.
+    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        if self.is_empty() {
+            self.remember(cx);
+            return Poll::Ready(None);
+        }
+        let coop = ready!(coop::poll_proceed(cx));
+        let Poll::Ready(timer) = self.poll_due(cx) else {
+            self.remember(cx);
+            return Poll::Pending;
+        };
+        coop.made_progress();
+        // The task will ask again before it waits.
+        self.waiting = None;
+        if self.is_empty() {
+            self.alarm.cancel();
+        }
+        Poll::Ready(Some(Expired {
+            key: Key(timer.key),
+            deadline: self.timeline.instant(timer.deadline),
+            data: timer.value,
+        }))
+    }
+
+    /// Waits for the next item of a queue that is not empty.
+    fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Timer<T>> {
+        // The wheel asks to be advanced at most once a level before it has the next item.
+        loop {
+            match self.due_now() {
+                Due::Item(timer) => return Poll::Ready(timer),
+                Due::Backlog => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Due::Nothing => {
+                    let next = self.next_advance();
+                    ready!(self.alarm.poll_until(next, self.timeline, cx));
+                }
+            }
+        }
+    }
+
+    fn due_now(&mut self) -> Due<T> {
+        // What was due at the last poll comes before all else: no need to look at the clock.
+        if self.next_advance() <= self.wheel.now() {
+            match self.due_at(self.wheel.now()) {
+                Due::Nothing => {}
+                due => return due,
+            }
+        }
+        self.due_at(self.timeline.now())
+    }
+
+    fn due_at(&mut self, now: u64) -> Due<T> {
+        let mut advance = self.wheel.advance_with_budget(now, WORK_PER_ADVANCE);
+        match advance.next() {
+            Some(timer) => Due::Item(timer),
+            None if advance.has_backlog() => Due::Backlog,
+            None => Due::Nothing,
+        }
+    }
+
+    fn remember(&mut self, cx: &Context<'_>) {
+        match &mut self.waiting {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waiting = Some(cx.waker().clone()),
+        }
+    }
+}
+
+impl<T> Stream for DelayQueue<T> {
+    type Item = Expired<T>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+        self.get_mut().poll_expired(cx)
+    }
+}
