@@ -1,0 +1,158 @@
+//! Deadlines of every kind: far, past, equal, and apart by a nanosecond.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use timer_wheel::DelayQueue;
+use tokio::time::{Instant, advance};
+
+use crate::rig::{ms, pass, paused};
+
+/// Beyond this tokio-util's queue panics.
+const TOKIO_UTIL_LIMIT: Duration = Duration::from_millis(1 << 36);
+
+async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
+    let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
+    expired.map(|expired| expired.into_inner())
+}
+
+/// tokio#5536, kube#1772, restate#5017.
+#[test]
+fn far_deadline_is_accepted_everywhere() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        let far = [
+            TOKIO_UTIL_LIMIT,
+            TOKIO_UTIL_LIMIT + ms(1),
+            Duration::from_secs(1 << 34),
+            Duration::from_nanos(u64::MAX - 1),
+            Duration::from_nanos(u64::MAX),
+            Duration::from_secs(u64::MAX),
+            Duration::MAX,
+        ];
+        let mut keys = Vec::new();
+        for (nth, delay) in far.into_iter().enumerate() {
+            keys.push(queue.insert(nth, delay));
+            let key = queue.insert(nth, ms(1));
+            queue.reset(&key, delay);
+            assert!(queue.try_reset(&key, delay));
+            if let Some(instant) = Instant::now().checked_add(delay) {
+                queue.reset_at(&key, instant);
+                keys.push(queue.insert_at(nth, instant));
+            }
+        }
+        // Far is still in order: the nearest first, and equals as they came.
+        let order: Vec<usize> = queue.iter().map(|entry| *entry.value).collect();
+        assert!(order.is_sorted());
+        for key in keys {
+            let deadline = queue.deadline(&key);
+            assert_eq!(queue.remove(&key).deadline(), deadline);
+        }
+        queue.insert(99, ms(1));
+        assert_eq!(next(&mut queue).await, Some(99));
+    });
+}
+
+#[test]
+fn deadlines_out_of_range_are_the_last_instant_there_is() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        let last = queue.insert((), Duration::MAX);
+        let exact = queue.insert((), Duration::from_nanos(u64::MAX));
+        pass(ms(1)).await;
+        let beyond = queue.insert((), Duration::from_nanos(u64::MAX));
+        for key in [last, exact, beyond] {
+            let deadline = queue.deadline(&key);
+            assert_eq!(deadline - start, Duration::from_nanos(u64::MAX));
+        }
+        if let Some(before) = start.checked_sub(ms(1)) {
+            let key = queue.insert_at((), before);
+            assert_eq!(queue.deadline(&key), start);
+        }
+    });
+}
+
+#[test]
+fn deadline_beyond_the_limit_of_tokio_util_is_met() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        for factor in [3, 1, 2] {
+            queue.insert(factor, factor * TOKIO_UTIL_LIMIT);
+        }
+        for factor in 1..=3 {
+            assert_eq!(next(&mut queue).await, Some(factor));
+            assert_eq!(start.elapsed(), factor * TOKIO_UTIL_LIMIT);
+        }
+    });
+}
+
+/// tokio#5536: the queue itself may be older than that.
+#[test]
+fn queue_of_any_age_takes_items() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        for years in [1, 2, 3, 50] {
+            advance(Duration::from_secs(years * 366 * 86_400)).await;
+            let now = Instant::now();
+            queue.insert("soon", ms(10));
+            queue.insert_at("now", now);
+            assert_eq!(next(&mut queue).await, Some("now"));
+            assert_eq!(next(&mut queue).await, Some("soon"));
+            assert!(now.elapsed() >= ms(10) && now.elapsed() < ms(12));
+        }
+    });
+}
+
+#[test]
+fn nanosecond_decides_the_order() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        for nanoseconds in [7, 3, 9, 1, 8, 2] {
+            queue.insert(nanoseconds, Duration::from_nanos(5_000_000 + nanoseconds));
+        }
+        for nanoseconds in [1, 2, 3, 7, 8, 9] {
+            let expired = poll_fn(|cx| queue.poll_expired(cx)).await.expect("six");
+            assert_eq!(*expired.get_ref(), nanoseconds);
+            let deadline = start + Duration::from_nanos(5_000_000 + nanoseconds);
+            assert_eq!(expired.deadline(), deadline);
+            assert!(deadline <= Instant::now(), "early");
+        }
+    });
+}
+
+#[test]
+fn equal_deadlines_come_first_in_first_out() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        let at = Instant::now() + ms(70_000);
+        let keys: Vec<_> = (0..1_000).map(|n| queue.insert_at(n, at)).collect();
+        // A reset is a new arrival, also when the deadline is the same.
+        queue.reset_at(&keys[0], at);
+        let mut seen = Vec::new();
+        while let Some(n) = next(&mut queue).await {
+            seen.push(n);
+        }
+        assert!(seen.iter().copied().eq((1..1_000).chain([0])));
+    });
+}
+
+#[test]
+fn overdue_items_come_in_order_of_their_deadlines() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        pass(ms(500)).await;
+        for n in [300, 100, 400, 200, 100] {
+            queue.insert_at(n, start + ms(n));
+        }
+        assert_eq!(next(&mut queue).await, Some(100));
+        // Earlier than what is waiting, though the first of those is out already.
+        queue.insert_at(50, start + ms(50));
+        for n in [50, 100, 200, 300, 400] {
+            assert_eq!(next(&mut queue).await, Some(n));
+        }
+    });
+}

@@ -1,0 +1,88 @@
+//! Keys that have outlived their items.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use timer_wheel::DelayQueue;
+use timer_wheel::delay_queue::Key;
+
+use crate::rig::{ms, paused};
+
+/// Nothing that is given a stale key does anything.
+fn assert_stale(queue: &mut DelayQueue<u32>, key: Key) {
+    let len = queue.len();
+    assert!(!queue.contains(&key));
+    assert_eq!(queue.get(&key), None);
+    assert_eq!(queue.get_mut(&key), None);
+    assert!(queue.try_remove(&key).is_none());
+    assert!(!queue.try_reset(&key, Duration::ZERO));
+    assert_eq!(queue.len(), len);
+}
+
+#[test]
+fn stale_key_never_names_the_item_that_took_its_place() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        let mut stale = Vec::new();
+        for n in 0..100 {
+            let key = queue.insert(n, ms(10));
+            // One way out after the other, and the place is taken again each time.
+            match n % 3 {
+                0 => _ = queue.remove(&key),
+                1 => queue.clear(),
+                _ => assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_some()),
+            }
+            stale.push(key);
+            for &key in &stale {
+                assert_stale(&mut queue, key);
+            }
+        }
+        let live = queue.insert(100, ms(10));
+        for key in stale {
+            assert_ne!(key, live);
+            assert_stale(&mut queue, key);
+        }
+        assert_eq!(queue.get(&live), Some(&100));
+    });
+}
+
+#[test]
+fn key_survives_compacting_and_staleness_does_too() {
+    let mut queue = DelayQueue::new();
+    let keys: Vec<Key> = (0..1_000).map(|n| queue.insert(n, ms(1_000))).collect();
+    for key in keys.iter().skip(1).step_by(2) {
+        queue.remove(key);
+    }
+    queue.compact();
+    queue.shrink_to_fit();
+    let more: Vec<Key> = (0..500).map(|n| queue.insert(n, ms(1_000))).collect();
+    for (n, &key) in (0..).zip(&keys) {
+        if n % 2 == 0 {
+            assert_eq!(queue.get(&key), Some(&n));
+        } else {
+            assert!(!more.contains(&key));
+            assert_stale(&mut queue, key);
+        }
+    }
+}
+
+#[test]
+fn item_is_changed_in_place() {
+    let mut queue = DelayQueue::new();
+    let key = queue.insert(1, ms(10));
+    *queue.get_mut(&key).expect("it is there") += 1;
+    assert_eq!(queue.remove(&key).into_inner(), 2);
+}
+
+#[test]
+fn key_is_small() {
+    assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (8, 8));
+}
+
+#[test]
+fn debug_prints_no_items() {
+    let mut queue = DelayQueue::new();
+    let key = queue.insert("secret", ms(10));
+    let printed = format!("{queue:?} {key:?} {:?}", queue.iter());
+    assert!(!printed.contains("secret") && printed.contains("len: 1"));
+}

@@ -1,0 +1,12 @@
+//! What both queues promise, of this crate's.
+
+use timer_wheel::{DelayQueue, delay_queue};
+
+#[path = "shared/behaviour.rs"]
+mod behaviour;
+#[path = "shared/program.rs"]
+mod program;
+#[path = "shared/signatures.rs"]
+mod signatures;
+#[path = "shared/transcript.rs"]
+pub(crate) mod transcript;

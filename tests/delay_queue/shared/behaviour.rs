@@ -1,0 +1,354 @@
+//! What a program may rely on with either queue. Deadlines are whole milliseconds: tokio-util
+//! rounds to those.
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_core::Stream;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::DelayQueue;
+use super::delay_queue::Expired;
+use crate::rig::{Task, ms, pass, paused};
+
+async fn next<T>(queue: &mut DelayQueue<T>) -> Option<Expired<T>> {
+    poll_fn(|cx| Pin::new(&mut *queue).poll_next(cx)).await
+}
+
+fn poll<T>(task: &Task, queue: &mut DelayQueue<T>) -> Poll<Option<T>> {
+    let polled = task.poll(|cx| queue.poll_expired(cx));
+    polled.map(|expired| expired.map(Expired::into_inner))
+}
+
+#[test]
+fn items_come_when_they_are_due() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        let delays = [1_000, 2, 60, 299_008, 234, 10, 86_400_000];
+        for delay in delays {
+            queue.insert(delay, ms(delay));
+        }
+        let mut seen = Vec::new();
+        while let Some(expired) = next(&mut queue).await {
+            assert_eq!(start.elapsed(), ms(*expired.get_ref()));
+            assert_eq!(expired.deadline(), start + ms(*expired.get_ref()));
+            seen.push(expired.into_inner());
+        }
+        let mut sorted = delays.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(seen, sorted);
+    });
+}
+
+#[test]
+fn item_without_delay_is_there_at_once() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        queue.insert("item", Duration::ZERO);
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
+    });
+}
+
+#[test]
+fn item_of_the_past_is_there_at_once_also_after_a_poll() {
+    paused(async {
+        let task = Task::new();
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        queue.insert_at("later", start + ms(200));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(80)).await;
+        queue.insert_at("past", start + ms(40));
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("past")));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+    });
+}
+
+#[test]
+fn task_is_woken_when_an_item_is_due_and_not_before() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        queue.insert("item", ms(5));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(4)).await;
+        assert!(!task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(1)).await;
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
+    });
+}
+
+#[test]
+fn earlier_item_is_not_slept_over() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        queue.insert("later", ms(200));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        queue.insert("sooner", ms(100));
+        pass(ms(99)).await;
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(1)).await;
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("sooner")));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+    });
+}
+
+#[test]
+fn empty_queue_ends_and_goes_on_when_filled() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
+        queue.insert("item", ms(10));
+        assert!(task.is_woken(), "whoever was told the end hears of more");
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(10)).await;
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
+    });
+}
+
+#[test]
+fn removed_item_is_handed_back_and_never_comes() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        let key = queue.insert("removed", ms(5));
+        queue.insert("kept", ms(10));
+        assert_eq!(queue.deadline(&key), start + ms(5));
+        let removed = queue.remove(&key);
+        assert_eq!((removed.key(), removed.deadline()), (key, start + ms(5)));
+        assert_eq!(removed.into_inner(), "removed");
+        assert_eq!(queue.len(), 1);
+        assert_eq!(
+            next(&mut queue).await.map(Expired::into_inner),
+            Some("kept")
+        );
+        assert!(next(&mut queue).await.is_none());
+    });
+}
+
+#[test]
+fn expired_item_that_was_not_delivered_can_be_removed() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        queue.insert("first", ms(2));
+        let key = queue.insert("second", ms(2));
+        pass(ms(50)).await;
+        // Whichever comes first: the order of equals is not promised by both.
+        let first = next(&mut queue).await.expect("both are due").into_inner();
+        if first == "first" {
+            assert_eq!(queue.remove(&key).into_inner(), "second");
+        }
+        queue.clear();
+        assert!(next(&mut queue).await.is_none());
+    });
+}
+
+#[test]
+fn key_without_an_item_panics_or_gives_none() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        let key = queue.insert("item", ms(5));
+        assert!(queue.try_remove(&key).is_some());
+        assert!(queue.try_remove(&key).is_none());
+        let panics = |attempt: &mut dyn FnMut()| {
+            assert!(catch_unwind(AssertUnwindSafe(attempt)).is_err());
+        };
+        panics(&mut || _ = queue.remove(&key));
+        panics(&mut || queue.reset(&key, ms(5)));
+        panics(&mut || queue.reset_at(&key, Instant::now()));
+        panics(&mut || _ = queue.deadline(&key));
+        assert!(queue.is_empty());
+    });
+}
+
+#[test]
+fn reset_moves_an_item_both_ways() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        let later = queue.insert("later", ms(5));
+        let sooner = queue.insert_at("sooner", start + Duration::from_secs(3_600));
+        queue.insert("between", ms(70));
+        queue.reset(&later, ms(9_000));
+        queue.reset_at(&sooner, start + ms(20));
+        assert_eq!(queue.deadline(&sooner), start + ms(20));
+        for (value, at) in [("sooner", 20), ("between", 70), ("later", 9_000)] {
+            let expired = next(&mut queue).await.expect("three items");
+            assert_eq!((*expired.get_ref(), start.elapsed()), (value, ms(at)));
+            assert_eq!(expired.deadline(), start + ms(at));
+        }
+    });
+}
+
+#[test]
+fn item_put_off_is_not_delivered_at_its_old_time() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        let key = queue.insert("item", ms(5));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(1)).await;
+        queue.reset(&key, ms(9));
+        pass(ms(7)).await;
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        pass(ms(2)).await;
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
+    });
+}
+
+#[test]
+fn reset_to_the_past_wakes() {
+    paused(async {
+        let task = Task::new();
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        let key = queue.insert("item", ms(1_000));
+        pass(ms(10)).await;
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        queue.reset_at(&key, start);
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
+    });
+}
+
+#[test]
+fn removing_the_last_item_wakes() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        let key = queue.insert("item", ms(1_000));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        queue.remove(&key);
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
+    });
+}
+
+#[test]
+fn clearing_wakes() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        queue.insert("item", ms(1_000));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        queue.clear();
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
+        assert_eq!((queue.len(), queue.peek()), (0, None));
+    });
+}
+
+/// One task waits, another takes the last item away.
+#[test]
+fn waiting_task_ends_when_another_removes_the_last_item() {
+    paused(async {
+        let queue = Arc::new(Mutex::new(DelayQueue::new()));
+        let key = queue.lock().unwrap().insert("item", ms(100_000));
+        let waiting = tokio::spawn({
+            let queue = Arc::clone(&queue);
+            poll_fn(move |cx| queue.lock().unwrap().poll_expired(cx))
+        });
+        sleep(ms(10)).await;
+        queue.lock().unwrap().remove(&key);
+        let ended = timeout(ms(500), waiting).await.expect("it was woken");
+        assert!(ended.expect("it does not panic").is_none());
+    });
+}
+
+#[test]
+fn peek_names_the_next_item() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        assert_eq!(queue.peek(), None);
+        let late = queue.insert("late", ms(15));
+        let early = queue.insert("early", ms(5));
+        let middle = queue.insert("middle", ms(10));
+        assert_eq!(queue.peek(), Some(early));
+        queue.reset(&early, ms(20));
+        assert_eq!(queue.peek(), Some(middle));
+        for key in [middle, late, early] {
+            assert_eq!(queue.peek(), Some(key));
+            assert_eq!(
+                next(&mut queue).await.map(|expired| expired.key()),
+                Some(key)
+            );
+        }
+        assert_eq!(queue.peek(), None);
+    });
+}
+
+#[test]
+fn memory_is_kept_and_given_back_on_demand() {
+    paused(async {
+        let mut queue = DelayQueue::with_capacity(10);
+        assert!(queue.capacity() >= 10);
+        let mut keys: Vec<_> = (0..100).map(|n| queue.insert(n, ms(1_000 + n))).collect();
+        queue.reserve(1_000);
+        assert!(queue.capacity() >= 1_100);
+        queue.shrink_to_fit();
+        assert!(queue.capacity() >= 100);
+        for key in keys.drain(..90) {
+            queue.remove(&key);
+        }
+        queue.compact();
+        // The keys that are left still name the same items.
+        let (removed, reset) = (keys[3], keys[7]);
+        assert_eq!(queue.remove(&removed).into_inner(), 93);
+        queue.reset(&reset, ms(1));
+        assert_eq!(next(&mut queue).await.map(Expired::into_inner), Some(97));
+        assert_eq!(queue.len(), 8);
+        queue.clear();
+        queue.compact();
+        queue.shrink_to_fit();
+        assert!(queue.capacity() < 1_000);
+        queue.insert(0, ms(1));
+        assert!(next(&mut queue).await.is_some());
+    });
+}
+
+/// Some programs count on it: the item is out before its time has come for the waiting task.
+#[test]
+fn items_inserted_while_others_are_delivered_wait_for_their_time() {
+    paused(async {
+        let start = Instant::now();
+        let mut queue = DelayQueue::new();
+        queue.insert(3, ms(100));
+        let mut seen = Vec::new();
+        while let Some(expired) = next(&mut queue).await {
+            seen.push(start.elapsed());
+            let left = expired.into_inner();
+            if left > 0 {
+                queue.insert(left - 1, ms(100));
+            }
+        }
+        assert_eq!(seen, [ms(100), ms(200), ms(300), ms(400)]);
+    });
+}
+
+#[test]
+fn expired_item_can_be_changed() {
+    paused(async {
+        let mut queue = DelayQueue::new();
+        queue.insert(String::from("item"), ms(1));
+        let mut expired = next(&mut queue).await.expect("it is due");
+        expired.get_mut().push_str(" changed");
+        assert!(format!("{expired:?}").contains("item changed"));
+        assert_eq!(expired.into_inner(), "item changed");
+    });
+}

@@ -1,0 +1,12 @@
+//! What both queues promise, of tokio-util's.
+
+use tokio_util::time::{DelayQueue, delay_queue};
+
+#[path = "shared/behaviour.rs"]
+mod behaviour;
+#[path = "shared/program.rs"]
+mod program;
+#[path = "shared/signatures.rs"]
+mod signatures;
+#[path = "shared/transcript.rs"]
+pub(crate) mod transcript;
