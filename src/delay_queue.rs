@@ -72,9 +72,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// # Deadlines
 ///
 /// An item's deadline is kept to the nanosecond, where tokio-util rounds it up to the millisecond,
-/// and no item comes before it. How much later the task is woken is up to tokio, whose timers ring
-/// at the end of a millisecond: a task that polls for some other reason gets what is due by then
-/// without waiting for that.
+/// and no item comes before it. How much later it comes is up to tokio, whose timers ring at the end
+/// of a millisecond, and to the task.
 ///
 /// An instant before the queue was made counts as that moment, and one more than 584 years after
 /// it as 584 years after it. That includes any [`Duration`] that is too long to be added to the
@@ -83,8 +82,7 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 ///
 /// # Costs
 ///
-/// Those of the [`Wheel`]: inserting, removing and resetting are O(1) and read the clock at most
-/// once. Resetting an item to a later time leaves the tokio timer as it is, as does removing one
+/// Those of the [`Wheel`]: inserting, removing and resetting are O(1). Resetting an item to a later time leaves the tokio timer as it is, as does removing one
 /// that is not the last: it rings once for nothing, and is set for what is next then.
 ///
 /// One poll delivers one item and does a bounded amount of work. When tens of thousands of items
@@ -165,7 +163,8 @@ impl<T> DelayQueue<T> {
 
     /// Inserts an item that comes out at `when`, and returns its key. O(1).
     ///
-    /// One whose time has come already is there for the next poll.
+    /// One whose time has come already does not wait, or for the end of the present millisecond if
+    /// the queue was going to deliver something then.
     ///
     /// # Panics
     ///

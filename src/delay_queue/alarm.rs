@@ -32,6 +32,12 @@ impl Alarm {
         }
     }
 
+    /// Whether it has been set for that time and has not been found to ring.
+    #[inline]
+    pub(super) fn is_set_for(&self, time: u64) -> bool {
+        self.set_for == Some(time)
+    }
+
     /// Waits for the time, or less if that is far ahead.
     ///
     /// # Panics
@@ -43,7 +49,7 @@ impl Alarm {
         timeline: Timeline,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
-        if self.set_for != Some(time) {
+        if !self.is_set_for(time) {
             self.set(time, timeline);
         }
         let Some(sleep) = &mut self.sleep else {

@@ -73,12 +73,16 @@ impl<T> DelayQueue<T> {
     }
 
     fn due_now(&mut self) -> Due<T> {
-        // What was due at the last poll comes before all else: no need to look at the clock.
+        // What was due at the last poll comes before all else, without a look at the clock.
         if self.next_advance() <= self.wheel.now() {
             match self.due_at(self.wheel.now()) {
                 Due::Nothing => {}
                 due => return due,
             }
+        }
+        // Nor is one needed while an alarm is set for what is next.
+        if self.alarm.is_set_for(self.next_advance()) {
+            return Due::Nothing;
         }
         self.due_at(self.timeline.now())
     }

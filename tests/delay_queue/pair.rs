@@ -227,7 +227,8 @@ impl Pair {
             }
             Poll::Pending => {
                 assert!(first.is_some(), "waits for an empty queue");
-                assert!(due.is_none() || self.task.is_woken(), "late");
+                let is_late = due.is_some_and(|item| item.deadline <= self.rung());
+                assert!(!is_late || self.task.is_woken(), "late");
                 Told::Wait
             }
         };
@@ -300,11 +301,16 @@ impl Pair {
         if self.must_be_woken {
             assert!(wakes > 0, "the task does not know: {:?}", self.told);
         }
-        let rung = self.now() / TICK * TICK;
-        let is_due = self.model.first().is_some_and(|item| item.deadline <= rung);
+        let first = self.model.first();
+        let is_due = first.is_some_and(|item| item.deadline <= self.rung());
         if is_due && self.told != Told::Item {
             assert!(wakes > 0, "the task sleeps over what is due");
         }
+    }
+
+    /// What was due by then has made the timers of tokio ring.
+    fn rung(&self) -> u64 {
+        self.now() / TICK * TICK
     }
 
     fn item(&self, expired: Expired<u32>) -> Item {

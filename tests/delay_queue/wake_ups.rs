@@ -119,18 +119,35 @@ fn emptied_queue_wakes_once_and_leaves_no_timer_behind() {
     });
 }
 
-/// Nothing is due by the millisecond at which tokio's timer rings, but by the clock.
+/// The alarm is still set for the item's old time when its last item is delivered.
 #[test]
-fn due_item_is_delivered_before_the_timer_rings_and_leaves_none_behind() {
+fn queue_emptied_by_a_delivery_leaves_no_timer_behind() {
     paused(async {
         let task = Task::new();
         let mut queue = DelayQueue::new();
-        queue.insert("item", Duration::from_micros(5_200));
+        let key = queue.insert("item", ms(5));
         assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        advance(Duration::from_micros(5_300)).await;
+        queue.reset(&key, Duration::ZERO);
         assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
         pass(ms(10)).await;
         assert_eq!(task.wakes(), 0, "woken by a timer that nobody needs");
+    });
+}
+
+/// The alarm is set for the end of the very millisecond in which the item is inserted.
+#[test]
+fn overdue_item_waits_for_the_end_of_the_millisecond_at_most() {
+    paused(async {
+        let task = Task::new();
+        let mut queue = DelayQueue::new();
+        queue.insert("later", Duration::from_micros(5_500));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+        advance(Duration::from_micros(5_300)).await;
+        queue.insert_at("now", Instant::now());
+        pass(Duration::from_micros(700)).await;
+        assert!(task.is_woken());
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("now")));
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("later")));
     });
 }
 
