@@ -1,0 +1,48 @@
+//! Any script of operations on the delay queue, against the model of the test suite, on a runtime
+//! whose clock is paused: what is delivered and when, and what wakes the task that waits.
+//!
+//! Decoder, model and comparison are the test suite's own, so that a finding here is a failing
+//! test there.
+
+#![no_main]
+
+use std::fmt;
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
+use libfuzzer_sys::fuzz_target;
+
+use crate::script::Op;
+
+#[path = "../../tests/delay_queue/model.rs"]
+mod model;
+
+#[path = "../../tests/delay_queue/pair.rs"]
+mod pair;
+
+#[path = "../../tests/delay_queue/rig.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod rig;
+
+#[path = "../../tests/delay_queue/script.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod script;
+
+/// The longest script: everything is compared after each operation, so long ones are slow.
+const OPS: usize = 100;
+
+/// What the bytes of one input say.
+struct Case(Vec<Op>);
+
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        Ok(Self(script::decode(input.bytes(input.len())?, OPS)))
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fuzz_target!(|case: Case| pair::run(&case.0));
