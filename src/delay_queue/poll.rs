@@ -36,12 +36,10 @@ impl<T> DelayQueue<T> {
             self.remember(cx);
             return Poll::Ready(None);
         }
-        let coop = ready!(coop::poll_proceed(cx));
         let Poll::Ready(timer) = self.poll_due(cx) else {
             self.remember(cx);
             return Poll::Pending;
         };
-        coop.made_progress();
         // The task will ask again before it waits.
         self.waiting = None;
         if self.is_empty() {
@@ -58,8 +56,17 @@ impl<T> DelayQueue<T> {
     fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Timer<T>> {
         // The wheel asks to be advanced at most once a level before it has the next item.
         loop {
+            // While an alarm is set for what is next, there is no need to look at the clock.
+            let next = self.next_advance();
+            if next > self.wheel.now() && self.alarm.is_set_for(next) {
+                ready!(self.alarm.poll_until(next, self.timeline, cx));
+            }
+            let coop = ready!(coop::poll_proceed(cx));
             match self.due_now() {
-                Due::Item(timer) => return Poll::Ready(timer),
+                Due::Item(timer) => {
+                    coop.made_progress();
+                    return Poll::Ready(timer);
+                }
                 Due::Backlog => {
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -73,16 +80,12 @@ impl<T> DelayQueue<T> {
     }
 
     fn due_now(&mut self) -> Due<T> {
-        // What was due at the last poll comes before all else, without a look at the clock.
+        // What was due at the last poll comes before all else: nor is the clock needed for that.
         if self.next_advance() <= self.wheel.now() {
             match self.due_at(self.wheel.now()) {
                 Due::Nothing => {}
                 due => return due,
             }
-        }
-        // Nor is one needed while an alarm is set for what is next.
-        if self.alarm.is_set_for(self.next_advance()) {
-            return Due::Nothing;
         }
         self.due_at(self.timeline.now())
     }
