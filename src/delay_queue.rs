@@ -169,6 +169,16 @@ impl<T> DelayQueue<T> {
     /// # Panics
     ///
     /// As [`insert`](DelayQueue::insert).
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    /// use tokio::time::{Duration, Instant};
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let when = Instant::now() + Duration::from_nanos(1_234_567);
+    /// let key = queue.insert_at("item", when);
+    /// assert_eq!(queue.deadline(&key), when);
+    /// ```
     #[track_caller]
     pub fn insert_at(&mut self, value: T, when: Instant) -> Key {
         self.insert_for(value, self.timeline.at(when))
@@ -225,6 +235,17 @@ impl<T> DelayQueue<T> {
     /// # Panics
     ///
     /// If the item is not in the queue any more. [`try_reset`](DelayQueue::try_reset) says so.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let touched = queue.insert("touched", Duration::from_secs(5));
+    /// let idle = queue.insert("idle", Duration::from_secs(5));
+    /// queue.reset(&touched, Duration::from_secs(60));
+    /// assert_eq!(queue.peek(), Some(idle));
+    /// ```
     #[track_caller]
     pub fn reset(&mut self, key: &Key, timeout: Duration) {
         assert!(self.try_reset(key, timeout), "{INVALID_KEY}");
@@ -301,6 +322,17 @@ impl<T> DelayQueue<T> {
 
     /// An item in the queue, to be changed, or `None` if it is there no more. O(1). tokio-util's
     /// queue has no such method.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert(1, Duration::from_secs(5));
+    /// *queue.get_mut(&key).unwrap() += 1;
+    /// assert_eq!(queue.remove(&key).into_inner(), 2);
+    /// assert!(queue.get(&key).is_none());
+    /// ```
     pub fn get_mut(&mut self, key: &Key) -> Option<&mut T> {
         self.wheel.get_mut(key.0)
     }

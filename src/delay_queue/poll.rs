@@ -31,6 +31,21 @@ impl<T> DelayQueue<T> {
     /// # Panics
     ///
     /// If it has to wait and there is no tokio runtime around it, or one without time.
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(1));
+    /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await.expect("there is an item");
+    /// assert_eq!((expired.key(), *expired.get_ref()), (key, "item"));
+    /// assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_none());
+    /// # }
+    /// ```
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         if self.is_empty() {
             self.remember(cx);
