@@ -15,6 +15,8 @@ use crate::delay_queue::timeline::Timeline;
 const LONGEST_SLEEP: Duration = Duration::from_secs(365 * 86_400);
 
 /// A tokio timer, made when it is first needed and set anew from then on.
+///
+/// Invariant: there is one while it is set.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     sleep: Option<Pin<Box<Sleep>>>,
@@ -52,9 +54,7 @@ impl Alarm {
         if !self.is_set_for(time) {
             self.set(time, timeline);
         }
-        let Some(sleep) = &mut self.sleep else {
-            return Poll::Ready(());
-        };
+        let sleep = self.sleep.as_mut().expect("it has just been set");
         let rung = sleep.as_mut().poll(cx);
         if rung.is_ready() {
             self.set_for = None;
@@ -74,5 +74,36 @@ impl Alarm {
             None => self.sleep = Some(Box::pin(sleep_until(instant))),
         }
         self.set_for = Some(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn alarm_asks_no_more_than_a_year_of_tokio() {
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime needs nothing from the system");
+        runtime.block_on(async {
+            let mut alarm = Alarm::default();
+            let timeline = Timeline::from_now();
+            for time in [u64::MAX, u64::MAX / 2] {
+                let poll = |cx: &mut Context<'_>| Poll::Ready(alarm.poll_until(time, timeline, cx));
+                assert!(poll_fn(poll).await.is_pending());
+                assert!(alarm.is_set_for(time));
+                let sleep = alarm.sleep.as_ref().expect("it is set");
+                assert_eq!(sleep.deadline() - Instant::now(), LONGEST_SLEEP);
+            }
+            alarm.cancel();
+            assert!(alarm.sleep.is_none() && alarm.is_too_late_for(u64::MAX));
+        });
     }
 }
