@@ -19,9 +19,9 @@ use crate::key::{SlotIndex, TimerKey};
 
 /// The most timers a wheel can hold.
 ///
-/// A slot index and an entry's location must fit into 32 bits. Partly filled blocks take locations
-/// that no timer has, at most two blocks in each of at most 1,027 lists.
-pub(crate) const MAX_TIMERS: usize = (u32::MAX - (1 << 17)) as usize;
+/// A slot index and an entry's location must fit into 32 bits. Besides the timers' entries there
+/// are stale ones, up to as many and a little more while they are swept, and partly filled blocks.
+pub(crate) const MAX_TIMERS: usize = 3 << 29;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
 /// many generations left.

@@ -29,6 +29,7 @@ mod memory;
 mod panics;
 mod random;
 mod splits;
+mod stale;
 mod traps;
 mod wake_ups;
 

@@ -1,0 +1,183 @@
+//! What cancelled and moved timers leave behind, and buckets that are brought up as a whole: the
+//! corners in which one of them could be taken for the other.
+
+use timer_wheel::{Caffeine, Geometry, Millis, TimerKey, Wheel};
+
+const TICK: u64 = 1 << 20;
+
+fn fired<G: Geometry>(wheel: &mut Wheel<u64, G>, now: u64) -> Vec<(u64, u64)> {
+    let fired = wheel.advance(now).map(|item| (item.deadline, item.value));
+    let fired = fired.collect();
+    wheel.check_invariants();
+    fired
+}
+
+/// A slot that is used again for the same tick has two entries that look alike.
+#[test]
+fn slot_reused_for_the_same_tick_fires_once() {
+    let deadline = 300 * TICK + 5;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(deadline + 1, 100);
+    for value in 0..10 {
+        let key = wheel.schedule(deadline, value);
+        wheel.check_invariants();
+        assert_eq!(wheel.cancel(key), Some(value));
+    }
+    wheel.schedule(deadline, 10);
+    wheel.check_invariants();
+    assert_eq!(wheel.ascending().count(), 2);
+    assert_eq!(wheel.descending().count(), 2);
+    // The coarse bucket first, then the tick, each of them with the entries that look alike.
+    assert_eq!(fired(&mut wheel, 256 * TICK), []);
+    assert_eq!(
+        fired(&mut wheel, deadline + 1),
+        [(deadline, 10), (deadline + 1, 100)]
+    );
+    assert_eq!(wheel.stats().blocks, 0);
+}
+
+/// The same in a bucket that is emptied in instalments, where some have come down and some have not.
+#[test]
+fn slot_reused_while_its_bucket_is_emptied_fires_once() {
+    for budget in 1..400 {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let keys: Vec<TimerKey> = (0..300)
+            .map(|n| wheel.schedule((256 + n % 256) * TICK + 1, n))
+            .collect();
+        let mut advance = wheel.advance_with_budget(256 * TICK, budget);
+        assert!(advance.next().is_none());
+        let mut live = 300;
+        for (n, key) in (0..300).zip(keys) {
+            if n % 3 != 0 {
+                assert_eq!(wheel.cancel(key), Some(n));
+                live -= 1;
+            }
+        }
+        wheel.check_invariants();
+        for n in (0..300).filter(|n| n % 3 == 1) {
+            wheel.schedule((256 + n % 256) * TICK + 1, n);
+            live += 1;
+        }
+        wheel.check_invariants();
+        let fired = fired(&mut wheel, 512 * TICK);
+        assert_eq!(fired.len(), live, "budget {budget}");
+        assert!(fired.is_sorted_by_key(|item| item.0));
+        assert!(wheel.is_empty());
+    }
+}
+
+/// A stale head of the sorted run hides the live ones behind it from the heap's.
+#[test]
+fn timers_behind_one_that_left_the_run_keep_their_turn() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..4).map(|n| wheel.schedule(9, n)).collect();
+    assert_eq!(wheel.pop_expired(20).map(|item| item.value), Some(0));
+    wheel.schedule(9, 10);
+    assert!(wheel.reschedule(keys[1], 9), "behind all others");
+    assert_eq!(fired(&mut wheel, 20), [(9, 2), (9, 3), (9, 10), (9, 1)]);
+}
+
+/// A timer that was brought up early and leaves the run may come back with a later bucket, while the
+/// run is still there.
+#[test]
+fn timer_that_comes_back_to_an_early_run_fires_at_its_own_time() {
+    let start = 1 << 36;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..8)
+        .map(|n| wheel.schedule(start + 40 * TICK, n))
+        .collect();
+    assert_eq!(fired(&mut wheel, start), []);
+    for (key, to) in keys.iter().zip([50, 40, 30, 60]) {
+        assert!(wheel.reschedule(*key, start + to * TICK));
+        wheel.check_invariants();
+    }
+    let order: Vec<u64> = wheel.ascending().map(|timer| *timer.value).collect();
+    let expected = [2, 4, 5, 6, 7, 1, 0, 3];
+    assert_eq!(order, expected);
+    let mut reverse: Vec<u64> = wheel.descending().map(|timer| *timer.value).collect();
+    reverse.reverse();
+    assert_eq!(reverse, expected);
+    let fired = fired(&mut wheel, start + 100 * TICK);
+    assert_eq!(
+        fired.iter().map(|item| item.1).collect::<Vec<_>>(),
+        expected
+    );
+}
+
+/// What is scheduled into the range of a bucket that was brought up early fires in between.
+#[test]
+fn timer_scheduled_into_an_early_run_fires_in_its_place() {
+    let start = 256 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for n in 0..10 {
+        wheel.schedule(start + 20 * n * TICK, n);
+    }
+    assert_eq!(fired(&mut wheel, start + TICK), [(start, 0)]);
+    let between = start + 30 * TICK + 7;
+    wheel.schedule(between, 100);
+    wheel.schedule(start + 2 * TICK, 101);
+    wheel.check_invariants();
+    assert_eq!(wheel.next_deadline(), Some(start + 2 * TICK));
+    assert!(wheel.expiration_delay().is_some_and(|delay| delay <= TICK));
+    let values: Vec<u64> = fired(&mut wheel, start + 41 * TICK)
+        .into_iter()
+        .map(|item| item.1)
+        .collect();
+    assert_eq!(values, [101, 1, 100, 2]);
+    assert_eq!(wheel.next_deadline(), Some(start + 60 * TICK));
+    assert_eq!(
+        wheel.expiration_delay(),
+        Some(19 * TICK),
+        "a timer brought up early is exact"
+    );
+}
+
+/// Sweeps keep the timers, drop the rest, and never let the blocks creep.
+#[test]
+fn churn_beside_timers_that_stay_leaves_the_blocks_where_they_were() {
+    fn check<G: Geometry>() {
+        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let far = 20 * TICK << 10;
+        let mut kept: Vec<u64> = (0..50).map(|n| far + n % 7).collect();
+        for (n, &deadline) in kept.iter().enumerate() {
+            wheel.schedule(deadline, n as u64);
+        }
+        let mut most = 0;
+        for call in 0..300_000 {
+            let key = wheel.schedule(far + call % 5, 1_000);
+            let other = wheel.schedule(far / 2, 1_000);
+            assert!(wheel.cancel(key).is_some() && wheel.cancel(other).is_some());
+            if call % 1_000 == 0 {
+                let blocks = wheel.stats().blocks;
+                if call < 10_000 {
+                    most = most.max(blocks);
+                }
+                assert!(blocks <= most.max(8), "{blocks} blocks after {call} calls");
+            }
+        }
+        wheel.check_invariants();
+        kept.sort_unstable();
+        let deadlines: Vec<u64> = fired(&mut wheel, u64::MAX)
+            .iter()
+            .map(|item| item.0)
+            .collect();
+        assert_eq!(deadlines, kept);
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+}
+
+/// A second shrink must tell what the first has kept from what it has yet to see.
+#[test]
+fn shrink_to_fit_time_and_again_keeps_every_timer() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..500).map(|n| wheel.schedule(n << 21, n)).collect();
+    for key in keys.iter().step_by(2) {
+        assert!(wheel.cancel(*key).is_some());
+    }
+    for _ in 0..4 {
+        wheel.shrink_to_fit();
+        wheel.check_invariants();
+    }
+    assert_eq!(fired(&mut wheel, u64::MAX).len(), 250);
+}
