@@ -22,7 +22,7 @@ impl SlotIndex {
         self.0 as usize
     }
 
-    #[cfg(feature = "serde")]
+    #[inline]
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }

@@ -60,6 +60,7 @@ mod geometry;
 mod key;
 mod occupancy;
 mod slots;
+pub mod ttl;
 mod wheel;
 
 #[cfg(feature = "tokio")]

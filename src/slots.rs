@@ -99,9 +99,10 @@ impl<T> Cards for Slots<T> {
     }
 
     fn filed(&self) -> impl Iterator<Item = SlotIndex> {
-        (0..self.slots.len())
-            .map(SlotIndex::new)
-            .filter(|slot| self.slots.at(slot.get()).is_taken())
+        (0..self.slots.len()).map(SlotIndex::new).filter(|slot| {
+            let slot = self.slots.at(slot.get());
+            slot.is_taken() && slot.card.place != Place::NOWHERE
+        })
     }
 }
 
@@ -260,6 +261,11 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn value(&self, slot: SlotIndex) -> &T {
         self.slots.at(slot.get()).value.as_ref().expect(VALUE)
+    }
+
+    #[inline]
+    pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> &mut T {
+        self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
     }
 
     /// The key and the value of a slot that is taken.

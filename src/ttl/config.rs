@@ -1,0 +1,353 @@
+//! How many expiries a poll may yield, and how patient the queue is.
+
+use core::time::Duration;
+
+use super::error::TtlError;
+
+/// Milliseconds to nanoseconds.
+pub(super) const NS_PER_MS: u64 = 1_000_000;
+
+/// The longest TTL unless another is set: 36,500 days.
+const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
+
+/// How the delay before a retry grows with the attempts.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Backoff {
+    /// Always the retry delay.
+    #[default]
+    Constant,
+    /// Twice as long each time, up to `cap`, then shortened by up to a half so that entries that
+    /// failed together do not come back together, and never below the retry delay.
+    ///
+    /// What is taken off follows from the entry's index and the attempt alone: the same calls give
+    /// the same delays on every machine.
+    Exponential {
+        /// The longest delay.
+        cap: Duration,
+    },
+}
+
+/// The settings of a [`TtlQueue`](super::TtlQueue).
+///
+/// The defaults are those of Dongting, and a pending timeout of 10 s. The maximum TTL decides what
+/// is refused, so it must be the same on all replicas; the rest may differ.
+///
+/// ```
+/// use core::time::Duration;
+/// use timer_wheel::ttl::{Backoff, TtlConfig, TtlError};
+///
+/// let config = TtlConfig::builder()
+///     .expire_batch(200)
+///     .backoff(Backoff::Exponential { cap: Duration::from_secs(30) })
+///     .build()?;
+/// assert_eq!((config.expire_batch(), config.retry_batch()), (200, 10));
+/// assert!(TtlConfig::builder().expire_batch(0).build().is_err());
+/// # Ok::<(), TtlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TtlConfig {
+    expire_batch: usize,
+    retry_batch: usize,
+    retry_delay_ns: u64,
+    /// The longest delay before a retry: the retry delay itself if that is constant.
+    retry_cap_ns: u64,
+    pending_timeout_ns: u64,
+    max_ttl_ms: u64,
+}
+
+impl TtlConfig {
+    /// Starts from the defaults.
+    pub fn builder() -> TtlConfigBuilder {
+        TtlConfigBuilder::default()
+    }
+
+    /// The most first proposals that one poll yields: 50 by default.
+    pub fn expire_batch(&self) -> usize {
+        self.expire_batch
+    }
+
+    /// The most retries that one poll yields: 10 by default.
+    pub fn retry_batch(&self) -> usize {
+        self.retry_batch
+    }
+
+    /// How long a failed expiry waits before it is proposed again, at least: 1 s by default.
+    pub fn retry_delay(&self) -> Duration {
+        Duration::from_nanos(self.retry_delay_ns)
+    }
+
+    /// How the retry delay grows: not at all by default.
+    pub fn backoff(&self) -> Backoff {
+        if self.retry_cap_ns == self.retry_delay_ns {
+            return Backoff::Constant;
+        }
+        let cap = Duration::from_nanos(self.retry_cap_ns);
+        Backoff::Exponential { cap }
+    }
+
+    /// How long a proposal may go without an answer before it counts as failed: 10 s by default.
+    pub fn pending_timeout(&self) -> Duration {
+        Duration::from_nanos(self.pending_timeout_ns)
+    }
+
+    /// The longest TTL that is accepted: 36,500 days by default.
+    pub fn max_ttl(&self) -> Duration {
+        Duration::from_millis(self.max_ttl_ms)
+    }
+
+    pub(super) fn pending_timeout_ns(&self) -> u64 {
+        self.pending_timeout_ns
+    }
+
+    /// Refuses a TTL that is too long.
+    pub(super) fn check_ttl(&self, ttl_ms: u64) -> Result<(), TtlError> {
+        if ttl_ms > self.max_ttl_ms {
+            let max_ms = self.max_ttl_ms;
+            return Err(TtlError::TtlTooLong { ttl_ms, max_ms });
+        }
+        Ok(())
+    }
+
+    /// How long the entry of an index waits after its attempt number `attempt` has failed.
+    pub(super) fn retry_delay_ns(&self, index: u64, attempt: u32) -> u64 {
+        let base = self.retry_delay_ns;
+        // Past 63 doublings every delay is at its cap.
+        let doublings = attempt.saturating_sub(1).min(63);
+        let grown = base.saturating_mul(1 << doublings).min(self.retry_cap_ns);
+        let spread = grown - base.max(grown / 2);
+        if spread == 0 {
+            return grown;
+        }
+        let seed = index ^ u64::from(attempt).rotate_left(32);
+        grown - scattered(seed) % (spread + 1)
+    }
+}
+
+impl Default for TtlConfig {
+    fn default() -> Self {
+        let second = 1_000 * NS_PER_MS;
+        Self {
+            expire_batch: 50,
+            retry_batch: 10,
+            retry_delay_ns: second,
+            retry_cap_ns: second,
+            pending_timeout_ns: 10 * second,
+            max_ttl_ms: MAX_TTL.as_secs() * 1_000,
+        }
+    }
+}
+
+/// A number that follows from the seed and looks unlike it: the finalizer of Steele, Lea and
+/// Flood's SplitMix64 (2014).
+pub(super) fn scattered(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+/// Collects the settings of a [`TtlConfig`] and checks them at the end.
+#[derive(Clone, Debug)]
+#[must_use = "a builder builds nothing until `build` is called"]
+pub struct TtlConfigBuilder {
+    expire_batch: usize,
+    retry_batch: usize,
+    retry_delay: Duration,
+    backoff: Backoff,
+    pending_timeout: Duration,
+    max_ttl: Duration,
+}
+
+impl Default for TtlConfigBuilder {
+    fn default() -> Self {
+        let config = TtlConfig::default();
+        Self {
+            expire_batch: config.expire_batch,
+            retry_batch: config.retry_batch,
+            retry_delay: config.retry_delay(),
+            backoff: Backoff::Constant,
+            pending_timeout: config.pending_timeout(),
+            max_ttl: MAX_TTL,
+        }
+    }
+}
+
+impl TtlConfigBuilder {
+    /// The most first proposals that one poll yields.
+    pub fn expire_batch(mut self, entries: usize) -> Self {
+        self.expire_batch = entries;
+        self
+    }
+
+    /// The most retries that one poll yields.
+    pub fn retry_batch(mut self, entries: usize) -> Self {
+        self.retry_batch = entries;
+        self
+    }
+
+    /// How long a failed expiry waits before it is proposed again, at least.
+    pub fn retry_delay(mut self, delay: Duration) -> Self {
+        self.retry_delay = delay;
+        self
+    }
+
+    /// How the retry delay grows with the attempts.
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// How long a proposal may go without an answer before it counts as failed.
+    pub fn pending_timeout(mut self, timeout: Duration) -> Self {
+        self.pending_timeout = timeout;
+        self
+    }
+
+    /// The longest TTL that is accepted, in whole milliseconds.
+    pub fn max_ttl(mut self, ttl: Duration) -> Self {
+        self.max_ttl = ttl;
+        self
+    }
+
+    /// The configuration, if it makes sense.
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::InvalidConfig`] if a batch is 0 or their sum overflows; if the retry delay or the
+    /// pending timeout is 0; if a maximum TTL is less than a millisecond; if the cap of the backoff
+    /// is below the retry delay; if a duration is more than 2^64 nanoseconds.
+    pub fn build(self) -> Result<TtlConfig, TtlError> {
+        let refuse = |reason| Err(TtlError::InvalidConfig(reason));
+        if self.expire_batch == 0 || self.retry_batch == 0 {
+            return refuse("a batch must have room for one entry at least");
+        }
+        if self.expire_batch.checked_add(self.retry_batch).is_none() {
+            return refuse("both batches together are more than can be counted");
+        }
+        if self.retry_delay.is_zero() || self.pending_timeout.is_zero() {
+            return refuse("the retry delay and the pending timeout must not be 0");
+        }
+        if self.max_ttl < Duration::from_millis(1) {
+            return refuse("the maximum TTL must be a millisecond at least");
+        }
+        let retry_delay_ns = nanoseconds(self.retry_delay)?;
+        let retry_cap_ns = match self.backoff {
+            Backoff::Constant => retry_delay_ns,
+            Backoff::Exponential { cap } => nanoseconds(cap)?,
+        };
+        if retry_cap_ns < retry_delay_ns {
+            return refuse("the cap of the backoff must not be below the retry delay");
+        }
+        Ok(TtlConfig {
+            expire_batch: self.expire_batch,
+            retry_batch: self.retry_batch,
+            retry_delay_ns,
+            retry_cap_ns,
+            pending_timeout_ns: nanoseconds(self.pending_timeout)?,
+            max_ttl_ms: nanoseconds(self.max_ttl)? / NS_PER_MS,
+        })
+    }
+}
+
+fn nanoseconds(duration: Duration) -> Result<u64, TtlError> {
+    let too_long = TtlError::InvalidConfig("a duration must not be more than 2^64 nanoseconds");
+    u64::try_from(duration.as_nanos()).map_err(|_| too_long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = NS_PER_MS;
+
+    fn exponential() -> TtlConfig {
+        let cap = Duration::from_secs(20);
+        TtlConfig::builder()
+            .backoff(Backoff::Exponential { cap })
+            .build()
+            .unwrap()
+    }
+
+    #[test]
+    fn defaults_are_those_of_dongting() {
+        let built = TtlConfig::builder().build().unwrap();
+        assert_eq!(built, TtlConfig::default());
+        assert_eq!((built.expire_batch(), built.retry_batch()), (50, 10));
+        assert_eq!(built.retry_delay(), Duration::from_secs(1));
+        assert_eq!(built.backoff(), Backoff::Constant);
+        assert_eq!(built.pending_timeout(), Duration::from_secs(10));
+        assert_eq!(built.max_ttl(), Duration::from_secs(36_500 * 86_400));
+    }
+
+    #[test]
+    fn constant_backoff_never_grows() {
+        let config = TtlConfig::default();
+        for attempt in [0, 1, 2, 63, 64, 65, u32::MAX] {
+            assert_eq!(config.retry_delay_ns(7, attempt), 1_000 * MS);
+        }
+    }
+
+    #[test]
+    fn exponential_backoff_doubles_within_its_bounds() {
+        let config = exponential();
+        for index in [0, 1, 77, u64::MAX] {
+            assert_eq!(config.retry_delay_ns(index, 1), 1_000 * MS);
+            for (attempt, grown) in [(2, 2_000), (3, 4_000), (5, 16_000), (6, 20_000)] {
+                let delay = config.retry_delay_ns(index, attempt);
+                assert!((grown / 2 * MS..=grown * MS).contains(&delay));
+            }
+            let last = config.retry_delay_ns(index, u32::MAX);
+            assert!((10_000 * MS..=20_000 * MS).contains(&last));
+        }
+    }
+
+    #[test]
+    fn jitter_is_the_same_every_time_and_different_for_each_entry() {
+        let config = exponential();
+        let delays = |attempt| [1, 2, 3, 4].map(|index| config.retry_delay_ns(index, attempt));
+        assert_eq!(delays(6), delays(6));
+        assert_ne!(delays(6), delays(7));
+        let mut distinct = delays(6).to_vec();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 4);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let builder = TtlConfig::builder;
+        let refused = [
+            builder().expire_batch(0),
+            builder().retry_batch(0),
+            builder().expire_batch(usize::MAX),
+            builder().retry_delay(Duration::ZERO),
+            builder().retry_delay(Duration::MAX),
+            builder().pending_timeout(Duration::ZERO),
+            builder().pending_timeout(Duration::MAX),
+            builder().max_ttl(Duration::ZERO),
+            builder().max_ttl(Duration::from_micros(999)),
+            builder().max_ttl(Duration::MAX),
+            builder().backoff(Backoff::Exponential {
+                cap: Duration::from_millis(999),
+            }),
+            builder().backoff(Backoff::Exponential { cap: Duration::MAX }),
+        ];
+        for builder in refused {
+            let refusal = builder.clone().build();
+            assert!(
+                matches!(refusal, Err(TtlError::InvalidConfig(_))),
+                "{builder:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn ttl_is_refused_only_past_the_maximum() {
+        let config = TtlConfig::default();
+        let max_ms = 36_500 * 86_400_000;
+        assert!(config.check_ttl(max_ms).is_ok());
+        let ttl_ms = max_ms + 1;
+        let refusal = TtlError::TtlTooLong { ttl_ms, max_ms };
+        assert_eq!(config.check_ttl(ttl_ms), Err(refusal));
+    }
+}

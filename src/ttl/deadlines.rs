@@ -1,0 +1,199 @@
+//! The wheel of deadlines: the entries that have not been drawn.
+//!
+//! It is a filing over the roster's own slots, so that what an update or a poll must know of an
+//! entry lies in one place: a [`Wheel`](crate::Wheel) would keep slots of its own, and each
+//! operation would miss the cache once more.
+
+use super::floor::Floor;
+use super::item::{Item, ItemIndex, Rank};
+use crate::filing::Filing;
+use crate::filing::card::{Card, Cards, Order};
+use crate::filing::place::Place;
+use crate::filing::search::Ascent;
+use crate::geometry::Geometry;
+use crate::slots::Slots;
+
+/// The entries that have not been drawn, by deadline.
+///
+/// Invariant: exactly these entries have a card that is filed.
+/// Invariant: `floor` is that of their ranks.
+#[derive(Clone)]
+pub(super) struct Deadlines<G> {
+    filing: Filing<G>,
+    len: usize,
+    floor: Floor,
+}
+
+impl<G: Geometry> Deadlines<G> {
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            filing: Filing::new(now),
+            len: 0,
+            floor: Floor::new(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No entry's rank is below this.
+    #[inline]
+    pub(super) fn floor(&self) -> Rank {
+        self.floor.rank()
+    }
+
+    /// Gets ready to [file](Deadlines::file) an entry: its place in the order. Amortized O(1).
+    #[inline]
+    pub(super) fn next_order<K>(&mut self, slots: &mut Slots<Item<K>>) -> Order {
+        if self.filing.is_sweeping() {
+            self.filing.sweep(slots);
+        }
+        self.filing.next_order(slots)
+    }
+
+    /// Files an entry that has just got its slot. O(1).
+    #[inline]
+    pub(super) fn file(
+        &mut self,
+        card: &mut Card,
+        item: ItemIndex,
+        deadline_ns: u64,
+        order: Order,
+    ) {
+        card.deadline = deadline_ns;
+        card.set_order(order);
+        self.filing.file(card, item);
+        self.filed(deadline_ns);
+    }
+
+    /// Files an entry that has been drawn. O(1).
+    pub(super) fn schedule_again<K>(
+        &mut self,
+        slots: &mut Slots<Item<K>>,
+        item: ItemIndex,
+        deadline_ns: u64,
+    ) {
+        let order = self.next_order(slots);
+        self.file(slots.card_mut(item), item, deadline_ns, order);
+    }
+
+    /// Gives an entry another deadline. O(1), amortized in the current tick.
+    #[inline]
+    pub(super) fn reschedule<K>(
+        &mut self,
+        slots: &mut Slots<Item<K>>,
+        item: ItemIndex,
+        deadline_ns: u64,
+    ) {
+        let order = self.filing.next_order(slots);
+        self.floor.leave(slots.card(item).deadline);
+        // Never postponed in place, as a wheel would: entries filed under old times would have to be
+        // gone through by every search for the earliest deadline.
+        self.filing.refile(slots, item, deadline_ns, order);
+        self.floor.file(deadline_ns, self.len);
+    }
+
+    /// Takes an entry out. O(1), amortized in the current tick.
+    #[inline]
+    pub(super) fn cancel<K>(&mut self, slots: &mut Slots<Item<K>>, item: ItemIndex) {
+        let card = slots.card_mut(item);
+        let (filed, deadline_ns) = (card.filed(), card.deadline);
+        card.place = Place::NOWHERE;
+        self.filing.withdraw(slots, filed);
+        self.len -= 1;
+        self.floor.leave(deadline_ns);
+    }
+
+    /// Takes out the first entry that is due.
+    #[inline]
+    pub(super) fn pop<K>(&mut self, slots: &mut Slots<Item<K>>, now: u64) -> Option<ItemIndex> {
+        self.filing.set_now(now);
+        let mut unbounded = usize::MAX;
+        let head = match self.filing.is_idle() {
+            true => None,
+            false => self.filing.next_due(slots, &mut unbounded),
+        };
+        let Some(head) = head else {
+            self.floor.pass(now);
+            return None;
+        };
+        slots.card_mut(head.slot).place = Place::NOWHERE;
+        self.filing.pop_due(head);
+        self.len -= 1;
+        self.floor.take_first(slots.value(head.slot).rank);
+        Some(head.slot)
+    }
+
+    /// The earliest deadline. O(1) if it is known, else a search: see
+    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline).
+    pub(super) fn earliest<K>(&self, slots: &Slots<Item<K>>) -> Option<u64> {
+        let known = self.floor.known().filter(|_| self.len != 0);
+        known.or_else(|| self.filing.next_deadline(slots))
+    }
+
+    /// A time that is not after the earliest deadline. O(1).
+    pub(super) fn bound(&self) -> Option<u64> {
+        if self.len == 0 || self.floor.is_exact() {
+            return self.floor.known().filter(|_| self.len != 0);
+        }
+        Some(self.filing.wake().max(self.floor().deadline_ns))
+    }
+
+    /// Finds out what the earliest deadline is, if it is not known. As [`Deadlines::earliest`].
+    pub(super) fn settle<K>(&mut self, slots: &Slots<Item<K>>) {
+        if !self.floor.is_exact() {
+            if let Some(earliest) = self.filing.next_deadline(slots) {
+                self.floor.settle(earliest);
+            }
+        }
+    }
+
+    /// A walk through the entries in order of their ranks.
+    pub(super) fn ascent<K>(&self, slots: &Slots<Item<K>>) -> Ascent {
+        Ascent::new(&self.filing, slots)
+    }
+
+    /// The next entry of a walk.
+    pub(super) fn ascend<K>(
+        &self,
+        slots: &Slots<Item<K>>,
+        ascent: &mut Ascent,
+    ) -> Option<ItemIndex> {
+        ascent.next(&self.filing, slots)
+    }
+
+    #[inline]
+    fn filed(&mut self, deadline_ns: u64) {
+        self.len += 1;
+        self.floor.file(deadline_ns, self.len);
+    }
+
+    /// Checks the invariants, by name. O(n log n).
+    pub(super) fn check<K>(&self, slots: &Slots<Item<K>>) {
+        self.filing.check(slots, self.len);
+        let filed = || {
+            slots
+                .filed()
+                .map(|item| (slots.card(item), slots.value(item)))
+        };
+        for (card, item) in filed() {
+            assert_eq!(
+                card.deadline, item.rank.deadline_ns,
+                "a queued entry is filed at its deadline"
+            );
+            assert!(
+                item.rank >= self.floor(),
+                "no entry lies below the floor of the deadlines"
+            );
+        }
+        if self.floor.is_exact() && self.len != 0 {
+            assert_eq!(
+                self.floor.known(),
+                filed().map(|(card, _)| card.deadline).min(),
+                "an exact floor is the earliest deadline"
+            );
+        }
+    }
+}

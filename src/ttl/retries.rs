@@ -1,0 +1,104 @@
+//! A wheel of entries by when they are to be proposed again.
+
+use super::floor::Floor;
+use super::item::{ItemIndex, Rank};
+use crate::geometry::Geometry;
+use crate::key::TimerKey;
+use crate::wheel::Wheel;
+
+/// The entries that wait to be proposed again, by when.
+///
+/// Invariant: `floor` is that of their times.
+#[derive(Clone)]
+pub(super) struct Retries<G: Geometry> {
+    wheel: Wheel<ItemIndex, G>,
+    floor: Floor,
+}
+
+impl<G: Geometry> Retries<G> {
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            wheel: Wheel::new(now),
+            floor: Floor::new(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.wheel.len()
+    }
+
+    /// Adds an entry. O(1).
+    pub(super) fn schedule(&mut self, at_ns: u64, item: ItemIndex) -> TimerKey {
+        let timer = self.wheel.schedule(at_ns, item);
+        self.floor.file(at_ns, self.len());
+        timer
+    }
+
+    /// Removes an entry. O(1).
+    pub(super) fn cancel(&mut self, timer: TimerKey) {
+        if let Some(at_ns) = self.wheel.deadline(timer) {
+            self.floor.leave(at_ns);
+        }
+        let cancelled = self.wheel.cancel(timer);
+        debug_assert!(cancelled.is_some(), "a waiting retry has a timer");
+    }
+
+    /// Takes the first entry whose time has come.
+    #[inline]
+    pub(super) fn pop(&mut self, now: u64) -> Option<ItemIndex> {
+        let Some(retry) = self.wheel.pop_expired(now) else {
+            self.floor.pass(now);
+            return None;
+        };
+        self.floor.take_first(Rank::first_at(retry.deadline));
+        Some(retry.value)
+    }
+
+    /// The earliest time. O(1) if it is known, else a search: see [`Wheel::next_deadline`].
+    pub(super) fn earliest(&self) -> Option<u64> {
+        let known = self.floor.known().filter(|_| self.len() != 0);
+        known.or_else(|| self.wheel.next_deadline())
+    }
+
+    /// A time that is not after the earliest. O(1).
+    pub(super) fn bound(&self) -> Option<u64> {
+        let delay = self.wheel.expiration_delay()?;
+        let wake = self.wheel.now().saturating_add(delay);
+        let known = self.floor.known();
+        Some(known.unwrap_or(wake.max(self.floor.rank().deadline_ns)))
+    }
+
+    /// Finds out what the earliest time is, if it is not known. As [`Retries::earliest`].
+    pub(super) fn settle(&mut self) {
+        if !self.floor.is_exact() {
+            if let Some(earliest) = self.wheel.next_deadline() {
+                self.floor.settle(earliest);
+            }
+        }
+    }
+
+    /// The entry of a timer, if it is live.
+    pub(super) fn item(&self, timer: TimerKey) -> Option<ItemIndex> {
+        self.wheel.get(timer).copied()
+    }
+
+    /// Checks the invariant, by name. O(n).
+    pub(super) fn check(&self) {
+        self.wheel.check_invariants();
+        let floor = self.floor.rank();
+        assert!(
+            self.wheel
+                .iter()
+                .all(|timer| Rank::first_at(timer.deadline) >= floor),
+            "no entry lies below the floor of the retries"
+        );
+        if self.floor.is_exact() && self.len() != 0 {
+            assert_eq!(
+                self.wheel.next_deadline(),
+                self.floor.known(),
+                "an exact floor is the earliest retry"
+            );
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! The rules in the small, one promise a test.
+
+use std::fmt::Debug;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use timer_wheel::Millis;
+use timer_wheel::ttl::{
+    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue,
+};
+
+use crate::script::MS;
+
+const SECOND: u64 = 1_000 * MS;
+
+fn leader<K>() -> TtlQueue<K> {
+    let mut queue = TtlQueue::new(0, TtlConfig::default());
+    queue.role_change(Role::Leader, 0);
+    queue
+}
+
+fn created(created_ns: u64) -> Context {
+    Context {
+        created_ns,
+        ..Context::default()
+    }
+}
+
+#[test]
+fn entry_keeps_what_set_it() {
+    let mut queue = leader();
+    let ctx = Context {
+        owner: 1 << 127 | 7,
+        leader_start_ms: 1_700_000_000_123,
+        created_ns: 5,
+    };
+    queue.init(41, "key".to_string(), 30, ctx).unwrap();
+    let timer = queue.get("key").unwrap();
+    let entry = Entry {
+        key: "key".to_string(),
+        index: 41,
+        owner: 1 << 127 | 7,
+        leader_start_ms: 1_700_000_000_123,
+        ttl_ms: 30,
+    };
+    assert_eq!(timer.entry, &entry);
+    assert_eq!(
+        (timer.deadline_ns, timer.phase),
+        (5 + 30 * MS, Phase::Queued)
+    );
+    let Expiry {
+        key,
+        owner,
+        attempt,
+        ..
+    } = queue.poll(SECOND).next().unwrap();
+    assert_eq!((key.as_str(), owner, attempt), ("key", 1 << 127 | 7, 1));
+}
+
+#[test]
+fn ttl_past_the_maximum_is_refused_and_changes_nothing() {
+    let mut queue = leader();
+    let max_ms = 36_500 * 86_400_000;
+    assert_eq!(queue.init(1, 1, max_ms, created(0)), Ok(Outcome::Scheduled));
+    let ttl_ms = max_ms + 1;
+    let refusal = TtlError::TtlTooLong { ttl_ms, max_ms };
+    assert_eq!(queue.init(2, 1, ttl_ms, created(0)), Err(refusal));
+    assert_eq!(queue.update(2, &1, ttl_ms, created(0)), Err(refusal));
+    assert_eq!(queue.init(2, 2, ttl_ms, created(0)), Err(refusal));
+    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.remaining(&1, 0), Some(max_ms * MS));
+}
+
+/// The same operations under hashers that could not differ more: the same answers, in the same
+/// order, to the byte.
+#[test]
+fn order_of_hashing_shows_nowhere() {
+    #[derive(Default)]
+    struct Constant;
+    impl Hasher for Constant {
+        fn finish(&self) -> u64 {
+            0
+        }
+        fn write(&mut self, _: &[u8]) {}
+    }
+    fn run<S: std::hash::BuildHasher>(hasher: S) -> (Vec<Expiry<u32>>, Vec<u8>, Vec<u32>) {
+        let mut queue: TtlQueue<u32, Millis, S> =
+            TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+        queue.role_change(Role::Leader, 0);
+        for key in 0..300_u32 {
+            let key = key.wrapping_mul(2_654_435_761);
+            queue
+                .init(1, key, u64::from(key % 50) + 1, created(0))
+                .unwrap();
+        }
+        let mut due = Vec::new();
+        for now in [10, 10, 20, 30, 40] {
+            due.extend(queue.poll(now * MS));
+            let last = due[due.len() - 1].clone();
+            queue.failed(&last.key, last.index, now * MS);
+        }
+        queue.role_change(Role::Leader, 60 * MS);
+        due.extend(queue.poll(60 * MS));
+        let bytes = queue.encode(|key, bytes| bytes.extend_from_slice(&key.to_be_bytes()));
+        let order = queue.iter().map(|timer| timer.entry.key).collect();
+        (due, bytes, order)
+    }
+    let expected = run(std::hash::RandomState::new());
+    assert_eq!(run(std::hash::RandomState::new()), expected);
+    assert_eq!(run(BuildHasherDefault::<Constant>::default()), expected);
+    assert_eq!(
+        run(timer_wheel::ttl::DefaultHashBuilder::default()),
+        expected
+    );
+}
+
+/// A million pending entries are put back by moving a mark. What that costs is not timed: the next
+/// poll touches a batch of them and no more, and the order holds among them, and with those that
+/// have come due since.
+#[test]
+fn role_change_with_a_million_pending_is_spread_over_the_polls() {
+    const COUNT: u32 = 1_000_000;
+    let config = TtlConfig::builder()
+        .expire_batch(COUNT as usize)
+        .build()
+        .unwrap();
+    let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
+    queue.role_change(Role::Leader, 0);
+    for key in 0..COUNT {
+        // Even keys are due at once, odd ones later.
+        let ttl_ms = if key % 2 == 0 {
+            1
+        } else {
+            2 + u64::from(key / 1_000)
+        };
+        queue.init(1, key, ttl_ms, created(u64::from(key))).unwrap();
+    }
+    let half = COUNT as usize / 2;
+    assert_eq!(queue.poll(2 * MS).count(), half);
+    for key in (0..COUNT).step_by(10) {
+        queue.failed(&key, 1, 2 * MS);
+    }
+    queue.role_change(Role::Follower, 3 * MS);
+    assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 0));
+    assert_eq!(queue.counters().requeued, half as u64);
+    queue.role_change(Role::Leader, 3 * MS);
+    assert_eq!(queue.next_wake(3 * MS), Some(0));
+
+    // With the others overdue, an early one among them, and a few gone.
+    let now = 3 * SECOND;
+    queue.init(2, COUNT, 1, created(9)).unwrap();
+    for key in [4, 6, 8] {
+        assert_eq!(queue.remove(&key), Outcome::Removed);
+    }
+    let expected: Vec<u32> = queue
+        .iter()
+        .take(300)
+        .map(|timer| timer.entry.key)
+        .collect();
+    assert!(
+        expected.starts_with(&[0, 2, COUNT, 10]),
+        "{:?}",
+        &expected[..5]
+    );
+    let mut found = Vec::new();
+    while found.len() < 300 {
+        let mut due = queue.poll(now);
+        found.extend(due.by_ref().take(50).map(|due| due.key));
+        assert_eq!(due.next_wake(), Some(0));
+        drop(due);
+        assert_eq!(
+            queue.pending_len(),
+            found.len(),
+            "no more is touched than is yielded"
+        );
+    }
+    assert_eq!(found, expected);
+    let rest: Vec<u32> = queue.poll(now).map(|due| due.key).collect();
+    assert_eq!(rest.len(), COUNT as usize - 2 - 300);
+    assert!(rest.windows(2).all(|pair| {
+        let deadline = |key| queue.get(&key).unwrap().deadline_ns;
+        deadline(pair[0]) <= deadline(pair[1])
+    }));
+}
+
+#[test]
+fn leader_flaps_while_putting_back_keep_the_order() {
+    let mut queue = leader();
+    for key in 0..500_u32 {
+        queue.init(1, key, 1 + u64::from(key), created(0)).unwrap();
+    }
+    let mut now = SECOND;
+    for flap in 0..20 {
+        let keys: Vec<u32> = queue.poll(now).map(|due| due.key).collect();
+        assert!(keys.into_iter().eq(0..50), "flap {flap}");
+        queue.poll(now).for_each(drop);
+        now += MS;
+        queue.role_change(Role::Leader, now);
+        queue.check_invariants();
+    }
+    let mut keys = Vec::new();
+    while keys.len() < 500 {
+        keys.extend(queue.poll(now).map(|due| due.key));
+    }
+    assert!(keys.into_iter().eq(0..500));
+}
+
+#[test]
+fn attempts_are_counted_until_the_role_changes() {
+    let mut queue = leader();
+    queue.init(3, "key", 1, created(0)).unwrap();
+    let mut now = MS;
+    for attempt in 1..5 {
+        let due = queue.poll(now).next().unwrap();
+        assert_eq!(due.attempt, attempt);
+        assert_eq!(queue.get("key").unwrap().attempts, attempt);
+        queue.failed("key", 3, now);
+        now += SECOND;
+    }
+    queue.role_change(Role::Leader, now);
+    assert_eq!(queue.get("key").unwrap().attempts, 0);
+    assert_eq!(queue.poll(now).next().unwrap().attempt, 1);
+}
+
+#[test]
+fn answers_of_an_old_term_are_stale_until_it_is_proposed_again() {
+    let mut queue = leader();
+    queue.init(3, "key", 1, created(0)).unwrap();
+    assert_eq!(queue.poll(MS).count(), 1);
+    queue.role_change(Role::Leader, 2 * MS);
+    assert_eq!(queue.failed("key", 3, 2 * MS), Outcome::Stale);
+    assert_eq!(queue.retrying_len(), 0);
+    // An old proposal may have been committed all the same.
+    assert_eq!(queue.applied("key", 3), Outcome::Applied);
+    assert_eq!(queue.poll(3 * MS).count(), 0);
+}
+
+#[test]
+fn second_answer_to_one_proposal_is_stale() {
+    let mut queue = leader();
+    queue.init(3, "key", 1, created(0)).unwrap();
+    assert_eq!(
+        queue.failed("key", 3, 0),
+        Outcome::Stale,
+        "not proposed yet"
+    );
+    assert_eq!(queue.poll(MS).count(), 1);
+    assert_eq!(queue.failed("key", 2, MS), Outcome::Stale, "another index");
+    assert_eq!(queue.failed("key", 3, MS), Outcome::Failed);
+    assert_eq!(queue.failed("key", 3, 5 * MS), Outcome::Stale);
+    assert_eq!(queue.next_wake(5 * MS), Some(SECOND - 4 * MS));
+    assert_eq!(queue.applied("key", 3), Outcome::Applied);
+    assert_eq!(queue.counters().stale, 3);
+}
+
+#[test]
+fn stopped_queue_proposes_nothing_and_answers_all_else() {
+    let mut queue = leader();
+    for key in ["a", "b", "c"] {
+        queue.init(1, key, 1, created(0)).unwrap();
+    }
+    assert_eq!(queue.poll(MS).count(), 3);
+    queue.failed("a", 1, MS);
+    queue.stop();
+    assert_eq!(queue.failed("b", 1, MS), Outcome::Failed);
+    assert_eq!(queue.applied("c", 1), Outcome::Applied);
+    for now in [2 * SECOND, 60 * SECOND] {
+        let mut due = queue.poll(now);
+        assert_eq!((due.next(), due.next_wake()), (None, None));
+    }
+    queue.role_change(Role::Leader, 60 * SECOND);
+    assert_eq!(queue.poll(61 * SECOND).count(), 0);
+    assert_eq!(queue.snapshot().len(), 2);
+}
+
+#[test]
+fn restore_forgets_everything_else() {
+    let mut queue = leader();
+    for key in 0..9_u32 {
+        queue.init(1, key, 1 + u64::from(key), created(0)).unwrap();
+    }
+    assert_eq!(queue.poll(6 * MS).count(), 6);
+    queue.failed(&2, 1, 6 * MS);
+    let entry = |key, ttl_ms| Entry {
+        key,
+        index: 70,
+        owner: 0,
+        leader_start_ms: 1_000,
+        ttl_ms,
+    };
+    // Out of order, one of them known before.
+    let entries = [entry(12, 900), entry(3, 400), entry(8, 650)];
+    queue.restore(entries, 10 * MS, 1_500).unwrap();
+    queue.check_invariants();
+    assert_eq!(
+        (queue.len(), queue.pending_len(), queue.retrying_len()),
+        (3, 0, 0)
+    );
+    assert_eq!(queue.applied(&3, 1), Outcome::Stale);
+    assert_eq!(queue.failed(&2, 1, 10 * MS), Outcome::Stale);
+    assert_eq!(queue.role(), Role::Leader);
+    let due: Vec<u32> = queue.poll(10 * MS).map(|due| due.key).collect();
+    assert_eq!(due, [3]);
+    assert_eq!(queue.next_wake(10 * MS), Some(150 * MS));
+}
+
+#[test]
+fn restore_of_bad_entries_is_refused_and_changes_nothing() {
+    let mut queue = leader();
+    queue.init(5, 5_u32, 50, created(0)).unwrap();
+    let entry = |key, ttl_ms| Entry {
+        key,
+        index: 1,
+        owner: 0,
+        leader_start_ms: 0,
+        ttl_ms,
+    };
+    let twice = [entry(1, 1), entry(2, 1), entry(1, 2)];
+    assert_eq!(queue.restore(twice, 9, 9), Err(TtlError::DuplicateKey));
+    let zero = [entry(1, 1), entry(2, 0)];
+    assert_eq!(queue.restore(zero, 9, 9), Err(TtlError::ZeroTtl));
+    let far = [entry(1, u64::MAX)];
+    let refused = queue.restore(far, 9, 9);
+    assert!(matches!(refused, Err(TtlError::TtlTooLong { .. })));
+    assert_eq!((queue.len(), queue.remaining(&5, 0)), (1, Some(50 * MS)));
+}
+
+#[test]
+fn clock_never_runs_backwards() {
+    let mut queue = leader();
+    queue.init(1, 1, 5, created(0)).unwrap();
+    assert_eq!(queue.poll(5 * MS).count(), 1);
+    assert_eq!(queue.failed(&1, 1, MS), Outcome::Failed);
+    assert_eq!(
+        queue.next_wake(0),
+        Some(SECOND),
+        "counted from 5 ms, not from 1 ms"
+    );
+    assert_eq!(queue.poll(0).count(), 0);
+    queue.role_change(Role::Leader, 0);
+    assert_eq!(queue.poll(0).count(), 1);
+}
+
+#[test]
+fn memory_of_entries_is_used_again() {
+    let mut queue: TtlQueue<u64> = leader();
+    for round in 0..2_000_u64 {
+        let now = round * SECOND;
+        for nth in 0..30 {
+            queue.init(round + 1, nth, 1, created(now)).unwrap();
+        }
+        let due: Vec<_> = queue.poll(now + MS).collect();
+        for due in &due[..10] {
+            queue.failed(&due.key, due.index, now + MS);
+        }
+        for due in due {
+            queue.applied(&due.key, due.index);
+        }
+        assert!(queue.is_empty());
+        if round % 100 == 0 {
+            queue.check_invariants();
+        }
+    }
+    assert_eq!(queue.counters().applied, 60_000);
+}
+
+#[test]
+fn debug_is_short_and_send_and_sync_follow_the_key() {
+    fn is_send_and_sync<T: Send + Sync + Debug>() {}
+    is_send_and_sync::<TtlQueue<String>>();
+    let mut queue = leader();
+    for key in 0..5_000_u32 {
+        queue.init(1, key, 1, created(0)).unwrap();
+    }
+    assert!(format!("{queue:?}").len() < 600);
+    assert!(format!("{:?} {:?}", queue.iter(), queue.snapshot()).len() < 100);
+    assert!(format!("{:?}", queue.poll(MS)).len() < 800);
+}
+
+#[test]
+fn clone_goes_its_own_way() {
+    let mut queue = leader();
+    for key in 0..20_u32 {
+        queue.init(1, key, 1 + u64::from(key), created(0)).unwrap();
+    }
+    assert_eq!(queue.poll(10 * MS).count(), 10);
+    let mut clone = queue.clone();
+    assert_eq!(queue.poll(30 * MS).count(), 10);
+    clone.role_change(Role::Leader, 30 * MS);
+    clone.check_invariants();
+    let keys: Vec<u32> = clone.poll(30 * MS).map(|due| due.key).collect();
+    assert!(keys.into_iter().eq(0..20));
+    assert_eq!(queue.pending_len(), 20);
+}

@@ -1,0 +1,367 @@
+//! The model: a map of entries, and a look at all of them for every question. Slow, obviously right.
+
+use std::collections::BTreeMap;
+
+use timer_wheel::ttl::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError};
+
+/// A key of the tests.
+pub(crate) type Key = u8;
+
+/// What the model knows of one key.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) entry: Entry<Key>,
+    pub(crate) deadline: u64,
+    sequence: u64,
+    state: State,
+    pub(crate) attempts: u32,
+}
+
+/// Where an entry stands, and since or until when. Equal times count in the order of `nth`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Queued,
+    Pending { since: u64, nth: u64 },
+    Retrying { at: u64, nth: u64 },
+}
+
+/// What a poll proposes: key, index, owner, attempt.
+pub(crate) type Proposal = (Key, u64, u128, u32);
+
+/// A queue without a queue. Constant backoff only.
+#[derive(Clone)]
+pub(crate) struct Model {
+    config: TtlConfig,
+    role: Role,
+    is_stopped: bool,
+    now: u64,
+    next: u64,
+    known: BTreeMap<Key, Known>,
+    counters: Count,
+}
+
+/// The counters, which cannot be made outside of the crate.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    scheduled: u64,
+    updated: u64,
+    stale: u64,
+    expired: u64,
+    applied: u64,
+    failed: u64,
+    timed_out: u64,
+    retried: u64,
+    requeued: u64,
+    longest_pending_ns: u64,
+}
+
+fn ns(duration: std::time::Duration) -> u64 {
+    duration.as_nanos().try_into().expect("fits")
+}
+
+impl Model {
+    pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
+        Self {
+            config,
+            role: Role::Follower,
+            is_stopped: false,
+            now,
+            next: 0,
+            known: BTreeMap::new(),
+            counters: Count::default(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    pub(crate) fn get(&self, key: Key) -> Option<&Known> {
+        self.known.get(&key)
+    }
+
+    pub(crate) fn count(&self, phase: Phase) -> usize {
+        let known = self.known.values();
+        known.filter(|known| known.phase() == phase).count()
+    }
+
+    pub(crate) fn is_proposing(&self) -> bool {
+        self.role == Role::Leader && !self.is_stopped
+    }
+
+    /// All entries in order of deadline, first come first among equals.
+    pub(crate) fn ascending(&self) -> Vec<&Known> {
+        let mut known: Vec<&Known> = self.known.values().collect();
+        known.sort_by_key(|known| (known.deadline, known.sequence));
+        known
+    }
+
+    /// All entries in order of key.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry<Key>> {
+        self.known.values().map(|known| &known.entry)
+    }
+
+    fn take_next(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    pub(crate) fn set(
+        &mut self,
+        must_exist: bool,
+        index: u64,
+        key: Key,
+        ttl_ms: u64,
+        ctx: Context,
+    ) -> Result<Outcome, TtlError> {
+        if ttl_ms == 0 {
+            return Ok(Outcome::Ignored);
+        }
+        let max_ms = ns(self.config.max_ttl()) / 1_000_000;
+        if ttl_ms > max_ms {
+            return Err(TtlError::TtlTooLong { ttl_ms, max_ms });
+        }
+        let old = self.known.get(&key);
+        if old.is_none() && must_exist {
+            return Ok(Outcome::Missing);
+        }
+        if old.is_some_and(|old| old.entry.index >= index) {
+            self.counters.stale += 1;
+            return Ok(Outcome::Stale);
+        }
+        let had_one = old.is_some();
+        self.drop_entry(key);
+        let entry = Entry {
+            key,
+            index,
+            owner: ctx.owner,
+            leader_start_ms: ctx.leader_start_ms,
+            ttl_ms,
+        };
+        let ttl = u128::from(ttl_ms) * 1_000_000;
+        self.insert(entry, clamped(u128::from(ctx.created_ns) + ttl));
+        if had_one {
+            self.counters.updated += 1;
+            return Ok(Outcome::Updated);
+        }
+        self.counters.scheduled += 1;
+        Ok(Outcome::Scheduled)
+    }
+
+    fn insert(&mut self, entry: Entry<Key>, deadline: u64) {
+        let known = Known {
+            deadline,
+            sequence: self.take_next(),
+            state: State::Queued,
+            attempts: 0,
+            entry,
+        };
+        self.known.insert(known.entry.key, known);
+    }
+
+    pub(crate) fn remove(&mut self, key: Key) -> Outcome {
+        match self.drop_entry(key) {
+            true => Outcome::Removed,
+            false => Outcome::Missing,
+        }
+    }
+
+    pub(crate) fn applied(&mut self, key: Key, index: u64) -> Outcome {
+        if self.get(key).is_none_or(|known| known.entry.index != index) {
+            self.counters.stale += 1;
+            return Outcome::Stale;
+        }
+        self.drop_entry(key);
+        self.counters.applied += 1;
+        Outcome::Applied
+    }
+
+    pub(crate) fn failed(&mut self, key: Key, index: u64, now: u64) -> Outcome {
+        self.now = self.now.max(now);
+        let is_pending = |known: &&Known| {
+            known.entry.index == index && matches!(known.state, State::Pending { .. })
+        };
+        if self.known.get(&key).filter(is_pending).is_none() {
+            self.counters.stale += 1;
+            return Outcome::Stale;
+        }
+        self.fail(key);
+        self.counters.failed += 1;
+        Outcome::Failed
+    }
+
+    fn fail(&mut self, key: Key) {
+        self.count_wait(key);
+        let nth = self.take_next();
+        let at = self.now.saturating_add(ns(self.config.retry_delay()));
+        let known = self.known.get_mut(&key).expect("it is pending");
+        known.state = State::Retrying { at, nth };
+    }
+
+    fn drop_entry(&mut self, key: Key) -> bool {
+        self.count_wait(key);
+        self.known.remove(&key).is_some()
+    }
+
+    fn count_wait(&mut self, key: Key) {
+        if let Some(State::Pending { since, .. }) = self.known.get(&key).map(|known| known.state) {
+            let longest = &mut self.counters.longest_pending_ns;
+            *longest = (*longest).max(self.now - since);
+        }
+    }
+
+    /// The keys whose state is wanted, in the order of what `wanted` answers.
+    fn sorted<T: Ord>(&self, wanted: impl Fn(&Known) -> Option<T>) -> Vec<Key> {
+        let known = self.known.values();
+        let mut keys: Vec<(T, Key)> = known
+            .filter_map(|known| Some((wanted(known)?, known.entry.key)))
+            .collect();
+        keys.sort();
+        keys.into_iter().map(|(_, key)| key).collect()
+    }
+
+    /// A poll of which `pulled` items at most are taken.
+    pub(crate) fn poll(&mut self, now: u64, pulled: usize) -> Vec<Proposal> {
+        self.now = self.now.max(now);
+        if !self.is_proposing() {
+            return Vec::new();
+        }
+        let now = self.now;
+        let (expire_batch, retry_batch) = (self.config.expire_batch(), self.config.retry_batch());
+        let timeout = ns(self.config.pending_timeout());
+        let late = self.sorted(|known| match known.state {
+            State::Pending { since, nth } if since.saturating_add(timeout) <= now => {
+                Some((since, nth))
+            }
+            _ => None,
+        });
+        for key in late.into_iter().take(expire_batch + retry_batch) {
+            self.fail(key);
+            self.counters.timed_out += 1;
+        }
+        let retries = self.sorted(|known| match known.state {
+            State::Retrying { at, nth } if at <= now => Some((at, nth)),
+            _ => None,
+        });
+        let expiries = self.sorted(|known| {
+            let is_due = known.state == State::Queued && known.deadline <= now;
+            is_due.then_some((known.deadline, known.sequence))
+        });
+        let retries = retries.into_iter().take(retry_batch.min(pulled));
+        let retries: Vec<Key> = retries.collect();
+        let left = pulled - retries.len();
+        let expiries = expiries.into_iter().take(expire_batch.min(left));
+        let expiries: Vec<Key> = expiries.collect();
+        self.counters.retried += retries.len() as u64;
+        self.counters.expired += expiries.len() as u64;
+        let keys = retries.into_iter().chain(expiries);
+        keys.map(|key| self.propose(key)).collect()
+    }
+
+    fn propose(&mut self, key: Key) -> Proposal {
+        let nth = self.take_next();
+        let since = self.now;
+        let known = self.known.get_mut(&key).expect("it is due");
+        known.state = State::Pending { since, nth };
+        known.attempts += 1;
+        (key, known.entry.index, known.entry.owner, known.attempts)
+    }
+
+    /// The exact wait from `now` on.
+    pub(crate) fn next_wake(&self, now: u64) -> Option<u64> {
+        if !self.is_proposing() {
+            return None;
+        }
+        let timeout = ns(self.config.pending_timeout());
+        let times = self.known.values().map(|known| match known.state {
+            State::Queued => known.deadline,
+            State::Pending { since, .. } => since.saturating_add(timeout),
+            State::Retrying { at, .. } => at,
+        });
+        Some(times.min()?.saturating_sub(now.max(self.now)))
+    }
+
+    pub(crate) fn role_change(&mut self, role: Role, now: u64) {
+        self.now = self.now.max(now);
+        self.role = role;
+        let keys: Vec<Key> = self.known.keys().copied().collect();
+        for key in keys {
+            self.count_wait(key);
+            let known = self.known.get_mut(&key).expect("it was there");
+            self.counters.requeued += u64::from(known.state != State::Queued);
+            known.state = State::Queued;
+            known.attempts = 0;
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    pub(crate) fn restore(&mut self, entries: Vec<Entry<Key>>, now: u64, wall_now_ms: u64) {
+        self.now = self.now.max(now);
+        self.known.clear();
+        for entry in entries {
+            let elapsed = wall_now_ms.saturating_sub(entry.leader_start_ms);
+            let end = u128::from(self.now) + u128::from(entry.ttl_ms) * 1_000_000;
+            let deadline = clamped(end.saturating_sub(u128::from(elapsed) * 1_000_000));
+            self.insert(entry, deadline);
+        }
+    }
+
+    /// Whether these are the counters of the model.
+    #[track_caller]
+    pub(crate) fn assert_counters(&self, found: Counters) {
+        let Count {
+            scheduled,
+            updated,
+            stale,
+            expired,
+            applied,
+            failed,
+            timed_out,
+            retried,
+            requeued,
+            longest_pending_ns,
+        } = self.counters;
+        assert_eq!(
+            [found.scheduled, found.updated, found.stale],
+            [scheduled, updated, stale],
+            "scheduled, updated, stale"
+        );
+        assert_eq!(
+            [found.expired, found.applied, found.failed],
+            [expired, applied, failed],
+            "expired, applied, failed"
+        );
+        assert_eq!(
+            [found.timed_out, found.retried, found.requeued],
+            [timed_out, retried, requeued],
+            "timed out, retried, requeued"
+        );
+        let waiting = self.known.values().filter_map(|known| match known.state {
+            State::Pending { since, .. } => Some(self.now - since),
+            _ => None,
+        });
+        let longest = waiting.chain([longest_pending_ns]).max();
+        assert_eq!(Some(found.longest_pending_ns), longest, "longest pending");
+    }
+}
+
+impl Known {
+    pub(crate) fn phase(&self) -> Phase {
+        match self.state {
+            State::Queued => Phase::Queued,
+            State::Pending { .. } => Phase::Pending,
+            State::Retrying { .. } => Phase::Retrying,
+        }
+    }
+}
+
+fn clamped(time: u128) -> u64 {
+    u64::try_from(time).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,208 @@
+//! Panics in the caller's code lose nothing.
+
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use timer_wheel::ttl::{Context, Outcome, Phase, Role, TtlConfig, TtlQueue};
+
+use crate::script::MS;
+
+fn leader<K>() -> TtlQueue<K> {
+    let mut queue = TtlQueue::new(0, TtlConfig::default());
+    queue.role_change(Role::Leader, 0);
+    queue
+}
+
+#[test]
+fn panic_between_two_items_loses_nothing() {
+    let mut queue = leader();
+    for key in 0..10 {
+        queue.init(1, key, 1 + key, Context::default()).unwrap();
+    }
+    let mut seen = Vec::new();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        for due in queue.poll(20 * MS) {
+            assert_ne!(due.key, 3, "the caller panics here");
+            seen.push(due.key);
+        }
+    }));
+    assert!(panicked.is_err());
+    queue.check_invariants();
+    assert_eq!(queue.len(), 10);
+    // The one it panicked on is pending, and will time out; the others are due as before.
+    assert_eq!(queue.pending_len(), 4);
+    assert_eq!(queue.get(&3).unwrap().phase, Phase::Pending);
+    assert_eq!(queue.next_wake(20 * MS), Some(0));
+    let rest: Vec<u64> = queue.poll(20 * MS).map(|due| due.key).collect();
+    assert_eq!((seen, rest), (vec![0, 1, 2], (4..10).collect()));
+    assert_eq!(queue.poll(20 * MS + 10_000 * MS).count(), 0);
+    let retried: Vec<u64> = queue
+        .poll(20 * MS + 11_000 * MS)
+        .map(|due| due.key)
+        .collect();
+    assert!(retried.contains(&3), "nothing heard of it: retried");
+}
+
+#[test]
+fn dropped_poll_leaves_the_rest_due() {
+    let mut queue = leader();
+    for key in 0..100 {
+        queue.init(1, key, 5, Context::default()).unwrap();
+    }
+    drop(queue.poll(5 * MS));
+    assert_eq!(queue.pending_len(), 0);
+    let mut keys = Vec::new();
+    for take in [1, 0, 3, 2, 50, 60] {
+        keys.extend(queue.poll(5 * MS).take(take).map(|due| due.key));
+        assert_eq!(queue.pending_len(), keys.len());
+        queue.check_invariants();
+    }
+    assert!(keys.into_iter().eq(0..100));
+}
+
+/// What a key does when its fuse has burnt down.
+#[derive(Default)]
+struct Fuse {
+    left: Cell<u32>,
+    burnt: Cell<bool>,
+}
+
+impl Fuse {
+    fn burn(&self) {
+        let Some(left) = self.left.get().checked_sub(1) else {
+            return;
+        };
+        self.left.set(left);
+        if left == 0 {
+            self.burnt.set(true);
+            panic!("a key panics");
+        }
+    }
+}
+
+/// A key of which every operation may panic.
+struct Key {
+    number: u32,
+    fuse: Rc<Fuse>,
+}
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        self.fuse.burn();
+        let fuse = Rc::clone(&self.fuse);
+        Self { fuse, ..*self }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.fuse.burn();
+        // All in a few places, so that they must be compared.
+        (self.number % 2).hash(hasher);
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.fuse.burn();
+        self.number == other.number
+    }
+}
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.fuse.burn();
+        self.number.cmp(&other.number)
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.fuse.burn();
+        }
+    }
+}
+
+#[test]
+fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
+    type Call = fn(&mut TtlQueue<Key>, Key);
+    let calls: [(&str, Call); 9] = [
+        ("init", |queue, key| {
+            let _ = queue.init(9, key, 7, Context::default());
+        }),
+        ("update", |queue, key| {
+            let _ = queue.update(9, &key, 7, Context::default());
+        }),
+        ("remove", |queue, key| {
+            queue.remove(&key);
+        }),
+        ("applied", |queue, key| {
+            queue.applied(&key, 1);
+        }),
+        ("failed", |queue, key| {
+            queue.failed(&key, 1, 30 * MS);
+        }),
+        ("poll", |queue, _| queue.poll(30 * MS).for_each(drop)),
+        ("snapshot", |queue, _| drop(queue.snapshot())),
+        ("clear", |queue, _| queue.clear()),
+        ("restore", |queue, _| {
+            let entries: Vec<_> = queue.snapshot().cloned().collect();
+            queue.restore(entries, 40 * MS, 0).unwrap();
+        }),
+    ];
+    for (name, call) in calls {
+        for number in [0, 5, 25, 99] {
+            let mut ended = false;
+            for left in 1..400 {
+                let fuse = Rc::new(Fuse::default());
+                let key = |number| Key {
+                    number,
+                    fuse: Rc::clone(&fuse),
+                };
+                let mut queue = leader();
+                for number in 0..20 {
+                    let ttl_ms = 1 + u64::from(number);
+                    queue
+                        .init(1, key(number), ttl_ms, Context::default())
+                        .unwrap();
+                }
+                // Some pending, some waiting for a retry, the rest not due yet.
+                assert_eq!(queue.poll(10 * MS).count(), 10);
+                for number in 5..8 {
+                    queue.failed(&key(number), 1, 10 * MS);
+                }
+                let asked = key(number);
+                fuse.left.set(left);
+                let panicked = catch_unwind(AssertUnwindSafe(|| call(&mut queue, asked)));
+                fuse.left.set(0);
+                assert_eq!(panicked.is_err(), fuse.burnt.get());
+                queue.check_invariants();
+                // Whatever is left expires and goes.
+                queue.role_change(Role::Leader, 1_000 * MS);
+                while !queue.is_empty() {
+                    let due: Vec<_> = queue.poll(1_000 * MS).collect();
+                    assert!(!due.is_empty(), "{name}: something is lost");
+                    for due in due {
+                        assert_eq!(queue.applied(&due.key, due.index), Outcome::Applied);
+                    }
+                }
+                if !fuse.burnt.get() {
+                    ended = true;
+                    break;
+                }
+            }
+            assert!(ended, "{name}: more operations than expected");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Scripts for one queue and its model, and their decoding from bytes.
+
+use std::time::Duration;
+
+use timer_wheel::Geometry;
+use timer_wheel::ttl::{Context, Entry, Role, TtlConfig};
+
+use crate::model::Key;
+use crate::pair::Pair;
+
+/// Keys of a script: few, so that operations meet.
+pub(crate) const KEYS: u8 = 12;
+
+pub(crate) const MS: u64 = 1_000_000;
+
+/// One operation. Times are as seen from the clock of the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Init {
+        key: Key,
+        set: Set,
+    },
+    Update {
+        key: Key,
+        set: Set,
+    },
+    /// `count` keys from `key` on, all with the same deadline.
+    Bunch {
+        key: Key,
+        count: u8,
+        set: Set,
+    },
+    Remove(Key),
+    /// The answer to the proposal so many before the latest, or to one that was never made.
+    Applied(Answer),
+    Failed {
+        answer: Answer,
+        ahead: Span,
+    },
+    /// A poll, dropped once `pulled` items were taken.
+    Poll {
+        ahead: Span,
+        pulled: u8,
+    },
+    /// Sleeps for exactly as long as the queue says, so many times, and polls to the end.
+    Drive {
+        wake_ups: u8,
+        within: Span,
+    },
+    Role {
+        role: Role,
+        ahead: Span,
+    },
+    /// Keeps a snapshot for later.
+    Save,
+    /// Goes back to the snapshot that was kept, with the wall clock moved.
+    Restore {
+        ahead: Span,
+        wall: i16,
+    },
+    Clear,
+    Stop,
+}
+
+/// A TTL to be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Set {
+    /// How many indexes back: 0 is a new one.
+    pub(crate) back: u8,
+    pub(crate) ttl_ms: u64,
+    /// How long ago the command was received.
+    pub(crate) ago: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Proposal(u8),
+    Other { key: Key, back: u8 },
+}
+
+/// A span of time in nanoseconds.
+pub(crate) type Span = u64;
+
+/// A configuration, a clock to start at and the operations from there.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub(crate) batches: (u8, u8),
+    pub(crate) start: u64,
+    pub(crate) ops: Vec<Op>,
+}
+
+/// Reads choices out of bytes; when there are none left, reads zeros.
+pub(crate) struct Decoder<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.bytes.split_first() else {
+            return 0;
+        };
+        self.bytes = rest;
+        first
+    }
+
+    pub(crate) fn below(&mut self, bound: u8) -> u8 {
+        self.byte() % bound
+    }
+
+    pub(crate) fn number(&mut self) -> u64 {
+        (0..8).fold(0, |number, _| number << 8 | u64::from(self.byte()))
+    }
+
+    /// A span as they matter here: nothing, around a tick, a retry, a timeout, or any.
+    pub(crate) fn span(&mut self) -> Span {
+        let choice = self.byte();
+        let some = u64::from(self.byte());
+        match choice % 16 {
+            0..=3 => 0,
+            4 => some,
+            5..=7 => some * MS / 4,
+            8 | 9 => some % 4 * 500 * MS,
+            10 => 1_000 * MS - 1 + some % 3,
+            11 => 10_000 * MS - 1 + some % 3,
+            12 => (1 << 20) - 1 + some % 3,
+            13 => some * 1_000 * MS,
+            14 => some << 48,
+            _ => self.number() >> (some % 64),
+        }
+    }
+
+    fn set(&mut self) -> Set {
+        let back = match self.below(4) {
+            3 => self.below(6),
+            _ => 0,
+        };
+        let some = u64::from(self.byte());
+        let ttl_ms = match self.below(16) {
+            0 => 0,
+            1..=8 => some % 20 + 1,
+            9..=12 => some * 10,
+            13 => 36_500 * 86_400_000 + some % 2,
+            14 => some << 32,
+            _ => self.number() >> (some % 64),
+        };
+        let ago = self.span();
+        Set { back, ttl_ms, ago }
+    }
+
+    fn answer(&mut self) -> Answer {
+        match self.below(5) {
+            4 => Answer::Other {
+                key: self.below(KEYS),
+                back: self.below(6),
+            },
+            _ => Answer::Proposal(self.below(8)),
+        }
+    }
+
+    pub(crate) fn role(&mut self) -> Role {
+        match self.below(3) {
+            0 => Role::Follower,
+            _ => Role::Leader,
+        }
+    }
+}
+
+impl Op {
+    pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Self {
+        match decoder.below(64) {
+            0..=11 => Self::Init {
+                key: decoder.below(KEYS),
+                set: decoder.set(),
+            },
+            12..=18 => Self::Update {
+                key: decoder.below(KEYS),
+                set: decoder.set(),
+            },
+            19..=21 => Self::Bunch {
+                key: decoder.below(KEYS),
+                count: decoder.below(2 * KEYS),
+                set: decoder.set(),
+            },
+            22..=24 => Self::Remove(decoder.below(KEYS)),
+            25..=31 => Self::Applied(decoder.answer()),
+            32..=37 => Self::Failed {
+                answer: decoder.answer(),
+                ahead: decoder.span(),
+            },
+            38..=50 => Self::Poll {
+                ahead: decoder.span(),
+                pulled: match decoder.below(4) {
+                    0 => decoder.below(4),
+                    _ => u8::MAX,
+                },
+            },
+            51..=54 => Self::Drive {
+                wake_ups: decoder.below(6),
+                within: decoder.span(),
+            },
+            55..=59 => Self::Role {
+                role: decoder.role(),
+                ahead: decoder.span(),
+            },
+            60 => Self::Save,
+            61 => Self::Restore {
+                ahead: decoder.span(),
+                wall: i16::from_le_bytes([decoder.byte(), decoder.byte()]),
+            },
+            62 => match decoder.below(4) {
+                0 => Self::Stop,
+                _ => Self::Clear,
+            },
+            _ => Self::Poll {
+                ahead: 0,
+                pulled: u8::MAX,
+            },
+        }
+    }
+}
+
+impl Script {
+    /// The script that bytes stand for, of `most` operations at most.
+    pub(crate) fn decode(bytes: &[u8], most: usize) -> Self {
+        let mut decoder = Decoder::new(bytes);
+        let batches = (decoder.below(4), decoder.below(4));
+        let start = decoder.start();
+        let mut ops = Vec::new();
+        while ops.len() < most && !decoder.is_empty() {
+            ops.push(Op::decode(&mut decoder));
+        }
+        Self {
+            batches,
+            start,
+            ops,
+        }
+    }
+
+    pub(crate) fn run<G: Geometry>(&self) {
+        Run::<G>::new(self).run(&self.ops);
+    }
+}
+
+impl Decoder<'_> {
+    /// A clock to start at.
+    pub(crate) fn start(&mut self) -> u64 {
+        match self.below(4) {
+            0 => 0,
+            1 => self.span(),
+            2 => self.number(),
+            _ => u64::MAX - self.span(),
+        }
+    }
+}
+
+/// A pair on its way through a script.
+struct Run<G: Geometry> {
+    pair: Pair<G>,
+    index: u64,
+    wall_ms: u64,
+    proposals: Vec<(Key, u64)>,
+    saved: Vec<Entry<Key>>,
+}
+
+impl<G: Geometry> Run<G> {
+    fn new(script: &Script) -> Self {
+        let config = TtlConfig::builder()
+            .expire_batch(usize::from(script.batches.0) + 1)
+            .retry_batch(usize::from(script.batches.1) + 1)
+            .retry_delay(Duration::from_secs(1))
+            .build();
+        Self {
+            pair: Pair::new(script.start, config.expect("it makes sense")),
+            index: 10,
+            wall_ms: 1_700_000_000_000,
+            proposals: Vec::new(),
+            saved: Vec::new(),
+        }
+    }
+
+    /// Runs a whole script, and then acknowledges everything until nothing is left.
+    fn run(mut self, ops: &[Op]) {
+        for op in ops {
+            self.apply(op);
+        }
+        self.pair.compare_all();
+        self.finish();
+    }
+
+    fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Init { key, set } => self.set(key, set, false),
+            Op::Update { key, set } => self.set(key, set, true),
+            Op::Bunch { key, count, set } => {
+                for nth in 0..count {
+                    self.set(key.wrapping_add(nth), set, false);
+                }
+            }
+            Op::Remove(key) => drop(self.pair.remove(key)),
+            Op::Applied(answer) => {
+                let (key, index) = self.resolve(answer);
+                self.pair.applied(key, index);
+            }
+            Op::Failed { answer, ahead } => {
+                let (key, index) = self.resolve(answer);
+                self.pair.failed(key, index, self.at(ahead));
+            }
+            Op::Poll { ahead, pulled } => {
+                let pulled = match pulled {
+                    u8::MAX => usize::MAX,
+                    some => usize::from(some),
+                };
+                self.poll(self.at(ahead), pulled);
+            }
+            Op::Drive { wake_ups, within } => self.drive(wake_ups, within),
+            Op::Role { role, ahead } => self.pair.role_change(role, self.at(ahead)),
+            Op::Save => self.saved = self.pair.entries(),
+            Op::Restore { ahead, wall } => {
+                let wall_ms = self.wall_ms.saturating_add_signed(i64::from(wall));
+                self.pair
+                    .restore(self.saved.clone(), self.at(ahead), wall_ms);
+                self.saved = self.pair.entries();
+            }
+            Op::Clear => self.pair.restore(Vec::new(), 0, 0),
+            Op::Stop => self.pair.stop(),
+        }
+    }
+
+    fn at(&self, ahead: Span) -> u64 {
+        self.pair.model.now().saturating_add(ahead)
+    }
+
+    fn set(&mut self, key: Key, set: Set, must_exist: bool) {
+        self.index += u64::from(set.back == 0);
+        let index = self.index.saturating_sub(u64::from(set.back));
+        let ctx = Context {
+            owner: u128::from(key) << 64 | u128::from(index),
+            leader_start_ms: self.wall_ms - u64::from(set.back),
+            created_ns: self.pair.model.now().saturating_sub(set.ago),
+        };
+        // Either a TTL that is refused or one that is not: the pair compares.
+        let _ = match must_exist {
+            true => self.pair.update(index, key, set.ttl_ms, ctx),
+            false => self.pair.init(index, key, set.ttl_ms, ctx),
+        };
+    }
+
+    fn resolve(&self, answer: Answer) -> (Key, u64) {
+        match answer {
+            Answer::Proposal(back) => {
+                let nth = self.proposals.len().checked_sub(usize::from(back) + 1);
+                nth.map_or((0, 0), |nth| self.proposals[nth])
+            }
+            Answer::Other { key, back } => (key, self.index.saturating_sub(u64::from(back))),
+        }
+    }
+
+    fn poll(&mut self, now: u64, pulled: usize) {
+        let found = self.pair.poll(now, pulled);
+        let proposals = found.into_iter().map(|(key, index, ..)| (key, index));
+        self.proposals.extend(proposals);
+    }
+
+    fn drive(&mut self, wake_ups: u8, within: Span) {
+        for _ in 0..wake_ups {
+            let now = self.pair.model.now();
+            let Some(wait) = self
+                .pair
+                .queue
+                .next_wake(now)
+                .filter(|&wait| wait <= within)
+            else {
+                return;
+            };
+            let done = |pair: &Pair<G>| {
+                let counters = pair.queue.counters();
+                counters.expired + counters.retried + counters.timed_out
+            };
+            let before = done(&self.pair);
+            self.poll(now.saturating_add(wait), usize::MAX);
+            assert!(done(&self.pair) > before, "a wake-up for nothing");
+        }
+    }
+
+    /// On a live leader nothing stays for ever: every proposal is acknowledged, and the queue ends
+    /// up empty after no more polls than batches.
+    fn finish(mut self) {
+        if self.pair.queue.is_stopped() {
+            assert_eq!(self.pair.queue.next_wake(0), None);
+            return;
+        }
+        self.pair.role_change(Role::Leader, u64::MAX);
+        let mut polls = 0;
+        while !self.pair.queue.is_empty() {
+            assert_eq!(self.pair.queue.next_wake(u64::MAX), Some(0));
+            for (key, index, ..) in self.pair.poll_all(u64::MAX) {
+                self.pair.applied(key, index);
+            }
+            polls += 1;
+            assert!(
+                polls <= 2 * usize::from(KEYS) + 300,
+                "something stays for ever"
+            );
+        }
+        assert_eq!(self.pair.queue.next_wake(u64::MAX), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! The traps that other expiries fell into, each under its name. Every test says whose it was.
+
+use timer_wheel::ttl::{Context, Entry, Outcome, Role, TtlConfig, TtlQueue};
+
+use crate::script::MS;
+
+const SECOND: u64 = 1_000 * MS;
+const HOUR_MS: u64 = 3_600_000;
+
+fn leader<K>() -> TtlQueue<K> {
+    let mut queue = TtlQueue::new(0, TtlConfig::default());
+    queue.role_change(Role::Leader, 0);
+    queue
+}
+
+fn created(created_ns: u64) -> Context {
+    Context {
+        created_ns,
+        ..Context::default()
+    }
+}
+
+/// Dongting orders by deadline and a counter; a comparator on the deadline alone drops all but one of
+/// the entries that share one.
+#[test]
+fn ten_thousand_entries_at_one_deadline_all_come_first_in_first_out() {
+    let mut queue = leader();
+    for key in 0..10_000_u32 {
+        queue.init(1, key, 5, created(0)).unwrap();
+    }
+    let mut keys = Vec::new();
+    for _ in 0..200 {
+        keys.extend(queue.poll(5 * MS).map(|due| due.key));
+    }
+    assert!(keys.into_iter().eq(0..10_000));
+}
+
+/// Dongting: an expiry fenced by the index at which the key was created deletes a key that has been
+/// updated since.
+#[test]
+fn expiry_applied_after_an_update_is_a_no_op() {
+    let mut queue = leader();
+    queue.init(5, "key", 1, created(0)).unwrap();
+    let due = queue.poll(MS).next().unwrap();
+    assert_eq!((due.key, due.index), ("key", 5));
+    queue.update(8, "key", HOUR_MS, created(MS)).unwrap();
+    assert_eq!(queue.applied(due.key, due.index), Outcome::Stale);
+    assert_eq!(queue.failed(due.key, due.index, MS), Outcome::Stale);
+    let timer = queue.get("key").expect("the update stands");
+    assert_eq!(timer.entry.index, 8);
+    assert_eq!(queue.poll(2 * SECOND).count(), 0);
+}
+
+/// Dongting: replaying the log after the install of a snapshot applies older indexes. Here any
+/// suffix may be replayed, any number of times.
+#[test]
+fn replay_of_any_suffix_changes_nothing() {
+    fn step(queue: &mut TtlQueue<&'static str>, index: u64) {
+        let ctx = Context {
+            owner: index.into(),
+            ..created(index * MS)
+        };
+        match index {
+            1 => {
+                let _ = queue.init(1, "a", 500, ctx);
+            }
+            2 => {
+                let _ = queue.init(2, "b", 300, ctx);
+            }
+            3 => {
+                let _ = queue.update(3, "a", 700, ctx);
+            }
+            4 => {
+                let _ = queue.init(4, "b", 100, ctx);
+            }
+            5 => {
+                let _ = queue.applied("b", 2);
+            }
+            6 => {
+                let _ = queue.update(6, "c", 100, ctx);
+            }
+            7 => {
+                let _ = queue.init(7, "c", 50, ctx);
+            }
+            _ => {
+                let _ = queue.update(8, "a", 900, ctx);
+            }
+        }
+    }
+    let mut queue = leader();
+    for index in 1..=8 {
+        step(&mut queue, index);
+    }
+    let state = |queue: &TtlQueue<&'static str>| {
+        let timers = queue
+            .iter()
+            .map(|timer| (timer.entry.clone(), timer.deadline_ns));
+        timers.collect::<Vec<_>>()
+    };
+    let expected = state(&queue);
+    for from in 1..=8 {
+        for index in from..=8 {
+            step(&mut queue, index);
+        }
+        assert_eq!(state(&queue), expected, "replayed from {from}");
+    }
+}
+
+/// Dongting: the wait ignores pending retries, so a failed expiry waits behind a TTL of an hour.
+#[test]
+fn failed_expiry_does_not_wait_behind_a_ttl_of_an_hour() {
+    let mut queue = leader();
+    queue.init(1, "long", HOUR_MS, created(0)).unwrap();
+    queue.init(2, "short", 10, created(0)).unwrap();
+    assert_eq!(queue.poll(10 * MS).count(), 1);
+    queue.failed("short", 2, 10 * MS);
+    let mut due = queue.poll(10 * MS);
+    assert_eq!(due.by_ref().count(), 0);
+    assert_eq!(due.next_wake(), Some(SECOND));
+    let due = queue.poll(10 * MS + SECOND).next().unwrap();
+    assert_eq!(due.key, "short");
+}
+
+/// Dongting: one unfinished proposal at the head of the pending queue blocks all retries behind it.
+#[test]
+fn proposal_in_flight_never_delays_the_retry_of_another() {
+    let mut queue = leader();
+    for (key, ttl_ms) in [("first", 1), ("second", 2), ("third", 3)] {
+        queue.init(1, key, ttl_ms, created(0)).unwrap();
+    }
+    assert_eq!(queue.poll(5 * MS).count(), 3);
+    // Nothing is ever heard of the first.
+    queue.failed("third", 1, 6 * MS);
+    queue.failed("second", 1, 7 * MS);
+    assert_eq!(queue.next_wake(7 * MS), Some(SECOND - MS));
+    let keys: Vec<&str> = queue.poll(7 * MS + SECOND).map(|due| due.key).collect();
+    assert_eq!(keys, ["third", "second"]);
+}
+
+/// nats#8595: an entry that is kept after its key has vanished re-arms for ever.
+#[test]
+fn entry_removed_in_flight_and_failed_does_not_come_back() {
+    let mut queue = leader();
+    queue.init(1, "key", 1, created(0)).unwrap();
+    assert_eq!(queue.poll(MS).count(), 1);
+    assert_eq!(queue.remove("key"), Outcome::Removed);
+    assert_eq!(queue.failed("key", 1, 2 * MS), Outcome::Stale);
+    assert_eq!(queue.applied("key", 1), Outcome::Stale);
+    let mut due = queue.poll(100 * SECOND);
+    assert_eq!(due.by_ref().count(), 0);
+    assert_eq!(due.next_wake(), None);
+    queue.check_invariants();
+}
+
+/// The same, when the state machine is the one that finds the key gone: it says `applied`, and the
+/// entry ends.
+#[test]
+fn expiry_applied_to_a_key_the_state_machine_lost_ends_the_entry() {
+    let mut queue = leader();
+    queue.init(1, "key", 1, created(0)).unwrap();
+    assert_eq!(queue.poll(MS).count(), 1);
+    assert_eq!(queue.applied("key", 1), Outcome::Applied);
+    assert_eq!((queue.len(), queue.next_wake(MS)), (0, None));
+}
+
+/// etcd#9395 and nats#6758: the TTL begins anew, or is lost, when the leader changes or recovers.
+#[test]
+fn ttl_does_not_begin_anew_on_restore_or_with_a_new_leader() {
+    let mut old = leader();
+    let wall_ms = 1_700_000_000_000;
+    for (index, key, ttl_ms) in [(1, "ten", 10_000), (2, "hour", HOUR_MS), (3, "two", 2_000)] {
+        let ctx = Context {
+            leader_start_ms: wall_ms,
+            ..created(0)
+        };
+        old.init(index, key, ttl_ms, ctx).unwrap();
+    }
+    let entries: Vec<Entry<&str>> = old.snapshot().cloned().collect();
+
+    // Four seconds later, on a machine whose monotonic clock began somewhere else.
+    let now = 77 * SECOND;
+    let mut new = leader();
+    new.restore(entries.clone(), now, wall_ms + 4_000).unwrap();
+    assert_eq!(new.remaining("ten", now), Some(6 * SECOND));
+    assert_eq!(new.remaining("hour", now), Some(3_596 * SECOND));
+    assert_eq!(new.get("two").unwrap().deadline_ns, now - 2 * SECOND);
+    for role in [Role::Follower, Role::Leader] {
+        new.role_change(role, now + SECOND);
+        assert_eq!(new.remaining("ten", now + SECOND), Some(5 * SECOND));
+    }
+    assert_eq!(new.poll(now + SECOND).next().unwrap().key, "two");
+
+    // A wall clock that is behind that of the leader lengthens a TTL, to the whole at most.
+    let now = now + SECOND;
+    new.restore(entries, now, wall_ms - 50_000).unwrap();
+    assert_eq!(new.remaining("ten", now), Some(10 * SECOND));
+}
+
+/// tokio#5536, kube#1772, restate#5017: a far deadline panics. Every entry point, at both ends of time.
+#[test]
+fn any_time_and_any_index_is_taken() {
+    let ends = [0, 1, u64::MAX - 1, u64::MAX];
+    for now in ends {
+        for created_ns in ends {
+            let mut queue: TtlQueue<u8> = TtlQueue::new(now, TtlConfig::default());
+            let max_ms = 36_500 * 86_400_000;
+            let ctx = Context {
+                owner: u128::MAX,
+                leader_start_ms: created_ns,
+                created_ns,
+            };
+            assert_eq!(queue.init(u64::MAX, 1, max_ms, ctx), Ok(Outcome::Scheduled));
+            assert_eq!(queue.init(0, 2, 1, ctx), Ok(Outcome::Scheduled));
+            assert_eq!(queue.init(u64::MAX, 1, 1, ctx), Ok(Outcome::Stale));
+            assert!(queue.init(9, 3, u64::MAX, ctx).is_err());
+            assert!(queue.update(9, &2, u64::MAX, ctx).is_err());
+            queue.role_change(Role::Leader, now);
+            for later in ends {
+                let due: Vec<_> = queue.poll(later).collect();
+                for due in due {
+                    queue.failed(&due.key, due.index, later);
+                }
+                let (exact, bound) = (queue.next_wake(later), queue.wake_bound(later));
+                assert!(bound <= exact && exact.is_some());
+                queue.check_invariants();
+            }
+            let entries: Vec<Entry<u8>> = queue.snapshot().cloned().collect();
+            for wall_ms in ends {
+                assert!(queue.restore(entries.clone(), now, wall_ms).is_ok());
+                queue.check_invariants();
+            }
+        }
+    }
+}
+
+/// tokio#6752, #8274, #8320: a queue that is not woken by what moves its earliest time: a new
+/// earliest, an update to the past, the removal of the last.
+#[test]
+fn wait_follows_whatever_moves_the_earliest_time() {
+    let mut queue = leader();
+    assert_eq!(queue.next_wake(0), None);
+    queue.init(1, "a", 50, created(0)).unwrap();
+    assert_eq!(queue.next_wake(0), Some(50 * MS));
+    queue.init(2, "b", 20, created(0)).unwrap();
+    assert_eq!(queue.next_wake(0), Some(20 * MS));
+    queue.update(3, "b", 80, created(0)).unwrap();
+    assert_eq!(queue.next_wake(0), Some(50 * MS));
+    queue.poll(30 * MS).for_each(drop);
+    queue.update(4, "a", 10, created(0)).unwrap();
+    assert_eq!(queue.next_wake(30 * MS), Some(0), "set to the past");
+    queue.remove("a");
+    assert_eq!(queue.next_wake(30 * MS), Some(50 * MS));
+    queue.remove("b");
+    assert_eq!(queue.next_wake(30 * MS), None);
+    queue.init(5, "c", 7, created(30 * MS)).unwrap();
+    queue.clear();
+    assert_eq!(queue.next_wake(30 * MS), None);
+}

@@ -1,0 +1,139 @@
+//! When to poll again, and how little it takes to know.
+
+use std::time::Duration;
+
+use timer_wheel::ttl::{Backoff, Context, Role, TtlConfig, TtlQueue};
+
+use crate::script::MS;
+
+const SECOND: u64 = 1_000 * MS;
+
+fn leader(config: TtlConfig) -> TtlQueue<u32> {
+    let mut queue = TtlQueue::new(0, config);
+    queue.role_change(Role::Leader, 0);
+    queue
+}
+
+#[test]
+fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
+    let mut queue = leader(TtlConfig::default());
+    queue.init(1, 7, 5, Context::default()).unwrap();
+    let proposed = 5 * MS;
+    assert_eq!(queue.poll(proposed).count(), 1);
+    assert_eq!(queue.next_wake(proposed), Some(10 * SECOND));
+    let timeout = proposed + 10 * SECOND;
+    assert_eq!(queue.poll(timeout - 1).count(), 0);
+    assert_eq!((queue.pending_len(), queue.retrying_len()), (1, 0));
+    assert_eq!(queue.next_wake(timeout - 1), Some(1));
+    assert_eq!(queue.poll(timeout).count(), 0);
+    assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 1));
+    assert_eq!(queue.next_wake(timeout), Some(SECOND));
+    let retry = queue.poll(timeout + SECOND).next().unwrap();
+    assert_eq!(retry.attempt, 2);
+    let counters = queue.counters();
+    assert_eq!((counters.timed_out, counters.failed), (1, 0));
+    assert_eq!(counters.longest_pending_ns, 10 * SECOND);
+}
+
+#[test]
+fn exponential_backoff_spreads_retries_within_its_bounds() {
+    let cap = Duration::from_secs(8);
+    let config = TtlConfig::builder()
+        .backoff(Backoff::Exponential { cap })
+        .retry_batch(100)
+        .build()
+        .unwrap();
+    let mut queue = leader(config);
+    for key in 0..20 {
+        queue
+            .init(u64::from(key), key, 1, Context::default())
+            .unwrap();
+    }
+    let mut now = MS;
+    assert_eq!(queue.poll(now).count(), 20);
+    for longest in [1, 2, 4, 8, 8] {
+        for key in 0..20 {
+            queue.failed(&key, u64::from(key), now);
+        }
+        let (failed, mut came) = (now, 0);
+        let mut moments = Vec::new();
+        while came < 20 {
+            now += queue.next_wake(now).unwrap();
+            let retries = queue.poll(now).count();
+            came += retries;
+            moments.push(now);
+            let least = (longest * SECOND / 2).max(SECOND);
+            assert!((failed + least..=failed + longest * SECOND).contains(&now));
+        }
+        let together = moments.len() == 1;
+        assert_eq!(together, longest == 1, "spread from the second failure on");
+    }
+}
+
+#[test]
+fn bound_is_early_only_after_the_earliest_has_gone() {
+    let mut queue = leader(TtlConfig::default());
+    for key in 0..100 {
+        let ttl_ms = 1_000 + u64::from(key);
+        queue.init(1, key, ttl_ms, Context::default()).unwrap();
+        assert_eq!(queue.wake_bound(0), queue.next_wake(0));
+    }
+    queue.update(2, &0, 9_000, Context::default()).unwrap();
+    assert_eq!(queue.next_wake(0), Some(1_001 * MS));
+    assert_eq!(queue.wake_bound(0), Some(1_000 * MS));
+    // One poll makes up for it, and no expiry is early.
+    assert_eq!(queue.poll(1_000 * MS).count(), 0);
+    assert_eq!(queue.wake_bound(1_000 * MS), Some(MS));
+}
+
+/// Sleeping for the bound instead of the exact time costs no more than one wake-up for each time
+/// that the earliest entry left.
+#[test]
+fn sleeping_for_the_bound_makes_progress() {
+    let mut queue = leader(TtlConfig::default());
+    let count = 500;
+    for key in 0..count {
+        queue
+            .init(1, key, 60_000 + u64::from(key) * 37, Context::default())
+            .unwrap();
+    }
+    let (mut now, mut wake_ups, mut expired) = (0, 0, 0);
+    for round in 0.. {
+        let Some(wait) = queue.wake_bound(now) else {
+            break;
+        };
+        now += wait;
+        let due: Vec<_> = queue.poll(now).collect();
+        for due in due {
+            queue.applied(&due.key, due.index);
+            expired += 1;
+        }
+        if round < count {
+            // Those next in line are put off, as by a heartbeat in turn.
+            let ctx = Context {
+                created_ns: now,
+                ..Context::default()
+            };
+            let oldest = queue.oldest().map(|timer| timer.entry.key);
+            oldest.map(|key| queue.update(2 + u64::from(round), &key, 90_000, ctx));
+        }
+        wake_ups += 1;
+        assert!(wake_ups <= 2 * count + 10, "too many wake-ups");
+    }
+    assert_eq!(expired, count);
+}
+
+#[test]
+fn follower_and_stopped_queue_have_no_wake_up() {
+    let mut queue = leader(TtlConfig::default());
+    queue.init(1, 1, 1, Context::default()).unwrap();
+    queue.role_change(Role::Follower, 0);
+    assert_eq!((queue.next_wake(0), queue.wake_bound(0)), (None, None));
+    assert_eq!(queue.poll(SECOND).next_wake(), None);
+    queue.role_change(Role::Leader, SECOND);
+    assert_eq!(queue.next_wake(SECOND), Some(0));
+    queue.stop();
+    assert!(queue.is_stopped());
+    assert_eq!((queue.next_wake(0), queue.wake_bound(0)), (None, None));
+    assert_eq!(queue.poll(2 * SECOND).count(), 0);
+}
