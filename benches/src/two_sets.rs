@@ -1,0 +1,331 @@
+//! The design of Dongting's `TtlManager`, without its defects: two ordered sets and a map.
+//!
+//! One set holds the entries that wait for their deadline, the other those that have been proposed:
+//! by when their answer is overdue, or by when they are to be proposed again. Every change of an
+//! entry takes it out of one set and puts it into one. It answers exactly as
+//! [`TtlQueue`](timer_wheel::ttl::TtlQueue) does with a constant backoff, so that the two can be
+//! compared answer by answer; it leaves out what is not measured (counters, owners, snapshots).
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+use timer_wheel::ttl::{DefaultHashBuilder, TtlConfig};
+
+/// Why an entry is in the second set. The order is that in which a poll looks at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wait {
+    Answer,
+    Retry,
+}
+
+/// Where an entry is: the key of its place in one of the sets.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Queued,
+    Waiting { wait: Wait, at: u64, nth: u64 },
+}
+
+#[derive(Debug)]
+struct Info {
+    index: u64,
+    deadline: u64,
+    sequence: u64,
+    attempts: u32,
+    place: Place,
+}
+
+/// An expiry that a poll yields: key, index and attempt.
+pub type Proposal<K> = (K, u64, u32);
+
+/// Keys with a TTL, in two ordered sets. Every operation is O(log n), and a change of role O(n log n).
+///
+/// Invariant: each entry of the map is in one of the sets, where its place says.
+#[derive(Debug)]
+pub struct TwoSets<K> {
+    expire_batch: usize,
+    retry_batch: usize,
+    retry_delay: u64,
+    pending_timeout: u64,
+    now: u64,
+    is_leader: bool,
+    next: u64,
+    map: HashMap<K, Info, DefaultHashBuilder>,
+    queue: BTreeSet<(u64, u64, K)>,
+    waiting: BTreeSet<(Wait, u64, u64, K)>,
+}
+
+impl<K: Copy + Ord + Hash> TwoSets<K> {
+    /// An empty queue on a follower. Of the backoff only the retry delay counts.
+    pub fn new(config: &TtlConfig) -> Self {
+        let ns = |duration: std::time::Duration| duration.as_nanos() as u64;
+        Self {
+            expire_batch: config.expire_batch(),
+            retry_batch: config.retry_batch(),
+            retry_delay: ns(config.retry_delay()),
+            pending_timeout: ns(config.pending_timeout()),
+            now: 0,
+            is_leader: false,
+            next: 0,
+            map: HashMap::default(),
+            queue: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+        }
+    }
+
+    /// The number of entries.
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// Sets a key's TTL, unless it has one of this index or a newer one; whether it did.
+    pub fn init(&mut self, index: u64, key: K, ttl_ms: u64, created: u64) -> bool {
+        let deadline = created.saturating_add(ttl_ms.saturating_mul(1_000_000));
+        let sequence = self.take_next();
+        match self.map.get_mut(&key) {
+            Some(info) if info.index >= index => return false,
+            Some(info) => {
+                withdraw(&mut self.queue, &mut self.waiting, key, info);
+                info.index = index;
+                info.deadline = deadline;
+                info.sequence = sequence;
+                info.attempts = 0;
+                info.place = Place::Queued;
+            }
+            None => {
+                let info = Info {
+                    index,
+                    deadline,
+                    sequence,
+                    attempts: 0,
+                    place: Place::Queued,
+                };
+                self.map.insert(key, info);
+            }
+        }
+        self.queue.insert((deadline, sequence, key));
+        true
+    }
+
+    /// The expiry came back: ends the entry if it has that index; whether it did.
+    pub fn applied(&mut self, key: K, index: u64) -> bool {
+        if self.map.get(&key).is_none_or(|info| info.index != index) {
+            return false;
+        }
+        if let Some(info) = self.map.remove(&key) {
+            withdraw(&mut self.queue, &mut self.waiting, key, &info);
+        }
+        true
+    }
+
+    /// The proposal was refused: it is made again after the retry delay. Whether it was pending.
+    pub fn failed(&mut self, key: K, index: u64, now: u64) -> bool {
+        self.now = self.now.max(now);
+        let is_pending = |info: &&Info| {
+            let wait = matches!(
+                info.place,
+                Place::Waiting {
+                    wait: Wait::Answer,
+                    ..
+                }
+            );
+            wait && info.index == index
+        };
+        if self.map.get(&key).filter(is_pending).is_none() {
+            return false;
+        }
+        self.fail(key);
+        true
+    }
+
+    fn fail(&mut self, key: K) {
+        let nth = self.take_next();
+        let at = self.now.saturating_add(self.retry_delay);
+        let Some(info) = self.map.get_mut(&key) else {
+            return;
+        };
+        withdraw(&mut self.queue, &mut self.waiting, key, info);
+        info.place = Place::Waiting {
+            wait: Wait::Retry,
+            at,
+            nth,
+        };
+        self.waiting.insert((Wait::Retry, at, nth, key));
+    }
+
+    /// Hands what is due to `propose`, within the batches, and says how long to wait.
+    pub fn poll(&mut self, now: u64, mut propose: impl FnMut(Proposal<K>)) -> Option<u64> {
+        self.now = self.now.max(now);
+        if !self.is_leader {
+            return None;
+        }
+        for _ in 0..self.expire_batch + self.retry_batch {
+            match self.waiting.first() {
+                Some(&(Wait::Answer, at, _, key)) if at <= self.now => self.fail(key),
+                _ => break,
+            }
+        }
+        for _ in 0..self.retry_batch {
+            let Some((_, key)) = self.first_retry().filter(|&(at, _)| at <= self.now) else {
+                break;
+            };
+            if let Some(info) = self.map.get(&key) {
+                withdraw(&mut self.queue, &mut self.waiting, key, info);
+            }
+            propose(self.make_pending(key));
+        }
+        for _ in 0..self.expire_batch {
+            match self.queue.first() {
+                Some(&(deadline, ..)) if deadline <= self.now => {}
+                _ => break,
+            }
+            if let Some((_, _, key)) = self.queue.pop_first() {
+                propose(self.make_pending(key));
+            }
+        }
+        self.next_wake()
+    }
+
+    /// How long to wait from the time of the last poll on.
+    pub fn next_wake(&self) -> Option<u64> {
+        if !self.is_leader {
+            return None;
+        }
+        let deadline = self.queue.first().map(|&(deadline, ..)| deadline);
+        let first = self.waiting.first().map(|&(_, at, ..)| at);
+        let retry = self.first_retry().map(|(at, _)| at);
+        let earliest = [deadline, first, retry].into_iter().flatten().min()?;
+        Some(earliest.saturating_sub(self.now))
+    }
+
+    /// Puts all that was proposed back.
+    pub fn role_change(&mut self, is_leader: bool, now: u64) {
+        self.now = self.now.max(now);
+        self.is_leader = is_leader;
+        for (.., key) in std::mem::take(&mut self.waiting) {
+            if let Some(info) = self.map.get_mut(&key) {
+                info.place = Place::Queued;
+                info.attempts = 0;
+                self.queue.insert((info.deadline, info.sequence, key));
+            }
+        }
+    }
+
+    fn first_retry(&self) -> Option<(u64, K)> {
+        // Retries come behind the answers: if there are any, the last entry is one. Its key only
+        // completes the bound, as places are counted from 1.
+        let &(Wait::Retry, _, _, any) = self.waiting.last()? else {
+            return None;
+        };
+        let retries = (Wait::Retry, 0, 0, any)..;
+        let &(_, at, _, key) = self.waiting.range(retries).next()?;
+        Some((at, key))
+    }
+
+    fn make_pending(&mut self, key: K) -> Proposal<K> {
+        let nth = self.take_next();
+        let at = self.now.saturating_add(self.pending_timeout);
+        self.waiting.insert((Wait::Answer, at, nth, key));
+        let info = self.map.get_mut(&key).expect("every place has an entry");
+        info.attempts += 1;
+        info.place = Place::Waiting {
+            wait: Wait::Answer,
+            at,
+            nth,
+        };
+        (key, info.index, info.attempts)
+    }
+
+    fn take_next(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+}
+
+/// Takes an entry out of the set that it is in.
+fn withdraw<K: Copy + Ord>(
+    queue: &mut BTreeSet<(u64, u64, K)>,
+    waiting: &mut BTreeSet<(Wait, u64, u64, K)>,
+    key: K,
+    info: &Info,
+) {
+    match info.place {
+        Place::Queued => queue.remove(&(info.deadline, info.sequence, key)),
+        Place::Waiting { wait, at, nth } => waiting.remove(&(wait, at, nth, key)),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use timer_wheel::ttl::{Context, Outcome, Role, TtlQueue};
+
+    use super::*;
+    use crate::workload::{MILLISECOND, XorShift64Star};
+
+    /// The measurement means something only if the two do the same.
+    #[test]
+    fn two_sets_answer_as_the_queue_does() {
+        let config = TtlConfig::builder().expire_batch(5).retry_batch(2).build();
+        let config = config.expect("it makes sense");
+        let mut sets = TwoSets::new(&config);
+        let mut queue: TtlQueue<u64> = TtlQueue::new(0, config);
+        let mut random = XorShift64Star::new();
+        let mut out = Vec::new();
+        let mut now = 0;
+        for index in 1..30_000 {
+            let key = random.below(60);
+            match random.below(12) {
+                0..=3 => {
+                    let ttl_ms = 1 + random.below(4_000);
+                    let ctx = Context {
+                        created_ns: now,
+                        ..Context::default()
+                    };
+                    let outcome = queue.init(index, key, ttl_ms, ctx);
+                    let changed = sets.init(index, key, ttl_ms, now);
+                    assert_eq!(outcome.is_ok_and(|told| told != Outcome::Stale), changed);
+                }
+                4 if !out.is_empty() => {
+                    let (key, index, _) = out.swap_remove(random.below(out.len() as u64) as usize);
+                    let outcome = queue.applied(&key, index);
+                    assert_eq!(outcome == Outcome::Applied, sets.applied(key, index));
+                }
+                5 if !out.is_empty() => {
+                    let (key, index, _) = out.swap_remove(random.below(out.len() as u64) as usize);
+                    let outcome = queue.failed(&key, index, now);
+                    assert_eq!(outcome == Outcome::Failed, sets.failed(key, index, now));
+                }
+                6 if random.below(10) == 0 => {
+                    let is_leader = random.below(4) != 0;
+                    let role = if is_leader {
+                        Role::Leader
+                    } else {
+                        Role::Follower
+                    };
+                    queue.role_change(role, now);
+                    sets.role_change(is_leader, now);
+                }
+                _ => {
+                    now += random.below(300 * MILLISECOND);
+                    let mut due = queue.poll(now);
+                    let found: Vec<_> = due
+                        .by_ref()
+                        .map(|due| (due.key, due.index, due.attempt))
+                        .collect();
+                    let wait = due.next_wake();
+                    let mut expected = Vec::new();
+                    let expected_wait = sets.poll(now, |proposal| expected.push(proposal));
+                    assert_eq!((&found, wait), (&expected, expected_wait));
+                    out.extend(found);
+                }
+            }
+            assert_eq!(queue.len(), sets.len());
+        }
+        let counters = queue.counters();
+        assert!(counters.timed_out > 10 && counters.retried > 10 && counters.requeued > 10);
+    }
+}

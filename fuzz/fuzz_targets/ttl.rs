@@ -1,0 +1,64 @@
+//! Any script of operations on a TTL queue, against the model of the test suite, and any history of
+//! three replicas around a log.
+//!
+//! The first byte picks which. Decoders, model and comparison are the test suite's own, so that a
+//! finding here is a failing test there.
+
+#![no_main]
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
+use libfuzzer_sys::fuzz_target;
+use timer_wheel::{Caffeine, Millis};
+
+use crate::cluster::{Cluster, Event};
+use crate::script::{Decoder, Script};
+
+#[path = "../../tests/ttl/cluster.rs"]
+mod cluster;
+
+#[path = "../../tests/ttl/model.rs"]
+mod model;
+
+#[path = "../../tests/ttl/pair.rs"]
+mod pair;
+
+#[path = "../../tests/ttl/script.rs"]
+mod script;
+
+/// The longest script and the longest history: much is compared after each step.
+const MOST: usize = 150;
+
+/// What the bytes of one input say. Append only: a stored input means its case by number.
+#[derive(Debug)]
+enum Case {
+    Millis(Script),
+    Caffeine(Script),
+    Replicas(Vec<Event>),
+}
+
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let bytes = input.bytes(input.len())?;
+        let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
+        Ok(match choice % 3 {
+            0 => Self::Millis(Script::decode(rest, MOST)),
+            1 => Self::Caffeine(Script::decode(rest, MOST)),
+            _ => Self::Replicas(events(rest)),
+        })
+    }
+}
+
+fn events(bytes: &[u8]) -> Vec<Event> {
+    let mut decoder = Decoder::new(bytes);
+    let mut events = Vec::new();
+    while events.len() < MOST && !decoder.is_empty() {
+        events.push(Event::decode(&mut decoder));
+    }
+    events
+}
+
+fuzz_target!(|case: Case| match case {
+    Case::Millis(script) => script.run::<Millis>(),
+    Case::Caffeine(script) => script.run::<Caffeine>(),
+    Case::Replicas(events) => Cluster::new().run(&events),
+});
