@@ -32,41 +32,57 @@
 //! - The clock never runs backwards: an advance to an earlier time is an advance to
 //!   [`now`](Wheel::now).
 //!
+//! # Drivers
+//!
+//! A [`Timer`] puts a wheel, a [`Clock`] and a thread together and runs jobs when they are due; a
+//! [`KeyedTimer`] gives them keys. See [`timer`].
+//!
 //! # Features
 //!
+//! - `std` (default): [`clock`] and [`timer`].
+//! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included.
 //! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
 //!   tokio-util's. Uses `std`.
 //!
-//! The crate is `no_std` with `alloc` and contains no `unsafe`.
+//! Without `std` and `tracing` the crate is `no_std` with `alloc`. It contains no `unsafe`.
 
-#![no_std]
+#![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 extern crate alloc;
-#[cfg(any(test, feature = "std"))]
-extern crate std;
 
 /// The example of the README is a test too.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(feature = "std")]
+pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
+#[cfg(feature = "std")]
+pub mod timer;
+pub mod ttl;
+
 mod filing;
 mod geometry;
 mod key;
 mod occupancy;
 mod slots;
-pub mod ttl;
+#[cfg(feature = "std")]
+mod sync;
 mod wheel;
 
+#[cfg(feature = "std")]
+pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "tokio")]
 pub use delay_queue::DelayQueue;
 pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
+#[cfg(feature = "std")]
+pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};
 pub use wheel::iter::{Ascending, Descending, Drain, Iter, TimerRef};
 pub use wheel::stats::Stats;

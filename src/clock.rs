@@ -1,0 +1,130 @@
+//! Clocks, and the one place where `Duration` and `Instant` become the time of a wheel.
+//!
+//! A wheel counts nanoseconds since an origin, in a `u64` that lasts for 584 years. So does a
+//! [`Clock`], whose origin is an [`Instant`]. Nanoseconds are what `Duration` and `Instant` count
+//! too, so that no conversion rounds; whatever does not fit is cut off where it is harmless. A
+//! time before the origin is 0, which is due at once. One beyond the end is [`NEVER`].
+
+mod manual;
+mod system;
+
+pub use self::manual::ManualClock;
+pub use self::system::SystemClock;
+
+use std::time::{Duration, Instant};
+
+use crate::sync;
+
+/// The end of time: later than any time that a driver's clock shows.
+pub const NEVER: u64 = u64::MAX;
+
+/// A clock that drives a [`Timer`](crate::timer::Timer): nanoseconds since its origin.
+///
+/// It should be monotonic. A driver takes a clock that runs backwards for one that stands still
+/// until it has caught up with itself, so that nothing fires twice, and nothing early.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use timer_wheel::clock::{Clock, nanoseconds, nanoseconds_since};
+///
+/// /// Runs a thousand times as fast as the system's.
+/// struct Hurried(Instant);
+///
+/// impl Clock for Hurried {
+///     fn origin(&self) -> Instant {
+///         self.0
+///     }
+///     fn now(&self) -> u64 {
+///         nanoseconds_since(self.0, Instant::now()).saturating_mul(1_000)
+///     }
+///     fn park_until(&self, time: u64) {
+///         let left = time.saturating_sub(self.now());
+///         std::thread::park_timeout(Duration::from_nanos(left / 1_000 + 1));
+///     }
+/// }
+///
+/// let clock = Hurried(Instant::now());
+/// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_secs(1)), 1_000_000_000);
+/// assert!(clock.deadline_after(Duration::from_secs(1)) >= nanoseconds(Duration::from_secs(1)));
+/// ```
+pub trait Clock: Send + Sync + 'static {
+    /// The moment at which the clock shows 0.
+    fn origin(&self) -> Instant;
+
+    /// The time in nanoseconds since the origin.
+    fn now(&self) -> u64;
+
+    /// Blocks the calling thread until the clock shows `time` or the thread is unparked.
+    ///
+    /// It may return early: whoever calls it looks at the clock again. It must not return late,
+    /// and must not run anything that may itself park the thread. The one provided is right for
+    /// every clock that runs at the pace of [`Instant`]: it calls
+    /// [`park_timeout`](std::thread::park_timeout).
+    fn park_until(&self, time: u64) {
+        let left = time.saturating_sub(self.now());
+        sync::park_timeout(Duration::from_nanos(left));
+    }
+
+    /// The time `delay` from now in nanoseconds, or [`NEVER`].
+    fn deadline_after(&self, delay: Duration) -> u64 {
+        self.now().saturating_add(nanoseconds(delay))
+    }
+
+    /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end.
+    fn deadline_at(&self, instant: Instant) -> u64 {
+        nanoseconds_since(self.origin(), instant)
+    }
+
+    /// The instant at which the clock shows `time`, or `None` when there is none: for [`NEVER`],
+    /// and for times beyond what the system can tell.
+    fn instant_at(&self, time: u64) -> Option<Instant> {
+        instant_after(self.origin(), time)
+    }
+}
+
+/// A duration in nanoseconds, or [`NEVER`] when there are too many.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::clock::{NEVER, nanoseconds};
+///
+/// assert_eq!(nanoseconds(Duration::from_millis(3)), 3_000_000);
+/// assert_eq!(nanoseconds(Duration::MAX), NEVER);
+/// ```
+pub fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(NEVER)
+}
+
+/// The nanoseconds from `origin` to `instant`: 0 when that lies before it, [`NEVER`] when there
+/// are too many.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use timer_wheel::clock::nanoseconds_since;
+///
+/// let origin = Instant::now();
+/// let later = origin + Duration::from_nanos(7);
+/// assert_eq!(nanoseconds_since(origin, later), 7);
+/// assert_eq!(nanoseconds_since(later, origin), 0);
+/// ```
+pub fn nanoseconds_since(origin: Instant, instant: Instant) -> u64 {
+    nanoseconds(instant.saturating_duration_since(origin))
+}
+
+/// The instant `time` nanoseconds after `origin`, or `None` for [`NEVER`] and for what the system
+/// cannot tell.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use timer_wheel::clock::{NEVER, instant_after};
+///
+/// let origin = Instant::now();
+/// assert_eq!(instant_after(origin, 7), Some(origin + Duration::from_nanos(7)));
+/// assert_eq!(instant_after(origin, NEVER), None);
+/// ```
+pub fn instant_after(origin: Instant, time: u64) -> Option<Instant> {
+    if time == NEVER {
+        return None;
+    }
+    origin.checked_add(Duration::from_nanos(time))
+}

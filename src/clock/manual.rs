@@ -1,0 +1,129 @@
+//! A clock that is moved by hand.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Clock, nanoseconds};
+use crate::sync::{Mutex, Thread, lock, thread};
+
+/// A clock that only moves when it is told to, for tests: no test need sleep.
+///
+/// Clones show the same time. Moving the clock wakes the timers that wait for such a time, and
+/// [`Timer::settle`](crate::timer::Timer::settle) waits until they have done what was due.
+///
+/// ```
+/// use std::sync::atomic::{AtomicBool, Ordering};
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use timer_wheel::{ManualClock, Timer};
+///
+/// let clock = ManualClock::new();
+/// let timer = Timer::builder().clock(clock.clone()).start()?;
+/// let rang = Arc::new(AtomicBool::new(false));
+/// let bell = Arc::clone(&rang);
+/// timer.schedule_after(Duration::from_secs(3_600), move || bell.store(true, Ordering::Relaxed))?;
+///
+/// clock.advance(Duration::from_secs(3_599));
+/// timer.settle()?;
+/// assert!(!rang.load(Ordering::Relaxed));
+/// clock.advance(Duration::from_secs(1));
+/// timer.settle()?;
+/// assert!(rang.load(Ordering::Relaxed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ManualClock {
+    origin: Instant,
+    face: Arc<Mutex<Face>>,
+}
+
+/// What all clones share.
+///
+/// Invariant: a thread that sleeps is in `sleepers` from before it looked at the time, so that no
+/// move of the clock escapes it.
+struct Face {
+    now: u64,
+    sleepers: Vec<Sleeper>,
+}
+
+/// A thread that waits for a time.
+struct Sleeper {
+    thread: Thread,
+    until: u64,
+}
+
+impl ManualClock {
+    /// A clock that shows 0, and whose origin is the present.
+    pub fn new() -> Self {
+        Self {
+            origin: Instant::now(),
+            face: Arc::new(Mutex::new(Face {
+                now: 0,
+                sleepers: Vec::new(),
+            })),
+        }
+    }
+
+    /// Moves the clock on, at most to the end of time.
+    pub fn advance(&self, by: Duration) {
+        self.turn(|now| now.saturating_add(nanoseconds(by)));
+    }
+
+    /// Sets the clock to a time since its origin, be it earlier than what it shows: a clock out of
+    /// order, to see what a program makes of it.
+    pub fn set(&self, time: Duration) {
+        self.turn(|_| nanoseconds(time));
+    }
+
+    fn turn(&self, to: impl FnOnce(u64) -> u64) {
+        let mut face = lock(&self.face);
+        face.now = to(face.now);
+        for sleeper in &face.sleepers {
+            if sleeper.until <= face.now {
+                sleeper.thread.unpark();
+            }
+        }
+    }
+}
+
+impl Default for ManualClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for ManualClock {
+    fn origin(&self) -> Instant {
+        self.origin
+    }
+
+    fn now(&self) -> u64 {
+        lock(&self.face).now
+    }
+
+    fn park_until(&self, time: u64) {
+        let me = thread::current();
+        {
+            let mut face = lock(&self.face);
+            if face.now >= time {
+                return;
+            }
+            face.sleepers.push(Sleeper {
+                thread: me.clone(),
+                until: time,
+            });
+        }
+        thread::park();
+        let mut face = lock(&self.face);
+        face.sleepers.retain(|sleeper| sleeper.thread.id() != me.id());
+    }
+}
+
+impl fmt::Debug for ManualClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManualClock")
+            .field("now", &Duration::from_nanos(self.now()))
+            .finish_non_exhaustive()
+    }
+}

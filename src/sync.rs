@@ -1,0 +1,44 @@
+//! The building blocks between threads: those of `std`, or in the model tests those of `loom`.
+
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic::AtomicU64;
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(all(loom, test))]
+pub(crate) use loom::thread::{self, JoinHandle, Thread};
+#[cfg(all(loom, test))]
+pub(crate) use loom::thread_local;
+
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::sync::atomic::AtomicU64;
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::thread::{self, JoinHandle, Thread};
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::thread_local;
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Locks, also when a thread has panicked with the lock held: what is locked here is left in order
+/// before any code of the user runs.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits, likewise.
+pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Parks the thread for at most this long. In a model no time passes.
+#[cfg(not(all(loom, test)))]
+pub(crate) fn park_timeout(duration: Duration) {
+    thread::park_timeout(duration);
+}
+
+#[cfg(all(loom, test))]
+pub(crate) fn park_timeout(_: Duration) {
+    thread::park();
+}

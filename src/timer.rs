@@ -1,0 +1,353 @@
+//! A timer for many threads: jobs with deadlines, and one thread that runs each when it is due.
+//!
+//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`] and a thread together. Any thread may
+//! schedule, cancel and reschedule.
+//!
+//! # The protocol between the callers and the timer thread
+//!
+//! *The wheel belongs to the timer thread.* No caller ever waits for a job or a cascade. What
+//! they share are jobs and stripes:
+//!
+//! - A *job* is one allocation: the closure, and beside it a state under the job's own lock. The
+//!   state says whether the job waits, has been handed to the executor, runs, was cancelled or is
+//!   done, and when it is due. Whoever takes a job out of a state under its lock owns what follows:
+//!   `cancel` answers true exactly if it took the job from waiting, or from handed, to cancelled,
+//!   and the closure runs exactly if it was taken from handed to running.
+//! - A *stripe* is a list of jobs that the timer thread must attend to, under a lock that is held
+//!   for a push, for striking a job out, or for swapping the list with an empty one. Each calling
+//!   thread uses one stripe, and a job stays with the stripe it was scheduled through.
+//!
+//! A job in a list means no more than "look at this job": the thread compares the job's state with
+//! the wheel and schedules, reschedules or withdraws it. So a job need be in its list only once,
+//! and one that is cancelled before the thread has seen it is struck out again: it never reaches
+//! the thread, and the lists follow the jobs that are live, not the calls, also while the thread
+//! is held up by a slow job.
+//!
+//! *Locks nest in one order*: a keyed timer's map, a job's state, a stripe. No code of the user
+//! runs while the state of a job or a stripe is locked, closures are not even dropped then.
+//!
+//! *Sleeping.* Each stripe has an *alarm*: the time until which the thread sleeps, or 0 while it is
+//! awake. Before it sleeps until `wake`, the thread locks each stripe once more. If a job there
+//! is due before `wake`, or there are many, or the stripe is closed, it does not sleep; else it
+//! sets the alarm to `wake`. A caller that has pushed a job looks at the alarm under the same lock,
+//! and unparks the thread if the job is due before it. Either the thread finds the job, or the
+//! caller finds the alarm: the lock allows nothing else, and an unpark that comes before the park
+//! makes it return. Between setting the alarms and parking the thread runs no code of the user
+//! that could use up the unpark. A timer without jobs sleeps until it is told otherwise.
+//!
+//! *Order.* The thread reads the clock first, then takes the lists, then advances the wheel to that
+//! time. So whatever was scheduled before the clock showed a time is in the wheel when it is
+//! advanced to it, and jobs start in exact order of their deadlines. Jobs of equal deadlines that
+//! were scheduled by one thread start in the order of the calls; between threads equal deadlines
+//! have no order.
+//!
+//! *Shutting down* closes each stripe under its lock: what was pushed before is looked at a last
+//! time, and what comes after is refused with the caller's closure.
+
+mod builder;
+mod counters;
+mod executor;
+mod handle;
+mod hub;
+mod job;
+mod keyed;
+mod owner;
+mod refused;
+mod shutdown;
+mod statistics;
+mod stripe;
+mod task;
+mod trace;
+mod worker;
+
+#[cfg(all(loom, test))]
+mod model;
+
+pub use self::builder::Builder;
+pub use self::executor::{Executor, Inline};
+pub use self::handle::TimerHandle;
+pub use self::job::Job;
+pub use self::keyed::KeyedTimer;
+pub use self::refused::{Reason, Refused};
+pub use self::shutdown::{InsideJob, Shutdown};
+pub use self::statistics::{Lateness, Statistics};
+pub use self::task::Missed;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use self::hub::Hub;
+use self::owner::Owner;
+use self::stripe::Refusal;
+use self::task::{Once, Reclaim, Repeat, Task};
+use crate::clock::nanoseconds;
+
+/// Runs jobs when they are due, on a thread of its own or on an [`Executor`] of yours.
+///
+/// A `Timer` is a handle to one timer thread: clone it, send it, share it. When the last clone is
+/// dropped the thread ends, and jobs that have not started are discarded; see
+/// [`shutdown`](Timer::shutdown) for a gentler way. A job that holds a clone keeps the timer
+/// alive for as long as it waits.
+///
+/// # Promises
+///
+/// - Nothing starts before its deadline, on the clock of the timer.
+/// - Jobs start in order of their deadlines; with equal ones, in the order in which one thread
+///   scheduled them. A pool runs them as it pleases, in that order they are handed to it.
+/// - Every job runs once, or is cancelled by a call that answered true, or is returned by
+///   [`shutdown`](Timer::shutdown).
+/// - No call waits for a job or for the wheel.
+/// - An idle timer never wakes.
+/// - A job that panics harms nobody: it is counted and reported.
+///
+/// What it cannot promise is punctuality. A job that blocks holds up those after it if they run on
+/// the timer thread, as they do unless you bring an executor; the lateness in
+/// [`statistics`](Timer::statistics) shows it.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+/// use timer_wheel::Timer;
+///
+/// let timer = Timer::new()?;
+/// let (done, rang) = mpsc::channel();
+/// timer.schedule_after(Duration::from_millis(5), move || done.send("five ms").unwrap())?;
+/// let never = timer.schedule_after(Duration::from_secs(60), || unreachable!())?;
+/// assert!(never.cancel());
+/// assert_eq!(rang.recv()?, "five ms");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Timer {
+    owner: Arc<Owner>,
+}
+
+impl Timer {
+    /// Starts a timer with the system's clock that runs jobs on its own thread.
+    ///
+    /// # Errors
+    ///
+    /// That of the system when it cannot start a thread.
+    pub fn new() -> io::Result<Self> {
+        Self::builder().start()
+    }
+
+    /// A timer to be configured: its clock, its executor, and more.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// Runs `job` once, `delay` from now. O(1), and one allocation.
+    ///
+    /// Without a delay it runs as soon as the thread comes round to it, not in this call. A delay
+    /// that is too long for the clock (584 years) means never. Dropping the handle does not cancel
+    /// the job.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] after a shutdown. It hands the job back.
+    pub fn schedule_after<F>(&self, delay: Duration, job: F) -> Result<TimerHandle, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let deadline = self.hub().time_after(delay);
+        self.admit(deadline, Once::new(job))
+    }
+
+    /// Runs `job` once, at `instant` or as soon as possible after it. O(1), and one allocation.
+    ///
+    /// See [`schedule_after`](Timer::schedule_after).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] after a shutdown. It hands the job back.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let (sender, rang) = mpsc::channel();
+    /// let later = sender.clone();
+    /// let soon = Instant::now() + Duration::from_millis(3);
+    /// timer.schedule_at(soon, move || later.send(2).unwrap())?;
+    /// timer.schedule_at(Instant::now(), move || sender.send(1).unwrap())?;
+    /// assert_eq!(rang.iter().collect::<Vec<_>>(), [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn schedule_at<F>(&self, instant: Instant, job: F) -> Result<TimerHandle, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        let deadline = self.hub().clock().deadline_at(instant);
+        self.admit(deadline, Once::new(job))
+    }
+
+    /// Runs `job` again and again, the first time one `period` from now, until it is cancelled or
+    /// the timer is shut down. Skips missed runs.
+    ///
+    /// See [`every_with`](Timer::every_with).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] after a shutdown, and for a period of zero. It hands the job back.
+    pub fn every<F>(&self, period: Duration, job: F) -> Result<TimerHandle, Refused<F>>
+    where
+        F: FnMut() + Send + 'static,
+    {
+        self.every_with(period, Missed::Skip, job)
+    }
+
+    /// Runs `job` again and again at a fixed rate: due one `period` from now, and at whole periods
+    /// after that, however late a run was. O(1), and one allocation in all.
+    ///
+    /// No run begins before the one before it has ended, on whatever executor; what becomes of
+    /// those that fell due meanwhile, or while the clock jumped, says `missed`. A run that
+    /// panics does not end the series.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] after a shutdown, and for a period of zero. It hands the job back.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    /// use timer_wheel::timer::{Missed, Reason};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let (tick, ticks) = mpsc::channel();
+    /// let beat = timer.every_with(Duration::from_secs(1), Missed::CatchUp, move || {
+    ///     tick.send(()).unwrap();
+    /// })?;
+    /// clock.advance(Duration::from_secs(3));
+    /// timer.settle()?;
+    /// assert_eq!(ticks.try_iter().count(), 3);
+    /// assert!(beat.cancel());
+    ///
+    /// let refused = timer.every(Duration::ZERO, || ()).unwrap_err();
+    /// assert_eq!(refused.reason(), Reason::ZeroPeriod);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn every_with<F>(
+        &self,
+        period: Duration,
+        missed: Missed,
+        job: F,
+    ) -> Result<TimerHandle, Refused<F>>
+    where
+        F: FnMut() + Send + 'static,
+    {
+        if period.is_zero() {
+            return Err(Refused::new(Reason::ZeroPeriod, job));
+        }
+        let deadline = self.hub().time_after(period);
+        self.admit(deadline, Repeat::new(nanoseconds(period), missed, job))
+    }
+
+    fn admit<W: Reclaim>(
+        &self,
+        deadline: u64,
+        work: W,
+    ) -> Result<TimerHandle, Refused<W::Closure>> {
+        let stripe = self.owner.stripe_of_this_thread();
+        let task = Arc::new(Task::new(Arc::clone(stripe), deadline, work));
+        match stripe.admit(task.clone(), deadline) {
+            Ok(()) => Ok(TimerHandle::new(task)),
+            Err(Refusal) => Err(Refused::new(Reason::ShutDown, task.reclaim())),
+        }
+    }
+
+    /// Blocks until the thread has looked at everything scheduled, cancelled or rescheduled before
+    /// this call and has run, or handed to its executor, all that is due. Returns at once after a
+    /// shutdown.
+    ///
+    /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself
+    /// there may be something due at all times, and this never returns.
+    ///
+    /// # Errors
+    ///
+    /// [`InsideJob`], as the job would wait for itself.
+    pub fn settle(&self) -> Result<(), InsideJob> {
+        self.hub().refuse_inside_job()?;
+        self.hub().settle();
+        Ok(())
+    }
+
+    /// Ends the timer, waits until its thread has ended, and returns the jobs that have not
+    /// started, in order of their deadlines. O(n log n) in those.
+    ///
+    /// With [`Shutdown::Drain`] what is due by now still runs; with [`Shutdown::Discard`] nothing
+    /// more does. Jobs that an executor has taken are its own. A periodic job whose run is under
+    /// way ends with it. A second call, or one from another thread meanwhile, waits for the
+    /// first and returns nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`InsideJob`] when it is called from within a job of this timer, which cannot wait for its
+    /// own end; the timer goes on. Dropping the last `Timer` within a job is fine: the thread
+    /// ends after it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::{Reason, Shutdown};
+    ///
+    /// let timer = Timer::new()?;
+    /// timer.schedule_after(Duration::from_secs(60), || println!("later"))?;
+    /// let unrun = timer.shutdown(Shutdown::Drain)?;
+    /// assert_eq!(unrun.len(), 1);
+    /// for job in unrun {
+    ///     job.run(); // or drop it
+    /// }
+    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
+    /// assert_eq!(refused.reason(), Reason::ShutDown);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
+        self.hub().refuse_inside_job()?;
+        Ok(self.owner.shut_down(how))
+    }
+
+    /// The number of live jobs: those that wait, that an executor has taken, and that are running.
+    /// O(stripes).
+    ///
+    /// While other threads use the timer the answer is already old.
+    pub fn len(&self) -> usize {
+        self.owner.live()
+    }
+
+    /// Whether no job is live.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is
+    /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel.
+    pub fn next_wake(&self) -> Option<Duration> {
+        self.hub().next_wake()
+    }
+
+    /// What the timer has done so far, and how late its jobs were. O(stripes), and it copies a
+    /// histogram of some 40 KB.
+    pub fn statistics(&self) -> Statistics {
+        self.owner.statistics()
+    }
+
+    fn hub(&self) -> &Arc<Hub> {
+        self.owner.hub()
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timer")
+            .field("len", &self.len())
+            .field("next_wake", &self.next_wake())
+            .finish_non_exhaustive()
+    }
+}

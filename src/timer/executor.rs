@@ -1,0 +1,52 @@
+//! Where jobs run.
+
+use super::job::Job;
+
+/// Where the jobs of a [`Timer`](super::Timer) run.
+///
+/// Any `Fn(Job)` is one: it may run the job, send it to a pool, or spawn it.
+///
+/// It is called on the timer thread, so as long as it blocks, nothing else fires; a pool with a
+/// bounded queue should refuse a job rather than wait. If it panics, the panic is caught as
+/// that of a job. A job it drops is not run, and counted as abandoned.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::thread;
+/// use std::time::Duration;
+/// use timer_wheel::{Job, Timer};
+///
+/// // A pool of one thread.
+/// let (queue, jobs) = mpsc::channel::<Job>();
+/// let pool = thread::spawn(move || jobs.into_iter().for_each(Job::run));
+///
+/// let timer = Timer::builder().executor(move |job| queue.send(job).unwrap()).start()?;
+/// let (sender, result) = mpsc::channel();
+/// timer.schedule_after(Duration::ZERO, move || sender.send(thread::current().id()).unwrap())?;
+/// assert_eq!(result.recv()?, pool.thread().id());
+///
+/// drop(timer); // and the executor with it, so that the pool ends
+/// pool.join().unwrap();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Executor: Send + 'static {
+    /// Runs the job, or sees to it that it is run.
+    fn execute(&self, job: Job);
+}
+
+impl<F: Fn(Job) + Send + 'static> Executor for F {
+    fn execute(&self, job: Job) {
+        self(job);
+    }
+}
+
+/// Runs jobs on the timer thread, one after the other: for those that are short and do not block.
+/// The executor unless you bring one.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Inline;
+
+impl Executor for Inline {
+    fn execute(&self, job: Job) {
+        job.run();
+    }
+}

@@ -1,0 +1,102 @@
+//! The handle of a job.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::task::{AnyTask, Claimed};
+
+/// Cancels or reschedules one job of a [`Timer`](super::Timer).
+///
+/// Dropping the handle does *not* cancel the job. Clones are handles to the same job. A handle
+/// does not keep its timer running.
+#[derive(Clone)]
+pub struct TimerHandle {
+    task: Arc<AnyTask>,
+}
+
+impl TimerHandle {
+    pub(super) fn new(task: Arc<AnyTask>) -> Self {
+        Self { task }
+    }
+
+    /// Cancels the job, and says whether that prevented its run: `true` exactly if the job does not
+    /// run, because of this call. O(1), and it never waits for a job.
+    ///
+    /// So the answer is `false` when the job has started, was cancelled before, or was dropped by an
+    /// executor. It may be called while the job is being fired, and from within jobs. A periodic job
+    /// can be cancelled at any time, also while it runs: `true` then says that it does not run
+    /// again.
+    ///
+    /// The closure is dropped here, unless it is running.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(9), || unreachable!())?;
+    /// assert!(handle.cancel());
+    /// assert!(!handle.cancel(), "it was cancelled before");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel(&self) -> bool {
+        match self.claim() {
+            Some(claimed) => {
+                claimed.discard();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Cancels the job and leaves its closure, to be dropped when the caller holds no lock.
+    pub(super) fn claim(&self) -> Option<Claimed<'_>> {
+        self.task.claim()
+    }
+
+    /// Lets a waiting job run `delay` from now instead, and says whether it could: `false` when it
+    /// is due and was handed out, has run, was cancelled, or the timer is shut down. O(1).
+    ///
+    /// After `true` the job does not run at its old deadline. It has a new place behind all jobs of
+    /// equal deadline. A periodic job's next run is put off or brought forward, and those after it
+    /// follow at whole periods.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(9), || unreachable!())?;
+    /// assert!(handle.reschedule_after(Duration::from_secs(90)));
+    /// handle.cancel();
+    /// assert!(!handle.reschedule_after(Duration::from_secs(9)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reschedule_after(&self, delay: Duration) -> bool {
+        let deadline = self.task.home().hub().time_after(delay);
+        self.task.reschedule(deadline)
+    }
+
+    /// Lets a waiting job run at `instant` instead, and says whether it could. O(1).
+    ///
+    /// See [`reschedule_after`](TimerHandle::reschedule_after).
+    pub fn reschedule_at(&self, instant: Instant) -> bool {
+        let deadline = self.task.home().hub().clock().deadline_at(instant);
+        self.task.reschedule(deadline)
+    }
+
+    /// Whether the job can still be cancelled: it waits, or was handed out and has not started, or
+    /// is periodic and was not cancelled. O(1).
+    pub fn is_live(&self) -> bool {
+        self.task.is_live()
+    }
+}
+
+impl fmt::Debug for TimerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimerHandle")
+            .field("is_live", &self.is_live())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,311 @@
+//! A timer whose jobs have keys, at most one live job a key.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::handle::TimerHandle;
+use super::refused::Refused;
+use super::task::{Once, Reclaim, Work};
+use super::Timer;
+use crate::sync::{Mutex, lock};
+
+/// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
+///
+/// At most one job a key is live: to set a key again replaces its job. A job's key is free again
+/// as soon as the job starts. The methods take a lock on a hash map, which is never held while
+/// a job runs or its closure is dropped.
+///
+/// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
+/// clone cancels nothing.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::{KeyedTimer, Timer};
+///
+/// let sessions = KeyedTimer::new(Timer::new()?);
+/// assert!(!sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?);
+/// assert!(sessions.reschedule_after("ann", Duration::from_secs(120)));
+/// assert!(sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?, "replaced");
+/// assert_eq!((sessions.contains("ann"), sessions.len()), (true, 1));
+/// assert!(sessions.remove("ann"));
+/// assert!(!sessions.contains("ann"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct KeyedTimer<K> {
+    timer: Timer,
+    jobs: Arc<Jobs<K>>,
+}
+
+/// The jobs by key.
+struct Jobs<K> {
+    map: Mutex<Map<K>>,
+}
+
+/// Invariant: a job that has not started, and was not cancelled, is the entry of its key, unless
+/// it is about to leave under the map's lock.
+struct Map<K> {
+    entries: HashMap<K, Entry>,
+    next_id: u64,
+}
+
+struct Entry {
+    /// Tells a job from others that had its key.
+    id: u64,
+    handle: TimerHandle,
+}
+
+impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
+    /// A keyed timer without jobs that runs them on `timer`.
+    pub fn new(timer: Timer) -> Self {
+        Self {
+            timer,
+            jobs: Arc::new(Jobs {
+                map: Mutex::new(Map {
+                    entries: HashMap::new(),
+                    next_id: 0,
+                }),
+            }),
+        }
+    }
+
+    /// The timer that runs the jobs.
+    pub fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
+    /// Runs `job` once, `delay` from now, in place of the key's live job if there is one: whether
+    /// there was, and so does not run. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] after a shutdown. It hands the job back.
+    pub fn set_after<F>(&self, key: K, delay: Duration, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.set(key, self.timer.hub().time_after(delay), job)
+    }
+
+    /// Runs `job` once, at `instant`, in place of the key's live job if there is one. O(1).
+    ///
+    /// See [`set_after`](KeyedTimer::set_after).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] after a shutdown. It hands the job back.
+    pub fn set_at<F>(&self, key: K, instant: Instant, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.set(key, self.timer.hub().clock().deadline_at(instant), job)
+    }
+
+    fn set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        // What is dropped of the user's is dropped after the lock.
+        let replaced;
+        let claimed;
+        {
+            let mut map = lock(&self.jobs.map);
+            let id = map.next_id;
+            map.next_id += 1;
+            let registration = Registration {
+                jobs: Arc::clone(&self.jobs),
+                key: key.clone(),
+                id,
+            };
+            let work = Keyed::new(registration, job);
+            let handle = match self.timer.admit(deadline, work) {
+                Ok(handle) => handle,
+                Err(refused) => {
+                    drop(map);
+                    let (reason, (registration, job)) = refused.into_parts();
+                    drop(registration);
+                    return Err(Refused::new(reason, job));
+                }
+            };
+            replaced = map.entries.insert(key, Entry { id, handle });
+            claimed = replaced.as_ref().and_then(|entry| entry.handle.claim());
+        }
+        Ok(match claimed {
+            Some(claimed) => {
+                claimed.discard();
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Cancels the job of a key: whether that prevented its run. O(1).
+    pub fn remove<Q>(&self, key: &Q) -> bool
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let removed;
+        let claimed;
+        {
+            let mut map = lock(&self.jobs.map);
+            removed = map.entries.remove_entry(key);
+            claimed = removed.as_ref().and_then(|(_, entry)| entry.handle.claim());
+        }
+        match claimed {
+            Some(claimed) => {
+                claimed.discard();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Lets the waiting job of a key run `delay` from now instead, and says whether it could. O(1).
+    ///
+    /// See [`TimerHandle::reschedule_after`].
+    pub fn reschedule_after<Q>(&self, key: &Q, delay: Duration) -> bool
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.of(key, |handle| handle.reschedule_after(delay))
+    }
+
+    /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
+    pub fn reschedule_at<Q>(&self, key: &Q, instant: Instant) -> bool
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.of(key, |handle| handle.reschedule_at(instant))
+    }
+
+    /// Whether the key has a live job. O(1).
+    pub fn contains<Q>(&self, key: &Q) -> bool
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.of(key, TimerHandle::is_live)
+    }
+
+    fn of<Q>(&self, key: &Q, ask: impl FnOnce(&TimerHandle) -> bool) -> bool
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let map = lock(&self.jobs.map);
+        map.entries.get(key).is_some_and(|entry| ask(&entry.handle))
+    }
+
+    /// The number of keys that have a job. O(1).
+    pub fn len(&self) -> usize {
+        lock(&self.jobs.map).entries.len()
+    }
+
+    /// Whether no key has a job.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<K> Clone for KeyedTimer<K> {
+    fn clone(&self) -> Self {
+        Self {
+            timer: self.timer.clone(),
+            jobs: Arc::clone(&self.jobs),
+        }
+    }
+}
+
+impl<K> fmt::Debug for KeyedTimer<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedTimer")
+            .field("len", &lock(&self.jobs.map).entries.len())
+            .field("timer", &self.timer)
+            .finish()
+    }
+}
+
+/// A job's place in the map. Whoever drops the job's closure, for whatever reason, gives it up.
+struct Registration<K: Eq + Hash> {
+    jobs: Arc<Jobs<K>>,
+    key: K,
+    id: u64,
+}
+
+impl<K: Eq + Hash> Drop for Registration<K> {
+    fn drop(&mut self) {
+        let mut map = lock(&self.jobs.map);
+        let is_mine = |entry: &Entry| entry.id == self.id;
+        let removed = if map.entries.get(&self.key).is_some_and(is_mine) {
+            map.entries.remove_entry(&self.key)
+        } else {
+            None
+        };
+        drop(map);
+        drop(removed);
+    }
+}
+
+/// Work that gives its key up before it is done.
+struct Keyed<K: Eq + Hash, F> {
+    closure: Once<F>,
+    registration: Mutex<Option<Registration<K>>>,
+}
+
+impl<K, F> Keyed<K, F>
+where
+    K: Eq + Hash + Send + 'static,
+    F: FnOnce() + Send + 'static,
+{
+    fn new(registration: Registration<K>, job: F) -> Self {
+        Self {
+            closure: Once::new(job),
+            registration: Mutex::new(Some(registration)),
+        }
+    }
+
+    fn take_registration(&self) -> Option<Registration<K>> {
+        lock(&self.registration).take()
+    }
+}
+
+impl<K, F> Work for Keyed<K, F>
+where
+    K: Eq + Hash + Send + 'static,
+    F: FnOnce() + Send + 'static,
+{
+    fn run(&self) {
+        drop(self.take_registration());
+        self.closure.run();
+    }
+
+    fn discard(&self) {
+        drop(self.take_registration());
+        self.closure.discard();
+    }
+
+    fn is_periodic(&self) -> bool {
+        false
+    }
+
+    fn next(&self, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+}
+
+impl<K, F> Reclaim for Keyed<K, F>
+where
+    K: Eq + Hash + Send + 'static,
+    F: FnOnce() + Send + 'static,
+{
+    type Closure = (Option<Registration<K>>, F);
+
+    fn reclaim(&self) -> Self::Closure {
+        (self.take_registration(), self.closure.reclaim())
+    }
+}

@@ -1,0 +1,46 @@
+//! How a timer ends.
+
+use std::error::Error;
+use std::fmt;
+
+/// How [`Timer::shutdown`](super::Timer::shutdown) ends a timer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// What is due by now still runs, in order.
+    Drain,
+    /// Nothing starts any more, not even what is due.
+    Discard,
+}
+
+impl Shutdown {
+    /// A number other than 0.
+    pub(super) fn to_bits(self) -> u64 {
+        match self {
+            Self::Drain => 1,
+            Self::Discard => 2,
+        }
+    }
+
+    pub(super) fn from_bits(bits: u64) -> Option<Self> {
+        match bits {
+            1 => Some(Self::Drain),
+            2 => Some(Self::Discard),
+            _ => None,
+        }
+    }
+}
+
+/// A job cannot wait for the timer that runs it.
+///
+/// From [`Timer::shutdown`](super::Timer::shutdown) and [`Timer::settle`](super::Timer::settle)
+/// when they are called from within a job of that timer, or from its panic hook.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct InsideJob;
+
+impl fmt::Display for InsideJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a job cannot wait for the timer that runs it")
+    }
+}
+
+impl Error for InsideJob {}

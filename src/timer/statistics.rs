@@ -1,0 +1,117 @@
+//! What a timer has done, in numbers.
+
+use std::fmt;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::hub::Hub;
+use super::stripe::Tally;
+
+/// What a timer has done since it was started, from [`Timer::statistics`](super::Timer::statistics).
+///
+/// While other threads use the timer, numbers that belong together may be a few jobs apart.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Live jobs: those that wait, that an executor has taken, and that are running.
+    pub len: usize,
+    /// The time until the thread wakes up next by itself, if it sleeps and does.
+    pub next_wake: Option<Duration>,
+    /// Jobs that were scheduled, a periodic one counted once.
+    pub scheduled: u64,
+    /// Jobs that were given a new deadline, counted each time.
+    pub rescheduled: u64,
+    /// Jobs that were cancelled.
+    pub cancelled: u64,
+    /// Runs that have begun.
+    pub fired: u64,
+    /// Runs that panicked, and executors that did.
+    pub panicked: u64,
+    /// Runs that were given up: an executor dropped the job, or it was not run after a shutdown.
+    pub abandoned: u64,
+    /// Runs that began later after their deadline than
+    /// [`Builder::late_after`](super::Builder::late_after).
+    pub late: u64,
+    /// How often the timer thread woke up.
+    pub wake_ups: u64,
+    /// How late runs began.
+    pub lateness: Lateness,
+}
+
+impl Statistics {
+    pub(super) fn new(len: usize, tally: Tally, hub: &Hub) -> Self {
+        let counters = hub.counters();
+        Self {
+            len,
+            next_wake: hub.next_wake(),
+            scheduled: tally.scheduled,
+            rescheduled: tally.rescheduled,
+            cancelled: tally.cancelled,
+            fired: counters.fired.get(),
+            panicked: counters.panicked.get(),
+            abandoned: counters.abandoned.get(),
+            late: counters.late.get(),
+            wake_ups: counters.wake_ups.get(),
+            lateness: Lateness {
+                nanoseconds: counters.lateness(),
+            },
+        }
+    }
+}
+
+/// How long after their deadlines runs began: a histogram, exact to one part in a hundred, up to a
+/// day.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::{ManualClock, Timer};
+///
+/// let clock = ManualClock::new();
+/// let timer = Timer::builder().clock(clock.clone()).start()?;
+/// timer.schedule_after(Duration::from_secs(1), || ())?;
+/// clock.advance(Duration::from_secs(3));
+/// timer.settle()?;
+/// let lateness = timer.statistics().lateness;
+/// assert_eq!(lateness.count(), 1);
+/// assert!(lateness.quantile(0.5).abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Lateness {
+    nanoseconds: Histogram<u64>,
+}
+
+impl Lateness {
+    /// The number of runs.
+    pub fn count(&self) -> u64 {
+        self.nanoseconds.len()
+    }
+
+    /// That of the latest run; zero without any.
+    pub fn max(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.max())
+    }
+
+    /// The mean of all runs; zero without any.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.nanoseconds.mean() as u64)
+    }
+
+    /// What this part of the runs did not exceed: `0.99` for the 99th percentile. A part below 0 is
+    /// taken for 0, and one above 1 for 1.
+    pub fn quantile(&self, part: f64) -> Duration {
+        Duration::from_nanos(self.nanoseconds.value_at_quantile(part.clamp(0.0, 1.0)))
+    }
+}
+
+impl fmt::Debug for Lateness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lateness")
+            .field("count", &self.count())
+            .field("p50", &self.quantile(0.5))
+            .field("p99", &self.quantile(0.99))
+            .field("max", &self.max())
+            .finish()
+    }
+}

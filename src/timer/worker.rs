@@ -1,0 +1,188 @@
+//! The timer thread.
+
+use std::sync::Arc;
+
+use super::executor::Executor;
+use super::hub::Hub;
+use super::job::Job;
+use super::shutdown::Shutdown;
+use super::stripe::Stripe;
+use super::task::{AnyTask, Due};
+use super::trace;
+use crate::clock::NEVER;
+use crate::wheel::Wheel;
+
+/// A list that had to grow beyond this is given back when it is mostly unused.
+const ROOMY: usize = 8 * 1024;
+
+/// The timer thread: it owns the wheel.
+pub(super) struct Worker {
+    hub: Arc<Hub>,
+    stripes: Vec<Arc<Stripe>>,
+    wheel: Wheel<Arc<AnyTask>>,
+    executor: Box<dyn Executor>,
+    budget: usize,
+    /// Jobs taken from a stripe, in order. Empty but while they are gone through.
+    taken: Vec<Option<Arc<AnyTask>>>,
+    /// A time to come at which something was due that a stripe held, or [`NEVER`].
+    ///
+    /// It may have been struck out since. Sleeping no longer than that keeps callers that schedule
+    /// and cancel one job after the other from waking the thread for each of them.
+    expected: u64,
+}
+
+impl Worker {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        stripes: Vec<Arc<Stripe>>,
+        executor: Box<dyn Executor>,
+        budget: usize,
+    ) -> Self {
+        Self {
+            wheel: Wheel::new(hub.tick()),
+            hub,
+            stripes,
+            executor,
+            budget,
+            taken: Vec::new(),
+            expected: NEVER,
+        }
+    }
+
+    /// Runs until the timer is shut down, and returns the jobs that were not run.
+    pub(super) fn run(mut self) -> Vec<Job> {
+        let _end = End {
+            hub: Arc::clone(&self.hub),
+            stripes: self.stripes.clone(),
+        };
+        trace::started();
+        let how = loop {
+            let asked = self.hub.asked_to_settle();
+            let now = self.hub.tick();
+            self.attend();
+            if let Some(how) = self.hub.ending() {
+                break how;
+            }
+            let has_backlog = self.fire_due(now);
+            if !has_backlog {
+                self.sleep(now, asked);
+            }
+        };
+        let unrun = self.end(how);
+        trace::stopped(unrun.len());
+        unrun
+    }
+
+    /// Looks at every job in the lists.
+    fn attend(&mut self) {
+        for stripe in &self.stripes {
+            let soonest = stripe.take(&mut self.taken);
+            self.expected = self.expected.min(soonest);
+            let count = self.taken.len();
+            for task in self.taken.drain(..).flatten() {
+                task.attend(&mut self.wheel);
+            }
+            if self.taken.capacity() > ROOMY && count < self.taken.capacity() / 4 {
+                self.taken.shrink_to(2 * count);
+            }
+        }
+    }
+
+    /// Hands out what is due by `now`, within the budget: whether there may be more.
+    fn fire_due(&mut self, now: u64) -> bool {
+        let mut budget = self.budget;
+        while budget > 0 && self.hub.ending() != Some(Shutdown::Discard) {
+            // One at a time: between two of them the wheel is free to take what a job left behind.
+            let mut advance = self.wheel.advance_with_budget(now, budget);
+            let Some(expired) = advance.next() else {
+                return advance.has_backlog();
+            };
+            budget = advance.unused();
+            self.fire(expired.value, now);
+        }
+        true
+    }
+
+    fn fire(&mut self, task: Arc<AnyTask>, now: u64) {
+        match task.fall_due(now) {
+            Due::Hand => {
+                let is_periodic = task.is_periodic();
+                let job = Job::new(task);
+                let executor = &self.executor;
+                self.hub.guard(|| executor.execute(job));
+                if is_periodic {
+                    // Its next run may be due before what comes next.
+                    self.attend();
+                }
+            }
+            Due::Later => task.attend(&mut self.wheel),
+            Due::Gone => {}
+        }
+    }
+
+    /// Sleeps until there is something to do, but for what has turned up already.
+    fn sleep(&mut self, now: u64, asked: u64) {
+        if self.expected <= now {
+            self.expected = NEVER;
+        }
+        let wake = self.wake().min(self.expected);
+        if wake <= now || !self.stripes.iter().all(|stripe| stripe.set_alarm(wake)) {
+            return;
+        }
+        // From here to the park nothing may run that parks the thread and so uses up an unpark.
+        self.hub.answer_settled(asked);
+        if self.hub.asked_to_settle() != asked {
+            return;
+        }
+        self.hub.set_next_wake(wake);
+        self.hub.clock().park_until(wake);
+        self.hub.counters().wake_ups.bump();
+        self.hub.set_next_wake(NEVER);
+    }
+
+    /// The time until which the wheel has nothing to do.
+    fn wake(&self) -> u64 {
+        match self.wheel.expiration_delay() {
+            Some(delay) => self.wheel.now().saturating_add(delay),
+            None => NEVER,
+        }
+    }
+
+    /// Closes the stripes, runs what is due if it is to be, and takes the other jobs out in order.
+    fn end(mut self, how: Shutdown) -> Vec<Job> {
+        close(&self.stripes);
+        self.attend();
+        if how == Shutdown::Drain {
+            let now = self.hub.tick();
+            while self.hub.ending() == Some(Shutdown::Drain) && self.fire_due(now) {}
+        }
+        let mut unrun = Vec::with_capacity(self.wheel.len());
+        for expired in self.wheel.advance(u64::MAX) {
+            if expired.value.hand_back() {
+                unrun.push(Job::new(expired.value));
+            }
+        }
+        let executor = self.executor;
+        self.hub.guard(|| drop(executor));
+        unrun
+    }
+}
+
+/// Refuses and answers all callers when the thread ends, be it because the clock has panicked.
+struct End {
+    hub: Arc<Hub>,
+    stripes: Vec<Arc<Stripe>>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        close(&self.stripes);
+        self.hub.set_ended();
+    }
+}
+
+fn close(stripes: &[Arc<Stripe>]) {
+    for stripe in stripes {
+        stripe.close();
+    }
+}
