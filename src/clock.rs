@@ -13,7 +13,7 @@ pub use self::system::SystemClock;
 
 use std::time::{Duration, Instant};
 
-use crate::sync;
+use crate::sync::thread;
 
 /// The end of time: later than any time that a driver's clock shows.
 pub const NEVER: u64 = u64::MAX;
@@ -62,7 +62,7 @@ pub trait Clock: Send + Sync + 'static {
     /// [`park_timeout`](std::thread::park_timeout).
     fn park_until(&self, time: u64) {
         let left = time.saturating_sub(self.now());
-        sync::park_timeout(Duration::from_nanos(left));
+        thread::park_timeout(Duration::from_nanos(left));
     }
 
     /// The time `delay` from now in nanoseconds, or [`NEVER`].

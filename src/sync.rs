@@ -1,11 +1,16 @@
 //! The building blocks between threads: those of `std`, or in the model tests those of `loom`.
 
 #[cfg(all(loom, test))]
+mod modelled;
+
+#[cfg(all(loom, test))]
+pub(crate) use self::modelled::{Thread, thread};
+#[cfg(all(loom, test))]
 pub(crate) use loom::sync::atomic::AtomicU64;
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(all(loom, test))]
-pub(crate) use loom::thread::{self, JoinHandle, Thread};
+pub(crate) use loom::thread::JoinHandle;
 #[cfg(all(loom, test))]
 pub(crate) use loom::thread_local;
 
@@ -19,7 +24,6 @@ pub(crate) use std::thread::{self, JoinHandle, Thread};
 pub(crate) use std::thread_local;
 
 use std::sync::PoisonError;
-use std::time::Duration;
 
 /// Locks, also when a thread has panicked with the lock held: what is locked here is left in order
 /// before any code of the user runs.
@@ -30,15 +34,4 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Waits, likewise.
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Parks the thread for at most this long. In a model no time passes.
-#[cfg(not(all(loom, test)))]
-pub(crate) fn park_timeout(duration: Duration) {
-    thread::park_timeout(duration);
-}
-
-#[cfg(all(loom, test))]
-pub(crate) fn park_timeout(_: Duration) {
-    thread::park();
 }

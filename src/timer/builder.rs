@@ -110,7 +110,6 @@ impl Builder {
         let thread = thread::Builder::new()
             .name(self.name)
             .spawn(move || worker.run())?;
-        hub.set_thread(thread.thread().clone());
         Ok(Timer {
             owner: Arc::new(Owner::new(hub, stripes, thread)),
         })

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64 as StdAtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -113,12 +114,14 @@ impl Hub {
 
 /// Waking the thread, waiting for it, and ending it.
 impl Hub {
+    /// Makes the calling thread the timer thread, before it looks at anything.
     pub(super) fn set_thread(&self, thread: Thread) {
-        // There is one thread, and this is its start.
+        // There is only one.
         let _ = self.thread.set(thread);
     }
 
     pub(super) fn unpark(&self) {
+        // If it has not started it will find what it would be woken for.
         if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
@@ -182,16 +185,10 @@ impl Hub {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.counters.panicked.bump();
             trace::panicked(&*payload);
-            // What reports a panic may panic, and so may what was panicked with when it is dropped.
-            let report = || {
-                if let Some(hook) = &self.panic_hook {
-                    hook(&*payload);
-                }
-                drop(payload);
-            };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(report)) {
-                std::mem::forget(payload);
+            if let Some(hook) = &self.panic_hook {
+                swallow_panic(|| hook(&*payload));
             }
+            swallow_panic(|| drop(payload));
         }
     }
 
@@ -217,6 +214,14 @@ impl Hub {
         let me = thread::current().id();
         let is_timer_thread = self.thread.get().is_some_and(|thread| thread.id() == me);
         is_timer_thread || RUNNING.with(Cell::get) == address(self)
+    }
+}
+
+/// What reports a panic may panic, and so may what was panicked with when it is dropped.
+fn swallow_panic(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        // Dropping it could go on like this for ever.
+        mem::forget(payload);
     }
 }
 

@@ -29,12 +29,12 @@ mod told {
     }
 
     pub(in super::super) fn panicked(payload: &(dyn Any + Send)) {
-        let message = payload
+        let reason = payload
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("not a text");
-        tracing::error!(target: TARGET, message, "job panicked");
+        tracing::error!(target: TARGET, reason, "job panicked");
     }
 }
 

@@ -10,6 +10,7 @@ use super::stripe::Stripe;
 use super::task::{AnyTask, Due};
 use super::trace;
 use crate::clock::NEVER;
+use crate::sync::thread;
 use crate::wheel::Wheel;
 
 /// A list that had to grow beyond this is given back when it is mostly unused.
@@ -55,6 +56,7 @@ impl Worker {
             hub: Arc::clone(&self.hub),
             stripes: self.stripes.clone(),
         };
+        self.hub.set_thread(thread::current());
         trace::started();
         let how = loop {
             let asked = self.hub.asked_to_settle();

@@ -1,0 +1,86 @@
+//! What the thread driver allocates: one box a job, whichever thread does what.
+//!
+//! A test binary of its own with one test, as the counts are those of the whole process.
+
+#![cfg(feature = "std")]
+
+use std::alloc::System;
+use std::time::Duration;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use timer_wheel::{ManualClock, Timer, TimerHandle};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const JOBS: usize = 5_000;
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Bench {
+    timer: Timer,
+    clock: ManualClock,
+    handles: Vec<TimerHandle>,
+}
+
+impl Bench {
+    fn schedule(&mut self) {
+        let payload = [1_u64; 4];
+        for _ in 0..JOBS {
+            let job = move || assert_eq!(payload.iter().sum::<u64>(), 4);
+            let handle = self.timer.schedule_after(30 * SECOND, job);
+            self.handles.push(handle.expect("the timer is not shut down"));
+        }
+    }
+
+    fn fire(&mut self) {
+        self.schedule();
+        self.timer.settle().unwrap();
+        self.clock.advance(30 * SECOND);
+        self.timer.settle().unwrap();
+        assert!(self.timer.is_empty());
+        self.handles.clear();
+    }
+
+    fn cancel_at_once(&mut self) {
+        self.schedule();
+        assert!(self.handles.drain(..).all(|handle| handle.cancel()));
+        self.timer.settle().unwrap();
+    }
+
+    fn cancel_filed(&mut self) {
+        self.schedule();
+        self.timer.settle().unwrap();
+        assert!(self.handles.iter().all(|handle| handle.reschedule_after(40 * SECOND)));
+        self.timer.settle().unwrap();
+        assert!(self.handles.drain(..).all(|handle| handle.cancel()));
+        self.timer.settle().unwrap();
+    }
+}
+
+#[test]
+fn jobs_cost_one_allocation_each_whatever_becomes_of_them() {
+    let clock = ManualClock::new();
+    let timer = Timer::builder().clock(clock.clone()).start().unwrap();
+    let mut bench = Bench {
+        timer,
+        clock,
+        handles: Vec::with_capacity(JOBS),
+    };
+    let rounds: [(&str, fn(&mut Bench)); 3] = [
+        ("fired", Bench::fire),
+        ("cancelled at once", Bench::cancel_at_once),
+        ("cancelled when filed", Bench::cancel_filed),
+    ];
+    for (what, round) in rounds {
+        // Twice, as the lists that callers and thread swap are two.
+        round(&mut bench);
+        round(&mut bench);
+        let region = Region::new(ALLOCATOR);
+        round(&mut bench);
+        let change = region.change();
+        let others = change.allocations + change.reallocations - JOBS;
+        // The wheel's, which gives back what it needed for a crowded tick.
+        assert!(others <= JOBS / 100, "{others} allocations beside the jobs', {what}");
+        assert!(change.deallocations >= JOBS, "jobs {what} leave memory behind");
+    }
+}

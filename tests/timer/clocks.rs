@@ -1,0 +1,130 @@
+//! Clocks in and out of order.
+
+use std::time::{Duration, Instant};
+
+use timer_wheel::clock::{NEVER, instant_after, nanoseconds, nanoseconds_since};
+use timer_wheel::{Clock, ManualClock, SystemClock};
+
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+#[test]
+fn durations_and_times_convert_without_loss_and_saturate() {
+    assert_eq!(nanoseconds(Duration::ZERO), 0);
+    assert_eq!(nanoseconds(Duration::from_nanos(1)), 1, "nothing is rounded");
+    assert_eq!(nanoseconds(Duration::from_nanos(u64::MAX - 1)), u64::MAX - 1);
+    assert_eq!(nanoseconds(Duration::from_nanos(u64::MAX)), NEVER);
+    assert_eq!(nanoseconds(Duration::MAX), NEVER);
+    let origin = Instant::now();
+    for time in [0, 1, 999, 1 << 20, 1 << 40, 1 << 55] {
+        let instant = instant_after(origin, time).unwrap();
+        assert_eq!(nanoseconds_since(origin, instant), time);
+    }
+    let earlier = origin.checked_sub(SECOND).unwrap_or(origin);
+    assert_eq!(nanoseconds_since(origin, earlier), 0);
+    assert_eq!(instant_after(origin, NEVER), None);
+}
+
+#[test]
+fn deadlines_saturate_on_every_clock() {
+    let clock = ManualClock::new();
+    clock.advance(SECOND);
+    assert_eq!(clock.deadline_after(Duration::MAX), NEVER);
+    assert_eq!(clock.deadline_after(MS), 1_001_000_000);
+    assert_eq!(clock.deadline_at(clock.origin()), 0);
+    assert_eq!(clock.instant_at(NEVER), None);
+    clock.advance(Duration::MAX);
+    assert_eq!(clock.now(), NEVER);
+    assert_eq!(clock.deadline_after(MS), NEVER);
+}
+
+#[test]
+fn system_clock_starts_at_zero_and_does_not_run_backwards() {
+    let clock = SystemClock::new();
+    let mut last = clock.now();
+    for _ in 0..1_000 {
+        let now = clock.now();
+        assert!(now >= last);
+        last = now;
+    }
+    assert!(clock.deadline_at(Instant::now()) >= last);
+    assert_eq!(clock.deadline_at(clock.origin()), 0);
+}
+
+#[test]
+fn clones_of_a_manual_clock_show_the_same_time() {
+    let clock = ManualClock::new();
+    let other = clock.clone();
+    clock.advance(SECOND);
+    assert_eq!(other.now(), 1_000_000_000);
+    assert_eq!(other.origin(), clock.origin());
+    assert_eq!(format!("{other:?}"), "ManualClock { now: 1s, .. }");
+}
+
+#[test]
+fn clock_that_stands_still_fires_nothing_and_loses_nothing() {
+    let bench = Bench::new();
+    bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+    for _ in 0..100 {
+        bench.settle();
+    }
+    assert_eq!(bench.log.len(), 0);
+    bench.advance(MS);
+    assert_eq!(bench.log.read(), [1]);
+}
+
+#[test]
+fn clock_that_jumps_an_hour_fires_everything_once_in_order_within_the_budget() {
+    const COUNT: u64 = 5_000;
+    const BUDGET: usize = 64;
+    let bench = Bench::with(|builder| builder.budget(BUDGET));
+    let (timer, log) = (&bench.timer, &bench.log);
+    for number in 0..COUNT {
+        let delay = Duration::from_micros(number * 7_919 % COUNT * 719);
+        timer.schedule_after(delay, log.job(nanoseconds(delay))).unwrap();
+    }
+    // One more, scheduled from within the burst for a time before the others: the thread looks at it
+    // after the budget, not after the burst.
+    let (inner, urgent, origin) = (timer.clone(), log.clone(), bench.clock.origin());
+    let job = move || {
+        inner.schedule_at(origin, move || urgent.write(u64::MAX)).unwrap();
+    };
+    timer.schedule_after(Duration::ZERO, job).unwrap();
+    bench.advance(HOUR);
+    let mut ran = log.read();
+    let urgent = ran.iter().position(|&number| number == u64::MAX).unwrap();
+    assert!(urgent <= BUDGET, "it came behind {urgent} others");
+    ran.remove(urgent);
+    assert_eq!(ran.len() as u64, COUNT);
+    assert!(ran.is_sorted());
+    assert!(ran.windows(2).all(|pair| pair[0] < pair[1]), "something ran twice");
+    assert_eq!(timer.statistics().fired, COUNT + 2);
+}
+
+#[test]
+fn clock_that_goes_back_fires_nothing_twice_and_nothing_early() {
+    let bench = Bench::new();
+    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    bench.timer.schedule_after(20 * SECOND, bench.log.job(2)).unwrap();
+    bench.advance(10 * SECOND);
+    assert_eq!(bench.log.read(), [1]);
+
+    bench.clock.set(2 * SECOND);
+    bench.settle();
+    // From the latest time that was acted upon: the clock has shown 10 s.
+    bench.timer.schedule_after(5 * SECOND, bench.log.job(3)).unwrap();
+    let at = bench.clock.origin() + 4 * SECOND;
+    bench.timer.schedule_at(at, bench.log.job(4)).unwrap();
+    bench.settle();
+    assert_eq!(bench.log.read(), [1, 4], "4 s have been");
+
+    bench.clock.set(14 * SECOND);
+    bench.settle();
+    assert_eq!(bench.log.len(), 2);
+    bench.clock.set(15 * SECOND);
+    bench.settle();
+    assert_eq!(bench.log.read(), [1, 4, 3]);
+    bench.clock.set(Duration::ZERO);
+    bench.clock.set(20 * SECOND);
+    bench.settle();
+    assert_eq!(bench.log.read(), [1, 4, 3, 2]);
+}

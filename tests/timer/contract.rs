@@ -1,0 +1,153 @@
+//! What is scheduled runs once, at its time, on the executor that the caller brought.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use timer_wheel::timer::Inline;
+use timer_wheel::{Clock, Executor, Job, KeyedTimer, Timer, TimerHandle};
+
+use crate::log::{Bench, HOUR, Log, MS, SECOND};
+
+#[test]
+fn job_runs_at_its_deadline_to_the_nanosecond_and_once() {
+    let bench = Bench::new();
+    let nanosecond = Duration::from_nanos(1);
+    for delay in [nanosecond, MS, SECOND, HOUR, 1_000 * HOUR] {
+        let runs = bench.log.len();
+        bench.timer.schedule_after(delay, bench.log.job(1)).unwrap();
+        bench.advance(delay - nanosecond);
+        assert_eq!(bench.log.len(), runs, "early, {delay:?}");
+        bench.advance(nanosecond);
+        assert_eq!(bench.log.len(), runs + 1, "late, {delay:?}");
+        bench.advance(HOUR);
+        assert_eq!(bench.log.len(), runs + 1, "twice, {delay:?}");
+    }
+    assert!(bench.timer.is_empty());
+}
+
+#[test]
+fn job_without_delay_or_in_the_past_runs_at_once() {
+    let bench = Bench::new();
+    bench.advance(HOUR);
+    bench
+        .timer
+        .schedule_after(Duration::ZERO, bench.log.job(1))
+        .unwrap();
+    bench.settle();
+    let before = bench.clock.origin();
+    bench.timer.schedule_at(before, bench.log.job(2)).unwrap();
+    bench.settle();
+    let present = bench.clock.origin() + HOUR;
+    bench.timer.schedule_at(present, bench.log.job(3)).unwrap();
+    bench.settle();
+    assert_eq!(bench.log.read(), [1, 2, 3]);
+}
+
+#[test]
+fn instants_and_delays_name_the_same_deadlines() {
+    let bench = Bench::new();
+    let at = bench.clock.origin() + 3 * SECOND;
+    bench.timer.schedule_at(at, bench.log.job(1)).unwrap();
+    bench.timer.schedule_after(3 * SECOND, bench.log.job(2)).unwrap();
+    let just_before = at - Duration::from_nanos(1);
+    bench.timer.schedule_at(just_before, bench.log.job(0)).unwrap();
+    bench.advance(3 * SECOND);
+    assert_eq!(bench.log.read(), [0, 1, 2]);
+}
+
+#[test]
+fn timer_on_the_system_clock_runs_jobs_no_earlier_than_their_deadline() {
+    let timer = Timer::new().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    for delay in [3, 1, 2] {
+        let sender = sender.clone();
+        let deadline = Instant::now() + delay * MS;
+        let job = move || sender.send((deadline, Instant::now())).unwrap();
+        timer.schedule_at(deadline, job).unwrap();
+    }
+    drop(sender);
+    let runs: Vec<_> = receiver.into_iter().collect();
+    assert_eq!(runs.len(), 3);
+    assert!(runs.iter().all(|(deadline, now)| now >= deadline));
+}
+
+#[test]
+fn jobs_run_on_the_timer_thread_unless_an_executor_is_brought() {
+    let (sender, receiver) = mpsc::channel();
+    let timer = Timer::builder().name("clockwork").start().unwrap();
+    let job = move || sender.send(thread::current().name().map(str::to_owned)).unwrap();
+    timer.schedule_after(Duration::ZERO, job).unwrap();
+    assert_eq!(receiver.recv().unwrap().as_deref(), Some("clockwork"));
+}
+
+#[test]
+fn function_is_an_executor_and_gets_the_jobs_in_order() {
+    let (queue, jobs) = mpsc::channel::<Job>();
+    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    for number in [3, 1, 2] {
+        let delay = number * SECOND;
+        let job = bench.log.job(u64::from(number));
+        bench.timer.schedule_after(delay, job).unwrap();
+    }
+    bench.advance(HOUR);
+    assert_eq!((bench.log.len(), bench.timer.len()), (0, 3), "handed over");
+    let deadlines: Vec<_> = jobs
+        .try_iter()
+        .map(|job| {
+            let deadline = job.deadline().unwrap();
+            job.run();
+            deadline - bench.clock.origin()
+        })
+        .collect();
+    assert_eq!(deadlines, [SECOND, 2 * SECOND, 3 * SECOND]);
+    assert_eq!(bench.log.read(), [1, 2, 3]);
+    assert!(bench.timer.is_empty());
+}
+
+#[test]
+fn executor_of_a_named_type_is_used() {
+    struct Twice(Log);
+    impl Executor for Twice {
+        fn execute(&self, job: Job) {
+            self.0.write(1);
+            Inline.execute(job);
+            self.0.write(3);
+        }
+    }
+    let log = Log::default();
+    let executor = Twice(log.clone());
+    let bench = Bench::with(|builder| builder.executor(executor));
+    bench.timer.schedule_after(MS, log.job(2)).unwrap();
+    bench.advance(MS);
+    assert_eq!(log.read(), [1, 2, 3]);
+}
+
+#[test]
+fn jobs_may_schedule_further_jobs() {
+    fn chain(timer: Timer, log: Log, left: u64) {
+        log.write(left);
+        if left > 0 {
+            let next = timer.clone();
+            timer
+                .schedule_after(SECOND, move || chain(next, log, left - 1))
+                .unwrap();
+        }
+    }
+    let bench = Bench::new();
+    chain(bench.timer.clone(), bench.log.clone(), 3);
+    for _ in 0..3 {
+        bench.advance(SECOND);
+    }
+    assert_eq!(bench.log.read(), [3, 2, 1, 0]);
+}
+
+#[test]
+fn public_types_go_where_they_are_needed() {
+    fn anywhere<T: Clone + Send + Sync + 'static>() {}
+    anywhere::<Timer>();
+    anywhere::<TimerHandle>();
+    anywhere::<KeyedTimer<String>>();
+    fn movable<T: Send + 'static>() {}
+    movable::<Job>();
+}

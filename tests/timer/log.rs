@@ -1,0 +1,75 @@
+//! What the tests share: a timer on a clock moved by hand, and a log that jobs write to.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use timer_wheel::timer::Builder;
+use timer_wheel::{Clock, ManualClock, Timer};
+
+pub(crate) const MS: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+
+/// What jobs have written, in the order in which they ran.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u64>>>);
+
+impl Log {
+    pub(crate) fn write(&self, number: u64) {
+        self.0.lock().unwrap().push(number);
+    }
+
+    /// A job that writes a number.
+    pub(crate) fn job(&self, number: u64) -> impl FnMut() + Send + 'static {
+        let log = self.clone();
+        move || log.write(number)
+    }
+
+    /// All that was written so far.
+    pub(crate) fn read(&self) -> Vec<u64> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
+
+/// A timer and the clock that moves it.
+pub(crate) struct Bench {
+    pub(crate) timer: Timer,
+    pub(crate) clock: ManualClock,
+    pub(crate) log: Log,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with(|builder| builder)
+    }
+
+    pub(crate) fn with(configure: impl FnOnce(Builder) -> Builder) -> Self {
+        let clock = ManualClock::new();
+        let builder = Timer::builder().clock(clock.clone());
+        let timer = configure(builder).start().expect("a thread can be started");
+        Self {
+            timer,
+            clock,
+            log: Log::default(),
+        }
+    }
+
+    /// Moves the clock, and returns once all that is due has run.
+    pub(crate) fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+        self.settle();
+    }
+
+    pub(crate) fn settle(&self) {
+        self.timer.settle().expect("this is no job");
+    }
+
+    /// How far the clock has moved.
+    pub(crate) fn clock_shows(&self) -> Duration {
+        Duration::from_nanos(self.clock.now())
+    }
+}

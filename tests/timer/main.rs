@@ -1,0 +1,18 @@
+//! The thread driver against its promises, on a clock that the tests move: no test sleeps, and
+//! none asserts how long something took.
+
+#![cfg(feature = "std")]
+
+mod cancel;
+mod clocks;
+mod contract;
+mod keyed;
+mod log;
+mod misuse;
+mod order;
+mod panics;
+mod periodic;
+mod shutdown;
+mod soak;
+mod statistics;
+mod wakes;

@@ -1,0 +1,189 @@
+//! The end of a timer: nothing is lost, nobody hangs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use timer_wheel::timer::{InsideJob, Reason};
+use timer_wheel::{Job, Shutdown, Timer};
+
+use crate::log::{Bench, HOUR, Log, MS, SECOND};
+
+/// Writes down that it was dropped.
+struct Witness(Log, u64);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.0.write(self.1);
+    }
+}
+
+#[test]
+fn drain_runs_what_is_due_and_returns_the_rest_in_order() {
+    let bench = Bench::with(|builder| builder.budget(2));
+    for number in [5, 3, 9, 1, 7] {
+        let job = bench.log.job(number);
+        bench.timer.schedule_after(number as u32 * SECOND, job).unwrap();
+    }
+    let cancelled = bench.timer.schedule_after(8 * SECOND, bench.log.job(8)).unwrap();
+    cancelled.cancel();
+    // The thread need not have noticed that the time has come.
+    bench.clock.advance(5 * SECOND);
+    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(bench.log.read(), [1, 3, 5]);
+    assert_eq!((unrun.len(), bench.timer.len()), (2, 2));
+    unrun.into_iter().for_each(Job::run);
+    assert_eq!(bench.log.read(), [1, 3, 5, 7, 9]);
+    assert_eq!(bench.timer.len(), 0);
+}
+
+#[test]
+fn discard_starts_nothing_more_and_returns_all() {
+    let (at_work, has_begun) = mpsc::channel();
+    let (let_go, may_go_on) = mpsc::channel::<()>();
+    let bench = Bench::new();
+    let job = move || {
+        at_work.send(()).unwrap();
+        // An error is as good: then the shutdown has let go of the sender.
+        let _ = may_go_on.recv();
+    };
+    bench.timer.schedule_after(MS, job).unwrap();
+    for number in 0..10 {
+        bench.timer.schedule_after(2 * MS, bench.log.job(number)).unwrap();
+    }
+    bench.clock.advance(SECOND);
+    has_begun.recv().unwrap();
+    let timer = bench.timer.clone();
+    let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
+    // Once callers are refused the thread has been told.
+    while bench.timer.schedule_after(HOUR, || ()).is_ok() {
+        thread::yield_now();
+    }
+    let_go.send(()).unwrap();
+    let mut unrun = shutdown.join().unwrap();
+    unrun.retain(|job| job.deadline().unwrap() < timer_wheel::Clock::origin(&bench.clock) + HOUR);
+    assert_eq!((unrun.len(), bench.log.len()), (10, 0));
+}
+
+#[test]
+fn job_returned_by_a_shutdown_can_be_cancelled() {
+    let bench = Bench::new();
+    let handle = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
+    assert!(!handle.reschedule_after(MS), "nobody is left to run it");
+    assert!(handle.cancel());
+    unrun.into_iter().for_each(Job::run);
+    assert_eq!((bench.log.len(), bench.timer.len()), (0, 0));
+}
+
+#[test]
+fn job_returned_by_a_shutdown_and_dropped_is_accounted_for() {
+    let bench = Bench::new();
+    let witness = Witness(bench.log.clone(), 1);
+    bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
+    drop(bench.timer.shutdown(Shutdown::Drain).unwrap());
+    let statistics = bench.timer.statistics();
+    assert_eq!((statistics.abandoned, statistics.fired, statistics.len), (1, 0, 0));
+    assert_eq!(bench.log.read(), [1], "its closure was dropped");
+}
+
+#[test]
+fn second_shutdown_returns_nothing() {
+    let bench = Bench::new();
+    bench.timer.schedule_after(SECOND, || ()).unwrap();
+    assert_eq!(bench.timer.shutdown(Shutdown::Drain).unwrap().len(), 1);
+    assert!(bench.timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+    assert!(bench.timer.shutdown(Shutdown::Discard).unwrap().is_empty());
+}
+
+#[test]
+fn dropping_the_last_timer_discards_and_joins() {
+    let bench = Bench::new();
+    let (log, clock) = (bench.log.clone(), bench.clock.clone());
+    for number in 0..3 {
+        let witness = Witness(log.clone(), number);
+        bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
+    }
+    let ran = log.clone();
+    let handle = bench.timer.schedule_after(SECOND, move || ran.write(9)).unwrap();
+    let clone = bench.timer.clone();
+    drop(bench);
+    assert_eq!(log.len(), 0, "a clone is left");
+    drop(clone);
+    assert_eq!(log.read(), [0, 1, 2], "dropped, and none of them run");
+    clock.advance(HOUR);
+    assert_eq!(log.len(), 3);
+    assert!(!handle.cancel() && !handle.reschedule_after(MS));
+}
+
+#[test]
+fn dropping_the_last_timer_inside_a_job_does_not_hang() {
+    let clock = timer_wheel::ManualClock::new();
+    let timer = Timer::builder().clock(clock.clone()).start().unwrap();
+    let (sender, ended) = mpsc::channel::<()>();
+    let witness = Witness(Log::default(), 1);
+    let log = witness.0.clone();
+    timer.schedule_after(HOUR, move || drop((witness, sender))).unwrap();
+    let (give, take) = mpsc::channel::<Timer>();
+    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
+    clock.advance(MS);
+    give.send(timer).unwrap();
+    // The thread ends after the job, and drops the other job.
+    assert!(ended.recv().is_err());
+    assert_eq!(log.read(), [1]);
+}
+
+#[test]
+fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
+    let (queue, jobs) = mpsc::sync_channel::<Job>(0);
+    let clock = timer_wheel::ManualClock::new();
+    let executor = move |job| queue.send(job).unwrap();
+    let timer = Timer::builder().clock(clock.clone()).executor(executor).start().unwrap();
+    let log = Log::default();
+    let (give, take) = mpsc::channel::<Timer>();
+    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
+    // The timer thread waits for the pool with this one, while the pool drops the timer.
+    timer.schedule_after(MS, log.job(2)).unwrap();
+    let pool = thread::spawn(move || jobs.into_iter().for_each(Job::run));
+    clock.advance(MS);
+    give.send(timer).unwrap();
+    pool.join().unwrap();
+    assert!(log.len() <= 1);
+}
+
+#[test]
+fn job_cannot_wait_for_its_own_timer() {
+    let bench = Bench::new();
+    let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
+    let job = move || {
+        sender.send(timer.settle()).unwrap();
+        sender.send(timer.shutdown(Shutdown::Drain).map(|_| ())).unwrap();
+    };
+    bench.timer.schedule_after(MS, job).unwrap();
+    bench.advance(MS);
+    assert_eq!(answers.iter().collect::<Vec<_>>(), [Err(InsideJob), Err(InsideJob)]);
+    bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+    bench.advance(MS);
+    assert_eq!(bench.log.read(), [1], "the timer goes on");
+}
+
+#[test]
+fn callers_after_a_shutdown_get_their_job_back() {
+    let bench = Bench::new();
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    let is_back = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&is_back);
+    let refused = bench
+        .timer
+        .schedule_after(MS, move || flag.store(true, Ordering::Relaxed))
+        .unwrap_err();
+    assert_eq!(refused.reason(), Reason::ShutDown);
+    assert_eq!(refused.to_string(), "the timer is shut down");
+    refused.into_job()();
+    assert!(is_back.load(Ordering::Relaxed));
+    let refused = bench.timer.every(MS, || ()).unwrap_err();
+    assert_eq!(refused.reason(), Reason::ShutDown);
+    bench.timer.settle().unwrap();
+    assert_eq!(bench.timer.statistics().scheduled, 0);
+    assert_eq!(bench.timer.next_wake(), None);
+}

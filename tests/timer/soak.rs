@@ -1,0 +1,155 @@
+//! Everything at once, and every job accounted for.
+
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use timer_wheel::timer::Missed;
+use timer_wheel::{Job, Shutdown, Timer, TimerHandle};
+
+const PRODUCERS: u64 = 4;
+
+/// What producers and jobs count.
+#[derive(Default)]
+struct Ledger {
+    scheduled: AtomicU64,
+    ran: AtomicU64,
+    cancelled: AtomicU64,
+    panicked: AtomicU64,
+    rescheduled: AtomicU64,
+    beats: AtomicU64,
+    /// Second runs of a job.
+    doubled: AtomicU64,
+}
+
+fn bump(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+/// A small generator of numbers: good enough to mix operations.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Numbers) -> TimerHandle {
+    let delay = Duration::from_micros(numbers.below(20_000));
+    let panics = numbers.below(50) == 0;
+    let own = Arc::clone(ledger);
+    let runs = AtomicU64::new(0);
+    let job = move || {
+        if runs.fetch_add(1, Ordering::Relaxed) > 0 {
+            bump(&own.doubled);
+        }
+        bump(&own.ran);
+        if panics {
+            bump(&own.panicked);
+            panic::resume_unwind(Box::new(()));
+        }
+    };
+    let handle = timer.schedule_after(delay, job).expect("the timer is not shut down");
+    bump(&ledger.scheduled);
+    handle
+}
+
+fn produce(timer: &Timer, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
+    let mut numbers = Numbers(seed);
+    let mut handles: Vec<TimerHandle> = Vec::new();
+    let own = Arc::clone(ledger);
+    let beat = timer
+        .every_with(Duration::from_millis(1 + seed % 3), Missed::CatchUp, move || bump(&own.beats))
+        .expect("the timer is not shut down");
+    for _ in 0..steps {
+        match numbers.below(10) {
+            0..=5 => handles.push(schedule(timer, ledger, &mut numbers)),
+            6 | 7 if !handles.is_empty() => {
+                let place = numbers.below(handles.len() as u64) as usize;
+                if handles.swap_remove(place).cancel() {
+                    bump(&ledger.cancelled);
+                }
+            }
+            8 if !handles.is_empty() => {
+                let place = numbers.below(handles.len() as u64) as usize;
+                let delay = Duration::from_micros(numbers.below(20_000));
+                if handles[place].reschedule_after(delay) {
+                    bump(&ledger.rescheduled);
+                }
+            }
+            _ => thread::yield_now(),
+        }
+        if handles.len() > 1_000 {
+            handles.drain(..500);
+        }
+    }
+    assert!(beat.cancel());
+}
+
+fn soak(steps: u64, how: Shutdown) {
+    let timer = Timer::new().expect("a thread can be started");
+    let ledger = Arc::new(Ledger::default());
+    let producers: Vec<_> = (1..=PRODUCERS)
+        .map(|seed| {
+            let (timer, ledger) = (timer.clone(), Arc::clone(&ledger));
+            thread::spawn(move || produce(&timer, &ledger, seed, steps))
+        })
+        .collect();
+    for producer in producers {
+        producer.join().expect("producers find nothing wrong");
+    }
+    let unrun = timer.shutdown(how).expect("this is no job");
+    let ran_before = get(&ledger.ran);
+    let returned = unrun.len() as u64;
+    let statistics = timer.statistics();
+    assert_eq!(
+        get(&ledger.scheduled),
+        ran_before + get(&ledger.cancelled) + returned,
+        "each job ran, was cancelled, or was returned"
+    );
+    assert_eq!(statistics.scheduled, get(&ledger.scheduled) + PRODUCERS);
+    assert_eq!(statistics.cancelled, get(&ledger.cancelled) + PRODUCERS);
+    assert_eq!(statistics.rescheduled, get(&ledger.rescheduled));
+    assert_eq!(statistics.fired, ran_before + get(&ledger.beats));
+    assert_eq!(statistics.panicked, get(&ledger.panicked));
+    assert_eq!(statistics.len as u64, returned);
+    unrun.into_iter().for_each(Job::run);
+    assert_eq!(get(&ledger.ran), ran_before + returned, "what was returned can be run");
+    assert_eq!(get(&ledger.doubled), 0);
+    assert_eq!(timer.len(), 0);
+    println!(
+        "{} jobs: {ran_before} ran, {} of them panicked, {} cancelled, {} moved, {returned} returned; \
+         {} beats; {:?}",
+        get(&ledger.scheduled),
+        get(&ledger.panicked),
+        get(&ledger.cancelled),
+        get(&ledger.rescheduled),
+        get(&ledger.beats),
+        statistics.lateness,
+    );
+}
+
+#[test]
+fn soak_of_four_producers_accounts_for_every_job() {
+    soak(30_000, Shutdown::Drain);
+    soak(30_000, Shutdown::Discard);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn long_soak_of_four_producers_accounts_for_every_job() {
+    for _ in 0..10 {
+        soak(3_000_000, Shutdown::Drain);
+        soak(3_000_000, Shutdown::Discard);
+    }
+}

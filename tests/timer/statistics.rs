@@ -1,0 +1,77 @@
+//! The numbers add up.
+
+use std::time::Duration;
+
+use timer_wheel::Timer;
+
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+#[test]
+fn every_job_is_counted_where_it_went() {
+    let bench = Bench::new();
+    for number in 0..10 {
+        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
+    }
+    let handles: Vec<_> = (0..5)
+        .map(|_| bench.timer.schedule_after(HOUR, || ()).unwrap())
+        .collect();
+    handles[0].cancel();
+    handles[1].cancel();
+    handles[2].reschedule_after(2 * HOUR);
+    bench.timer.every(10 * SECOND, || ()).unwrap();
+    bench.advance(30 * SECOND);
+    let statistics = bench.timer.statistics();
+    assert_eq!((statistics.scheduled, statistics.cancelled), (16, 2));
+    assert_eq!((statistics.fired, statistics.rescheduled), (11, 1));
+    assert_eq!((statistics.panicked, statistics.abandoned), (0, 0));
+    assert_eq!((statistics.len, bench.timer.len()), (4, 4));
+    assert!(statistics.next_wake.is_some());
+}
+
+#[test]
+fn lateness_is_that_of_each_run() {
+    let bench = Bench::with(|builder| builder.late_after(500 * MS));
+    for delay in 1..=100 {
+        bench.timer.schedule_after(delay * 10 * MS, || ()).unwrap();
+    }
+    bench.advance(SECOND);
+    let statistics = bench.timer.statistics();
+    let lateness = &statistics.lateness;
+    let is_about = |duration: Duration, ms: u32| duration.abs_diff(ms * MS) <= ms * MS / 50;
+    assert_eq!(lateness.count(), 100);
+    assert!(is_about(lateness.max(), 990));
+    assert!(is_about(lateness.mean(), 495));
+    assert!(is_about(lateness.quantile(0.5), 490) || is_about(lateness.quantile(0.5), 500));
+    assert!(is_about(lateness.quantile(2.0), 990));
+    assert_eq!(lateness.quantile(-1.0), Duration::ZERO);
+    assert_eq!(lateness.quantile(f64::NAN), lateness.quantile(0.0), "no panic");
+    assert_eq!(statistics.late, 49, "those due by 490 ms");
+}
+
+#[test]
+fn lateness_without_runs_is_zero() {
+    let lateness = Bench::new().timer.statistics().lateness;
+    assert_eq!((lateness.count(), lateness.max()), (0, Duration::ZERO));
+    assert_eq!((lateness.mean(), lateness.quantile(0.99)), (Duration::ZERO, Duration::ZERO));
+}
+
+#[test]
+fn lateness_beyond_the_histogram_is_cut_off() {
+    let bench = Bench::new();
+    bench.timer.schedule_after(MS, || ()).unwrap();
+    bench.advance(100_000 * HOUR);
+    assert_eq!(bench.timer.statistics().lateness.count(), 1);
+    assert!(bench.timer.statistics().lateness.max() >= 24 * HOUR);
+}
+
+#[test]
+fn debug_forms_say_something_and_stay_short() {
+    let timer = Timer::new().unwrap();
+    let handle = timer.schedule_after(HOUR, || ()).unwrap();
+    assert!(format!("{timer:?}").starts_with("Timer { len: 1, next_wake: "));
+    assert_eq!(format!("{handle:?}"), "TimerHandle { is_live: true, .. }");
+    assert!(format!("{:?}", timer.statistics()).contains("lateness: Lateness { count: 0"));
+    assert!(format!("{:?}", Timer::builder()).contains("budget: 1024"));
+    let unrun = timer.shutdown(timer_wheel::Shutdown::Drain).unwrap();
+    assert!(format!("{:?}", unrun[0]).starts_with("Job { deadline: Some("));
+}

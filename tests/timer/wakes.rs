@@ -1,0 +1,124 @@
+//! The thread wakes up when there is something to do, and never for nothing.
+
+use std::time::Duration;
+
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+fn wake_ups(bench: &Bench) -> u64 {
+    bench.timer.statistics().wake_ups
+}
+
+#[test]
+fn idle_timer_never_wakes() {
+    let bench = Bench::new();
+    bench.settle();
+    let before = wake_ups(&bench);
+    for _ in 0..1_000 {
+        bench.clock.advance(HOUR);
+    }
+    assert_eq!(bench.timer.next_wake(), None);
+    bench.settle();
+    // The one for this settling.
+    assert!(wake_ups(&bench) <= before + 1);
+}
+
+#[test]
+fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more() {
+    let bench = Bench::new();
+    for _ in 0..5_000 {
+        let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
+        handle.cancel();
+    }
+    bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+    bench.advance(MS);
+    assert_eq!(bench.log.len(), 1);
+    let before = wake_ups(&bench);
+    for _ in 0..1_000 {
+        bench.clock.advance(SECOND);
+    }
+    bench.settle();
+    // One for what was cancelled, and one for the settling.
+    assert!(wake_ups(&bench) <= before + 2);
+    assert_eq!(bench.timer.next_wake(), None);
+}
+
+/// 30 s timeouts that are answered at once: the thread sleeps through nearly all of it.
+#[test]
+fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
+    let bench = Bench::new();
+    for _ in 0..100_000 {
+        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
+        assert!(handle.cancel());
+    }
+    bench.settle();
+    let wake_ups = wake_ups(&bench);
+    assert!(wake_ups <= 4, "{wake_ups} wake-ups");
+}
+
+/// As above with a thousand under way, so that most of them have been filed when they are cancelled.
+#[test]
+fn schedule_and_cancel_the_oldest_wakes_the_thread_once_a_batch() {
+    const CALLS: u64 = 100_000;
+    let bench = Bench::new();
+    let mut handles = std::collections::VecDeque::new();
+    for _ in 0..CALLS {
+        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
+        handles.push_back(handle);
+        if handles.len() > 3_000 {
+            assert!(handles.pop_front().unwrap().cancel());
+        }
+    }
+    bench.settle();
+    let wake_ups = wake_ups(&bench);
+    assert!(wake_ups <= 2 * CALLS / 1_024 + 4, "{wake_ups} wake-ups");
+    assert_eq!(bench.timer.len(), 3_000);
+}
+
+#[test]
+fn far_job_wakes_the_thread_a_few_times_only() {
+    let bench = Bench::new();
+    bench.timer.schedule_after(1_000 * HOUR, bench.log.job(1)).unwrap();
+    bench.settle();
+    let before = wake_ups(&bench);
+    for _ in 0..1_000 {
+        bench.clock.advance(HOUR);
+    }
+    bench.settle();
+    assert_eq!(bench.log.len(), 1);
+    let wake_ups = wake_ups(&bench) - before;
+    assert!(wake_ups <= 7, "{wake_ups} wake-ups");
+}
+
+#[test]
+fn next_wake_is_never_later_than_the_next_job() {
+    let bench = Bench::new();
+    bench.timer.schedule_after(HOUR, bench.log.job(1)).unwrap();
+    bench.settle();
+    while bench.log.len() == 0 {
+        let delay = bench.timer.next_wake().expect("a job waits");
+        assert!(delay > Duration::ZERO);
+        bench.advance(delay);
+        assert!(bench.clock_shows() <= HOUR);
+    }
+    assert_eq!(bench.clock_shows(), HOUR);
+}
+
+/// The thread sleeps until the far job; each of these must reach it all the same.
+#[test]
+fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
+    let bench = Bench::new();
+    let far = bench.timer.schedule_after(HOUR, bench.log.job(9)).unwrap();
+    bench.settle();
+    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    bench.advance(SECOND);
+    assert_eq!(bench.log.read(), [1]);
+    assert!(far.reschedule_after(SECOND));
+    bench.advance(SECOND);
+    assert_eq!(bench.log.read(), [1, 9]);
+    let last = bench.timer.schedule_after(HOUR, bench.log.job(8)).unwrap();
+    bench.settle();
+    last.cancel();
+    bench.timer.schedule_after(2 * HOUR, bench.log.job(2)).unwrap();
+    bench.advance(2 * HOUR);
+    assert_eq!(bench.log.read(), [1, 9, 2]);
+}

@@ -1,0 +1,70 @@
+//! What a timer tells: when it starts and stops, and of late and panicking jobs.
+//!
+//! A test binary of its own, as what listens to all threads does so for the whole process.
+
+#![cfg(feature = "tracing")]
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use timer_wheel::{ManualClock, Shutdown, Timer};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Writes events down, one line each.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<String>>>);
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push_str(&format!(" {field}={value:?}"));
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "timer_wheel"
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().level().to_string());
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn start_stop_lateness_and_panics_are_told() {
+    let listener = Listener::default();
+    tracing::subscriber::set_global_default(listener.clone()).unwrap();
+    let clock = ManualClock::new();
+    let builder = Timer::builder().late_after(Duration::from_secs(1));
+    let timer = builder.clock(clock.clone()).start().unwrap();
+    let panics = || std::panic::resume_unwind(Box::new("out of order"));
+    timer.schedule_after(Duration::from_secs(9), panics).unwrap();
+    timer.schedule_after(Duration::from_secs(7), || ()).unwrap();
+    timer.schedule_after(Duration::from_secs(60), || ()).unwrap();
+    clock.advance(Duration::from_secs(10));
+    timer.settle().unwrap();
+    timer.shutdown(Shutdown::Drain).unwrap().clear();
+    let told = listener.0.lock().unwrap().clone();
+    assert_eq!(
+        told,
+        [
+            "DEBUG message=timer started",
+            "WARN message=job is late lateness=3s threshold=1s",
+            "ERROR message=job panicked reason=\"out of order\"",
+            "DEBUG message=timer stopped unrun=1",
+        ]
+    );
+}
