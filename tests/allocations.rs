@@ -28,7 +28,8 @@ impl Bench {
         for _ in 0..JOBS {
             let job = move || assert_eq!(payload.iter().sum::<u64>(), 4);
             let handle = self.timer.schedule_after(30 * SECOND, job);
-            self.handles.push(handle.expect("the timer is not shut down"));
+            self.handles
+                .push(handle.expect("the timer is not shut down"));
         }
     }
 
@@ -50,7 +51,11 @@ impl Bench {
     fn cancel_filed(&mut self) {
         self.schedule();
         self.timer.settle().unwrap();
-        assert!(self.handles.iter().all(|handle| handle.reschedule_after(40 * SECOND)));
+        assert!(
+            self.handles
+                .iter()
+                .all(|handle| handle.reschedule_after(40 * SECOND))
+        );
         self.timer.settle().unwrap();
         assert!(self.handles.drain(..).all(|handle| handle.cancel()));
         self.timer.settle().unwrap();
@@ -80,7 +85,13 @@ fn jobs_cost_one_allocation_each_whatever_becomes_of_them() {
         let change = region.change();
         let others = change.allocations + change.reallocations - JOBS;
         // The wheel's, which gives back what it needed for a crowded tick.
-        assert!(others <= JOBS / 100, "{others} allocations beside the jobs', {what}");
-        assert!(change.deallocations >= JOBS, "jobs {what} leave memory behind");
+        assert!(
+            others <= JOBS / 100,
+            "{others} allocations beside the jobs', {what}"
+        );
+        assert!(
+            change.deallocations >= JOBS,
+            "jobs {what} leave memory behind"
+        );
     }
 }

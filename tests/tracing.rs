@@ -51,9 +51,13 @@ fn start_stop_lateness_and_panics_are_told() {
     let builder = Timer::builder().late_after(Duration::from_secs(1));
     let timer = builder.clock(clock.clone()).start().unwrap();
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
-    timer.schedule_after(Duration::from_secs(9), panics).unwrap();
+    timer
+        .schedule_after(Duration::from_secs(9), panics)
+        .unwrap();
     timer.schedule_after(Duration::from_secs(7), || ()).unwrap();
-    timer.schedule_after(Duration::from_secs(60), || ()).unwrap();
+    timer
+        .schedule_after(Duration::from_secs(60), || ())
+        .unwrap();
     clock.advance(Duration::from_secs(10));
     timer.settle().unwrap();
     timer.shutdown(Shutdown::Drain).unwrap().clear();

@@ -116,7 +116,8 @@ impl Clock for ManualClock {
         }
         thread::park();
         let mut face = lock(&self.face);
-        face.sleepers.retain(|sleeper| sleeper.thread.id() != me.id());
+        face.sleepers
+            .retain(|sleeper| sleeper.thread.id() != me.id());
     }
 }
 

@@ -106,7 +106,12 @@ impl Builder {
         let stripes: Vec<_> = (0..STRIPES)
             .map(|_| Arc::new(Stripe::new(Arc::clone(&hub))))
             .collect();
-        let worker = Worker::new(Arc::clone(&hub), stripes.clone(), self.executor, self.budget);
+        let worker = Worker::new(
+            Arc::clone(&hub),
+            stripes.clone(),
+            self.executor,
+            self.budget,
+        );
         let thread = thread::Builder::new()
             .name(self.name)
             .spawn(move || worker.run())?;

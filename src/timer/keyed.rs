@@ -6,10 +6,10 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::Timer;
 use super::handle::TimerHandle;
 use super::refused::Refused;
 use super::task::{Once, Reclaim, Work};
-use super::Timer;
 use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.

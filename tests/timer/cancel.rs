@@ -14,7 +14,10 @@ fn cancelled_job_does_not_run_and_its_closure_is_dropped_in_the_call() {
     for is_filed in [false, true] {
         let held = Arc::new(());
         let witness = Arc::clone(&held);
-        let handle = bench.timer.schedule_after(SECOND, move || drop(held)).unwrap();
+        let handle = bench
+            .timer
+            .schedule_after(SECOND, move || drop(held))
+            .unwrap();
         if is_filed {
             bench.settle();
         }
@@ -57,7 +60,11 @@ fn job_cancels_its_successor_of_the_same_turn() {
     bench.advance(MS);
     assert_eq!(*answer.lock().unwrap(), Some(true));
     assert_eq!(bench.log.read(), [3]);
-    assert_eq!(bench.timer.len(), 0, "cancelled inside the firing window and counted once");
+    assert_eq!(
+        bench.timer.len(),
+        0,
+        "cancelled inside the firing window and counted once"
+    );
 }
 
 #[test]
@@ -82,7 +89,8 @@ fn job_cannot_cancel_itself_once_it_runs() {
     let own: Arc<OnceLock<TimerHandle>> = Arc::default();
     let (handle, log) = (Arc::clone(&own), bench.log.clone());
     let job = move || log.write(u64::from(handle.get().unwrap().cancel()));
-    own.set(bench.timer.schedule_after(MS, job).unwrap()).unwrap();
+    own.set(bench.timer.schedule_after(MS, job).unwrap())
+        .unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [0]);
     assert_eq!(bench.timer.len(), 0);
@@ -99,7 +107,10 @@ fn job_that_an_executor_has_not_started_is_cancelled() {
     assert!(handle.cancel());
     jobs.recv().unwrap().run();
     let statistics = bench.timer.statistics();
-    assert_eq!((bench.log.len(), statistics.fired, statistics.len), (0, 0, 0));
+    assert_eq!(
+        (bench.log.len(), statistics.fired, statistics.len),
+        (0, 0, 0)
+    );
     assert_eq!((statistics.cancelled, statistics.abandoned), (1, 0));
 }
 
@@ -108,7 +119,10 @@ fn rescheduled_job_runs_at_its_new_time_only() {
     for is_filed in [false, true] {
         for delay in [Duration::ZERO, MS, 5 * SECOND, HOUR, 100 * HOUR] {
             let bench = Bench::new();
-            let handle = bench.timer.schedule_after(10 * SECOND, bench.log.job(1)).unwrap();
+            let handle = bench
+                .timer
+                .schedule_after(10 * SECOND, bench.log.job(1))
+                .unwrap();
             if is_filed {
                 bench.settle();
             }

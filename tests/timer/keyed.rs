@@ -15,9 +15,21 @@ fn keyed(bench: &Bench) -> KeyedTimer<String> {
 fn set_replaces_the_job_of_the_key_and_of_no_other() {
     let bench = Bench::new();
     let keyed = keyed(&bench);
-    assert!(!keyed.set_after("a".into(), SECOND, bench.log.job(1)).unwrap());
-    assert!(!keyed.set_after("b".into(), SECOND, bench.log.job(2)).unwrap());
-    assert!(keyed.set_after("a".into(), 2 * SECOND, bench.log.job(3)).unwrap());
+    assert!(
+        !keyed
+            .set_after("a".into(), SECOND, bench.log.job(1))
+            .unwrap()
+    );
+    assert!(
+        !keyed
+            .set_after("b".into(), SECOND, bench.log.job(2))
+            .unwrap()
+    );
+    assert!(
+        keyed
+            .set_after("a".into(), 2 * SECOND, bench.log.job(3))
+            .unwrap()
+    );
     assert_eq!((keyed.len(), bench.timer.len()), (2, 2));
     bench.advance(HOUR);
     assert_eq!(bench.log.read(), [2, 3]);
@@ -42,7 +54,9 @@ fn remove_prevents_the_run_and_contains_tells() {
 fn refreshed_job_runs_at_the_new_time() {
     let bench = Bench::new();
     let keyed = keyed(&bench);
-    keyed.set_after("a".into(), 10 * SECOND, bench.log.job(1)).unwrap();
+    keyed
+        .set_after("a".into(), 10 * SECOND, bench.log.job(1))
+        .unwrap();
     for _ in 0..10 {
         bench.advance(9 * SECOND);
         assert!(keyed.reschedule_after("a", 10 * SECOND));
@@ -69,7 +83,10 @@ fn key_is_free_while_its_job_runs() {
     keyed.set_after("a".into(), SECOND, job).unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [0, 0]);
-    assert!(keyed.contains("a"), "the job that has run does not take its successor away");
+    assert!(
+        keyed.contains("a"),
+        "the job that has run does not take its successor away"
+    );
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [0, 0, 2]);
 }
@@ -94,7 +111,9 @@ fn closure_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
     keyed.remove("a");
     assert_eq!(bench.log.read(), [1, 0]);
     bench.timer.shutdown(Shutdown::Discard).unwrap();
-    let refused = keyed.set_after("a".into(), SECOND, nosy(&keyed)).unwrap_err();
+    let refused = keyed
+        .set_after("a".into(), SECOND, nosy(&keyed))
+        .unwrap_err();
     assert_eq!((refused.reason(), bench.log.len()), (Reason::ShutDown, 2));
     drop(refused.into_job());
     assert_eq!(bench.log.read(), [1, 0, 0]);
@@ -104,8 +123,12 @@ fn closure_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
 fn keys_are_given_up_with_the_jobs_of_a_shutdown() {
     let bench = Bench::new();
     let keyed = keyed(&bench);
-    keyed.set_after("a".into(), SECOND, bench.log.job(1)).unwrap();
-    keyed.set_after("b".into(), 2 * SECOND, bench.log.job(2)).unwrap();
+    keyed
+        .set_after("a".into(), SECOND, bench.log.job(1))
+        .unwrap();
+    keyed
+        .set_after("b".into(), 2 * SECOND, bench.log.job(2))
+        .unwrap();
     let mut unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
     unrun.remove(0).run();
     assert_eq!((bench.log.read(), keyed.len()), (vec![1], 1));
@@ -116,7 +139,9 @@ fn keys_are_given_up_with_the_jobs_of_a_shutdown() {
 #[test]
 fn dropping_the_keyed_timer_cancels_nothing() {
     let bench = Bench::new();
-    keyed(&bench).set_after("a".into(), SECOND, bench.log.job(1)).unwrap();
+    keyed(&bench)
+        .set_after("a".into(), SECOND, bench.log.job(1))
+        .unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
 }
@@ -145,7 +170,10 @@ fn keys_set_by_two_threads_while_they_fire_keep_one_live_job_each() {
         clock.advance(MS);
         thread::yield_now();
     }
-    let replaced: u64 = setters.into_iter().map(|setter| setter.join().unwrap()).sum();
+    let replaced: u64 = setters
+        .into_iter()
+        .map(|setter| setter.join().unwrap())
+        .sum();
     bench.advance(SECOND);
     assert_eq!(bench.log.len() as u64 + replaced, 10_000);
     assert!(keyed.is_empty() && bench.timer.is_empty());

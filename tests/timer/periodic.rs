@@ -35,7 +35,10 @@ fn periodic_job_does_not_drift_however_late_its_runs_are() {
 #[test]
 fn skipped_runs_are_not_made_up_for_and_the_rhythm_stays() {
     let bench = Bench::new();
-    bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
+    bench
+        .timer
+        .every(10 * MS, time_writer(&bench.clock, &bench.log))
+        .unwrap();
     bench.advance(47 * MS);
     assert_eq!(bench.log.read(), [47]);
     bench.advance(2 * MS);
@@ -47,8 +50,14 @@ fn skipped_runs_are_not_made_up_for_and_the_rhythm_stays() {
 #[test]
 fn missed_runs_are_caught_up_one_by_one_and_in_order_with_other_jobs() {
     let bench = Bench::with(|builder| builder.budget(1));
-    bench.timer.every_with(10 * MS, Missed::CatchUp, bench.log.job(1)).unwrap();
-    bench.timer.schedule_after(25 * MS, bench.log.job(2)).unwrap();
+    bench
+        .timer
+        .every_with(10 * MS, Missed::CatchUp, bench.log.job(1))
+        .unwrap();
+    bench
+        .timer
+        .schedule_after(25 * MS, bench.log.job(2))
+        .unwrap();
     bench.advance(45 * MS);
     assert_eq!(bench.log.read(), [1, 1, 2, 1, 1]);
     bench.advance(5 * MS);
@@ -89,7 +98,10 @@ fn periodic_job_cancels_itself_and_its_closure_is_dropped_after_the_run() {
 #[test]
 fn periodic_job_is_rescheduled_and_keeps_its_period() {
     let bench = Bench::new();
-    let beat = bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
+    let beat = bench
+        .timer
+        .every(10 * MS, time_writer(&bench.clock, &bench.log))
+        .unwrap();
     assert!(beat.reschedule_after(3 * MS));
     for _ in 0..25 {
         bench.advance(MS);
@@ -105,7 +117,10 @@ fn run_that_is_still_under_way_counts_as_missed_ones() {
     bench.advance(10 * MS);
     bench.advance(25 * MS);
     let run = jobs.try_recv().unwrap();
-    assert!(jobs.try_recv().is_err(), "no run begins before the last has ended");
+    assert!(
+        jobs.try_recv().is_err(),
+        "no run begins before the last has ended"
+    );
     run.run();
     bench.advance(4 * MS);
     assert!(jobs.try_recv().is_err());

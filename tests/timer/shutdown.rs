@@ -23,9 +23,15 @@ fn drain_runs_what_is_due_and_returns_the_rest_in_order() {
     let bench = Bench::with(|builder| builder.budget(2));
     for number in [5, 3, 9, 1, 7] {
         let job = bench.log.job(number);
-        bench.timer.schedule_after(number as u32 * SECOND, job).unwrap();
+        bench
+            .timer
+            .schedule_after(number as u32 * SECOND, job)
+            .unwrap();
     }
-    let cancelled = bench.timer.schedule_after(8 * SECOND, bench.log.job(8)).unwrap();
+    let cancelled = bench
+        .timer
+        .schedule_after(8 * SECOND, bench.log.job(8))
+        .unwrap();
     cancelled.cancel();
     // The thread need not have noticed that the time has come.
     bench.clock.advance(5 * SECOND);
@@ -49,7 +55,10 @@ fn discard_starts_nothing_more_and_returns_all() {
     };
     bench.timer.schedule_after(MS, job).unwrap();
     for number in 0..10 {
-        bench.timer.schedule_after(2 * MS, bench.log.job(number)).unwrap();
+        bench
+            .timer
+            .schedule_after(2 * MS, bench.log.job(number))
+            .unwrap();
     }
     bench.clock.advance(SECOND);
     has_begun.recv().unwrap();
@@ -68,7 +77,10 @@ fn discard_starts_nothing_more_and_returns_all() {
 #[test]
 fn job_returned_by_a_shutdown_can_be_cancelled() {
     let bench = Bench::new();
-    let handle = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    let handle = bench
+        .timer
+        .schedule_after(SECOND, bench.log.job(1))
+        .unwrap();
     let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
     assert!(!handle.reschedule_after(MS), "nobody is left to run it");
     assert!(handle.cancel());
@@ -80,10 +92,16 @@ fn job_returned_by_a_shutdown_can_be_cancelled() {
 fn job_returned_by_a_shutdown_and_dropped_is_accounted_for() {
     let bench = Bench::new();
     let witness = Witness(bench.log.clone(), 1);
-    bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
+    bench
+        .timer
+        .schedule_after(SECOND, move || drop(witness))
+        .unwrap();
     drop(bench.timer.shutdown(Shutdown::Drain).unwrap());
     let statistics = bench.timer.statistics();
-    assert_eq!((statistics.abandoned, statistics.fired, statistics.len), (1, 0, 0));
+    assert_eq!(
+        (statistics.abandoned, statistics.fired, statistics.len),
+        (1, 0, 0)
+    );
     assert_eq!(bench.log.read(), [1], "its closure was dropped");
 }
 
@@ -102,10 +120,16 @@ fn dropping_the_last_timer_discards_and_joins() {
     let (log, clock) = (bench.log.clone(), bench.clock.clone());
     for number in 0..3 {
         let witness = Witness(log.clone(), number);
-        bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
+        bench
+            .timer
+            .schedule_after(SECOND, move || drop(witness))
+            .unwrap();
     }
     let ran = log.clone();
-    let handle = bench.timer.schedule_after(SECOND, move || ran.write(9)).unwrap();
+    let handle = bench
+        .timer
+        .schedule_after(SECOND, move || ran.write(9))
+        .unwrap();
     let clone = bench.timer.clone();
     drop(bench);
     assert_eq!(log.len(), 0, "a clone is left");
@@ -123,9 +147,13 @@ fn dropping_the_last_timer_inside_a_job_does_not_hang() {
     let (sender, ended) = mpsc::channel::<()>();
     let witness = Witness(Log::default(), 1);
     let log = witness.0.clone();
-    timer.schedule_after(HOUR, move || drop((witness, sender))).unwrap();
+    timer
+        .schedule_after(HOUR, move || drop((witness, sender)))
+        .unwrap();
     let (give, take) = mpsc::channel::<Timer>();
-    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
+    timer
+        .schedule_after(MS, move || drop(take.recv().unwrap()))
+        .unwrap();
     clock.advance(MS);
     give.send(timer).unwrap();
     // The thread ends after the job, and drops the other job.
@@ -138,10 +166,16 @@ fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
     let (queue, jobs) = mpsc::sync_channel::<Job>(0);
     let clock = timer_wheel::ManualClock::new();
     let executor = move |job| queue.send(job).unwrap();
-    let timer = Timer::builder().clock(clock.clone()).executor(executor).start().unwrap();
+    let timer = Timer::builder()
+        .clock(clock.clone())
+        .executor(executor)
+        .start()
+        .unwrap();
     let log = Log::default();
     let (give, take) = mpsc::channel::<Timer>();
-    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
+    timer
+        .schedule_after(MS, move || drop(take.recv().unwrap()))
+        .unwrap();
     // The timer thread waits for the pool with this one, while the pool drops the timer.
     timer.schedule_after(MS, log.job(2)).unwrap();
     let pool = thread::spawn(move || jobs.into_iter().for_each(Job::run));
@@ -157,11 +191,16 @@ fn job_cannot_wait_for_its_own_timer() {
     let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
     let job = move || {
         sender.send(timer.settle()).unwrap();
-        sender.send(timer.shutdown(Shutdown::Drain).map(|_| ())).unwrap();
+        sender
+            .send(timer.shutdown(Shutdown::Drain).map(|_| ()))
+            .unwrap();
     };
     bench.timer.schedule_after(MS, job).unwrap();
     bench.advance(MS);
-    assert_eq!(answers.iter().collect::<Vec<_>>(), [Err(InsideJob), Err(InsideJob)]);
+    assert_eq!(
+        answers.iter().collect::<Vec<_>>(),
+        [Err(InsideJob), Err(InsideJob)]
+    );
     bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1], "the timer goes on");

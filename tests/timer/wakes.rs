@@ -47,7 +47,10 @@ fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more() {
 fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
     let bench = Bench::new();
     for _ in 0..100_000 {
-        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
+        let handle = bench
+            .timer
+            .schedule_after(30 * SECOND, || unreachable!())
+            .unwrap();
         assert!(handle.cancel());
     }
     bench.settle();
@@ -62,7 +65,10 @@ fn schedule_and_cancel_the_oldest_wakes_the_thread_once_a_batch() {
     let bench = Bench::new();
     let mut handles = std::collections::VecDeque::new();
     for _ in 0..CALLS {
-        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
+        let handle = bench
+            .timer
+            .schedule_after(30 * SECOND, || unreachable!())
+            .unwrap();
         handles.push_back(handle);
         if handles.len() > 3_000 {
             assert!(handles.pop_front().unwrap().cancel());
@@ -77,7 +83,10 @@ fn schedule_and_cancel_the_oldest_wakes_the_thread_once_a_batch() {
 #[test]
 fn far_job_wakes_the_thread_a_few_times_only() {
     let bench = Bench::new();
-    bench.timer.schedule_after(1_000 * HOUR, bench.log.job(1)).unwrap();
+    bench
+        .timer
+        .schedule_after(1_000 * HOUR, bench.log.job(1))
+        .unwrap();
     bench.settle();
     let before = wake_ups(&bench);
     for _ in 0..1_000 {
@@ -109,7 +118,10 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
     let bench = Bench::new();
     let far = bench.timer.schedule_after(HOUR, bench.log.job(9)).unwrap();
     bench.settle();
-    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    bench
+        .timer
+        .schedule_after(SECOND, bench.log.job(1))
+        .unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
     assert!(far.reschedule_after(SECOND));
@@ -118,7 +130,10 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
     let last = bench.timer.schedule_after(HOUR, bench.log.job(8)).unwrap();
     bench.settle();
     last.cancel();
-    bench.timer.schedule_after(2 * HOUR, bench.log.job(2)).unwrap();
+    bench
+        .timer
+        .schedule_after(2 * HOUR, bench.log.job(2))
+        .unwrap();
     bench.advance(2 * HOUR);
     assert_eq!(bench.log.read(), [1, 9, 2]);
 }
