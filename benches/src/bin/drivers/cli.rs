@@ -1,0 +1,43 @@
+//! The command line: what to measure, and for how long.
+
+use clap::Parser;
+
+/// Measures thread drivers side by side: pairs of schedule and cancel, and lateness
+#[derive(Debug, Parser)]
+#[command(name = "drivers", max_term_width = 100)]
+pub(crate) struct Options {
+    /// How many threads schedule and cancel
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=256))]
+    pub(crate) producers: u64,
+
+    /// How many pairs of schedule and cancel each of them makes
+    #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) pairs: u64,
+
+    /// How many jobs each of them has under way in the second measurement
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) window: u64,
+
+    /// How many times pairs are measured
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+
+    /// Firings a second, separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000",
+          value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub(crate) rates: Vec<u64>,
+
+    /// How long jobs fire at each rate
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) seconds: u64,
+
+    /// Only drivers whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+}
+
+impl Options {
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        name.contains(&self.only)
+    }
+}

@@ -1,0 +1,150 @@
+//! The drivers: `Timer`, and three others.
+
+mod btree;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hierarchical_hash_wheel_timer::thread_timer::{TimerRef, TimerWithThread};
+use hierarchical_hash_wheel_timer::{ClosureTimer, OneShotClosureState, PeriodicClosureState};
+use timer_wheel::{Timer, TimerHandle};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+pub(crate) use btree::BTreeTimer;
+
+/// Something that runs jobs when they are due, with a client for each thread that uses it.
+pub(crate) trait Driver: Sized + 'static {
+    const NAME: &'static str;
+    type Client: Client;
+
+    fn start() -> Self;
+    fn client(&self, number: u64) -> Self::Client;
+    fn stop(self);
+}
+
+pub(crate) trait Client: Send + 'static {
+    type Handle;
+
+    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle;
+
+    /// Whether the job does not run, of those drivers that say so.
+    fn cancel(&mut self, handle: Self::Handle) -> Option<bool>;
+}
+
+/// The one that is measured.
+pub(crate) struct WheelTimer(Timer);
+
+impl Driver for WheelTimer {
+    const NAME: &'static str = "Timer";
+    type Client = Timer;
+
+    fn start() -> Self {
+        Self(Timer::new().expect("a thread can be started"))
+    }
+
+    fn client(&self, _: u64) -> Timer {
+        self.0.clone()
+    }
+
+    fn stop(self) {}
+}
+
+impl Client for Timer {
+    type Handle = TimerHandle;
+
+    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> TimerHandle {
+        self.schedule_after(delay, job).expect("the timer runs")
+    }
+
+    fn cancel(&mut self, handle: TimerHandle) -> Option<bool> {
+        Some(handle.cancel())
+    }
+}
+
+/// A task that sleeps for each job, on a runtime with one thread.
+pub(crate) struct TokioTimer(Arc<Runtime>);
+
+impl Driver for TokioTimer {
+    const NAME: &'static str = "tokio::time::sleep, spawned";
+    type Client = Arc<Runtime>;
+
+    fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_time()
+            .build();
+        Self(Arc::new(runtime.expect("a thread can be started")))
+    }
+
+    fn client(&self, _: u64) -> Arc<Runtime> {
+        Arc::clone(&self.0)
+    }
+
+    fn stop(self) {}
+}
+
+impl Client for Arc<Runtime> {
+    type Handle = JoinHandle<()>;
+
+    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+        let deadline = Instant::now() + delay;
+        self.spawn(async move {
+            tokio::time::sleep_until(deadline.into()).await;
+            job();
+        })
+    }
+
+    fn cancel(&mut self, handle: JoinHandle<()>) -> Option<bool> {
+        handle.abort();
+        None
+    }
+}
+
+/// The thread timer of `hierarchical_hash_wheel_timer`.
+pub(crate) struct HashWheelTimer(
+    TimerWithThread<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>,
+);
+
+pub(crate) struct HashWheelClient {
+    timer: TimerRef<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>,
+    next_id: u64,
+}
+
+impl Driver for HashWheelTimer {
+    const NAME: &'static str = "hierarchical_hash_wheel_timer";
+    type Client = HashWheelClient;
+
+    fn start() -> Self {
+        Self(TimerWithThread::new().expect("a thread can be started"))
+    }
+
+    fn client(&self, number: u64) -> HashWheelClient {
+        HashWheelClient {
+            timer: self.0.timer_ref(),
+            next_id: number << 48,
+        }
+    }
+
+    fn stop(self) {
+        let stopped = self.0.shutdown();
+        assert!(stopped.is_ok(), "the thread of the hash wheel has panicked");
+    }
+}
+
+impl Client for HashWheelClient {
+    type Handle = u64;
+
+    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.timer.schedule_action_once(id, delay, move |_| job());
+        id
+    }
+
+    fn cancel(&mut self, id: u64) -> Option<bool> {
+        use hierarchical_hash_wheel_timer::Timer as _;
+        self.timer.cancel(&id);
+        None
+    }
+}

@@ -1,0 +1,76 @@
+//! Producers that schedule and cancel as fast as they can.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cpu_time::ProcessTime;
+
+use crate::cli::Options;
+use crate::driver::{Client, Driver};
+
+/// None of these is due while it is measured.
+const DELAY: Duration = Duration::from_secs(30);
+
+/// What a round has shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs {
+    pub(crate) a_second: f64,
+    /// Of all threads together, what is done for a pair later on included.
+    pub(crate) cpu_ns: f64,
+}
+
+pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs, String> {
+    let driver = D::start();
+    let ran = Arc::new(AtomicU64::new(0));
+    let start = Arc::new(Barrier::new(options.producers as usize + 1));
+    let producers: Vec<_> = (0..options.producers)
+        .map(|number| {
+            let client = driver.client(number);
+            let (ran, start, pairs) = (Arc::clone(&ran), Arc::clone(&start), options.pairs);
+            thread::spawn(move || {
+                start.wait();
+                produce(client, pairs, window, &ran)
+            })
+        })
+        .collect();
+    let cpu = ProcessTime::now();
+    start.wait();
+    let clock = Instant::now();
+    let mut refused = 0;
+    for producer in producers {
+        refused += producer.join().map_err(|_| "a producer has panicked")?;
+    }
+    let elapsed = clock.elapsed();
+    driver.stop();
+    let cpu = cpu.elapsed();
+    if refused > 0 || ran.load(Ordering::Relaxed) > 0 {
+        return Err(format!("{}: jobs ran that were cancelled", D::NAME));
+    }
+    let pairs = (options.pairs * options.producers) as f64;
+    Ok(Pairs {
+        a_second: pairs / elapsed.as_secs_f64(),
+        cpu_ns: cpu.as_nanos() as f64 / pairs,
+    })
+}
+
+/// Returns the number of jobs that could not be cancelled.
+fn produce<C: Client>(mut client: C, pairs: u64, window: u64, ran: &Arc<AtomicU64>) -> u64 {
+    let mut under_way = VecDeque::with_capacity(window as usize + 1);
+    let mut refused = 0;
+    for _ in 0..pairs {
+        let ran = Arc::clone(ran);
+        let handle = client.schedule(DELAY, move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        under_way.push_back(handle);
+        if under_way.len() as u64 > window {
+            let oldest = under_way.pop_front().expect("one was pushed");
+            refused += u64::from(client.cancel(oldest) == Some(false));
+        }
+    }
+    for handle in under_way {
+        refused += u64::from(client.cancel(handle) == Some(false));
+    }
+    refused
+}
