@@ -62,8 +62,36 @@ impl Bench {
     }
 }
 
+/// Schedules and cancels while a job holds up the thread, and returns the bytes that stay.
+fn churn_while_the_thread_is_held_up(bench: &Bench) -> usize {
+    let (let_go, may_go_on) = std::sync::mpsc::channel::<()>();
+    let (begin, has_begun) = std::sync::mpsc::channel::<()>();
+    let hold_up = move || {
+        begin.send(()).unwrap();
+        // It ends with the sender.
+        let _ = may_go_on.recv();
+    };
+    bench.timer.schedule_after(Duration::ZERO, hold_up).unwrap();
+    has_begun.recv().unwrap();
+    let region = Region::new(ALLOCATOR);
+    let oldest = bench.timer.schedule_after(SECOND, || ()).unwrap();
+    for _ in 0..20 * JOBS {
+        let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
+        assert!(handle.cancel());
+        let other = bench.timer.schedule_after(SECOND, || ()).unwrap();
+        assert!(oldest.reschedule_after(SECOND) && other.cancel());
+    }
+    let change = region.change();
+    let_go.send(()).unwrap();
+    assert!(oldest.cancel());
+    bench.timer.settle().unwrap();
+    change
+        .bytes_allocated
+        .saturating_sub(change.bytes_deallocated)
+}
+
 #[test]
-fn jobs_cost_one_allocation_each_whatever_becomes_of_them() {
+fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
     let clock = ManualClock::new();
     let timer = Timer::builder().clock(clock.clone()).start().unwrap();
     let mut bench = Bench {
@@ -94,4 +122,6 @@ fn jobs_cost_one_allocation_each_whatever_becomes_of_them() {
             "jobs {what} leave memory behind"
         );
     }
+    let bytes = churn_while_the_thread_is_held_up(&bench);
+    assert!(bytes < 20_000, "{bytes} bytes stay of what was cancelled");
 }

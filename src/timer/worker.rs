@@ -132,13 +132,12 @@ impl Worker {
             return;
         }
         // From here to the park nothing may run that parks the thread and so uses up an unpark.
-        self.hub.answer_settled(asked);
-        if self.hub.asked_to_settle() != asked {
-            return;
-        }
         self.hub.set_next_wake(wake);
-        self.hub.clock().park_until(wake);
-        self.hub.counters().wake_ups.bump();
+        self.hub.answer_settled(asked);
+        if self.hub.asked_to_settle() == asked {
+            self.hub.clock().park_until(wake);
+            self.hub.counters().wake_ups.bump();
+        }
         self.hub.set_next_wake(NEVER);
     }
 
