@@ -1,6 +1,6 @@
 //! A timer for many threads: jobs with deadlines, and one thread that runs each when it is due.
 //!
-//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`] and a thread together. Any thread may
+//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread together. Any thread may
 //! schedule, cancel and reschedule.
 //!
 //! # The protocol between the callers and the timer thread

@@ -62,6 +62,9 @@ impl Bench {
     }
 }
 
+/// A round of jobs, which leaves none behind.
+type Round = fn(&mut Bench);
+
 /// Schedules and cancels while a job holds up the thread, and returns the bytes that stay.
 fn churn_while_the_thread_is_held_up(bench: &Bench) -> usize {
     let (let_go, may_go_on) = std::sync::mpsc::channel::<()>();
@@ -99,7 +102,7 @@ fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
         clock,
         handles: Vec::with_capacity(JOBS),
     };
-    let rounds: [(&str, fn(&mut Bench)); 3] = [
+    let rounds: [(&str, Round); 3] = [
         ("fired", Bench::fire),
         ("cancelled at once", Bench::cancel_at_once),
         ("cancelled when filed", Bench::cancel_filed),

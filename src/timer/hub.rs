@@ -22,6 +22,7 @@ pub(super) type PanicHook = Box<dyn Fn(&(dyn Any + Send)) + Send + Sync>;
 
 thread_local! {
     /// The hub whose job this thread is running, by its address; 0 for none.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro has no such form")]
     static RUNNING: Cell<usize> = Cell::new(0);
 }
 

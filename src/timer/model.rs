@@ -20,11 +20,22 @@ use crate::clock::ManualClock;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Explores every interleaving with at most this many preemptions.
-fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+/// Threads are preempted at most so often in an interleaving.
+const PREEMPTIONS: usize = 4;
+
+/// Explores every interleaving.
+fn model(f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(f);
+    builder.preemption_bound = Some(PREEMPTIONS);
+    let explored = Count::default();
+    let count = explored.clone();
+    builder.check(move || {
+        count.bump();
+        f();
+    });
+    let explored = explored.get();
+    std::println!("{explored} interleavings");
+    assert!(explored > 20, "only {explored} interleavings");
 }
 
 /// How often something has happened; counting decides nothing, so `loom` need not know.
@@ -81,7 +92,7 @@ fn timer() -> (Timer, ManualClock) {
 
 #[test]
 fn job_scheduled_while_the_thread_falls_asleep_runs() {
-    model(3, || {
+    model(|| {
         let (timer, _clock) = timer();
         let bell = Bell::new();
         timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
@@ -91,7 +102,7 @@ fn job_scheduled_while_the_thread_falls_asleep_runs() {
 
 #[test]
 fn jobs_scheduled_by_two_threads_run() {
-    model(2, || {
+    model(|| {
         let (timer, clock) = timer();
         let bell = Bell::new();
         clock.advance(SECOND);
@@ -109,7 +120,7 @@ fn jobs_scheduled_by_two_threads_run() {
 
 #[test]
 fn clock_that_moves_while_the_thread_falls_asleep_wakes_it() {
-    model(3, || {
+    model(|| {
         let (timer, clock) = timer();
         let bell = Bell::new();
         timer.schedule_after(SECOND, bell.job()).unwrap();
@@ -120,7 +131,7 @@ fn clock_that_moves_while_the_thread_falls_asleep_wakes_it() {
 
 #[test]
 fn job_brought_forward_while_the_thread_falls_asleep_runs() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let bell = Bell::new();
         let handle = timer.schedule_after(SECOND, bell.job()).unwrap();
@@ -131,7 +142,7 @@ fn job_brought_forward_while_the_thread_falls_asleep_runs() {
 
 #[test]
 fn job_brought_forward_once_it_is_filed_runs() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let bell = Bell::new();
         let handle = timer.schedule_after(SECOND, bell.job()).unwrap();
@@ -143,7 +154,7 @@ fn job_brought_forward_once_it_is_filed_runs() {
 
 #[test]
 fn cancel_is_true_exactly_when_the_job_does_not_run() {
-    model(3, || {
+    model(|| {
         let (timer, _clock) = timer();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
@@ -157,7 +168,7 @@ fn cancel_is_true_exactly_when_the_job_does_not_run() {
 
 #[test]
 fn one_of_two_cancels_wins_or_the_job_runs() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
@@ -174,7 +185,7 @@ fn one_of_two_cancels_wins_or_the_job_runs() {
 
 #[test]
 fn job_that_is_cancelled_fired_and_shut_down_ends_in_one_way() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
@@ -192,7 +203,7 @@ fn job_that_is_cancelled_fired_and_shut_down_ends_in_one_way() {
 #[test]
 fn job_scheduled_during_a_shutdown_is_refused_or_returned_or_runs() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
-        model(2, move || {
+        model(move || {
             let (timer, _clock) = timer();
             let ran = Count::default();
             let other = {
@@ -214,7 +225,7 @@ fn job_scheduled_during_a_shutdown_is_refused_or_returned_or_runs() {
 
 #[test]
 fn reschedule_is_true_only_if_the_job_does_not_run_at_its_old_time() {
-    model(3, || {
+    model(|| {
         let (timer, _clock) = timer();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
@@ -227,7 +238,7 @@ fn reschedule_is_true_only_if_the_job_does_not_run_at_its_old_time() {
 
 #[test]
 fn job_in_a_pool_is_cancelled_or_runs() {
-    model(2, || {
+    model(|| {
         let clock = ManualClock::new();
         let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
         let bell = Bell::new();
@@ -257,7 +268,7 @@ fn job_in_a_pool_is_cancelled_or_runs() {
 
 #[test]
 fn periodic_job_does_not_run_after_it_was_cancelled() {
-    model(2, || {
+    model(|| {
         let (timer, clock) = timer();
         let ran = Count::default();
         let bell = Bell::new();
@@ -280,7 +291,7 @@ fn periodic_job_does_not_run_after_it_was_cancelled() {
 
 #[test]
 fn settle_returns_once_what_is_due_has_run() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let ran = Count::default();
         timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
@@ -291,7 +302,7 @@ fn settle_returns_once_what_is_due_has_run() {
 
 #[test]
 fn last_timer_dropped_inside_a_job_ends_the_thread() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let bell = Bell::new();
         let inner = timer.clone();
@@ -308,7 +319,7 @@ fn last_timer_dropped_inside_a_job_ends_the_thread() {
 
 #[test]
 fn two_shutdowns_at_once_return_each_job_once() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         timer.schedule_after(SECOND, || ()).unwrap();
         let other = {
@@ -322,7 +333,7 @@ fn two_shutdowns_at_once_return_each_job_once() {
 
 #[test]
 fn job_replaced_under_its_key_while_it_fires_runs_or_is_replaced() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let keyed = KeyedTimer::new(timer);
         let (old, new) = (Count::default(), Count::default());
@@ -336,7 +347,7 @@ fn job_replaced_under_its_key_while_it_fires_runs_or_is_replaced() {
 
 #[test]
 fn panicking_job_leaves_the_thread_running() {
-    model(2, || {
+    model(|| {
         let (timer, _clock) = timer();
         let bell = Bell::new();
         // Without the message that a panic prints.

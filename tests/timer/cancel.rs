@@ -88,11 +88,14 @@ fn job_cannot_cancel_itself_once_it_runs() {
     let bench = Bench::new();
     let own: Arc<OnceLock<TimerHandle>> = Arc::default();
     let (handle, log) = (Arc::clone(&own), bench.log.clone());
-    let job = move || log.write(u64::from(handle.get().unwrap().cancel()));
+    let job = move || {
+        log.write(u64::from(handle.get().unwrap().is_live()));
+        log.write(u64::from(handle.get().unwrap().cancel()));
+    };
     own.set(bench.timer.schedule_after(MS, job).unwrap())
         .unwrap();
     bench.advance(MS);
-    assert_eq!(bench.log.read(), [0]);
+    assert_eq!(bench.log.read(), [0, 0]);
     assert_eq!(bench.timer.len(), 0);
 }
 

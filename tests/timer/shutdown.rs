@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use timer_wheel::timer::{InsideJob, Reason};
-use timer_wheel::{Job, Shutdown, Timer};
+use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, Log, MS, SECOND};
 
@@ -70,7 +70,7 @@ fn discard_starts_nothing_more_and_returns_all() {
     }
     let_go.send(()).unwrap();
     let mut unrun = shutdown.join().unwrap();
-    unrun.retain(|job| job.deadline().unwrap() < timer_wheel::Clock::origin(&bench.clock) + HOUR);
+    unrun.retain(|job| job.deadline().unwrap() < bench.clock.origin() + HOUR);
     assert_eq!((unrun.len(), bench.log.len()), (10, 0));
 }
 
@@ -142,11 +142,12 @@ fn dropping_the_last_timer_discards_and_joins() {
 
 #[test]
 fn dropping_the_last_timer_inside_a_job_does_not_hang() {
-    let clock = timer_wheel::ManualClock::new();
-    let timer = Timer::builder().clock(clock.clone()).start().unwrap();
+    let (clock, log) = (ManualClock::new(), Log::default());
+    let panics = log.clone();
+    let builder = Timer::builder().on_panic(move |_| panics.write(99));
+    let timer = builder.clock(clock.clone()).start().unwrap();
     let (sender, ended) = mpsc::channel::<()>();
-    let witness = Witness(Log::default(), 1);
-    let log = witness.0.clone();
+    let witness = Witness(log.clone(), 1);
     timer
         .schedule_after(HOUR, move || drop((witness, sender)))
         .unwrap();
@@ -164,25 +165,27 @@ fn dropping_the_last_timer_inside_a_job_does_not_hang() {
 #[test]
 fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
     let (queue, jobs) = mpsc::sync_channel::<Job>(0);
-    let clock = timer_wheel::ManualClock::new();
-    let executor = move |job| queue.send(job).unwrap();
-    let timer = Timer::builder()
-        .clock(clock.clone())
-        .executor(executor)
-        .start()
-        .unwrap();
-    let log = Log::default();
+    let (hand, handed) = mpsc::channel();
+    let executor = move |job| {
+        hand.send(()).unwrap();
+        queue.send(job).unwrap();
+    };
+    let (clock, log) = (ManualClock::new(), Log::default());
+    let builder = Timer::builder().clock(clock.clone());
+    let timer = builder.executor(executor).start().unwrap();
     let (give, take) = mpsc::channel::<Timer>();
     timer
         .schedule_after(MS, move || drop(take.recv().unwrap()))
         .unwrap();
-    // The timer thread waits for the pool with this one, while the pool drops the timer.
     timer.schedule_after(MS, log.job(2)).unwrap();
     let pool = thread::spawn(move || jobs.into_iter().for_each(Job::run));
     clock.advance(MS);
+    // The timer thread waits for the pool with the second job, while the pool drops the timer.
+    handed.recv().unwrap();
+    handed.recv().unwrap();
     give.send(timer).unwrap();
     pool.join().unwrap();
-    assert!(log.len() <= 1);
+    assert_eq!(log.read(), [2]);
 }
 
 #[test]

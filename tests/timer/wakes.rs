@@ -1,6 +1,10 @@
 //! The thread wakes up when there is something to do, and never for nothing.
 
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
+
+use timer_wheel::Shutdown;
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
@@ -56,6 +60,9 @@ fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
     bench.settle();
     let wake_ups = wake_ups(&bench);
     assert!(wake_ups <= 4, "{wake_ups} wake-ups");
+    // It keeps an eye on the time at which the first of them was due, so that the next one is no
+    // reason to wake up.
+    assert_eq!(bench.timer.next_wake(), Some(30 * SECOND));
 }
 
 /// As above with a thousand under way, so that most of them have been filed when they are cancelled.
@@ -136,4 +143,33 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
         .unwrap();
     bench.advance(2 * HOUR);
     assert_eq!(bench.log.read(), [1, 9, 2]);
+}
+
+/// A job that parks its thread, as channels do, and so uses up an unpark that was meant for the
+/// timer. Returns once one has come.
+fn use_up_an_unpark(has_begun: &mpsc::Sender<()>) {
+    thread::park_timeout(Duration::ZERO);
+    has_begun.send(()).unwrap();
+    thread::park();
+}
+
+#[test]
+fn settling_is_answered_though_a_job_has_used_up_the_unpark() {
+    let bench = Bench::new();
+    let (begin, has_begun) = mpsc::channel();
+    let job = move || use_up_an_unpark(&begin);
+    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
+    has_begun.recv().unwrap();
+    bench.settle();
+    assert!(bench.timer.is_empty());
+}
+
+#[test]
+fn shutdown_is_noticed_though_a_job_has_used_up_the_unpark() {
+    let bench = Bench::new();
+    let (begin, has_begun) = mpsc::channel();
+    let job = move || use_up_an_unpark(&begin);
+    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
+    has_begun.recv().unwrap();
+    assert!(bench.timer.shutdown(Shutdown::Drain).unwrap().is_empty());
 }
