@@ -1,7 +1,7 @@
 //! A timer for many threads: jobs with deadlines, and one thread that runs each when it is due.
 //!
-//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread together. Any thread may
-//! schedule, cancel and reschedule.
+//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread together. Any
+//! thread may schedule, cancel and reschedule.
 //!
 //! # The protocol between the callers and the timer thread
 //!
@@ -58,6 +58,7 @@ mod statistics;
 mod stripe;
 mod task;
 mod trace;
+mod work;
 mod worker;
 
 #[cfg(all(loom, test))]
@@ -71,7 +72,7 @@ pub use self::keyed::KeyedTimer;
 pub use self::refused::{Reason, Refused};
 pub use self::shutdown::{InsideJob, Shutdown};
 pub use self::statistics::{Lateness, Statistics};
-pub use self::task::Missed;
+pub use self::work::Missed;
 
 use std::fmt;
 use std::io;
@@ -81,7 +82,8 @@ use std::time::{Duration, Instant};
 use self::hub::Hub;
 use self::owner::Owner;
 use self::stripe::Refusal;
-use self::task::{Once, Reclaim, Repeat, Task};
+use self::task::Task;
+use self::work::{Once, Reclaim, Repeat};
 use crate::clock::nanoseconds;
 
 /// Runs jobs when they are due, on a thread of its own or on an [`Executor`] of yours.

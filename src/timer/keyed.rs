@@ -1,5 +1,6 @@
 //! A timer whose jobs have keys, at most one live job a key.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::Timer;
 use super::handle::TimerHandle;
 use super::refused::Refused;
-use super::task::{Once, Reclaim, Work};
+use super::work::{Once, Reclaim, Work};
 use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
@@ -144,7 +145,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// Cancels the job of a key: whether that prevented its run. O(1).
     pub fn remove<Q>(&self, key: &Q) -> bool
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
         let removed;
@@ -168,7 +169,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// See [`TimerHandle::reschedule_after`].
     pub fn reschedule_after<Q>(&self, key: &Q, delay: Duration) -> bool
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
         self.of(key, |handle| handle.reschedule_after(delay))
@@ -177,7 +178,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
     pub fn reschedule_at<Q>(&self, key: &Q, instant: Instant) -> bool
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
         self.of(key, |handle| handle.reschedule_at(instant))
@@ -186,7 +187,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// Whether the key has a live job. O(1).
     pub fn contains<Q>(&self, key: &Q) -> bool
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
         self.of(key, TimerHandle::is_live)
@@ -194,7 +195,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
 
     fn of<Q>(&self, key: &Q, ask: impl FnOnce(&TimerHandle) -> bool) -> bool
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
         let map = lock(&self.jobs.map);
