@@ -536,7 +536,7 @@ impl<G: Geometry> Filing<G> {
         let entries = self
             .lists
             .iter()
-            .map(|list| (list.len() as usize).next_multiple_of(BLOCK))
+            .map(|list| (list.entries() as usize).next_multiple_of(BLOCK))
             .sum();
         let old = core::mem::replace(&mut self.blocks, Blocks::with_capacity(entries));
         for list in &mut self.lists {

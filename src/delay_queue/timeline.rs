@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::clock::nanoseconds;
+
 /// Converts between instants and the wheel's time.
 ///
 /// The wheel's time saturates at both ends: nothing lies before the origin, and what lies further
@@ -44,10 +46,6 @@ impl Timeline {
             }
         }
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ impl Sentinel {
 
     /// The number of entries.
     #[inline]
-    pub(crate) fn len(self) -> u32 {
+    pub(crate) fn entries(self) -> u32 {
         self.live + self.stale.count()
     }
 
@@ -273,7 +273,7 @@ impl Blocks {
         let before = list.head.get() % BLOCK;
         self.next[list.last.block().get()] = self.spare;
         self.spare = list.head.block();
-        self.spares += (before + list.len() as usize).div_ceil(BLOCK) as u32;
+        self.spares += (before + list.entries() as usize).div_ceil(BLOCK) as u32;
         list.unlink();
         if self.len() == 0 {
             // So that blocks are used in the order of their addresses again.
@@ -354,7 +354,7 @@ impl Blocks {
     pub(crate) fn check_list(&self, list: Sentinel, mut visit: impl FnMut(Entry)) -> usize {
         if list.is_empty() {
             assert!(
-                list.head == Location::NONE && list.len() == 0,
+                list.head == Location::NONE && list.entries() == 0,
                 "an empty list has neither head nor entries"
             );
             return 0;
@@ -378,7 +378,10 @@ impl Blocks {
                 visit(self.entries[location as usize]);
             }
             if is_last {
-                assert!(entries == list.len(), "the entries of a list are counted");
+                assert!(
+                    entries == list.entries(),
+                    "the entries of a list are counted"
+                );
                 return blocks;
             }
             head = next.first();

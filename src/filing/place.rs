@@ -33,7 +33,7 @@ impl Place {
     /// In a list of the kind, and kept by a sweep of that list: every other one gives another mark.
     #[inline]
     pub(crate) const fn kept(kind: Kind, is_odd: bool) -> Self {
-        Self((kind.0 as u16) << MARK_BITS | 1 + is_odd as u16)
+        Self(((kind.0 as u16) << MARK_BITS) + 1 + is_odd as u16)
     }
 
     #[inline]

@@ -265,7 +265,7 @@ impl Descent {
                     .timers_of(cards, part)
                     .filter(|&(_, slot)| {
                         let card = cards.card(slot);
-                        !card.is_postponed() && !(self.has_read_due && card.place.is_due())
+                        !(card.is_postponed() || self.has_read_due && card.place.is_due())
                     })
                     .map(|(_, slot)| keyed(cards, slot)),
             );

@@ -88,7 +88,7 @@ impl<G: Geometry> Filing<G> {
         sentinel.stale.change_mark();
         self.sweep = Sweep {
             list,
-            left: sentinel.len(),
+            left: sentinel.entries(),
         };
     }
 

@@ -137,7 +137,7 @@ fn timer_scheduled_into_an_early_run_fires_in_its_place() {
 fn churn_beside_timers_that_stay_leaves_the_blocks_where_they_were() {
     fn check<G: Geometry>() {
         let mut wheel: Wheel<u64, G> = Wheel::new(0);
-        let far = 20 * TICK << 10;
+        let far = 20_480 * TICK;
         let mut kept: Vec<u64> = (0..50).map(|n| far + n % 7).collect();
         for (n, &deadline) in kept.iter().enumerate() {
             wheel.schedule(deadline, n as u64);
