@@ -74,10 +74,6 @@ pub(crate) struct DueRun {
     /// Whether what is collected is of the bucket of the run: a timer may have left the run and be
     /// collected again with a later bucket, and two entries of the run must not look alike.
     takes_more: bool,
-    /// Whether what is being collected comes in order, as it does where most timers share a
-    /// deadline, and the last of it.
-    is_in_order: bool,
-    latest_key: (u64, Order),
     /// What an offset must be shifted by to leave 16 bits.
     key_shift: u32,
     /// Ascending by deadline and order from `taken` on.
@@ -159,9 +155,6 @@ impl DueRun {
             "collected timers are of the bucket"
         );
         card.place = Place::RUN;
-        let key = (card.deadline, card.order());
-        self.is_in_order &= self.latest_key < key;
-        self.latest_key = key;
         self.sorted
             .push(Collected::new(card.deadline - self.base, slot));
     }
@@ -174,9 +167,7 @@ impl DueRun {
 
     /// Where the next collected timer goes, to be told to [`DueRun::sort`] afterwards.
     #[inline]
-    pub(crate) fn collected(&mut self) -> usize {
-        self.is_in_order = true;
-        self.latest_key = (0, Order::filed(0));
+    pub(crate) fn collected(&self) -> usize {
         self.sorted.len()
     }
 
@@ -189,7 +180,7 @@ impl DueRun {
     #[inline]
     pub(crate) fn sort<C: Cards>(&mut self, cards: &mut C, from: usize) {
         let (before, collected) = self.sorted.split_at_mut(from);
-        if !self.is_in_order {
+        if collected.len() > 1 {
             sort(cards, collected, self.key_shift);
         }
         if let (Some(last), Some(first)) = (before.last(), collected.first()) {
@@ -421,7 +412,8 @@ fn precedes<C: Cards>(cards: &C, a: &Collected, b: &Collected) -> bool {
 fn sort<C: Cards>(cards: &C, collected: &mut [Collected], key_shift: u32) {
     // The highest bits, as a signed number.
     let key = |collected: &Collected| (collected.offset_ns() >> key_shift) as i16 ^ i16::MIN;
-    if sort_by_rank(collected, key) {
+    // In a crowded tick most timers share a deadline and come in order.
+    if collected.is_sorted_by(|a, b| precedes(cards, a, b)) || sort_by_rank(collected, key) {
         return;
     }
     collected.sort_unstable_by(|a, b| {
