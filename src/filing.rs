@@ -111,6 +111,7 @@ impl<G: Geometry> Filing<G> {
     const OVERFLOW: [BucketIndex; 2] = [BucketIndex::new(1), BucketIndex::new(2)];
 
     pub(crate) fn new(now: u64) -> Self {
+        let () = Layout::<G>::CHECKED;
         Self {
             now,
             wake: NEVER,

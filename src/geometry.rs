@@ -204,7 +204,8 @@ impl Digit {
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
-    const CHECKED: () = {
+    /// Named by whatever makes a wheel, so that a geometry that cannot work does not compile there.
+    pub(crate) const CHECKED: () = {
         assert!(
             G::TICK_BITS <= MAX_TICK_BITS,
             "TICK_BITS must be at most 32"
@@ -301,7 +302,6 @@ impl<G: Geometry> Layout<G> {
 
     /// The number of buckets below a level, those that are on no level included.
     pub(crate) const fn buckets_below(level: usize) -> usize {
-        let () = Self::CHECKED;
         Self::base(level) as usize
     }
 
