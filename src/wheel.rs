@@ -503,6 +503,18 @@ mod tests {
     }
 
     #[test]
+    fn descending_walk_after_a_renumbering_knows_early_timers() {
+        let mut wheel: Wheel<u32> = Wheel::new(0);
+        wheel.schedule(300 << 20, 1);
+        wheel.schedule(400 << 20, 3);
+        assert!(wheel.advance(256 << 20).next().is_none());
+        wheel.filing.set_next_sequence(Order::SEQUENCES);
+        wheel.schedule(350 << 20, 2);
+        let down: Vec<u32> = wheel.descending().map(|timer| *timer.value).collect();
+        assert_eq!(down, [3, 2, 1]);
+    }
+
+    #[test]
     fn empty_wheel_is_small() {
         fn bytes<G: Geometry>() -> usize {
             Wheel::<u64, G>::new(0).stats().bytes

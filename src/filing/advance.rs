@@ -155,7 +155,10 @@ impl<G: Geometry> Filing<G> {
         } else {
             match Layout::<G>::level(self.opened) {
                 0 => self.drain_tick(cards, budget),
-                level if self.is_sparse(level, *budget) => self.drain_tick(cards, budget),
+                level if self.is_sparse(level, *budget) => {
+                    self.open_run(level);
+                    self.drain_tick(cards, budget);
+                }
                 level => self.drain_coarse(cards, budget, level),
             }
         }
@@ -190,15 +193,14 @@ impl<G: Geometry> Filing<G> {
             };
             self.overflow_floor = NEVER;
         }
-        let level = if Layout::<G>::is_on_level(bucket) {
-            Layout::<G>::level(bucket)
-        } else {
-            0
-        };
-        self.due.open(
-            Layout::<G>::start_ns(self.cursor),
-            Layout::<G>::span_bits(level),
-        );
+        self.open_run(0);
+    }
+
+    /// Tells the due run that timers within a bucket of the level, from the cursor on, are collected
+    /// next.
+    fn open_run(&mut self, level: usize) {
+        let start = Layout::<G>::start_ns(self.cursor);
+        self.due.open(start, Layout::<G>::span_bits(level));
     }
 
     /// Takes note that the opened bucket has been emptied, if it has.

@@ -137,10 +137,12 @@ impl DueRun {
         }
     }
 
-    /// The latest deadline in the sorted run, stale or not.
+    /// The latest deadline in the run, stale or not. O(heap).
     pub(crate) fn latest(&self) -> Option<u64> {
-        let last = self.sorted.get(self.taken()..)?.last()?;
-        Some(self.base + last.offset_ns())
+        let sorted = self.sorted[self.taken()..].last();
+        let sorted = sorted.map(|last| self.base + last.offset_ns());
+        let heap = self.heap.iter().map(|&Reverse((deadline, ..))| deadline);
+        heap.chain(sorted).max()
     }
 
     /// Adds a timer of the opened tick, to be sorted by the next [`DueRun::sort`].

@@ -67,12 +67,15 @@ impl<G: Geometry> Filing<G> {
         if self.sweep.left == 0 {
             self.next_sweep();
         }
-        self.sweep_block(cards);
+        if self.sweep.left != 0 {
+            self.sweep_block(cards);
+        }
         let quarter = self.blocks.made() * (BLOCK / 4);
         self.is_sweeping = self.stale as usize > quarter;
     }
 
-    /// Goes on to the next list that has stale entries; there is one.
+    /// Goes on to the next list that has stale entries, if there still is one: those that called
+    /// for the sweep may be gone with their list.
     fn next_sweep(&mut self) {
         let after = self.sweep.list.get() + 1;
         let next = (after..self.lists.len())
@@ -136,5 +139,7 @@ impl<G: Geometry> Filing<G> {
             }
         }
         debug_assert!(self.stale == 0, "nothing stale is left behind");
+        self.sweep = Sweep::NONE;
+        self.is_sweeping = false;
     }
 }

@@ -1,7 +1,7 @@
 //! What cancelled and moved timers leave behind, and buckets that are brought up as a whole: the
 //! corners in which one of them could be taken for the other.
 
-use timer_wheel::{Caffeine, Geometry, Millis, TimerKey, Wheel};
+use timer_wheel::{Caffeine, Compact, Geometry, Millis, TimerKey, Wheel};
 
 const TICK: u64 = 1 << 20;
 
@@ -180,4 +180,72 @@ fn shrink_to_fit_time_and_again_keeps_every_timer() {
         wheel.check_invariants();
     }
     assert_eq!(fired(&mut wheel, u64::MAX).len(), 250);
+}
+
+/// What called for a sweep may be gone before the sweep begins: with its list, by an advance, by a
+/// shrink.
+#[test]
+fn sweep_that_finds_nothing_stale_does_nothing() {
+    for way in 0..3 {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let keys: Vec<TimerKey> = (0..1_000).map(|n| wheel.schedule(300 * TICK, n)).collect();
+        for key in &keys[1..] {
+            assert!(wheel.cancel(*key).is_some());
+        }
+        let far = wheel.schedule(1 << 50, 1);
+        wheel.schedule(5_000 * TICK, 1);
+        wheel.schedule(5 * TICK, 1);
+        wheel.cancel(far);
+        match way {
+            0 => drop(wheel.cancel(keys[0])),
+            1 => wheel.shrink_to_fit(),
+            _ => assert_eq!(wheel.advance(300 * TICK).count(), 2),
+        }
+        wheel.check_invariants();
+        for n in 0..100 {
+            wheel.schedule((7 + n * n) * TICK, 2);
+            wheel.check_invariants();
+        }
+    }
+}
+
+/// The same where the list that was swept last begins with a block, and another's lies before it.
+#[test]
+fn sweep_that_finds_nothing_stale_frees_no_block_of_another_list() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let many: Vec<TimerKey> = (0..4_000).map(|n| wheel.schedule(300 * TICK, n)).collect();
+    for n in 0..32 {
+        wheel.schedule(9 * TICK, n);
+    }
+    let few: Vec<TimerKey> = (0..32).map(|n| wheel.schedule(5 * TICK, n)).collect();
+    wheel.cancel(few[0]);
+    for key in &many[1..] {
+        wheel.cancel(*key);
+    }
+    for at in [20_000, 20_000] {
+        wheel.schedule(at * TICK, 1);
+    }
+    wheel.cancel(many[0]);
+    for at in [40_000, 50_000] {
+        wheel.schedule(at * TICK, 1);
+        wheel.check_invariants();
+    }
+    assert_eq!(fired(&mut wheel, u64::MAX).len(), 32 + 31 + 4);
+}
+
+/// Timers that were brought up early may be in the heap of the due run, not only in its sorted part.
+#[test]
+fn descending_walk_knows_early_timers_in_the_heap() {
+    let mut wheel: Wheel<u64, Compact> = Wheel::new(0);
+    let anchor = wheel.schedule((4_096 + 3_000) * TICK, 0);
+    assert_eq!(fired(&mut wheel, 4_096 * TICK), []);
+    let now = (4_096 + 640) * TICK;
+    for n in 1..=10 {
+        wheel.schedule(now + 5 * n * TICK, n);
+    }
+    assert_eq!(wheel.advance_with_budget(now, 3).count(), 0);
+    wheel.cancel(anchor);
+    assert_eq!(wheel.advance(now).count(), 0);
+    let down: Vec<u64> = wheel.descending().map(|timer| *timer.value).collect();
+    assert_eq!(down, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
 }
