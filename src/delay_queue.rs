@@ -145,7 +145,7 @@ impl<T> DelayQueue<T> {
     ///
     /// # Panics
     ///
-    /// If the queue holds 4,294,836,223 items, which is the most it can.
+    /// If the queue holds 1,610,612,736 items, which is the most it can.
     ///
     /// ```
     /// use std::time::Duration;

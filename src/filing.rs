@@ -45,7 +45,8 @@ const NO_BUCKET: BucketIndex = BucketIndex::new(u16::MAX);
 /// - the *overflow* bucket, for later rotations. It is one of a pair: while one is emptied into
 ///   the levels, what still lies beyond goes to the other;
 /// - the *arrivals*, for timers scheduled into the cursor's tick or before it;
-/// - the *due run*, for timers of the cursor's tick or before it that an advance has collected.
+/// - the *due run*, for timers of the cursor's tick or before it that an advance has collected, and
+///   for those of a sparse bucket, collected early.
 ///
 /// A timer that is cancelled, or moved to an earlier time, leaves its entry behind. The entry is
 /// stale then: counted by its list, passed over by whoever comes by, and swept up when there are

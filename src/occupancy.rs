@@ -7,7 +7,7 @@ const WORD_BITS: usize = u64::BITS as usize;
 
 /// One bit for each bucket of levels 0 to 3.
 ///
-/// Invariant: a bit is set if and only if its bucket holds an entry.
+/// Invariant: a bit is set if and only if its bucket holds a timer.
 ///
 /// Every occupied bucket lies ahead of the cursor within its lap, so the first one is the lowest
 /// level's lowest set bit, and no search ever wraps around.

@@ -35,8 +35,9 @@ use crate::slots::{MAX_TIMERS, Slots};
 /// timers beyond the horizon of the geometry are looked at each time that the earliest of them
 /// comes within it, so choose one whose horizon covers most timers.
 ///
-/// Memory is a slot for each timer (24 bytes and the value) and 8 bytes for its entry. Values are
-/// moved in and out, and slots are allocated by the page: box values of many kilobytes.
+/// Memory is a slot for each timer (24 bytes and the value) and 8 bytes for its entry; entries that
+/// cancelled timers have left behind may take up to about as much again as those of live ones, and are
+/// then swept. Values are moved in and out, and slots are allocated by the page: box values of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -139,7 +140,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If 4,294,836,223 timers are live, which is the most a wheel can hold. The limit set by
+    /// If 1,610,612,736 timers are live, which is the most a wheel can hold. The limit set by
     /// [`set_limit`](Wheel::set_limit) is for [`try_schedule`](Wheel::try_schedule) only.
     ///
     /// ```
@@ -205,9 +206,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), amortized for a
-    /// timer of the current tick.
+    /// timer that is about to fire.
     ///
-    /// The timer's memory can be used again at once.
+    /// The timer's slot can be used again at once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -312,7 +313,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// off.
     ///
     /// O(1) while timers of the current tick wait, but for those that were scheduled into it since
-    /// the last advance, which are all looked at. Else O(timers in the first occupied bucket), and
+    /// the last advance, and those of a bucket that a budget has left half emptied, which are all
+    /// looked at. Else O(timers in the first occupied bucket), and
     /// further buckets are looked at as long as every timer so far has been put off beyond them:
     /// O(n) at worst.
     ///

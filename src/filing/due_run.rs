@@ -1,4 +1,5 @@
-//! The timers of the current tick and before it, in the order in which they fire.
+//! The timers that fire next, in order: those of the current tick and before it, and those of a
+//! sparse bucket, brought up early.
 //!
 //! A tick's bucket is sorted when it is opened; that is what buys exactness below the tick. What
 //! joins later goes to a heap beside the sorted run. Entries are not found again when their timer
@@ -63,13 +64,13 @@ pub(crate) struct Head {
     part: Part,
 }
 
-/// The sorted run of an opened tick, and the heap of what joined it out of turn.
+/// The sorted run of an opened bucket, and the heap of what joined it out of turn.
 ///
 /// Invariant: between calls from outside everything collected has been sorted, and a run without a
 /// live entry is empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DueRun {
-    /// The first nanosecond of the tick that `sorted` belongs to.
+    /// The first nanosecond of the bucket that `sorted` belongs to.
     base: u64,
     /// Whether what is collected is of the bucket of the run: a timer may have left the run and be
     /// collected again with a later bucket, and two entries of the run must not look alike.
@@ -332,7 +333,7 @@ impl DueRun {
         self.heap.shrink_to_fit();
     }
 
-    /// Forgets every entry and gives back the memory; the opened tick stays the same.
+    /// Forgets every entry and gives back the memory; the opened bucket stays the same.
     pub(crate) fn clear(&mut self) {
         *self = Self {
             base: self.base,
@@ -400,7 +401,7 @@ impl DueRun {
     }
 }
 
-/// Whether a timer of the opened tick fires before another.
+/// Whether a timer of the opened bucket fires before another.
 #[inline]
 fn precedes<C: Cards>(cards: &C, a: &Collected, b: &Collected) -> bool {
     // Most differ in their deadlines, and then no slot is looked at.
@@ -409,7 +410,7 @@ fn precedes<C: Cards>(cards: &C, a: &Collected, b: &Collected) -> bool {
             && cards.card(a.slot()).order() < cards.card(b.slot()).order()
 }
 
-/// Sorts timers of the opened tick into the order in which they fire.
+/// Sorts timers of the opened bucket into the order in which they fire.
 #[inline]
 fn sort<C: Cards>(cards: &C, collected: &mut [Collected], key_shift: u32) {
     // The highest bits, as a signed number.

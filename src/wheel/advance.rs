@@ -65,8 +65,8 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// As [`advance`](Wheel::advance), but does no more than `budget` units of work.
     ///
-    /// One unit is one entry visited (fired, moved down a level or into the sorted run of the
-    /// current tick, or filed again because it was put off) or one bucket opened. What is left is
+    /// One unit is one entry visited (fired, moved down a level or into the sorted run of
+    /// those that fire next, or filed again because it was put off) or one bucket opened. What is left is
     /// carried over: call again, at the same or a later time, while
     /// [`has_backlog`](Advance::has_backlog). With any budget of at least 1, repeated calls finish
     /// and yield the same timers in the same order as one call without a budget.

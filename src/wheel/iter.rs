@@ -75,8 +75,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
     /// wheel.
     ///
-    /// Lazy as [`ascending`](Wheel::ascending), but timers that were put off are looked for first:
-    /// O(capacity) when there are any.
+    /// Lazy as [`ascending`](Wheel::ascending), but timers that were put off are looked for first,
+    /// O(capacity) when there are any, and those that are about to fire are read first.
     ///
     /// ```
     /// use timer_wheel::Wheel;
