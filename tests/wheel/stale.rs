@@ -249,3 +249,132 @@ fn descending_walk_knows_early_timers_in_the_heap() {
     let down: Vec<u64> = wheel.descending().map(|timer| *timer.value).collect();
     assert_eq!(down, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
 }
+
+/// What is due last of a run is not all that is awaited.
+#[test]
+fn arrival_behind_the_last_of_the_run_fires() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(TICK + 5, 1);
+    assert_eq!(fired(&mut wheel, TICK + 1), []);
+    wheel.schedule(TICK + 10, 2);
+    assert_eq!(fired(&mut wheel, TICK + 5), [(TICK + 5, 1)]);
+    assert_eq!(wheel.expiration_delay(), Some(5));
+    assert_eq!(fired(&mut wheel, TICK + 10), [(TICK + 10, 2)]);
+}
+
+#[test]
+fn arrival_before_the_head_of_the_heap_wakes_first() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for deadline in [5, 6, 20] {
+        wheel.schedule(deadline, deadline);
+    }
+    assert_eq!(fired(&mut wheel, 5), [(5, 5)]);
+    wheel.schedule(10, 10);
+    assert_eq!(fired(&mut wheel, 6), [(6, 6)]);
+    assert_eq!(wheel.expiration_delay(), Some(4));
+}
+
+#[test]
+fn timer_that_left_an_early_run_does_not_fire_at_its_old_time() {
+    let tick = 306 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(tick + 5, 0);
+    let key = wheel.schedule(tick + 7, 1);
+    assert_eq!(fired(&mut wheel, 256 * TICK), []);
+    assert!(wheel.reschedule(key, tick + 9));
+    assert_eq!(fired(&mut wheel, tick + 8), [(tick + 5, 0)]);
+    assert_eq!(fired(&mut wheel, tick + 9), [(tick + 9, 1)]);
+}
+
+#[test]
+fn cancelled_timers_wake_nobody_beside_an_early_run() {
+    let start = 256 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys = [0, 20, 40, 100].map(|n| wheel.schedule(start + n * TICK, n));
+    assert_eq!(fired(&mut wheel, start), [(start, 0)]);
+    let between = wheel.schedule(start + 50 * TICK, 50);
+    assert!(wheel.cancel(between).is_some(), "its bucket is gone");
+    assert!(wheel.cancel(keys[1]).is_some(), "the head of the run");
+    assert_eq!(wheel.expiration_delay(), Some(40 * TICK));
+    assert_eq!(fired(&mut wheel, start + 40 * TICK).len(), 1);
+    assert_eq!(wheel.expiration_delay(), Some(60 * TICK));
+}
+
+/// One timer fewer, and they are brought up when their coarse bucket begins, so that the wheel knows
+/// when exactly they are due; one more, and it knows their tick.
+#[test]
+fn only_a_sparse_bucket_is_brought_up_whole() {
+    for (timers, delay) in [(256, 50 * TICK + 7), (257, 50 * TICK)] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        for n in 0..timers {
+            wheel.schedule(306 * TICK + 7, n);
+        }
+        assert_eq!(fired(&mut wheel, 256 * TICK), []);
+        assert_eq!(wheel.expiration_delay(), Some(delay));
+    }
+}
+
+#[test]
+fn list_given_up_from_the_middle_of_a_block_gives_all_blocks_back() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..40).map(|n| wheel.schedule(300 * TICK, n)).collect();
+    assert_eq!(wheel.advance_with_budget(256 * TICK, 11).count(), 0);
+    for key in &keys[10..] {
+        assert!(wheel.cancel(*key).is_some());
+    }
+    wheel.check_invariants();
+    assert_eq!(wheel.stats().blocks, 1);
+}
+
+#[test]
+fn moves_to_and_fro_leave_the_blocks_where_they_were() {
+    let far = 20_480 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for n in 0..50 {
+        wheel.schedule(far, n);
+    }
+    let key = wheel.schedule(far, 50);
+    for _ in 0..20_000 {
+        // Put off in place, and then taken back to the old time by another entry.
+        assert!(wheel.reschedule(key, far + 9 * TICK));
+        assert!(wheel.reschedule(key, far));
+    }
+    assert!(wheel.stats().blocks <= 16);
+    wheel.check_invariants();
+}
+
+#[test]
+fn shrink_to_fit_in_the_middle_of_a_sweep_keeps_every_timer() {
+    let far = 20_480 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for n in 0..200 {
+        wheel.schedule(far + n, n);
+    }
+    for call in 0..20_000 {
+        let key = wheel.schedule(far, 1_000);
+        assert!(wheel.cancel(key).is_some());
+        if call % 37 == 0 {
+            let mut copy = wheel.clone();
+            copy.shrink_to_fit();
+            assert_eq!(fired(&mut copy, u64::MAX).len(), 200);
+        }
+    }
+}
+
+#[test]
+fn timer_cancelled_while_the_overflow_is_distributed_is_gone() {
+    let start = 1 << 52;
+    for budget in 1..40 {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let ticks = [2, 1, u64::from(u32::MAX), 1 << 31, 1 << 12, 2 << 32];
+        let keys: Vec<TimerKey> = (0..36)
+            .map(|n| wheel.schedule(start + ticks[n as usize % 6] * TICK, n))
+            .collect();
+        assert_eq!(wheel.advance_with_budget(start, budget).count(), 0);
+        for (n, key) in (0..36).zip(&keys).filter(|(n, _)| n % 4 != 0) {
+            assert_eq!(wheel.cancel(*key), Some(n));
+            wheel.check_invariants();
+        }
+        assert_eq!(fired(&mut wheel, u64::MAX).len(), 9);
+    }
+}
