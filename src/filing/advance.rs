@@ -12,6 +12,9 @@ use crate::key::SlotIndex;
 /// for each tick costs less than sorting them.
 const SPARSE: usize = 256;
 
+/// Of two sets of timers one is much smaller if it has fewer than this part of the other's.
+const FEWER: usize = 4;
+
 /// A bit for each entry of a block.
 const _: () = assert!(BLOCK <= u32::BITS as usize);
 
@@ -135,28 +138,31 @@ impl<G: Geometry> Filing<G> {
     /// when there is none, and then it has settled when there is work again.
     #[inline(never)]
     fn open_or_drain<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) -> bool {
-        if self.opened == NO_BUCKET {
+        let is_new = self.opened == NO_BUCKET;
+        if is_new {
             if self.has_due_arrivals() {
                 self.drain_arrivals(cards, budget);
                 return true;
             }
-            match self.first_bucket() {
-                Some((start, bucket)) if start <= self.now => self.open(start, bucket),
+            let moved = match self.first_bucket() {
+                Some((start, bucket)) if start <= self.now => {
+                    self.open(cards, start, bucket, *budget - 1)
+                }
                 later => {
                     self.first_start = later.map_or(NEVER, |(start, _)| start);
                     self.settle(self.first_start.min(self.arrivals_floor));
                     return false;
                 }
-            }
-            *budget -= 1;
+            };
+            *budget -= 1 + moved;
         }
         if !Layout::<G>::is_on_level(self.opened) {
             self.drain_overflow(cards, budget);
         } else {
             match Layout::<G>::level(self.opened) {
                 0 => self.drain_tick(cards, budget),
-                level if self.is_sparse(level, *budget) => {
-                    self.open_run(level);
+                level if is_new && self.is_sparse(level, *budget) => {
+                    self.open_run(cards, level, 0);
                     self.drain_tick(cards, budget);
                 }
                 level => self.drain_coarse(cards, budget, level),
@@ -170,6 +176,9 @@ impl<G: Geometry> Filing<G> {
 
     /// Whether the timers of the opened bucket are so few that they are best brought up all at
     /// once, those of later ticks as well: sorting them costs less than a bucket for each.
+    ///
+    /// To be asked when the bucket is opened: the last of a crowded one are not few, as the others
+    /// lie on the levels below.
     #[inline]
     fn is_sparse(&self, level: usize, budget: usize) -> bool {
         let timers = self.lists[self.opened.get()].live as usize;
@@ -178,8 +187,15 @@ impl<G: Geometry> Filing<G> {
             && self.due.is_empty()
     }
 
-    /// Opens a bucket that has begun, and moves the cursor to it.
-    fn open(&mut self, start: u64, bucket: BucketIndex) {
+    /// Opens a bucket that has begun, and moves the cursor to it. Returns the number of entries
+    /// that were moved for it, within the budget.
+    fn open<C: Cards>(
+        &mut self,
+        cards: &mut C,
+        start: u64,
+        bucket: BucketIndex,
+        budget: usize,
+    ) -> usize {
         self.opened = bucket;
         self.cursor = Layout::<G>::tick(start);
         if bucket == self.overflow {
@@ -193,14 +209,16 @@ impl<G: Geometry> Filing<G> {
             };
             self.overflow_floor = NEVER;
         }
-        self.open_run(0);
+        self.open_run(cards, 0, budget)
     }
 
     /// Tells the due run that timers within a bucket of the level, from the cursor on, are collected
-    /// next.
-    fn open_run(&mut self, level: usize) {
+    /// next. Returns the number of entries that were moved for it, within the budget.
+    fn open_run<C: Cards>(&mut self, cards: &mut C, level: usize, budget: usize) -> usize {
         let start = Layout::<G>::start_ns(self.cursor);
-        self.due.open(start, Layout::<G>::span_bits(level));
+        let span_bits = Layout::<G>::span_bits(level);
+        let many = self.lists[self.opened.get()].live as usize / FEWER;
+        self.due.open(cards, start, span_bits, many.min(budget))
     }
 
     /// Takes note that the opened bucket has been emptied, if it has.
@@ -273,6 +291,7 @@ impl<G: Geometry> Filing<G> {
     /// Collects a bucket into the due run.
     fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
         let collected = self.due.collected();
+        self.due.expect(self.lists[self.opened.get()].live as usize);
         self.drain_timers(self.opened, cards, budget, |filing, cards, entry| {
             filing.collect(cards, entry.slot);
         });
@@ -320,6 +339,7 @@ impl<G: Geometry> Filing<G> {
     ///
     /// A postponed timer is filed again here, at its first visit, and spared the way down.
     fn drain_with_care<C: Cards>(&mut self, cards: &mut C, budget: &mut usize, level: usize) {
+        self.due.expect(self.lists[self.opened.get()].live as usize);
         let kind = Kind::level(level);
         self.drain_blocks(self.opened, cards, budget, |filing, cards, first, count| {
             // All slots of a block are looked at before any is branched on, so that the misses

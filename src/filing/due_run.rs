@@ -128,13 +128,49 @@ impl DueRun {
     }
 
     /// Names the start of the bucket whose timers are collected from now on, unless those of
-    /// another are still there.
+    /// another are still there and more than `movable`. Returns the number of entries that were
+    /// moved.
+    ///
+    /// What was brought up early, and joined by a bucket with many more timers since, makes way for
+    /// that bucket: the heap is for the fewer of the two.
     #[inline]
-    pub(crate) fn open(&mut self, base: u64, span_bits: u32) {
-        self.takes_more = self.is_empty();
-        if self.takes_more {
-            self.base = base;
-            self.key_shift = span_bits.min(Self::SPAN_BITS).saturating_sub(i16::BITS);
+    pub(crate) fn open<C: Cards>(
+        &mut self,
+        cards: &mut C,
+        base: u64,
+        span_bits: u32,
+        movable: usize,
+    ) -> usize {
+        let left = self.sorted.len() - self.taken();
+        self.takes_more = left <= movable;
+        if !self.takes_more {
+            return 0;
+        }
+        if left != 0 {
+            self.make_way(cards);
+        }
+        self.sorted.clear();
+        self.taken = 0;
+        self.base = base;
+        self.key_shift = span_bits.min(Self::SPAN_BITS).saturating_sub(i16::BITS);
+        left
+    }
+
+    /// Moves what is left of the sorted run to the heap.
+    #[cold]
+    fn make_way<C: Cards>(&mut self, cards: &mut C) {
+        let before = self.len();
+        self.drop_left(cards);
+        self.stale -= (before - self.len()) as u32;
+        self.move_to_heap(cards, 0);
+    }
+
+    /// Makes room for the `timers` that are left in a bucket, if it is a crowded one: the run is
+    /// not to be moved while a budgeted advance collects it piece by piece.
+    #[inline]
+    pub(crate) fn expect(&mut self, timers: usize) {
+        if self.takes_more && self.sorted.len() >= KEPT_CAPACITY {
+            self.sorted.reserve(timers);
         }
     }
 
@@ -315,15 +351,20 @@ impl DueRun {
     /// Removes every stale entry and gives back spare memory. O(n).
     #[cold]
     fn sweep<C: Cards>(&mut self, cards: &C) {
-        self.sorted.drain(..self.taken as usize);
-        self.taken = 0;
-        self.sorted
-            .retain(|collected| !has_left(cards, collected.slot()));
+        self.drop_left(cards);
         self.heap
             .retain(|&Reverse((_, order, slot))| !has_left_heap(cards, slot, order));
         self.stale = 0;
         self.sorted.shrink_to(KEPT_CAPACITY);
         self.heap.shrink_to(KEPT_CAPACITY);
+    }
+
+    /// Removes from the sorted run what was taken, and what is stale.
+    fn drop_left<C: Cards>(&mut self, cards: &C) {
+        self.sorted.drain(..self.taken as usize);
+        self.taken = 0;
+        self.sorted
+            .retain(|collected| !has_left(cards, collected.slot()));
     }
 
     /// Removes every stale entry and gives back all spare memory. O(n).

@@ -288,3 +288,67 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
     check::<Tiny>();
     check::<TinyTick>();
 }
+
+/// Eight bytes an entry, and little more: a heap takes three times as much, an array that doubles
+/// twice.
+#[test]
+fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
+    const TIMERS: usize = 100_000;
+    fn check<G: Geometry>(deadline: u64, budget: usize) {
+        let mut wheel: Wheel<u32, G> = Wheel::new(0);
+        for nth in 0..TIMERS {
+            wheel.schedule(deadline, nth as u32);
+        }
+        // A call before anything is due lets what is allocated once be allocated.
+        assert_eq!(wheel.advance_with_budget(1, budget).count(), 0);
+        let most = wheel.stats().bytes + (TIMERS + 4 * budget.max(1024)) * 8;
+        let mut next = 0;
+        while !wheel.is_empty() {
+            for item in wheel.advance_with_budget(deadline, budget) {
+                assert_eq!(item.value, next, "fired out of order");
+                next += 1;
+            }
+            let bytes = wheel.stats().bytes;
+            assert!(bytes <= most, "{bytes} bytes, {most} at the most");
+        }
+    }
+    // The deadline's digits: of ticks, and of a coarse bucket's first tick.
+    for deadline in [30_000_000_000, 30 << 36, 7 << 26 | 1] {
+        for budget in [1, 256, 5_000] {
+            check::<Millis>(deadline, budget);
+            check::<Compact>(deadline, budget);
+        }
+    }
+}
+
+/// A lone timer is brought up early, for all of its coarse bucket; the crowd comes afterwards.
+#[test]
+fn early_timer_makes_way_for_a_crowd() {
+    const CROWD: usize = 100_000;
+    for budget in [100, usize::MAX] {
+        let mut wheel: Wheel<u32, Millis> = Wheel::new(0);
+        let coarse = 5 << 26;
+        wheel.schedule(coarse + (63 << 20), u32::MAX);
+        // Brings it up, and leaves time for others in front of it.
+        assert_eq!(wheel.advance(coarse).count(), 0);
+        for nth in 0..CROWD {
+            wheel.schedule(coarse + (40 << 20), nth as u32);
+        }
+        // The run may double here: no budget, no promise.
+        let room = if budget == usize::MAX { 2 } else { 1 };
+        let most = wheel.stats().bytes + room * (CROWD + 8192) * 8;
+        let mut next = 0;
+        while wheel.len() > 1 {
+            for item in wheel.advance_with_budget(coarse + (40 << 20), budget) {
+                assert_eq!(item.value, next, "fired out of order");
+                next += 1;
+                assert!(item.deadline == coarse + (40 << 20));
+            }
+            let bytes = wheel.stats().bytes;
+            assert!(bytes <= most, "{bytes} bytes, {most} at the most");
+        }
+        assert_eq!(wheel.next_deadline(), Some(coarse + (63 << 20)));
+        let last = wheel.advance(coarse + (63 << 20)).next();
+        assert_eq!(last.map(|item| item.value), Some(u32::MAX));
+    }
+}
