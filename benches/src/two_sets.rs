@@ -111,6 +111,11 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
         true
     }
 
+    /// The index of a key's entry, if it has one.
+    pub fn index_of(&self, key: &K) -> Option<u64> {
+        Some(self.map.get(key)?.index)
+    }
+
     /// The expiry came back: ends the entry if it has that index; whether it did.
     pub fn applied(&mut self, key: K, index: u64) -> bool {
         if self.map.get(&key).is_none_or(|info| info.index != index) {

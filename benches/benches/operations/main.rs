@@ -2,9 +2,9 @@
 //!
 //! Every group measures the wheel and, beside it, the textbook wheel, a bare `BTreeSet` and a
 //! `BTreeSet` with a slab of values, each with a thousand, ten thousand and a million live timers:
-//! `schedule/wheel/1000000`. A group leaves out whoever lacks the operation and says why. Everything
-//! takes about ten minutes; `-- --quick` takes less, and `-- cancel` or `-- wheel/1000$` measures
-//! only what matches.
+//! `schedule/wheel/1000000`. The TTL layer is measured beside the two ordered sets that it replaces. A
+//! group leaves out whoever lacks the operation and says why. Everything takes about ten minutes;
+//! `-- --quick` takes less, and `-- cancel` or `-- wheel/1000$` measures only what matches.
 //!
 //! Criterion measures one subject after the other. That is right for finding out what a change did to
 //! an operation (`-- --save-baseline before`, `-- --baseline before`); to hold the subjects against
@@ -22,6 +22,7 @@ mod order;
 mod reschedule;
 mod schedule;
 mod subject;
+mod ttl;
 mod wake_up;
 
 fn main() {
@@ -34,5 +35,6 @@ fn main() {
     wake_up::bench(&mut criterion);
     order::bench(&mut criterion);
     budget::bench(&mut criterion);
+    ttl::bench(&mut criterion);
     criterion.final_summary();
 }

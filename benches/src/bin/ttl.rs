@@ -51,8 +51,9 @@ const fn in_all(name: &'static str) -> Figure {
 }
 
 /// In the order in which a round takes them.
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 10] = [
     per_key("init, ns a key"),
+    per_key("look-up alone, ns a key"),
     per_key("update to another TTL, ns a key"),
     per_key("update to 10 min from now, ns a key"),
     per_key("poll in steps of 2^20 ns, ns an expiry"),
@@ -67,6 +68,8 @@ const FIGURES: [Figure; 9] = [
 trait Subject {
     fn new(config: &TtlConfig) -> Self;
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, created: u64);
+    /// The index of the entry of a key that has one.
+    fn index_of(&self, key: u64) -> u64;
     /// Polls once, hands key and index of each expiry on, and tells the wait.
     fn poll(&mut self, now: u64, propose: impl FnMut(u64, u64)) -> Option<u64>;
     fn applied(&mut self, key: u64, index: u64);
@@ -86,6 +89,10 @@ impl Subject for TtlQueue<u64> {
         };
         self.init(index, key, ttl_ms, ctx)
             .expect("the TTL is not too long");
+    }
+
+    fn index_of(&self, key: u64) -> u64 {
+        self.get(&key).expect("the key has a TTL").entry.index
     }
 
     fn poll(&mut self, now: u64, mut propose: impl FnMut(u64, u64)) -> Option<u64> {
@@ -118,6 +125,10 @@ impl Subject for TwoSets<u64> {
         self.init(index, key, ttl_ms, created);
     }
 
+    fn index_of(&self, key: u64) -> u64 {
+        self.index_of(&key).expect("the key has a TTL")
+    }
+
     fn poll(&mut self, now: u64, mut propose: impl FnMut(u64, u64)) -> Option<u64> {
         self.poll(now, |(key, index, _)| propose(key, index))
     }
@@ -138,7 +149,8 @@ impl Subject for TwoSets<u64> {
 /// What both get: made before any clock starts.
 struct Input {
     keys: Vec<u64>,
-    order: Vec<u32>,
+    /// The same in the order in which they are updated.
+    shuffled: Vec<u64>,
     /// For init, for the first update, for polling.
     ttls_ms: [Vec<u64>; 3],
 }
@@ -148,9 +160,11 @@ impl Input {
         let count = n as usize;
         let mut random = XorShift64Star::new();
         let hour = 3_600_000;
+        let keys: Vec<u64> = (0..n).map(|_| random.next_u64()).collect();
+        let order = random.permutation(n);
         Self {
-            keys: (0..n).map(|_| random.next_u64()).collect(),
-            order: random.permutation(n),
+            shuffled: order.iter().map(|&nth| keys[nth as usize]).collect(),
+            keys,
             ttls_ms: [
                 random.uniform(count, 1_000, hour),
                 random.uniform(count, 1_000, hour),
@@ -207,15 +221,19 @@ impl Round {
                 subject.init(1, key, ttl_ms, 0);
             }
         });
+        self.time(|round| {
+            let indices = input.shuffled.iter().map(|&key| subject.index_of(key));
+            round.answers.write_u64(indices.sum());
+        });
         self.time(|_| {
-            for (&nth, &ttl_ms) in input.order.iter().zip(&input.ttls_ms[1]) {
-                subject.init(2, input.keys[nth as usize], ttl_ms, 0);
+            for (&key, &ttl_ms) in input.shuffled.iter().zip(&input.ttls_ms[1]) {
+                subject.init(2, key, ttl_ms, 0);
             }
         });
         self.time(|round| {
-            for (step, &nth) in input.order.iter().enumerate() {
+            for (step, &key) in input.shuffled.iter().enumerate() {
                 let now = step as u64;
-                subject.init(3, input.keys[nth as usize], 600_000, now);
+                subject.init(3, key, 600_000, now);
                 if step % 1_000 == 0 {
                     round.poll(subject, now);
                 }
