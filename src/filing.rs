@@ -10,6 +10,7 @@ pub(crate) mod due_run;
 pub(crate) mod place;
 
 pub(crate) mod search;
+pub(crate) mod shape;
 
 mod advance;
 mod check;

@@ -353,6 +353,12 @@ impl<G: Geometry> Layout<G> {
         Self::DIGIT_OF_BIT[(31 ^ (bits | 1).leading_zeros()) as usize]
     }
 
+    /// The digit of a tick that a level sorts by.
+    pub(crate) const fn digit(tick: Tick, level: usize) -> usize {
+        let Digit { shift, mask, .. } = Self::DIGITS[level];
+        (tick.0 >> shift) as usize & mask as usize
+    }
+
     /// The bucket of a level that a digit stands for.
     #[inline]
     pub(crate) const fn bucket(level: usize, digit: usize) -> BucketIndex {

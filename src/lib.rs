@@ -85,5 +85,6 @@ pub use key::TimerKey;
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};
 pub use wheel::iter::{Ascending, Descending, Drain, Iter, TimerRef};
+pub use wheel::levels::{Buckets, Level};
 pub use wheel::stats::Stats;
 pub use wheel::{Full, Wheel};

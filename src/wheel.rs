@@ -2,7 +2,10 @@
 
 pub(crate) mod advance;
 pub(crate) mod iter;
+pub(crate) mod levels;
 pub(crate) mod stats;
+
+mod debug;
 
 #[cfg(feature = "serde")]
 mod serde;
@@ -438,20 +441,6 @@ impl<T, G: Geometry> Default for Wheel<T, G> {
     /// An empty wheel at time 0.
     fn default() -> Self {
         Self::new(0)
-    }
-}
-
-impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
-    /// Prints the clock and the occupancy of the levels, never the timers.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stats = self.stats();
-        f.debug_struct("Wheel")
-            .field("now", &self.now())
-            .field("timers", &stats.timers)
-            .field("postponed", &stats.postponed)
-            .field("due", &stats.due)
-            .field("occupied", &stats.occupied)
-            .finish_non_exhaustive()
     }
 }
 

@@ -25,6 +25,7 @@ mod script;
 
 mod budget;
 mod contract;
+mod levels;
 mod memory;
 mod panics;
 mod random;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use timer_wheel::{Expired, Geometry, TimerKey, Verdict, Wheel};
+use timer_wheel::{Expired, Geometry, Level, TimerKey, Verdict, Wheel};
 
 use crate::model::{Model, Timer};
 use crate::script::{Op, Pick, Road, Rule, When};
@@ -559,6 +559,11 @@ impl<G: Geometry> Pair<G> {
         self.blocks_allowed = blocks_allowed.max(stats.blocks);
         let buckets: usize = stats.occupied.iter().sum();
         assert!(buckets <= live, "occupied buckets without timers");
+        let levels = self.wheel.levels();
+        let occupied = levels.map(|level| level.occupied());
+        assert_eq!(occupied, stats.occupied, "levels and statistics differ");
+        let on_levels: usize = levels.iter().map(Level::timers).sum();
+        assert!(on_levels <= live, "timers on the levels that do not live");
     }
 }
 

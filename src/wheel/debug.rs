@@ -1,0 +1,62 @@
+//! How a wheel prints: the clock, the next wake-up and the levels that hold timers, never the timers.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::geometry::{Geometry, LEVELS};
+use crate::wheel::Wheel;
+use crate::wheel::levels::Level;
+
+impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
+    /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
+    /// are. O(buckets).
+    ///
+    /// `current` are the timers that are on no level: those of the current tick, and those that an
+    /// advance has brought up from a bucket with few timers. Levels without timers are left out.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// wheel.schedule(5_000_000, "soon");
+    /// wheel.schedule(60_000_000_000, "in a minute");
+    /// assert_eq!(
+    ///     format!("{wheel:?}"),
+    ///     "Wheel { now: 0ns, len: 2, expiration_delay: Some(4.194304ms), current: 0, postponed: 0, \
+    ///      levels: {0: 1 timer in 1 of 256 buckets, 1: 1 timer in 1 of 256 buckets}, .. }"
+    /// );
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let levels = self.levels();
+        let on_levels: usize = levels.iter().map(Level::timers).sum();
+        // A `Duration` only because it prints in a unit that suits it.
+        f.debug_struct("Wheel")
+            .field("now", &Duration::from_nanos(self.now()))
+            .field("len", &self.len())
+            .field(
+                "expiration_delay",
+                &self.expiration_delay().map(Duration::from_nanos),
+            )
+            .field("current", &(self.len() - on_levels))
+            .field("postponed", &self.filing.postponed())
+            .field("levels", &Occupied(&levels))
+            .finish_non_exhaustive()
+    }
+}
+
+/// The levels that hold timers, each by its name.
+struct Occupied<'a>(&'a [Level<'a>]);
+
+impl fmt::Debug for Occupied<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for level in self.0.iter().filter(|level| level.timers() != 0) {
+            if level.number() == LEVELS {
+                map.entry(&format_args!("overflow"), level);
+            } else {
+                map.entry(&level.number(), level);
+            }
+        }
+        map.finish()
+    }
+}

@@ -1,0 +1,172 @@
+//! A look at the levels of a wheel: how many timers each bucket holds.
+
+use core::array;
+use core::fmt;
+use core::iter::FusedIterator;
+
+use crate::filing::blocks::Sentinel;
+use crate::filing::shape::LevelLists;
+use crate::geometry::{Geometry, LEVELS};
+use crate::wheel::Wheel;
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// The five levels of the wheel as they stand, the finest first and the overflow bucket last. O(1).
+    ///
+    /// For pictures and for choosing a geometry: [`Level`] tells how its timers are spread over its
+    /// buckets. Timers of the current tick are on no level, nor are those of a bucket with few timers
+    /// that an advance has brought up all at once. A timer that was put off counts where it was
+    /// until its old time comes.
+    ///
+    /// ```
+    /// use timer_wheel::{Caffeine, Wheel};
+    ///
+    /// let mut wheel = Wheel::<&str, Caffeine>::new(0);
+    /// for second in 2..30 {
+    ///     wheel.schedule(second * 1_000_000_000, "within a minute or so");
+    /// }
+    /// wheel.schedule(3_600_000_000_000, "in an hour");
+    ///
+    /// let timers = wheel.levels().map(|level| level.timers());
+    /// assert_eq!(timers, [28, 1, 0, 0, 0]);
+    ///
+    /// // A row of the picture: `#` where there are timers.
+    /// let [finest, ..] = wheel.levels();
+    /// let row: String = finest.buckets().map(|timers| if timers > 0 { '#' } else { '.' }).collect();
+    /// assert_eq!(row, ".###########################....................................");
+    /// ```
+    pub fn levels(&self) -> [Level<'_>; 5] {
+        array::from_fn(|level| Level {
+            number: level,
+            lists: self.filing.level_lists(level),
+        })
+    }
+}
+
+/// One level of a wheel at one moment, from [`Wheel::levels`].
+///
+/// `{:?}` prints it in a line: `2 timers in 1 of 256 buckets`.
+#[derive(Copy, Clone)]
+pub struct Level<'a> {
+    number: usize,
+    lists: LevelLists<'a>,
+}
+
+impl<'a> Level<'a> {
+    /// The number of the level: 0 is the finest, 4 the overflow bucket. O(1).
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The nanoseconds that each of the level's buckets spans; `None` for the overflow bucket, which
+    /// takes whatever lies beyond the others. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let spans = Wheel::<()>::new(0).levels().map(|level| level.bucket_span());
+    /// assert_eq!(spans, [Some(1 << 20), Some(1 << 28), Some(1 << 36), Some(1 << 44), None]);
+    /// ```
+    pub fn bucket_span(&self) -> Option<u64> {
+        self.lists.span_ns
+    }
+
+    /// The timers of each of the level's buckets, in the order of time. O(1), and O(1) for each.
+    ///
+    /// Those up to the [cursor](Level::cursor) belong to the past and are empty, unless an advance
+    /// has stopped in the middle of one. The level goes round: when the cursor has passed the last
+    /// bucket, it enters the first, which is filled from the level above just then.
+    ///
+    /// ```
+    /// use timer_wheel::{Compact, Wheel};
+    ///
+    /// let mut wheel = Wheel::<u32, Compact>::new(0);
+    /// wheel.schedule(3 << 20, 1);
+    /// wheel.schedule(3 << 20, 2);
+    /// wheel.schedule(5 << 20, 3);
+    /// let buckets: Vec<usize> = wheel.levels()[0].buckets().take(6).collect();
+    /// assert_eq!(buckets, [0, 0, 0, 2, 0, 1]);
+    /// ```
+    pub fn buckets(&self) -> Buckets<'a> {
+        Buckets {
+            lists: self.lists,
+            next: 0,
+        }
+    }
+
+    /// The bucket that the wheel has come to on this level, as an index into
+    /// [`buckets`](Level::buckets). O(1).
+    ///
+    /// That is the bucket of [`now`](Wheel::now), or one behind it: while there is a backlog, and at
+    /// the very end of time.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// let _ = wheel.advance(2 * (1 << 28) + 9 * (1 << 20)).count();
+    /// assert_eq!(wheel.levels().map(|level| level.cursor()), [9, 2, 0, 0, 0]);
+    /// ```
+    pub fn cursor(&self) -> usize {
+        self.lists.cursor
+    }
+
+    /// The number of timers on the level. O(buckets).
+    pub fn timers(&self) -> usize {
+        self.buckets().sum()
+    }
+
+    /// The number of buckets that hold timers. O(buckets).
+    pub fn occupied(&self) -> usize {
+        self.buckets().filter(|&timers| timers != 0).count()
+    }
+}
+
+impl fmt::Debug for Level<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timers = self.timers();
+        let s = if timers == 1 { "" } else { "s" };
+        if self.number == LEVELS {
+            return write!(f, "{timers} timer{s}");
+        }
+        let (occupied, buckets) = (self.occupied(), self.lists.buckets);
+        write!(f, "{timers} timer{s} in {occupied} of {buckets} buckets")
+    }
+}
+
+/// How many timers each bucket of a level holds, in the order of time, from [`Level::buckets`].
+#[derive(Clone)]
+#[must_use = "iterators do nothing unless they are iterated over"]
+pub struct Buckets<'a> {
+    lists: LevelLists<'a>,
+    next: usize,
+}
+
+impl Iterator for Buckets<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.next == self.lists.buckets {
+            return None;
+        }
+        let first = self.next * self.lists.lists_a_bucket;
+        let lists = self.lists.lists.iter().skip(first);
+        let timers = |list: &Sentinel| list.live as usize;
+        self.next += 1;
+        Some(lists.take(self.lists.lists_a_bucket).map(timers).sum())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.lists.buckets - self.next;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Buckets<'_> {}
+
+impl FusedIterator for Buckets<'_> {}
+
+impl fmt::Debug for Buckets<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buckets({} left)", self.len())
+    }
+}

@@ -1,0 +1,218 @@
+//! What a wheel shows of itself: its levels, bucket by bucket, and how it prints.
+
+use timer_wheel::{Caffeine, Geometry, Level, Millis, Wheel};
+
+/// Nanoseconds in a tick of [`Millis`].
+const TICK: u64 = 1 << 20;
+
+/// The buckets of a level.
+fn buckets(level: Level<'_>) -> Vec<usize> {
+    level.buckets().collect()
+}
+
+/// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
+/// each level, and of those in the current tick.
+fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
+    let mut levels = [0, 1, 2, 3].map(|level| vec![0; 1 << G::LEVEL_BITS[level]]);
+    let (mut overflow, mut current) = (0, 0);
+    let tick_ns = 1_u64 << G::TICK_BITS;
+    for &deadline in deadlines {
+        let (tick, cursor) = (deadline / tick_ns, now / tick_ns);
+        if tick <= cursor {
+            current += 1;
+            continue;
+        }
+        // From the coarsest level down, the first on whose buckets the two differ.
+        let mut span: u64 = levels.iter().map(|level| level.len() as u64).product();
+        if tick / span != cursor / span {
+            overflow += 1;
+            continue;
+        }
+        for level in levels.iter_mut().rev() {
+            let size = level.len() as u64;
+            span /= size;
+            if tick / span != cursor / span {
+                level[(tick / span % size) as usize] += 1;
+                break;
+            }
+        }
+    }
+    let [a, b, c, d] = levels;
+    ([a, b, c, d, vec![overflow]], current)
+}
+
+fn levels_agree_with_division<G: Geometry>() {
+    let horizon_bits = G::TICK_BITS + G::LEVEL_BITS.iter().sum::<u32>();
+    for now in [0, 1, TICK - 1, 0x1234_5678_9abc_def0, u64::MAX - 9] {
+        let mut wheel = Wheel::<(), G>::new(now);
+        let mut deadlines = vec![0, now, u64::MAX];
+        for bit in 0..64 {
+            let step = 1_u64 << bit;
+            deadlines.extend([now.saturating_add(step), now.saturating_add(step - 1)]);
+            deadlines.extend([
+                now ^ step,
+                now.saturating_add(step).saturating_add(step / 3),
+            ]);
+        }
+        let keys: Vec<_> = deadlines
+            .iter()
+            .map(|&deadline| wheel.schedule(deadline, ()))
+            .collect();
+        let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), ());
+        wheel.cancel(cancelled);
+        let (expected, current) = by_division::<G>(now, &deadlines);
+        assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
+        let on_levels: usize = wheel.levels().iter().map(Level::timers).sum();
+        assert_eq!(on_levels + current, wheel.len());
+
+        for key in keys {
+            wheel.cancel(key);
+        }
+        assert!(wheel.levels().iter().all(|level| level.timers() == 0));
+    }
+}
+
+#[test]
+fn levels_show_each_timer_in_the_bucket_of_its_deadline() {
+    in_every_geometry!(levels_agree_with_division);
+}
+
+#[test]
+fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
+    let wheel = Wheel::<(), Caffeine>::new(0);
+    let shape = wheel
+        .levels()
+        .map(|level| (level.number(), level.buckets().len(), level.bucket_span()));
+    let ns = |bits: u32| Some(1 << bits);
+    assert_eq!(
+        shape,
+        [
+            (0, 64, ns(30)),
+            (1, 64, ns(36)),
+            (2, 32, ns(42)),
+            (3, 4, ns(47)),
+            (4, 1, None)
+        ]
+    );
+}
+
+#[test]
+fn cursor_is_the_bucket_of_now_on_every_level() {
+    fn check<G: Geometry>() {
+        let mut wheel = Wheel::<(), G>::new(7);
+        for now in [7, TICK, TICK * 1_000_003, 1 << 40, u64::MAX - 1] {
+            let _ = wheel.advance(now).count();
+            for level in wheel.levels() {
+                let expected = match level.bucket_span() {
+                    Some(span) => now / span % level.buckets().len() as u64,
+                    None => 0,
+                };
+                assert_eq!(level.cursor() as u64, expected, "level {level:?} at {now}");
+            }
+        }
+    }
+    in_every_geometry!(check);
+}
+
+#[test]
+fn cursor_stays_behind_while_there_is_a_backlog() {
+    let mut wheel = Wheel::<u32>::new(0);
+    for value in 0..10 {
+        wheel.schedule(3 * TICK, value);
+    }
+    // One unit opens the bucket, three more visit its entries.
+    assert!(wheel.advance_with_budget(9 * TICK, 4).next().is_none());
+    let [finest, ..] = wheel.levels();
+    assert_eq!(finest.cursor(), 3);
+    assert_eq!(buckets(finest)[3], 7, "what has not been visited");
+    assert_eq!(wheel.advance(9 * TICK).count(), 10);
+    assert_eq!(wheel.levels()[0].cursor(), 9);
+}
+
+#[test]
+fn postponed_timer_counts_where_it_was_until_its_old_time() {
+    let mut wheel = Wheel::<u32>::new(0);
+    let key = wheel.schedule(5 * TICK, 1);
+    wheel.reschedule(key, 300 * TICK);
+    assert_eq!(wheel.levels()[0].occupied(), 1);
+    assert_eq!(wheel.advance(5 * TICK).count(), 0);
+    assert_eq!(wheel.levels().map(|level| level.timers()), [0, 1, 0, 0, 0]);
+    wheel.reschedule(key, 9 * TICK);
+    assert_eq!(wheel.levels().map(|level| level.timers()), [1, 0, 0, 0, 0]);
+}
+
+#[test]
+fn overflow_that_is_being_emptied_shows_what_is_left_and_what_came_back() {
+    let mut wheel = Wheel::<u32>::new(0);
+    let horizon = 1_u64 << 52;
+    for nth in 0..6 {
+        wheel.schedule(horizon + nth, 0);
+        wheel.schedule(u64::MAX, 1);
+    }
+    // One unit opens the bucket; of the four timers it visits then, two go back.
+    assert!(
+        wheel
+            .advance_with_budget(horizon - 1 + TICK, 5)
+            .next()
+            .is_none()
+    );
+    assert_eq!(wheel.levels()[4].timers(), 10);
+    assert_eq!(wheel.stats().occupied, [0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn wheel_prints_in_a_line_or_in_a_few() {
+    let mut wheel = Wheel::<&str>::new(0);
+    for n in 0..1_000_000 {
+        wheel.schedule(n << 12, "an entry");
+    }
+    wheel.schedule(u64::MAX, "at the end of time");
+    let _ = wheel.advance(1_500_000_000).count();
+    let key = wheel.schedule(1_500_000_000, "now");
+    let put_off = wheel.schedule(1_600_000_000, "in 0.1 s");
+    wheel.reschedule(put_off, 9_000_000_000);
+    assert_eq!(
+        format!("{wheel:?}"),
+        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), current: 126, postponed: 1, \
+         levels: {0: 26881 timers in 105 of 256 buckets, 1: 606784 timers in 10 of 256 buckets, \
+         overflow: 1 timer}, .. }"
+    );
+    wheel.cancel(key);
+    assert_eq!(
+        format!("{wheel:#?}"),
+        "\
+Wheel {
+    now: 1.5s,
+    len: 633791,
+    expiration_delay: Some(
+        256ns,
+    ),
+    current: 125,
+    postponed: 1,
+    levels: {
+        0: 26881 timers in 105 of 256 buckets,
+        1: 606784 timers in 10 of 256 buckets,
+        overflow: 1 timer,
+    },
+    ..
+}"
+    );
+}
+
+#[test]
+fn empty_wheel_prints_no_levels() {
+    assert_eq!(
+        format!("{:?}", Wheel::<(), Millis>::new(u64::MAX)),
+        "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, current: 0, \
+         postponed: 0, levels: {}, .. }"
+    );
+}
+
+#[test]
+fn buckets_count_down_and_print_short() {
+    let wheel = Wheel::<(), Caffeine>::new(0);
+    let mut buckets = wheel.levels()[3].buckets();
+    assert_eq!(format!("{buckets:?}"), "Buckets(4 left)");
+    assert_eq!(buckets.by_ref().count(), 4);
+    assert_eq!((buckets.len(), buckets.next()), (0, None));
+}
