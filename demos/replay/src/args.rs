@@ -99,6 +99,10 @@ pub(crate) struct Args {
     /// Print nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,
+
+    /// Show the wheel turning in this terminal instead of measuring
+    #[arg(long, conflicts_with_all = ["queue", "rounds", "report", "json", "quiet"])]
+    pub(crate) watch: bool,
 }
 
 impl Args {
@@ -187,6 +191,21 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn watch_with_what_only_measuring_uses_is_refused() {
+        for other in [
+            "--queue=btree",
+            "--rounds=3",
+            "--report=r",
+            "--json=-",
+            "--quiet",
+        ] {
+            let parsed = Args::try_parse_from(["replay", "--watch", other]);
+            assert!(parsed.is_err(), "{other}");
+        }
+        assert!(Args::try_parse_from(["replay", "--watch", "--ttl=5s"]).is_ok_and(|it| it.watch));
     }
 
     #[test]

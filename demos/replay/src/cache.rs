@@ -147,7 +147,7 @@ impl<Q: Queue> Cache<Q> {
     }
 
     /// Lets everything expire that is due.
-    fn advance(&mut self, now_ns: u64, observer: &mut impl Observer) {
+    pub(crate) fn advance(&mut self, now_ns: u64, observer: &mut impl Observer) {
         loop {
             observer.call_begins();
             let backlog = self.queue.advance(now_ns, |key, deadline_ns| {
@@ -207,12 +207,11 @@ impl<Q: Queue> Cache<Q> {
 
     fn access(&mut self, request: Request, observer: &mut impl Observer) {
         let key = request.key();
-        if self.policy.expire == Expire::AfterAccess {
-            if let Entry::Expiring { timer, ttl_s } = self.entries[key.index()] {
-                if let Some(deadline_ns) = self.policy.deadline_ns(request.at_ns, ttl_s) {
-                    self.reschedule(key, timer, deadline_ns, observer);
-                }
-            }
+        if self.policy.expire == Expire::AfterAccess
+            && let Entry::Expiring { timer, ttl_s } = self.entries[key.index()]
+            && let Some(deadline_ns) = self.policy.deadline_ns(request.at_ns, ttl_s)
+        {
+            self.reschedule(key, timer, deadline_ns, observer);
         }
         self.use_again(key);
     }
@@ -258,11 +257,11 @@ impl<Q: Queue> Cache<Q> {
             return;
         };
         recency.put(newcomer, ());
-        if recency.len() > capacity.get() {
-            if let Some((victim, ())) = recency.pop_lru() {
-                self.counts.evicted += 1;
-                self.remove(victim, observer);
-            }
+        if recency.len() > capacity.get()
+            && let Some((victim, ())) = recency.pop_lru()
+        {
+            self.counts.evicted += 1;
+            self.remove(victim, observer);
         }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) enum Failure {
         /// Why not.
         problem: String,
     },
+    /// No terminal where one is needed, or one that fails.
+    Terminal(String),
     /// A wish this machine cannot fulfil, such as more requests than fit its memory.
     Resources(String),
 }
@@ -56,11 +58,16 @@ impl Failure {
         }
     }
 
+    /// A terminal that fails.
+    pub(crate) fn terminal(error: &io::Error) -> Self {
+        Self::Terminal(format!("the terminal fails: {error}"))
+    }
+
     /// The exit status: 130 for an interrupt, as shells have it, 2 for everything the user can mend.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
             Self::Interrupted => 130,
-            Self::Input { .. } | Self::Output { .. } | Self::Resources(_) => 2,
+            Self::Input { .. } | Self::Output { .. } | Self::Terminal(_) | Self::Resources(_) => 2,
         }
     }
 }
@@ -82,6 +89,7 @@ impl fmt::Display for Failure {
             Self::Output { file, problem } => {
                 write!(f, "{}: cannot be written: {problem}", file.display())
             }
+            Self::Terminal(problem) => write!(f, "--watch: {problem}"),
             Self::Resources(problem) => write!(f, "{problem}"),
         }
     }

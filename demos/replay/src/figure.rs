@@ -8,7 +8,7 @@ pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -25,6 +25,22 @@ pub(crate) fn span(ns: u64) -> String {
         (0, 0, m) => format!("{m}m {}s", seconds % 60),
         (0, h, m) => format!("{h}h {m}m"),
         (d, h, _) => format!("{d}d {h}h"),
+    }
+}
+
+/// A point in trace time, to the microsecond: `00:15:50.000000`, or `3d 00:15:50.000000`.
+pub(crate) fn time_of_day(ns: u64) -> String {
+    let seconds = ns / NS_PER_S;
+    let time = format!(
+        "{:02}:{:02}:{:02}.{:06}",
+        seconds / 3_600 % 24,
+        seconds / 60 % 60,
+        seconds % 60,
+        ns % NS_PER_S / 1_000
+    );
+    match seconds / 86_400 {
+        0 => time,
+        days => format!("{days}d {time}"),
     }
 }
 
@@ -67,6 +83,13 @@ mod tests {
         assert_eq!(span(950 * NS_PER_S), "15m 50s");
         assert_eq!(span(7_200 * NS_PER_S), "2h 0m");
         assert_eq!(span(90_000 * NS_PER_S), "1d 1h");
+    }
+
+    #[test]
+    fn time_of_day_counts_days_and_microseconds() {
+        assert_eq!(time_of_day(0), "00:00:00.000000");
+        assert_eq!(time_of_day(950 * NS_PER_S + 1_048_576), "00:15:50.001048");
+        assert_eq!(time_of_day(90_000 * NS_PER_S), "1d 01:00:00.000000");
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //! digest, `replay::script` for the time in the queue and `replay::pauses` for the longest advance.
 //! The traces are described in [`trace`], and the synthetic one in `trace::synthetic`.
 //!
+//! With `--watch` nothing is compared: [`mod@watch`] shows the wheel turning instead.
+//!
 //! # How to read the figures
 //!
 //! - **ns a request** is the whole replay, shared out: reading the request, the cache's table and the
@@ -39,6 +41,7 @@ mod report;
 mod setup;
 mod table;
 mod trace;
+mod watch;
 
 use std::fs;
 use std::path::Path;
@@ -56,8 +59,14 @@ use trace::{BadLines, Trace, profile};
 
 fn main() -> ExitCode {
     interrupt::listen();
-    let status = match run(&Args::parse()) {
-        Ok(comparison) => comparison.exit_status(),
+    let args = Args::parse();
+    let status = if args.watch {
+        watch(&args).map(|()| 0)
+    } else {
+        run(&args).map(|comparison| comparison.exit_status())
+    };
+    let status = match status {
+        Ok(status) => status,
         Err(failure) => {
             eprintln!("replay: {failure}");
             failure.exit_status()
@@ -66,7 +75,23 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Does all that the arguments ask for.
+/// Shows the wheel at work instead of measuring it.
+fn watch(args: &Args) -> Result<(), Failure> {
+    watch::check_terminal()?;
+    let trace = obtain(args, Progress::Shown)?;
+    for skipped in &trace.skipped.first {
+        eprintln!("replay: {skipped}");
+    }
+    let watch = match args.geometry {
+        GeometryName::Millis => watch::run::<Millis>,
+        GeometryName::Caffeine => watch::run::<Caffeine>,
+        GeometryName::Micros => watch::run::<Micros>,
+        GeometryName::Compact => watch::run::<Compact>,
+    };
+    watch(args, &trace, setup::policy(args))
+}
+
+/// Compares and reports, as the arguments ask for.
 fn run(args: &Args) -> Result<Comparison, Failure> {
     let json_file = args.json.as_deref().filter(|file| *file != Path::new("-"));
     let json_on_stdout = args.json.is_some() && json_file.is_none();

@@ -58,6 +58,11 @@ impl<G: Geometry> BudgetedWheel<G> {
             budget: budget.get(),
         }
     }
+
+    /// The wheel itself, to be looked at.
+    pub(crate) fn wheel(&self) -> &Wheel<KeyId, G> {
+        &self.wheel.0
+    }
 }
 
 impl<G: Geometry> Queue for BudgetedWheel<G> {

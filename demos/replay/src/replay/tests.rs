@@ -84,7 +84,7 @@ impl Queue for Faulty {
     fn schedule(&mut self, deadline_ns: u64, key: KeyId) -> Self::Key {
         self.scheduled += 1;
         match self.fault {
-            Fault::Loses if self.scheduled % 10 == 0 => None,
+            Fault::Loses if self.scheduled.is_multiple_of(10) => None,
             Fault::Delays => Some(self.queue.schedule(deadline_ns + A_LITTLE_NS, key)),
             Fault::Hurries => Some(self.queue.schedule(deadline_ns - A_LITTLE_NS, key)),
             _ => Some(self.queue.schedule(deadline_ns, key)),

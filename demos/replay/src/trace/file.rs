@@ -126,7 +126,7 @@ impl<'a> Reading<'a> {
     fn read(&mut self, input: impl BufRead) -> Result<(), Failure> {
         let mut lines = Lines::new(input);
         while (self.requests.len() as u64) < self.limit {
-            if lines.number() as usize % interrupt::STEPS_BETWEEN_CHECKS == 0 {
+            if (lines.number() as usize).is_multiple_of(interrupt::STEPS_BETWEEN_CHECKS) {
                 interrupt::check()?;
             }
             let line = match lines.next() {

@@ -5,3 +5,4 @@ mod command;
 mod formats;
 mod interrupt;
 mod result;
+mod watch;

@@ -1,0 +1,166 @@
+//! Watching: a terminal is needed, and is given back however it ends.
+
+#![cfg(unix)]
+
+use std::io::{Read, Write};
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use crate::command::Folder;
+
+const ENTER: &str = "\x1b[?1049h";
+const LEAVE: &str = "\x1b[?1049l";
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// The program, watching a short trace in a terminal.
+struct Watching {
+    folder: Folder,
+    child: Box<dyn Child + Send + Sync>,
+    terminal: Box<dyn MasterPty + Send>,
+    mode_before: String,
+    keyboard: Box<dyn Write + Send>,
+    output: mpsc::Receiver<Vec<u8>>,
+    written: String,
+}
+
+impl Watching {
+    /// Starts it, and waits until it draws.
+    fn begin() -> Self {
+        let folder = Folder::new();
+        let pair = native_pty_system().openpty(size(24, 80)).unwrap();
+        let mode_before = mode(pair.master.as_ref());
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_replay"));
+        command.args(["--watch", "--requests", "50000", "--ttl", "3s"]);
+        command.cwd(folder.path("."));
+        let child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (sender, output) = mpsc::channel();
+        thread::spawn(move || {
+            let mut part = [0; 4096];
+            // On Linux, reading from a terminal whose other end is closed is an error.
+            while let Ok(count @ 1..) = reader.read(&mut part) {
+                let _ = sender.send(part[..count].to_vec());
+            }
+        });
+        let mut watching = Self {
+            folder,
+            child,
+            keyboard: pair.master.take_writer().unwrap(),
+            terminal: pair.master,
+            mode_before,
+            output,
+            written: String::new(),
+        };
+        watching.wait_for("level 3");
+        watching
+    }
+
+    /// Waits until it has written something.
+    fn wait_for(&mut self, text: &str) {
+        while !self.written.contains(text) {
+            let part = self.output.recv().expect("it ends before");
+            self.written += &String::from_utf8_lossy(&part);
+        }
+    }
+
+    fn type_keys(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for its end, makes sure that it has left the terminal as it was, and gives back its exit
+    /// status and what it has written since then.
+    fn end(mut self) -> (u32, String) {
+        let status = self.child.wait().unwrap().exit_code();
+        for part in self.output {
+            self.written += &String::from_utf8_lossy(&part);
+        }
+        let mode = mode(self.terminal.as_ref());
+        assert_eq!(mode, self.mode_before, "raw mode is left on");
+        assert!(self.folder.list(".").is_empty(), "it left files behind");
+        let written = self.written;
+        let last = |text| {
+            written
+                .rfind(text)
+                .unwrap_or_else(|| panic!("no {text:?}: {written:?}"))
+        };
+        assert!(last(ENTER) < last(LEAVE), "{written:?}");
+        assert!(last(HIDE_CURSOR) < last(SHOW_CURSOR), "{written:?}");
+        (status, written[last(LEAVE)..].to_owned())
+    }
+}
+
+/// The terminal's mode, as far as it shows.
+fn mode(terminal: &dyn MasterPty) -> String {
+    format!("{:?}", terminal.get_termios().unwrap())
+}
+
+fn size(rows: u16, cols: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        ..PtySize::default()
+    }
+}
+
+#[test]
+fn key_q_ends_the_watch_with_a_summary() {
+    let mut watching = Watching::begin();
+    watching.type_keys("s+w-q");
+    let (status, after) = watching.end();
+    assert_eq!(status, 0);
+    assert!(
+        after.contains("watched   00:00:") && after.contains("scheduled"),
+        "{after}"
+    );
+}
+
+#[test]
+fn control_c_ends_the_watch_as_an_interrupt() {
+    let mut watching = Watching::begin();
+    watching.type_keys("\x03");
+    let (status, after) = watching.end();
+    assert_eq!(status, 130);
+    assert!(after.contains("interrupted"), "{after}");
+}
+
+#[test]
+fn signal_ends_the_watch_as_an_interrupt() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let watching = Watching::begin();
+        let process = watching.child.process_id().unwrap().to_string();
+        let sent = Command::new("kill").args([signal, &process]).status();
+        assert!(sent.unwrap().success());
+        assert_eq!(watching.end().0, 130, "{signal}");
+    }
+}
+
+#[test]
+fn terminal_that_is_resized_is_drawn_anew() {
+    let mut watching = Watching::begin();
+    watching.terminal.resize(size(3, 20)).unwrap();
+    watching.wait_for("needs");
+    watching.terminal.resize(size(30, 100)).unwrap();
+    watching.type_keys("q");
+    assert_eq!(watching.end().0, 0);
+}
+
+#[test]
+fn watch_without_a_terminal_is_refused() {
+    let folder = Folder::new();
+    let output = Command::new(env!("CARGO_BIN_EXE_replay"))
+        .current_dir(folder.path("."))
+        .arg("--watch")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.contains("--watch: stdout is not a terminal"),
+        "{stderr}"
+    );
+    assert!(output.stdout.is_empty() && folder.list(".").is_empty());
+}
