@@ -1,0 +1,117 @@
+//! A map whose entries expire some time after they were written, some time after they were last
+//! read, or both: one thread, one map, one wheel.
+//!
+//! The map keeps each entry's timer key and the wheel the map's key, so that all is O(1). A read
+//! that puts off an expiry writes one cache line.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use timer_wheel::{Caffeine, TimerKey, Wheel};
+
+const SECOND: u64 = 1_000_000_000; // in nanoseconds
+
+/// How long entries live, in nanoseconds; [`u64::MAX`] for a limit that is not wanted.
+struct Expiry {
+    after_write: u64,
+    after_access: u64,
+}
+
+struct Entry<V> {
+    value: V,
+    timer: TimerKey,
+    /// However often it is read.
+    latest_end: u64,
+}
+
+struct TtlCache<K, V> {
+    entries: HashMap<K, Entry<V>>,
+    /// Ticks of a second suit a cache, and entries expire to the nanosecond all the same.
+    timers: Wheel<K, Caffeine>,
+    expiry: Expiry,
+}
+
+impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
+    fn new(now: u64, expiry: Expiry) -> Self {
+        Self {
+            entries: HashMap::new(),
+            timers: Wheel::new(now),
+            expiry,
+        }
+    }
+
+    /// Writes an entry and hands back the value it replaces. Its time begins anew.
+    fn insert(&mut self, key: K, value: V, now: u64) -> Option<V> {
+        self.expire(now);
+        let latest_end = now.saturating_add(self.expiry.after_write);
+        let deadline = latest_end.min(now.saturating_add(self.expiry.after_access));
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.latest_end = latest_end;
+            self.timers.reschedule(entry.timer, deadline);
+            return Some(std::mem::replace(&mut entry.value, value));
+        }
+        let entry = Entry {
+            value,
+            timer: self.timers.schedule(deadline, key.clone()),
+            latest_end,
+        };
+        self.entries.insert(key, entry);
+        None
+    }
+
+    /// Reads an entry, which puts off its end, though never past what the last write allows.
+    fn get(&mut self, key: &K, now: u64) -> Option<&V> {
+        self.expire(now);
+        let entry = self.entries.get(key)?;
+        let deadline = now.saturating_add(self.expiry.after_access);
+        self.timers
+            .reschedule(entry.timer, deadline.min(entry.latest_end));
+        Some(&entry.value)
+    }
+
+    /// Takes an entry out, and its timer with it: nothing stays behind to fire later.
+    fn remove(&mut self, key: &K) -> Option<V> {
+        let entry = self.entries.remove(key)?;
+        self.timers.cancel(entry.timer);
+        Some(entry.value)
+    }
+
+    /// Drops what has expired by `now`, and says which keys that were, in order of their times.
+    fn expire(&mut self, now: u64) -> Vec<K> {
+        let due = self.timers.advance(now).map(|timer| timer.value);
+        let due = due.inspect(|key| _ = self.entries.remove(key));
+        due.collect()
+    }
+}
+
+fn main() {
+    let mut cache = TtlCache::new(
+        0,
+        Expiry {
+            after_write: 60 * SECOND,
+            after_access: 10 * SECOND,
+        },
+    );
+    for (key, value) in [("popular", 1), ("forgotten", 2), ("removed", 3)] {
+        assert_eq!(cache.insert(key, value, 0), None);
+    }
+    assert_eq!(cache.remove(&"removed"), Some(3));
+
+    // Read every nine seconds "popular" lives on. A nanosecond before its time so does the other.
+    assert_eq!(cache.get(&"popular", 9 * SECOND), Some(&1));
+    assert!(cache.expire(10 * SECOND - 1).is_empty());
+    assert_eq!(cache.expire(10 * SECOND), ["forgotten"]);
+    for second in (18..60).step_by(9) {
+        assert_eq!(cache.get(&"popular", second * SECOND), Some(&1));
+    }
+    // But not past a minute after it was written.
+    assert_eq!(cache.expire(60 * SECOND), ["popular"]);
+
+    // A write begins that minute anew; the old timer, put off, fires once and late.
+    assert_eq!(cache.insert("popular", 4, 61 * SECOND), None);
+    assert_eq!(cache.insert("popular", 5, 66 * SECOND), Some(4));
+    assert_eq!(cache.get(&"popular", 75 * SECOND), Some(&5));
+    assert_eq!(cache.expire(600 * SECOND), ["popular"]);
+    assert!(cache.entries.is_empty() && cache.timers.is_empty());
+    println!("forgotten expired 10 s after its write, popular, read all the time, after 60 s");
+}
