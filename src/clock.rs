@@ -4,6 +4,21 @@
 //! [`Clock`], whose origin is an [`Instant`]. Nanoseconds are what `Duration` and `Instant` count
 //! too, so that no conversion rounds; whatever does not fit is cut off where it is harmless. A
 //! time before the origin is 0, which is due at once. One beyond the end is [`NEVER`].
+//!
+//! ```
+//! use std::time::Duration;
+//! use timer_wheel::{Clock, SystemClock, Wheel};
+//!
+//! let clock = SystemClock::new();
+//! let mut wheel: Wheel<&str> = Wheel::new(clock.now());
+//! wheel.schedule(clock.deadline_after(Duration::from_millis(2)), "in 2 ms");
+//! while let Some(delay) = wheel.expiration_delay() {
+//!     clock.park_until(wheel.now() + delay); // or sleep, or wait for something else as well
+//!     for timer in wheel.advance(clock.now()) {
+//!         println!("{}, {} ns late", timer.value, clock.now() - timer.deadline);
+//!     }
+//! }
+//! ```
 
 mod manual;
 mod system;
@@ -16,6 +31,13 @@ use std::time::{Duration, Instant};
 use crate::sync::thread;
 
 /// The end of time: later than any time that a driver's clock shows.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::clock::{Clock, ManualClock, NEVER};
+///
+/// assert_eq!(ManualClock::new().deadline_after(Duration::MAX), NEVER);
+/// ```
 pub const NEVER: u64 = u64::MAX;
 
 /// A clock that drives a [`Timer`](crate::timer::Timer): nanoseconds since its origin.
@@ -49,9 +71,25 @@ pub const NEVER: u64 = u64::MAX;
 /// ```
 pub trait Clock: Send + Sync + 'static {
     /// The moment at which the clock shows 0.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    /// use timer_wheel::{Clock, SystemClock};
+    ///
+    /// assert!(SystemClock::new().origin() <= Instant::now());
+    /// ```
     fn origin(&self) -> Instant;
 
     /// The time in nanoseconds since the origin.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.advance(Duration::from_micros(3));
+    /// assert_eq!(clock.now(), 3_000);
+    /// ```
     fn now(&self) -> u64;
 
     /// Blocks the calling thread until the clock shows `time` or the thread is unparked.
@@ -60,23 +98,59 @@ pub trait Clock: Send + Sync + 'static {
     /// and must not run anything that may itself park the thread. The one provided is right for
     /// every clock that runs at the pace of [`Instant`]: it calls
     /// [`park_timeout`](std::thread::park_timeout).
+    ///
+    /// ```
+    /// use timer_wheel::{Clock, SystemClock};
+    ///
+    /// let clock = SystemClock::new();
+    /// let time = clock.now() + 1_000_000;
+    /// while clock.now() < time {
+    ///     clock.park_until(time);
+    /// }
+    /// ```
     fn park_until(&self, time: u64) {
         let left = time.saturating_sub(self.now());
         thread::park_timeout(Duration::from_nanos(left));
     }
 
     /// The time `delay` from now in nanoseconds, or [`NEVER`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.advance(Duration::from_nanos(7));
+    /// assert_eq!(clock.deadline_after(Duration::from_nanos(5)), 12);
+    /// ```
     fn deadline_after(&self, delay: Duration) -> u64 {
         self.now().saturating_add(nanoseconds(delay))
     }
 
     /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, SystemClock};
+    ///
+    /// let clock = SystemClock::new();
+    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_nanos(5)), 5);
+    /// ```
     fn deadline_at(&self, instant: Instant) -> u64 {
         nanoseconds_since(self.origin(), instant)
     }
 
     /// The instant at which the clock shows `time`, or `None` when there is none: for [`NEVER`],
     /// and for times beyond what the system can tell.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::clock::{Clock, NEVER, SystemClock};
+    ///
+    /// let clock = SystemClock::new();
+    /// assert_eq!(clock.instant_at(5), Some(clock.origin() + Duration::from_nanos(5)));
+    /// assert_eq!(clock.instant_at(NEVER), None);
+    /// ```
     fn instant_at(&self, time: u64) -> Option<Instant> {
         instant_after(self.origin(), time)
     }

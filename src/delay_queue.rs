@@ -4,6 +4,17 @@
 //! See [`DelayQueue`]. The module is laid out as `tokio_util::time::delay_queue`, so that
 //! `use tokio_util::time::{DelayQueue, delay_queue}` becomes
 //! `use timer_wheel::{DelayQueue, delay_queue}`.
+//!
+//! ```
+//! use std::collections::HashMap;
+//! use std::time::Duration;
+//! use timer_wheel::{DelayQueue, delay_queue};
+//!
+//! let mut timeouts = DelayQueue::new();
+//! let mut keys: HashMap<u32, delay_queue::Key> = HashMap::new();
+//! keys.insert(17, timeouts.insert(17, Duration::from_secs(30)));
+//! timeouts.reset(&keys[&17], Duration::from_secs(60));
+//! ```
 
 mod alarm;
 mod expired;
@@ -196,6 +207,16 @@ impl<T> DelayQueue<T> {
     /// # Panics
     ///
     /// If the item is not in the queue any more. [`try_remove`](DelayQueue::try_remove) says so.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// assert_eq!(queue.remove(&key).into_inner(), "item");
+    /// assert!(queue.is_empty());
+    /// ```
     #[track_caller]
     pub fn remove(&mut self, key: &Key) -> Expired<T> {
         self.try_remove(key).expect(INVALID_KEY)
@@ -256,6 +277,17 @@ impl<T> DelayQueue<T> {
     /// # Panics
     ///
     /// As [`reset`](DelayQueue::reset).
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    /// use tokio::time::{Duration, Instant};
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let when = Instant::now() + Duration::from_secs(60);
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// queue.reset_at(&key, when);
+    /// assert_eq!(queue.deadline(&key), when);
+    /// ```
     #[track_caller]
     pub fn reset_at(&mut self, key: &Key, when: Instant) {
         assert!(self.try_reset_at(key, when), "{INVALID_KEY}");
@@ -285,6 +317,18 @@ impl<T> DelayQueue<T> {
     /// any more. O(1).
     ///
     /// tokio-util's queue has no such method.
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    /// use tokio::time::{Duration, Instant};
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let when = Instant::now() + Duration::from_secs(60);
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// assert!(queue.try_reset_at(&key, when));
+    /// queue.clear();
+    /// assert!(!queue.try_reset_at(&key, when));
+    /// ```
     #[must_use = "a stale key resets nothing"]
     pub fn try_reset_at(&mut self, key: &Key, when: Instant) -> bool {
         self.reset_for(key, self.timeline.at(when))
@@ -303,6 +347,16 @@ impl<T> DelayQueue<T> {
     /// # Panics
     ///
     /// If the item is not in the queue any more.
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    /// use tokio::time::{Duration, Instant};
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let when = Instant::now() + Duration::from_secs(60);
+    /// let key = queue.insert_at("item", when);
+    /// assert_eq!(queue.deadline(&key), when);
+    /// ```
     #[track_caller]
     pub fn deadline(&self, key: &Key) -> Instant {
         let deadline = self.wheel.deadline(key.0).expect(INVALID_KEY);
@@ -310,12 +364,32 @@ impl<T> DelayQueue<T> {
     }
 
     /// Whether the key's item is in the queue. O(1). tokio-util's queue has no such method.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// assert!(queue.contains(&key));
+    /// queue.remove(&key);
+    /// assert!(!queue.contains(&key));
+    /// ```
     pub fn contains(&self, key: &Key) -> bool {
         self.wheel.contains(key.0)
     }
 
     /// An item in the queue, or `None` if it is there no more. O(1). tokio-util's queue has no
     /// such method.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// assert_eq!(queue.get(&key), Some(&"item"));
+    /// ```
     pub fn get(&self, key: &Key) -> Option<&T> {
         self.wheel.get(key.0)
     }
@@ -357,6 +431,16 @@ impl<T> DelayQueue<T> {
     /// Removes all items. O(capacity).
     ///
     /// The memory stays. A task that waits for the queue is woken, and finds it at its end.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// queue.clear();
+    /// assert!(queue.is_empty() && queue.try_remove(&key).is_none());
+    /// ```
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.alarm.cancel();
@@ -367,6 +451,16 @@ impl<T> DelayQueue<T> {
     }
 
     /// The number of items in the queue, due or not. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// queue.insert("overdue", Duration::ZERO);
+    /// queue.insert("not yet", Duration::from_secs(5));
+    /// assert_eq!(queue.len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.wheel.len()
     }
@@ -374,20 +468,45 @@ impl<T> DelayQueue<T> {
     /// Whether no item is in the queue. O(1).
     ///
     /// A stream that has come to its end in this way goes on when an item is inserted.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// assert!(queue.is_empty());
+    /// queue.insert("item", Duration::from_secs(5));
+    /// assert!(!queue.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.wheel.is_empty()
     }
 
     /// The number of items that fit before more memory is asked for. O(items / 4096).
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let queue: DelayQueue<u32> = DelayQueue::with_capacity(100);
+    /// assert!(queue.capacity() >= 100);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.wheel.capacity()
     }
 
-    /// Makes room for `additional` more items.
+    /// Makes room for `additional` more items. O(additional).
     ///
     /// # Panics
     ///
     /// If the queue could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue: DelayQueue<u32> = DelayQueue::new();
+    /// queue.reserve(100);
+    /// assert!(queue.capacity() >= 100);
+    /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.wheel.reserve(additional);
@@ -396,14 +515,36 @@ impl<T> DelayQueue<T> {
     /// Gives back memory that the items in the queue do not need. O(n).
     ///
     /// An item keeps its place, so room is kept up to the one that lies furthest back.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::with_capacity(10_000);
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// queue.shrink_to_fit();
+    /// assert!(queue.capacity() < 10_000);
+    /// assert!(queue.contains(&key), "keys stay valid");
+    /// ```
     pub fn shrink_to_fit(&mut self) {
         self.wheel.shrink_to_fit();
     }
 
-    /// As [`shrink_to_fit`](DelayQueue::shrink_to_fit).
+    /// As [`shrink_to_fit`](DelayQueue::shrink_to_fit). O(n).
     ///
     /// tokio-util's moves the items together, and looks each key up in a map from then on. This
     /// one moves nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::with_capacity(10_000);
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// queue.compact();
+    /// assert!(queue.capacity() < 10_000);
+    /// assert!(queue.contains(&key), "keys stay valid");
+    /// ```
     pub fn compact(&mut self) {
         self.shrink_to_fit();
     }

@@ -64,14 +64,35 @@ const MAX_TICK_BITS: u32 = 32;
 /// let wheel: Wheel<(), TooWide> = Wheel::new(0);
 /// ```
 pub trait Geometry {
-    /// The length of a tick: `2^TICK_BITS` nanoseconds.
+    /// The length of a tick: `2^TICK_BITS` nanoseconds, at most 2^32 (4.29 s).
+    ///
+    /// ```
+    /// use timer_wheel::{Geometry, Millis};
+    ///
+    /// assert_eq!(1 << Millis::TICK_BITS, 1_048_576); // nanoseconds
+    /// ```
     const TICK_BITS: u32;
 
     /// The number of buckets on levels 0 to 3: `2^LEVEL_BITS[level]`.
+    ///
+    /// ```
+    /// use timer_wheel::{Caffeine, Geometry};
+    ///
+    /// assert_eq!(Caffeine::LEVEL_BITS.map(|bits| 1 << bits), [64, 64, 32, 4]);
+    /// let horizon_bits = Caffeine::TICK_BITS + Caffeine::LEVEL_BITS.iter().sum::<u32>();
+    /// assert_eq!((1u64 << horizon_bits) / 1_000_000_000 / 3_600, 156); // hours: 6.5 days
+    /// ```
     const LEVEL_BITS: [u32; 4];
 }
 
 /// Ticks of 1.05 ms, a horizon of 52 days: timeouts, sessions, general use. The default.
+///
+/// ```
+/// use timer_wheel::{Millis, Wheel};
+///
+/// let mut timeouts: Wheel<&str, Millis> = Wheel::new(0); // or `Wheel<&str>`
+/// timeouts.schedule(30_000_000_000, "request 17");
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Millis;
 
@@ -86,6 +107,14 @@ impl Geometry for Millis {
 }
 
 /// Ticks of 1.07 s, a horizon of 6.5 days: the layout that Caffeine publishes, for caches.
+///
+/// ```
+/// use timer_wheel::{Caffeine, Wheel};
+///
+/// let mut entries: Wheel<&str, Caffeine> = Wheel::new(0);
+/// entries.schedule(3_600_000_000_000, "page");
+/// assert_eq!(entries.advance(3_600_000_000_000 - 1).count(), 0, "exact all the same");
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caffeine;
 
@@ -100,6 +129,14 @@ impl Geometry for Caffeine {
 }
 
 /// Ticks of 1.02 us, a horizon of 73 min: simulators, pacing.
+///
+/// ```
+/// use timer_wheel::{Micros, Wheel};
+///
+/// let mut packets: Wheel<u32, Micros> = Wheel::new(0);
+/// packets.schedule(12_345, 1);
+/// assert_eq!(packets.next_deadline(), Some(12_345));
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Micros;
 
@@ -115,6 +152,13 @@ impl Geometry for Micros {
 
 /// Ticks of 1.05 ms, a horizon of 4.9 h and a quarter of the buckets of [`Millis`]: many small
 /// wheels.
+///
+/// ```
+/// use timer_wheel::{Compact, Wheel};
+///
+/// let connections: Vec<Wheel<u32, Compact>> = (0..100).map(|_| Wheel::new(0)).collect();
+/// assert!(connections.iter().all(|wheel| wheel.stats().bytes < 2_500));
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compact;
 

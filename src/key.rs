@@ -42,6 +42,18 @@ impl SlotIndex {
 /// [`cancel`](crate::Wheel::cancel) answers `None` to it and
 /// [`reschedule`](crate::Wheel::reschedule) `false`. A key says nothing about which wheel it came
 /// from: given to another wheel, it is either stale there or names a timer of that wheel.
+///
+/// ```
+/// use timer_wheel::{TimerKey, Wheel};
+///
+/// let mut wheel = Wheel::<&str>::new(0);
+/// let old: TimerKey = wheel.schedule(10, "old");
+/// assert_eq!(wheel.cancel(old), Some("old"));
+/// let new = wheel.schedule(10, "new"); // in the slot that has become free
+/// assert_eq!((wheel.cancel(old), wheel.reschedule(old, 99)), (None, false));
+/// assert_eq!(wheel.get(new), Some(&"new"));
+/// assert_eq!(size_of::<Option<TimerKey>>(), 8);
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct TimerKey {
     slot: SlotIndex,

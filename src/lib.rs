@@ -48,6 +48,7 @@
 //! Without `std` and `tracing` the crate is `no_std` with `alloc`. It contains no `unsafe`.
 
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

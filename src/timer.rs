@@ -3,6 +3,19 @@
 //! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread together. Any
 //! thread may schedule, cancel and reschedule.
 //!
+//! ```
+//! use std::sync::mpsc;
+//! use std::time::Duration;
+//! use timer_wheel::Timer;
+//!
+//! let timer = Timer::new()?;
+//! let (sender, answer) = mpsc::channel();
+//! let timeout = timer.schedule_after(Duration::from_millis(5), move || _ = sender.send("late"))?;
+//! assert_eq!(answer.recv()?, "late");
+//! assert!(!timeout.cancel(), "it has run");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # The protocol between the callers and the timer thread
 //!
 //! *The wheel belongs to the timer thread.* No caller ever waits for a job or a cascade. What
@@ -132,11 +145,28 @@ impl Timer {
     /// # Errors
     ///
     /// That of the system when it cannot start a thread.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// timer.schedule_after(Duration::from_secs(1), || println!("a second later"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> io::Result<Self> {
         Self::builder().start()
     }
 
     /// A timer to be configured: its clock, its executor, and more.
+    ///
+    /// ```
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let timer = Timer::builder().clock(ManualClock::new()).start()?;
+    /// assert!(timer.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -150,6 +180,20 @@ impl Timer {
     /// # Errors
     ///
     /// [`Refused`] after a shutdown. It hands the job back.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let (sender, rang) = mpsc::channel();
+    /// let later = sender.clone();
+    /// timer.schedule_after(Duration::from_millis(3), move || later.send(2).unwrap())?;
+    /// timer.schedule_after(Duration::ZERO, move || sender.send(1).unwrap())?;
+    /// assert_eq!(rang.iter().collect::<Vec<_>>(), [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn schedule_after<F>(&self, delay: Duration, job: F) -> Result<TimerHandle, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -196,6 +240,19 @@ impl Timer {
     /// # Errors
     ///
     /// [`Refused`] after a shutdown, and for a period of zero. It hands the job back.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let (tick, ticks) = mpsc::channel();
+    /// let beat = timer.every(Duration::from_millis(1), move || _ = tick.send(()))?;
+    /// assert_eq!(ticks.iter().take(3).count(), 3);
+    /// assert!(beat.cancel());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn every<F>(&self, period: Duration, job: F) -> Result<TimerHandle, Refused<F>>
     where
         F: FnMut() + Send + 'static,
@@ -274,6 +331,19 @@ impl Timer {
     /// # Errors
     ///
     /// [`InsideJob`], as the job would wait for itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(60), || println!("a minute later"))?;
+    /// clock.advance(Duration::from_secs(60));
+    /// timer.settle()?;
+    /// assert!(!handle.is_live(), "it has run");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn settle(&self) -> Result<(), InsideJob> {
         self.hub().refuse_inside_job()?;
         self.hub().settle();
@@ -319,23 +389,78 @@ impl Timer {
     /// O(stripes).
     ///
     /// While other threads use the timer the answer is already old.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// timer.schedule_after(Duration::from_secs(2), || ())?;
+    /// clock.advance(Duration::from_secs(1));
+    /// timer.settle()?;
+    /// assert_eq!(timer.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.owner.live()
     }
 
-    /// Whether no job is live.
+    /// Whether no job is live. O(stripes).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(9), || ())?;
+    /// assert!(!timer.is_empty());
+    /// handle.cancel();
+    /// assert!(timer.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is
     /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel.
+    /// O(stripes).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.settle()?;
+    /// assert_eq!(timer.next_wake(), None, "nothing to wait for");
+    /// let _job = timer.schedule_after(Duration::from_secs(60), || ())?;
+    /// timer.settle()?;
+    /// assert!(timer.next_wake() <= Some(Duration::from_secs(60)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn next_wake(&self) -> Option<Duration> {
         self.hub().next_wake()
     }
 
     /// What the timer has done so far, and how late its jobs were. O(stripes), and it copies a
     /// histogram of some 40 KB.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// clock.advance(Duration::from_secs(1));
+    /// timer.settle()?;
+    /// let statistics = timer.statistics();
+    /// assert_eq!((statistics.scheduled, statistics.fired, statistics.late), (1, 1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn statistics(&self) -> Statistics {
         self.owner.statistics()
     }

@@ -134,6 +134,19 @@ pub use self::snapshot::Snapshot;
 /// and what the wheel moves down.
 ///
 /// Memory for the entries is kept for the next ones. An empty queue takes two empty wheels.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.role_change(Role::Leader, 0);
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let proposed: Vec<_> = queue.poll(5_000_000).collect();
+/// assert_eq!((proposed[0].key, proposed[0].index), ("key", 1));
+/// queue.applied("key", 1);
+/// assert!(queue.is_empty());
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Clone)]
 pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     config: TtlConfig,
@@ -198,52 +211,139 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         }
     }
 
-    /// Makes room for `additional` more entries.
+    /// Makes room for `additional` more entries. O(n), as the map of keys may grow.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.reserve(1_000);
+    /// assert!(queue.is_empty());
+    /// ```
     pub fn reserve(&mut self, additional: usize) {
         self.roster.reserve(additional);
     }
 
     /// The number of entries, in whatever phase. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init(2, "other", 9, Context::default())?;
+    /// assert_eq!(queue.len(), 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.roster.len()
     }
 
     /// Whether there is no entry. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.remove("key");
+    /// assert!(queue.is_empty());
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The number of entries that are proposed and without an answer. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(5_000_000).count(), 1);
+    /// assert_eq!((queue.pending_len(), queue.len()), (1, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn pending_len(&self) -> usize {
         self.pending.len()
     }
 
     /// The number of entries whose proposal failed and that wait for the next. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(5_000_000).count(), 1);
+    /// queue.failed("key", 1, 6_000_000);
+    /// assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn retrying_len(&self) -> usize {
         self.retries.len()
     }
 
-    /// The settings.
+    /// The settings. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert_eq!(queue.config(), &TtlConfig::default());
+    /// ```
     pub fn config(&self) -> &TtlConfig {
         &self.config
     }
 
-    /// The role as told last.
+    /// The role as told last. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// assert_eq!(queue.role(), Role::Leader);
+    /// ```
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Whether [`stop`](Self::stop) was called.
+    /// Whether [`stop`](Self::stop) was called. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert!(!queue.is_stopped());
+    /// queue.stop();
+    /// assert!(queue.is_stopped());
+    /// ```
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Proposes nothing from now on: polls yield nothing, and there is no wake-up.
+    /// Proposes nothing from now on: polls yield nothing, and there is no wake-up. O(1).
     ///
     /// What is pending may still be [applied](Self::applied); everything else works as before, so
     /// that a last snapshot can be taken. There is no way back.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.stop();
+    /// assert_eq!(queue.poll(5_000_000).count(), 0);
+    /// assert_eq!((queue.next_wake(0), queue.len()), (None, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
@@ -298,6 +398,17 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     }
 
     /// Drops all entries and their memory. The clock, the role and the counters stay. O(n).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.clear();
+    /// assert_eq!((queue.len(), queue.role()), (0, Role::Leader));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn clear(&mut self) {
         self.queue = Deadlines::new(self.now);
         self.retries = Retries::new(self.now);

@@ -79,11 +79,29 @@ pub struct Wheel<T, G: Geometry = Millis> {
 }
 
 /// The answer to [`Wheel::try_schedule`] when the wheel is full. It hands the value back.
+///
+/// ```
+/// use timer_wheel::{Full, Wheel};
+///
+/// let mut wheel = Wheel::<String>::new(0);
+/// wheel.set_limit(0);
+/// let Full(value) = wheel.try_schedule(10, "kept".to_string()).unwrap_err();
+/// assert_eq!(value, "kept");
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
 impl<T> Full<T> {
-    /// The value that was not scheduled.
+    /// The value that was not scheduled. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<String>::new(0);
+    /// wheel.set_limit(0);
+    /// let refused = wheel.try_schedule(10, "kept".to_string()).unwrap_err();
+    /// assert_eq!(refused.into_inner(), "kept");
+    /// ```
     pub fn into_inner(self) -> T {
         self.0
     }
@@ -195,15 +213,35 @@ impl<T, G: Geometry> Wheel<T, G> {
         Ok(self.schedule(deadline, value))
     }
 
-    /// Bounds the number of live timers for [`try_schedule`](Wheel::try_schedule).
+    /// Bounds the number of live timers for [`try_schedule`](Wheel::try_schedule). O(1).
     ///
     /// Timers that are live already stay, even when there are more than that. Without a call of
     /// this the limit is the most that a wheel can hold.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// wheel.schedule(10, 1);
+    /// wheel.set_limit(1);
+    /// assert!(wheel.try_schedule(10, 2).is_err());
+    /// wheel.schedule(10, 2); // does not ask
+    /// assert_eq!(wheel.len(), 2);
+    /// ```
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// The bound on live timers for [`try_schedule`](Wheel::try_schedule).
+    /// The bound on live timers for [`try_schedule`](Wheel::try_schedule). O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// assert_eq!(wheel.limit(), 1_610_612_736);
+    /// wheel.set_limit(100);
+    /// assert_eq!(wheel.limit(), 100);
+    /// ```
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -258,6 +296,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// The value of a live timer, or `None` to a stale key. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// assert_eq!(wheel.get(key), Some(&"value"));
+    /// wheel.cancel(key);
+    /// assert_eq!(wheel.get(key), None);
+    /// ```
     #[inline]
     pub fn get(&self, key: TimerKey) -> Option<&T> {
         self.slots.value_of(key)
@@ -279,6 +327,17 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// let key = wheel.schedule(10, ());
+    /// wheel.reschedule(key, 25);
+    /// assert_eq!(wheel.deadline(key), Some(25));
+    /// wheel.cancel(key);
+    /// assert_eq!(wheel.deadline(key), None);
+    /// ```
     #[inline]
     pub fn deadline(&self, key: TimerKey) -> Option<u64> {
         let slot = self.slots.find(key)?;
@@ -286,6 +345,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Whether the key's timer is live. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// let key = wheel.schedule(10, ());
+    /// assert!(wheel.contains(key));
+    /// assert_eq!(wheel.advance(10).count(), 1);
+    /// assert!(!wheel.contains(key), "it has fired");
+    /// ```
     #[inline]
     pub fn contains(&self, key: TimerKey) -> bool {
         self.slots.find(key).is_some()
@@ -304,6 +373,21 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// As reading it costs next to nothing, a driver compares it before and after a `schedule` to
     /// learn whether it must wake up earlier.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// assert_eq!(wheel.expiration_delay(), None);
+    /// wheel.schedule(80_000_000, "in 80 ms");
+    /// let before = wheel.expiration_delay();
+    /// assert!(before <= Some(80_000_000));
+    ///
+    /// wheel.schedule(5_000_000, "in 5 ms");
+    /// assert!(wheel.expiration_delay() < before, "whoever sleeps must be woken");
+    /// wheel.schedule(0, "now");
+    /// assert_eq!(wheel.expiration_delay(), Some(0));
+    /// ```
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
         if self.is_empty() {
@@ -355,19 +439,48 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(wake.saturating_sub(self.now()))
     }
 
-    /// The latest time that the wheel has been advanced to, in nanoseconds.
+    /// The latest time that the wheel has been advanced to, in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(500);
+    /// assert_eq!(wheel.advance(900).count(), 0);
+    /// assert_eq!(wheel.now(), 900);
+    /// assert_eq!(wheel.advance(700).count(), 0);
+    /// assert_eq!(wheel.now(), 900, "time does not run backwards");
+    /// ```
     #[inline]
     pub fn now(&self) -> u64 {
         self.filing.now()
     }
 
-    /// The number of live timers.
+    /// The number of live timers: those that are due and have not been yielded included. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// wheel.schedule(10, ());
+    /// wheel.schedule(20, ());
+    /// let _ = wheel.advance(20).next();
+    /// assert_eq!(wheel.len(), 1);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether no timer is live.
+    /// Whether no timer is live. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// assert!(wheel.is_empty());
+    /// wheel.schedule(10, ());
+    /// assert!(!wheel.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -377,17 +490,36 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// The clock and the memory stay. All keys become stale, also if a value panics when it is
     /// dropped.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// wheel.clear();
+    /// assert!(wheel.is_empty());
+    /// assert_eq!(wheel.cancel(key), None);
+    /// ```
     pub fn clear(&mut self) {
         self.filing.clear();
         self.slots.free_all();
     }
 
     /// The number of timers that fit before memory for more slots is asked for. O(slots / 4096).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u64>::new(0);
+    /// assert_eq!(wheel.capacity(), 0);
+    /// wheel.schedule(10, 1);
+    /// assert!(wheel.capacity() >= 1);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.slots.capacity()
     }
 
-    /// Makes room for `additional` more timers.
+    /// Makes room for `additional` more timers. O(additional).
     ///
     /// Room for the timers themselves: how many blocks of entries they need depends on how their
     /// deadlines are spread, and only the fewest possible are made ready.
@@ -395,6 +527,18 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// # Panics
     ///
     /// If the wheel could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u64>::new(0);
+    /// wheel.reserve(10_000);
+    /// let bytes = wheel.stats().bytes;
+    /// for value in 0..10_000 {
+    ///     wheel.schedule(1_000_000, value); // all in one bucket, hence in the fewest blocks
+    /// }
+    /// assert_eq!(wheel.stats().bytes, bytes);
+    /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         assert!(
@@ -409,6 +553,20 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// A timer keeps its slot, so the arena shrinks to the highest slot in use. Keys stay valid,
     /// and stale ones stale.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u64>::new(0);
+    /// let keys: Vec<_> = (0..10_000).map(|value| wheel.schedule(1_000_000, value)).collect();
+    /// for key in &keys[1..] {
+    ///     wheel.cancel(*key);
+    /// }
+    /// let before = wheel.stats().bytes;
+    /// wheel.shrink_to_fit();
+    /// assert!(wheel.stats().bytes < before / 10);
+    /// assert_eq!(wheel.get(keys[0]), Some(&0));
+    /// ```
     pub fn shrink_to_fit(&mut self) {
         self.filing.shrink_to_fit(&mut self.slots);
         self.slots.shrink_to_fit();

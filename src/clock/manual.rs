@@ -55,6 +55,13 @@ struct Sleeper {
 
 impl ManualClock {
     /// A clock that shows 0, and whose origin is the present.
+    ///
+    /// ```
+    /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// assert_eq!((clock.now(), clock.clone().now()), (0, 0));
+    /// ```
     pub fn new() -> Self {
         Self {
             origin: Instant::now(),
@@ -65,13 +72,32 @@ impl ManualClock {
         }
     }
 
-    /// Moves the clock on, at most to the end of time.
+    /// Moves the clock on, at most to the end of time. O(threads that wait for it).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.advance(Duration::from_millis(2));
+    /// assert_eq!(clock.now(), 2_000_000);
+    /// ```
     pub fn advance(&self, by: Duration) {
         self.turn(|now| now.saturating_add(nanoseconds(by)));
     }
 
     /// Sets the clock to a time since its origin, be it earlier than what it shows: a clock out of
     /// order, to see what a program makes of it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.set(Duration::from_millis(2));
+    /// clock.set(Duration::from_millis(1));
+    /// assert_eq!(clock.now(), 1_000_000);
+    /// ```
     pub fn set(&self, time: Duration) {
         self.turn(|_| nanoseconds(time));
     }

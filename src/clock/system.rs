@@ -23,6 +23,13 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock that shows 0 now.
+    ///
+    /// ```
+    /// use timer_wheel::{Clock, SystemClock};
+    ///
+    /// let clock = SystemClock::new();
+    /// assert!(clock.now() < 3_600_000_000_000, "less than an hour has passed");
+    /// ```
     pub fn new() -> Self {
         Self {
             origin: Instant::now(),

@@ -12,6 +12,17 @@ use crate::geometry::Millis;
 use crate::wheel::iter::{Ascending, TimerRef};
 
 /// An item in a queue, as [`Iter`] shows it.
+///
+/// ```
+/// use timer_wheel::DelayQueue;
+/// use tokio::time::{Duration, Instant};
+///
+/// let mut queue = DelayQueue::new();
+/// let when = Instant::now() + Duration::from_secs(60);
+/// let key = queue.insert_at("item", when);
+/// let entry = queue.iter().next().unwrap();
+/// assert_eq!((entry.key, entry.deadline, *entry.value), (key, when, "item"));
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct Entry<'a, T> {
     /// The item's key.
@@ -31,6 +42,17 @@ impl<T> Clone for Entry<'_, T> {
 impl<T> Copy for Entry<'_, T> {}
 
 /// The items of a queue in the order in which they will be delivered, from [`DelayQueue::iter`].
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::DelayQueue;
+///
+/// let mut queue = DelayQueue::new();
+/// queue.insert("item", Duration::from_secs(5));
+/// let mut entries = queue.iter();
+/// assert_eq!(entries.next().map(|entry| *entry.value), Some("item"));
+/// assert!(entries.next().is_none());
+/// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Iter<'a, T> {
     timers: Ascending<'a, T, Millis>,

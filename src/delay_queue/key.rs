@@ -10,6 +10,17 @@ use crate::key::TimerKey;
 /// Unlike the keys of tokio-util's queue, which are indexes and used again, a key that has outlived
 /// its item never names another one: see [`TimerKey`]. It is eight bytes, and so is an `Option` of
 /// it.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::DelayQueue;
+///
+/// let mut queue = DelayQueue::new();
+/// let old = queue.insert("old", Duration::from_secs(5));
+/// queue.remove(&old);
+/// let new = queue.insert("new", Duration::from_secs(5));
+/// assert!(old != new && queue.try_remove(&old).is_none());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key(pub(super) TimerKey);
 

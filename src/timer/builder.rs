@@ -57,12 +57,30 @@ impl Builder {
     }
 
     /// The time to go by. That of the system, unless told otherwise.
+    ///
+    /// ```
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Box::new(clock);
         self
     }
 
     /// Where jobs run. On the timer thread, unless told otherwise.
+    ///
+    /// ```
+    /// use std::thread;
+    /// use timer_wheel::{Job, Timer};
+    ///
+    /// // A thread a job: for jobs that block, when there are few.
+    /// let on_a_thread = |job: Job| _ = thread::spawn(move || job.run());
+    /// let timer = Timer::builder().executor(on_a_thread).start()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn executor(mut self, executor: impl Executor) -> Self {
         self.executor = Box::new(executor);
         self
@@ -70,6 +88,21 @@ impl Builder {
 
     /// What to call, with what it panicked with, on the thread where a job or the executor
     /// panicked. A panic of the hook itself is swallowed.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let (told, panics) = mpsc::channel();
+    /// let hook = move |panic: &(dyn std::any::Any + Send)| {
+    ///     _ = told.send(panic.downcast_ref::<&str>().map(|text| text.to_string()));
+    /// };
+    /// let timer = Timer::builder().on_panic(hook).start()?;
+    /// timer.schedule_after(Duration::ZERO, || std::panic::resume_unwind(Box::new("job failed")))?;
+    /// assert_eq!(panics.recv()?.as_deref(), Some("job failed"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_panic(mut self, hook: impl Fn(&(dyn Any + Send)) + Send + Sync + 'static) -> Self {
         self.panic_hook = Some(Box::new(hook));
         self
@@ -77,6 +110,20 @@ impl Builder {
 
     /// How long after its deadline a run is counted as late, and with the feature `tracing` told
     /// about. 100 ms, unless told otherwise.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let builder = Timer::builder().clock(clock.clone());
+    /// let timer = builder.late_after(Duration::from_millis(20)).start()?;
+    /// timer.schedule_after(Duration::from_millis(5), || ())?;
+    /// clock.advance(Duration::from_millis(30));
+    /// timer.settle()?;
+    /// assert_eq!(timer.statistics().late, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn late_after(mut self, lateness: Duration) -> Self {
         self.late_after = lateness;
         self
@@ -85,12 +132,35 @@ impl Builder {
     /// How much the thread does before it looks at the clock and at what was scheduled meanwhile:
     /// so many jobs, or moves of jobs within the wheel, and at least 1. 1,024, unless told
     /// otherwise.
+    ///
+    /// ```
+    /// use timer_wheel::Timer;
+    ///
+    /// // Jobs take long here: look for new ones after every one of them.
+    /// let timer = Timer::builder().budget(1).start()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn budget(mut self, budget: usize) -> Self {
         self.budget = budget.max(1);
         self
     }
 
     /// The name of the timer thread, without a NUL in it. "timer-wheel", unless told otherwise.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::thread;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::builder().name("retries").start()?;
+    /// let (tell, name) = mpsc::channel();
+    /// timer.schedule_after(Duration::ZERO, move || {
+    ///     tell.send(thread::current().name().map(String::from)).unwrap();
+    /// })?;
+    /// assert_eq!(name.recv()?.as_deref(), Some("retries"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into().replace('\0', "");
         self
@@ -101,6 +171,14 @@ impl Builder {
     /// # Errors
     ///
     /// That of the system when it cannot start a thread.
+    ///
+    /// ```
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::builder().start()?;
+    /// assert_eq!(timer.len(), 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn start(self) -> io::Result<Timer> {
         let hub = Arc::new(Hub::new(self.clock, self.panic_hook, self.late_after));
         let stripes: Vec<_> = (0..STRIPES)

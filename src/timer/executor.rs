@@ -31,6 +31,28 @@ use super::job::Job;
 /// ```
 pub trait Executor: Send + 'static {
     /// Runs the job, or sees to it that it is run.
+    ///
+    /// ```
+    /// use std::sync::mpsc::{SyncSender, sync_channel};
+    /// use timer_wheel::{Executor, Job, Timer};
+    ///
+    /// /// A queue that refuses a job rather than hold up the timer thread.
+    /// struct Bounded(SyncSender<Job>);
+    ///
+    /// impl Executor for Bounded {
+    ///     fn execute(&self, job: Job) {
+    ///         if let Err(refused) = self.0.try_send(job) {
+    ///             drop(refused); // counted as abandoned
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let (queue, jobs) = sync_channel(100);
+    /// let timer = Timer::builder().executor(Bounded(queue)).start()?;
+    /// timer.schedule_after(std::time::Duration::ZERO, || println!("run by us"))?;
+    /// jobs.recv()?.run();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn execute(&self, job: Job);
 }
 
@@ -42,6 +64,14 @@ impl<F: Fn(Job) + Send + 'static> Executor for F {
 
 /// Runs jobs on the timer thread, one after the other: for those that are short and do not block.
 /// The executor unless you bring one.
+///
+/// ```
+/// use timer_wheel::Timer;
+/// use timer_wheel::timer::Inline;
+///
+/// let timer = Timer::builder().executor(Inline).start()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Inline;
 

@@ -10,6 +10,19 @@ use super::task::{AnyTask, Claimed};
 ///
 /// Dropping the handle does *not* cancel the job. Clones are handles to the same job. A handle
 /// does not keep its timer running.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::{Timer, TimerHandle};
+///
+/// let timer = Timer::new()?;
+/// let handle: TimerHandle = timer.schedule_after(Duration::from_secs(9), || unreachable!())?;
+/// let other = handle.clone();
+/// drop(handle);
+/// assert!(other.is_live());
+/// assert!(other.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct TimerHandle {
     task: Arc<AnyTask>,
@@ -81,6 +94,16 @@ impl TimerHandle {
     /// Lets a waiting job run at `instant` instead, and says whether it could. O(1).
     ///
     /// See [`reschedule_after`](TimerHandle::reschedule_after).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(9), || unreachable!())?;
+    /// assert!(handle.reschedule_at(Instant::now() + Duration::from_secs(90)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reschedule_at(&self, instant: Instant) -> bool {
         let deadline = self.task.home().hub().clock().deadline_at(instant);
         self.task.reschedule(deadline)
@@ -88,6 +111,18 @@ impl TimerHandle {
 
     /// Whether the job can still be cancelled: it waits, or was handed out and has not started, or
     /// is periodic and was not cancelled. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(9), || unreachable!())?;
+    /// assert!(handle.is_live());
+    /// handle.cancel();
+    /// assert!(!handle.is_live());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_live(&self) -> bool {
         self.task.is_live()
     }

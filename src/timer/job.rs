@@ -11,6 +11,20 @@ use super::task::AnyTask;
 ///
 /// Until it runs it can still be cancelled by its handle. Dropping it gives the run up, which is
 /// counted as [`abandoned`](super::Statistics::abandoned).
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+/// use timer_wheel::{Job, Timer};
+///
+/// let (queue, jobs) = mpsc::channel::<Job>();
+/// let timer = Timer::builder().executor(move |job| queue.send(job).unwrap()).start()?;
+/// let handle = timer.schedule_after(Duration::ZERO, || unreachable!())?;
+/// let job = jobs.recv()?;
+/// assert!(handle.cancel(), "it was handed out, and has not started");
+/// job.run(); // does nothing
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "a job that is dropped is not run"]
 pub struct Job {
     /// `None` once it was run.
@@ -30,6 +44,21 @@ impl Job {
     /// Runs the job on this thread, unless it was cancelled. A panic is caught, counted and
     /// reported to the timer's hook. A periodic job then waits for its next run, if its timer
     /// has not been shut down.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use timer_wheel::{Shutdown, Timer};
+    ///
+    /// let timer = Timer::new()?;
+    /// let (sender, done) = mpsc::channel();
+    /// timer.schedule_after(Duration::from_secs(60), move || sender.send("done").unwrap())?;
+    /// for job in timer.shutdown(Shutdown::Discard)? {
+    ///     job.run(); // now rather than in a minute
+    /// }
+    /// assert_eq!(done.recv()?, "done");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run(mut self) {
         let Some(task) = self.task.take() else {
             return;
@@ -44,6 +73,19 @@ impl Job {
     }
 
     /// When it was due; `None` for never, or too far ahead for an [`Instant`].
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::{Shutdown, Timer};
+    ///
+    /// let timer = Timer::new()?;
+    /// let instant = Instant::now() + Duration::from_secs(60);
+    /// timer.schedule_at(instant, || ())?;
+    /// timer.schedule_after(Duration::MAX, || ())?;
+    /// let deadlines: Vec<_> = timer.shutdown(Shutdown::Drain)?.iter().map(|job| job.deadline()).collect();
+    /// assert_eq!(deadlines, [Some(instant), None]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn deadline(&self) -> Option<Instant> {
         let task = self.task.as_ref()?;
         task.home().hub().clock().instant_at(self.deadline)

@@ -60,6 +60,15 @@ struct Entry {
 
 impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// A keyed timer without jobs that runs them on `timer`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || println!("ann has left"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(timer: Timer) -> Self {
         Self {
             timer,
@@ -73,6 +82,16 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// The timer that runs the jobs.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::<u64>::new(Timer::new()?);
+    /// sessions.timer().schedule_after(Duration::from_secs(1), || ())?; // without a key
+    /// assert_eq!((sessions.len(), sessions.timer().len()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn timer(&self) -> &Timer {
         &self.timer
     }
@@ -83,6 +102,16 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Errors
     ///
     /// [`Refused`] after a shutdown. It hands the job back.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// assert!(!sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?);
+    /// assert!(sessions.set_after("ann", Duration::from_secs(90), || ())?, "replaced");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_after<F>(&self, key: K, delay: Duration, job: F) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -97,6 +126,16 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Errors
     ///
     /// [`Refused`] after a shutdown. It hands the job back.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// let instant = Instant::now() + Duration::from_secs(60);
+    /// assert!(!sessions.set_at("ann", instant, || ())?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_at<F>(&self, key: K, instant: Instant, job: F) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
@@ -142,7 +181,18 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         })
     }
 
-    /// Cancels the job of a key: whether that prevented its run. O(1).
+    /// Cancels the job of a key, and says whether that prevented its run. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// assert!(sessions.remove("ann"));
+    /// assert!(!sessions.remove("ann"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -167,6 +217,17 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// Lets the waiting job of a key run `delay` from now instead, and says whether it could. O(1).
     ///
     /// See [`TimerHandle::reschedule_after`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// assert!(sessions.reschedule_after("ann", Duration::from_secs(120)));
+    /// assert!(!sessions.reschedule_after("bob", Duration::from_secs(120)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reschedule_after<Q>(&self, key: &Q, delay: Duration) -> bool
     where
         K: Borrow<Q>,
@@ -176,6 +237,16 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// assert!(sessions.reschedule_at("ann", Instant::now() + Duration::from_secs(120)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reschedule_at<Q>(&self, key: &Q, instant: Instant) -> bool
     where
         K: Borrow<Q>,
@@ -185,6 +256,16 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Whether the key has a live job. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || ())?;
+    /// assert!(sessions.contains("ann") && !sessions.contains("bob"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn contains<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -203,11 +284,33 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// The number of keys that have a job. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || ())?;
+    /// sessions.set_after("bob", Duration::from_secs(60), || ())?;
+    /// assert_eq!(sessions.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         lock(&self.jobs.map).entries.len()
     }
 
-    /// Whether no key has a job.
+    /// Whether no key has a job. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// assert!(sessions.is_empty());
+    /// sessions.set_after("ann", Duration::from_secs(60), || ())?;
+    /// assert!(!sessions.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

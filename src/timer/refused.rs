@@ -4,6 +4,20 @@ use std::error::Error;
 use std::fmt;
 
 /// The timer did not take a job. It hands the job back.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::{Shutdown, Timer};
+/// use timer_wheel::timer::Reason;
+///
+/// let timer = Timer::new()?;
+/// timer.shutdown(Shutdown::Discard)?;
+/// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
+/// assert_eq!(refused.reason(), Reason::ShutDown);
+/// let job = refused.into_job();
+/// job(); // here and now, say
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Refused<F> {
     reason: Reason,
@@ -11,6 +25,16 @@ pub struct Refused<F> {
 }
 
 /// Why a timer did not take a job.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::Timer;
+/// use timer_wheel::timer::Reason;
+///
+/// let refused = Timer::new()?.every(Duration::ZERO, || ()).unwrap_err();
+/// assert_eq!(refused.reason(), Reason::ZeroPeriod);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -29,12 +53,36 @@ impl<F> Refused<F> {
         (self.reason, self.job)
     }
 
-    /// Why the job was not taken.
+    /// Why the job was not taken. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Shutdown, Timer};
+    /// use timer_wheel::timer::Reason;
+    ///
+    /// let timer = Timer::new()?;
+    /// timer.shutdown(Shutdown::Discard)?;
+    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
+    /// assert_eq!(refused.reason(), Reason::ShutDown);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reason(&self) -> Reason {
         self.reason
     }
 
-    /// The job.
+    /// The job, to be run or scheduled elsewhere. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Shutdown, Timer};
+    ///
+    /// let timer = Timer::new()?;
+    /// timer.shutdown(Shutdown::Discard)?;
+    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
+    /// let job = refused.into_job();
+    /// job();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_job(self) -> F {
         self.job
     }

@@ -11,6 +11,22 @@ use super::stripe::Tally;
 /// What a timer has done since it was started, from [`Timer::statistics`](super::Timer::statistics).
 ///
 /// While other threads use the timer, numbers that belong together may be a few jobs apart.
+///
+/// ```
+/// use std::time::Duration;
+/// use timer_wheel::{ManualClock, Timer};
+///
+/// let clock = ManualClock::new();
+/// let timer = Timer::builder().clock(clock.clone()).start()?;
+/// timer.schedule_after(Duration::from_secs(1), || ())?;
+/// timer.schedule_after(Duration::from_secs(9), || ())?.cancel();
+/// clock.advance(Duration::from_secs(1));
+/// timer.settle()?;
+/// let statistics = timer.statistics();
+/// assert_eq!((statistics.scheduled, statistics.cancelled, statistics.fired), (2, 1, 1));
+/// assert_eq!(statistics.len, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -83,23 +99,80 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// The number of runs.
+    /// The number of runs. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// clock.advance(Duration::from_secs(3));
+    /// timer.settle()?;
+    /// let lateness = timer.statistics().lateness;
+    /// assert_eq!(lateness.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn count(&self) -> u64 {
         self.nanoseconds.len()
     }
 
     /// That of the latest run; zero without any.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// clock.advance(Duration::from_secs(3));
+    /// timer.settle()?;
+    /// let lateness = timer.statistics().lateness;
+    /// assert!(lateness.max().abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn max(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.max())
     }
 
     /// The mean of all runs; zero without any.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// clock.advance(Duration::from_secs(3));
+    /// timer.settle()?;
+    /// let lateness = timer.statistics().lateness;
+    /// assert!(lateness.mean().abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mean(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.mean() as u64)
     }
 
     /// What this part of the runs did not exceed: `0.99` for the 99th percentile. A part below 0 is
     /// taken for 0, and one above 1 for 1.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// clock.advance(Duration::from_secs(3));
+    /// timer.settle()?;
+    /// let lateness = timer.statistics().lateness;
+    /// assert!(lateness.quantile(0.99) >= lateness.quantile(0.5));
+    /// assert!(lateness.quantile(1.0) <= lateness.max());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn quantile(&self, part: f64) -> Duration {
         Duration::from_nanos(self.nanoseconds.value_at_quantile(part.clamp(0.0, 1.0)))
     }

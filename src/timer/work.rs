@@ -3,6 +3,26 @@
 use crate::sync::{Mutex, lock};
 
 /// What to do about runs of a periodic job that fell due while it could not run.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+/// use timer_wheel::timer::Missed;
+/// use timer_wheel::{ManualClock, Timer};
+///
+/// let runs_in_three_seconds = |missed| -> Result<usize, Box<dyn std::error::Error>> {
+///     let clock = ManualClock::new();
+///     let timer = Timer::builder().clock(clock.clone()).start()?;
+///     let (tick, ticks) = mpsc::channel();
+///     timer.every_with(Duration::from_secs(1), missed, move || _ = tick.send(()))?;
+///     clock.advance(Duration::from_secs(3)); // at once
+///     timer.settle()?;
+///     Ok(ticks.try_iter().count())
+/// };
+/// assert_eq!(runs_in_three_seconds(Missed::CatchUp)?, 3);
+/// assert_eq!(runs_in_three_seconds(Missed::Skip)?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Missed {
     /// The late run stands for them: the next one is at the next whole period after it has ended.

@@ -114,6 +114,16 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// whether it is queued, pending or waiting for a retry. O(1).
     ///
     /// Answers [`Outcome::Removed`], or [`Outcome::Missing`] if there was none.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.remove("key"), Outcome::Removed);
+    /// assert_eq!(queue.remove("key"), Outcome::Missing);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn remove<Q>(&mut self, key: &Q) -> Outcome
     where
         K: Borrow<Q>,
@@ -167,6 +177,21 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///
     /// Answers [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: another
     /// index, an answer already, a timeout, a change of role.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(5_000_000).count(), 1);
+    /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Failed);
+    /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Stale);
+    /// // A second later, by default, it is proposed again.
+    /// assert_eq!(queue.next_wake(6_000_000), Some(1_000_000_000));
+    /// assert_eq!(queue.poll(1_006_000_000).next().unwrap().attempt, 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn failed<Q>(&mut self, key: &Q, index: u64, now: u64) -> Outcome
     where
         K: Borrow<Q>,
@@ -184,6 +209,17 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     }
 
     /// What is known of a key's TTL, or `None` if it has none. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// let timer = queue.get("key").unwrap();
+    /// assert_eq!((timer.entry.index, timer.deadline_ns, timer.phase), (1, 5_000_000, Phase::Queued));
+    /// assert!(queue.get("other").is_none());
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn get<Q>(&self, key: &Q) -> Option<Timer<'_, K>>
     where
         K: Borrow<Q>,
@@ -194,6 +230,15 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     }
 
     /// Whether a key has a TTL. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert!(queue.contains("key") && !queue.contains("other"));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn contains<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -204,6 +249,17 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
     /// How long a key has left at `now`, in nanoseconds: 0 if it is due, `None` if it has no TTL.
     /// O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.remaining("key", 2_000_000), Some(3_000_000));
+    /// assert_eq!(queue.remaining("key", 9_000_000), Some(0), "overdue");
+    /// assert_eq!(queue.remaining("other", 0), None);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn remaining<Q>(&self, key: &Q, now: u64) -> Option<u64>
     where
         K: Borrow<Q>,

@@ -11,6 +11,16 @@ pub(super) const NS_PER_MS: u64 = 1_000_000;
 const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
 /// How the delay before a retry grows with the attempts.
+///
+/// ```
+/// use core::time::Duration;
+/// use timer_wheel::ttl::{Backoff, TtlConfig};
+///
+/// let doubling = Backoff::Exponential { cap: Duration::from_secs(30) };
+/// let config = TtlConfig::builder().backoff(doubling).build()?;
+/// assert_eq!(config.backoff(), doubling);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backoff {
@@ -58,26 +68,57 @@ pub struct TtlConfig {
 
 impl TtlConfig {
     /// Starts from the defaults.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::builder().build(), Ok(TtlConfig::default()));
+    /// ```
     pub fn builder() -> TtlConfigBuilder {
         TtlConfigBuilder::default()
     }
 
     /// The most first proposals that one poll yields: 50 by default.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().expire_batch(), 50);
+    /// ```
     pub fn expire_batch(&self) -> usize {
         self.expire_batch
     }
 
     /// The most retries that one poll yields: 10 by default.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().retry_batch(), 10);
+    /// ```
     pub fn retry_batch(&self) -> usize {
         self.retry_batch
     }
 
     /// How long a failed expiry waits before it is proposed again, at least: 1 s by default.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().retry_delay(), Duration::from_secs(1));
+    /// ```
     pub fn retry_delay(&self) -> Duration {
         Duration::from_nanos(self.retry_delay_ns)
     }
 
     /// How the retry delay grows: not at all by default.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Backoff, TtlConfig};
+    ///
+    /// assert_eq!(TtlConfig::default().backoff(), Backoff::Constant);
+    /// ```
     pub fn backoff(&self) -> Backoff {
         if self.retry_cap_ns == self.retry_delay_ns {
             return Backoff::Constant;
@@ -87,11 +128,25 @@ impl TtlConfig {
     }
 
     /// How long a proposal may go without an answer before it counts as failed: 10 s by default.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().pending_timeout(), Duration::from_secs(10));
+    /// ```
     pub fn pending_timeout(&self) -> Duration {
         Duration::from_nanos(self.pending_timeout_ns)
     }
 
     /// The longest TTL that is accepted: 36,500 days by default.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().max_ttl(), Duration::from_secs(36_500 * 24 * 3_600));
+    /// ```
     pub fn max_ttl(&self) -> Duration {
         Duration::from_millis(self.max_ttl_ms)
     }
@@ -148,6 +203,18 @@ pub(super) fn scattered(seed: u64) -> u64 {
 }
 
 /// Collects the settings of a [`TtlConfig`] and checks them at the end.
+///
+/// ```
+/// use core::time::Duration;
+/// use timer_wheel::ttl::TtlConfig;
+///
+/// let config = TtlConfig::builder()
+///     .retry_batch(20)
+///     .pending_timeout(Duration::from_secs(3))
+///     .build()?;
+/// assert_eq!(config.retry_batch(), 20);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder builds nothing until `build` is called"]
 pub struct TtlConfigBuilder {
@@ -175,36 +242,88 @@ impl Default for TtlConfigBuilder {
 
 impl TtlConfigBuilder {
     /// The most first proposals that one poll yields.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().expire_batch(500).build()?;
+    /// assert_eq!(config.expire_batch(), 500);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn expire_batch(mut self, entries: usize) -> Self {
         self.expire_batch = entries;
         self
     }
 
     /// The most retries that one poll yields.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().retry_batch(100).build()?;
+    /// assert_eq!(config.retry_batch(), 100);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn retry_batch(mut self, entries: usize) -> Self {
         self.retry_batch = entries;
         self
     }
 
     /// How long a failed expiry waits before it is proposed again, at least.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().retry_delay(Duration::from_millis(200)).build()?;
+    /// assert_eq!(config.retry_delay(), Duration::from_millis(200));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn retry_delay(mut self, delay: Duration) -> Self {
         self.retry_delay = delay;
         self
     }
 
     /// How the retry delay grows with the attempts.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::{Backoff, TtlConfig};
+    ///
+    /// let config = TtlConfig::builder().backoff(Backoff::Exponential { cap: Duration::from_secs(9) }).build()?;
+    /// assert_eq!(config.backoff(), Backoff::Exponential { cap: Duration::from_secs(9) });
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
     /// How long a proposal may go without an answer before it counts as failed.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().pending_timeout(Duration::from_secs(3)).build()?;
+    /// assert_eq!(config.pending_timeout(), Duration::from_secs(3));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn pending_timeout(mut self, timeout: Duration) -> Self {
         self.pending_timeout = timeout;
         self
     }
 
     /// The longest TTL that is accepted, in whole milliseconds.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().max_ttl(Duration::from_secs(3_600)).build()?;
+    /// assert_eq!(config.max_ttl(), Duration::from_secs(3_600));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
         self.max_ttl = ttl;
         self
@@ -217,6 +336,15 @@ impl TtlConfigBuilder {
     /// [`TtlError::InvalidConfig`] if a batch is 0 or their sum overflows; if the retry delay or the
     /// pending timeout is 0; if a maximum TTL is less than a millisecond; if the cap of the backoff
     /// is below the retry delay; if a duration is more than 2^64 nanoseconds.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::{TtlConfig, TtlError};
+    ///
+    /// assert!(TtlConfig::builder().build().is_ok());
+    /// let refused = TtlConfig::builder().retry_delay(Duration::ZERO).build();
+    /// assert!(matches!(refused, Err(TtlError::InvalidConfig(_))));
+    /// ```
     pub fn build(self) -> Result<TtlConfig, TtlError> {
         let refuse = |reason| Err(TtlError::InvalidConfig(reason));
         if self.expire_batch == 0 || self.retry_batch == 0 {

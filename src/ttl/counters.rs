@@ -5,6 +5,20 @@ use super::item::Wait;
 use crate::geometry::Geometry;
 
 /// What a [`TtlQueue`] has done since it was made, from [`TtlQueue::counters`].
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.role_change(Role::Leader, 0);
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// assert_eq!(queue.poll(5_000_000).count(), 1);
+/// queue.failed("key", 1, 6_000_000);
+/// let counters = queue.counters();
+/// assert_eq!((counters.scheduled, counters.expired, counters.failed), (1, 1, 1));
+/// assert_eq!(counters.longest_pending_ns, 1_000_000);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
@@ -33,6 +47,15 @@ pub struct Counters {
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// What the queue has done so far. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.counters().scheduled, 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
         if let Some(first) = self.pending.first() {

@@ -159,6 +159,19 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 }
 
 /// What is to be proposed, from [`TtlQueue::poll`].
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.role_change(Role::Leader, 0);
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let mut due = queue.poll(5_000_000);
+/// let batch: Vec<_> = due.by_ref().collect();
+/// let wait = due.next_wake(); // the pending timeout, 10 s by default
+/// assert_eq!((batch.len(), wait), (1, Some(10_000_000_000)));
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[must_use = "an expiry is due until it is taken from the iterator"]
 pub struct Due<'a, K, G: Geometry, S> {
     queue: &'a mut TtlQueue<K, G, S>,
@@ -169,6 +182,20 @@ impl<K, G: Geometry, S> Due<'_, K, G, S> {
     /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
     /// one: as [`TtlQueue::next_wake`]. 0 as long as there is more, because the iterator has not
     /// come to its end or a batch was cut short.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init(2, "later", 8, Context::default())?;
+    /// let mut due = queue.poll(5_000_000);
+    /// assert_eq!(due.next_wake(), Some(0), "not at its end");
+    /// assert_eq!(due.by_ref().count(), 1);
+    /// assert_eq!(due.next_wake(), Some(3_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn next_wake(&self) -> Option<u64> {
         self.queue.next_wake(self.queue.now)
     }

@@ -24,6 +24,13 @@ use super::error::DecodeError;
 use crate::geometry::Geometry;
 
 /// The version of the encoding that this version of the crate writes, and the latest it reads.
+///
+/// ```
+/// use timer_wheel::ttl::{TtlConfig, TtlQueue, VERSION};
+///
+/// let queue: TtlQueue<u8> = TtlQueue::new(0, TtlConfig::default());
+/// assert_eq!(queue.encode(|key, bytes| bytes.push(*key))[4], VERSION);
+/// ```
 pub const VERSION: u8 = 1;
 
 const MAGIC: [u8; 4] = *b"TTLQ";
@@ -85,6 +92,21 @@ impl<K: Ord, G: Geometry, S> TtlQueue<K, G, S> {
 ///
 /// [`DecodeError`] for whatever [`TtlQueue::encode`] cannot have written. Every change within four
 /// bytes is noticed; so are, but for one in 2^32, all other changes, cuts and additions.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, DecodeError, TtlConfig, TtlQueue, decode};
+///
+/// let mut queue: TtlQueue<u8> = TtlQueue::new(0, TtlConfig::default());
+/// queue.init(1, 7, 5, Context::default())?;
+/// let mut bytes = queue.encode(|key, bytes| bytes.push(*key));
+/// let read_key = |key: &[u8]| <[u8; 1]>::try_from(key).ok().map(|[key]| key);
+/// let entries = decode(&bytes, read_key).unwrap();
+/// assert_eq!((entries[0].key, entries[0].ttl_ms), (7, 5));
+///
+/// bytes[20] ^= 1;
+/// assert_eq!(decode(&bytes, read_key), Err(DecodeError::ChecksumMismatch));
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 pub fn decode<K: Ord>(
     bytes: &[u8],
     mut read_key: impl FnMut(&[u8]) -> Option<K>,

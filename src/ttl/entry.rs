@@ -4,6 +4,16 @@
 ///
 /// What [`TtlQueue::snapshot`](super::TtlQueue::snapshot) yields and
 /// [`TtlQueue::restore`](super::TtlQueue::restore) takes.
+///
+/// ```
+/// use timer_wheel::ttl::{Entry, TtlConfig, TtlQueue};
+///
+/// let entry = Entry { key: "key", index: 1, owner: 0, leader_start_ms: 1_000, ttl_ms: 500 };
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.restore([entry], 0, 1_200)?; // 200 ms after it was set
+/// assert_eq!(queue.remaining("key", 0), Some(300_000_000));
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -21,6 +31,17 @@ pub struct Entry<K> {
 }
 
 /// What a command that sets a TTL carries beside key, index and TTL.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let ctx = Context { owner: 42, leader_start_ms: 1_700_000_000_000, created_ns: 3_000_000 };
+/// queue.init(1, "key", 5, ctx)?;
+/// let timer = queue.get("key").unwrap();
+/// assert_eq!((timer.entry.owner, timer.deadline_ns), (42, 8_000_000));
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Whoever the key belongs to; opaque here.
@@ -34,6 +55,20 @@ pub struct Context {
 }
 
 /// Where an entry stands between its deadline and its end.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Phase, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.role_change(Role::Leader, 0);
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// assert_eq!(queue.get("key").unwrap().phase, Phase::Queued);
+/// assert_eq!(queue.poll(5_000_000).count(), 1);
+/// assert_eq!(queue.get("key").unwrap().phase, Phase::Pending);
+/// queue.failed("key", 1, 6_000_000);
+/// assert_eq!(queue.get("key").unwrap().phase, Phase::Retrying);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Waits for its deadline, or is due and has not been proposed (again).
@@ -45,6 +80,16 @@ pub enum Phase {
 }
 
 /// One entry of a [`TtlQueue`](super::TtlQueue) with what this replica knows of it.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let timer = queue.oldest().unwrap();
+/// assert_eq!((timer.entry.key, timer.deadline_ns, timer.attempts), ("key", 5_000_000, 0));
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timer<'a, K> {
@@ -67,6 +112,18 @@ impl<K> Clone for Timer<'_, K> {
 impl<K> Copy for Timer<'_, K> {}
 
 /// A proposal to make: that `key` be deleted if it still carries `index`.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.role_change(Role::Leader, 0);
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let expiry = queue.poll(5_000_000).next().unwrap();
+/// // To be proposed as "delete the key if it still carries this index".
+/// assert_eq!((expiry.key, expiry.index, expiry.attempt), ("key", 1, 1));
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expiry<K> {
@@ -82,6 +139,17 @@ pub struct Expiry<K> {
 }
 
 /// What a call did.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// assert_eq!(queue.init(1, "key", 5, Context::default())?, Outcome::Scheduled);
+/// assert_eq!(queue.init(1, "key", 5, Context::default())?, Outcome::Stale);
+/// assert_eq!(queue.init(2, "key", 5, Context::default())?, Outcome::Updated);
+/// assert_eq!(queue.applied("key", 2), Outcome::Applied);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -104,6 +172,17 @@ pub enum Outcome {
 }
 
 /// Whether this replica is to propose expiries.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// assert_eq!(queue.poll(5_000_000).count(), 0, "a follower proposes nothing");
+/// queue.role_change(Role::Leader, 5_000_000);
+/// assert_eq!(queue.poll(5_000_000).count(), 1);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Role {
     /// The one that proposes.

@@ -4,6 +4,15 @@ use core::error::Error;
 use core::fmt;
 
 /// Why a TTL, a configuration or a set of entries was refused. Nothing was changed.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, TtlConfig, TtlError, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let refused = queue.init(1, "key", u64::MAX, Context::default());
+/// assert!(matches!(refused, Err(TtlError::TtlTooLong { ttl_ms: u64::MAX, .. })));
+/// assert!(queue.is_empty());
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TtlError {
@@ -44,6 +53,14 @@ impl fmt::Display for TtlError {
 impl Error for TtlError {}
 
 /// Why bytes are no encoded snapshot that [`decode`](super::decode) can read.
+///
+/// ```
+/// use timer_wheel::ttl::{DecodeError, decode};
+///
+/// let refused = decode(b"something else", |_| Some(0));
+/// assert_eq!(refused, Err(DecodeError::NotASnapshot));
+/// assert_eq!(DecodeError::NotASnapshot.to_string(), "not an encoded snapshot of TTL entries");
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {

@@ -39,6 +39,16 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 
     /// The entry with the earliest deadline, whatever its phase. O(1) if one has been drawn and is
     /// the earliest, else as the first step of [`iter`](Self::iter).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init(2, "sooner", 3, Context::default())?;
+    /// assert_eq!(queue.oldest().unwrap().entry.key, "sooner");
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn oldest(&self) -> Option<Timer<'_, K>> {
         self.iter().next()
     }
@@ -64,6 +74,17 @@ impl<'a, K, G: Geometry, S> IntoIterator for &'a TtlQueue<K, G, S> {
 }
 
 /// All entries in order of deadline, from [`TtlQueue::iter`].
+///
+/// ```
+/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let mut timers = queue.iter();
+/// assert_eq!(timers.next().unwrap().entry.key, "key");
+/// assert!(timers.next().is_none());
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Iter<'a, K, G: Geometry, S> {
     queue: &'a TtlQueue<K, G, S>,

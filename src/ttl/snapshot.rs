@@ -61,6 +61,21 @@ impl<K: Hash + Ord, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///
     /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`], [`TtlError::DuplicateKey`] or
     /// [`TtlError::Full`]. The queue is as it was then.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut leader: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let ctx = Context { leader_start_ms: 10_000, ..Context::default() };
+    /// leader.init(1, "key", 900, ctx)?;
+    ///
+    /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
+    /// let now = 77_000_000_000;
+    /// let mut replica: TtlQueue<&str> = TtlQueue::new(now, TtlConfig::default());
+    /// replica.restore(leader.snapshot().cloned(), now, 10_400)?;
+    /// assert_eq!(replica.remaining("key", now), Some(500_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn restore(
         &mut self,
         entries: impl IntoIterator<Item = Entry<K>>,
@@ -114,6 +129,17 @@ fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
 }
 
 /// All entries in order of key, from [`TtlQueue::snapshot`].
+///
+/// ```
+/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let mut entries = queue.snapshot();
+/// assert_eq!(entries.len(), 1);
+/// assert_eq!(entries.next().unwrap().key, "key");
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Snapshot<'a, K> {
     entries: vec::IntoIter<&'a Entry<K>>,

@@ -17,6 +17,18 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// put off, outside of a poll. Then each call searches, up to the next poll:
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) says what that costs, O(n) at worst.
     /// [`wake_bound`](Self::wake_bound) never does.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.next_wake(0), None, "a follower waits for nothing");
+    /// queue.role_change(Role::Leader, 0);
+    /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
+    /// assert_eq!(queue.next_wake(9_000_000), Some(0));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn next_wake(&self, now: u64) -> Option<u64> {
         if !self.is_proposing() {
             return None;
@@ -39,6 +51,18 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     ///
     /// For a caller that wants to know after each `init` or `update` whether it must wake up
     /// earlier: waking up too early is harmless, and the poll finds out the exact time.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.update(2, "key", 50, Context::default())?;
+    /// assert_eq!(queue.next_wake(0), Some(50_000_000));
+    /// assert!(queue.wake_bound(0) <= Some(50_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
     pub fn wake_bound(&self, now: u64) -> Option<u64> {
         if !self.is_proposing() {
             return None;

@@ -9,6 +9,16 @@ use crate::key::TimerKey;
 use crate::wheel::Wheel;
 
 /// A timer that has fired.
+///
+/// ```
+/// use timer_wheel::{Expired, Wheel};
+///
+/// let mut wheel = Wheel::<&str>::new(0);
+/// let key = wheel.schedule(10, "value");
+/// let fired = wheel.advance(25).next();
+/// assert_eq!(fired, Some(Expired { key, deadline: 10, value: "value" }));
+/// assert!(!wheel.contains(key));
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Expired<T> {
     /// The timer's key, which is stale now.
@@ -20,6 +30,20 @@ pub struct Expired<T> {
 }
 
 /// What [`Wheel::advance_with`] is to do with a due timer.
+///
+/// ```
+/// use timer_wheel::{Verdict, Wheel};
+///
+/// // An entry in use is looked at again in 50 ns, any other goes.
+/// let mut wheel = Wheel::<bool>::new(0);
+/// let in_use = wheel.schedule(100, true);
+/// wheel.schedule(100, false);
+/// wheel.advance_with(100, usize::MAX, |_, deadline, is_used| match *is_used {
+///     true => Verdict::Rearm(deadline + 50),
+///     false => Verdict::Remove,
+/// });
+/// assert_eq!((wheel.len(), wheel.deadline(in_use)), (1, Some(150)));
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Remove the timer and drop its value.
@@ -29,6 +53,17 @@ pub enum Verdict {
 }
 
 /// What a call of [`Wheel::advance_with`] has done.
+///
+/// ```
+/// use timer_wheel::{Progress, Verdict, Wheel};
+///
+/// let mut wheel = Wheel::<u32>::new(0);
+/// wheel.schedule(10, 1);
+/// wheel.schedule(20, 2);
+/// let progress = wheel.advance_with(10, usize::MAX, |_, _, _| Verdict::Remove);
+/// let Progress { fired, has_backlog, .. } = progress;
+/// assert_eq!((fired, has_backlog), (1, false));
+/// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The number of timers handed to the callback.
@@ -180,6 +215,17 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// The timers that are due, from [`Wheel::advance`] and [`Wheel::advance_with_budget`].
 ///
 /// Lazy: the clock has moved, and the rest happens as it is pulled.
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<char>::new(0);
+/// wheel.schedule(10, 'a');
+/// wheel.schedule(10, 'b');
+/// let _ = wheel.advance(10); // dropped, not pulled: nothing fires, nothing is lost
+/// assert_eq!(wheel.len(), 2);
+/// assert_eq!(wheel.advance(10).map(|timer| timer.value).collect::<String>(), "ab");
+/// ```
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
@@ -191,11 +237,43 @@ pub struct Advance<'a, T, G: Geometry> {
 impl<T, G: Geometry> Advance<'_, T, G> {
     /// Whether work that is due by now is left: timers to fire, or buckets to open and move down.
     /// O(levels).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u32>::new(0);
+    /// for value in 0..100 {
+    ///     wheel.schedule(7, value);
+    /// }
+    /// let mut advance = wheel.advance_with_budget(7, 10);
+    /// while advance.next().is_some() {}
+    /// assert!(advance.has_backlog());
+    /// let mut advance = wheel.advance(7);
+    /// while advance.next().is_some() {}
+    /// assert!(!advance.has_backlog());
+    /// ```
     pub fn has_backlog(&self) -> bool {
         !self.is_settled && self.wheel.filing.has_work(&self.wheel.slots)
     }
 
-    /// The part of the budget that has not been used, in units.
+    /// The part of the budget that has not been used, in units. O(1).
+    ///
+    /// What several wheels share can be handed from one to the next.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheels = [Wheel::<u32>::new(0), Wheel::new(0)];
+    /// wheels[0].schedule(7, 1);
+    /// wheels[1].schedule(7, 2);
+    /// let mut budget = 1_000;
+    /// for wheel in &mut wheels {
+    ///     let mut advance = wheel.advance_with_budget(7, budget);
+    ///     assert_eq!(advance.by_ref().count(), 1);
+    ///     budget = advance.unused();
+    /// }
+    /// assert!(budget < 1_000);
+    /// ```
     pub fn unused(&self) -> usize {
         self.budget
     }

@@ -12,6 +12,14 @@ use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;
 
 /// A live timer, as the iterators of a [`Wheel`] show it.
+///
+/// ```
+/// use timer_wheel::{TimerRef, Wheel};
+///
+/// let mut wheel = Wheel::<&str>::new(0);
+/// let key = wheel.schedule(10, "value");
+/// assert_eq!(wheel.ascending().next(), Some(TimerRef { key, deadline: 10, value: &"value" }));
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct TimerRef<'a, T> {
     /// The timer's key.
@@ -135,6 +143,16 @@ impl<'a, T, G: Geometry> IntoIterator for &'a Wheel<T, G> {
 }
 
 /// All timers in no particular order, from [`Wheel::iter`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<u32>::new(0);
+/// wheel.schedule(10, 1);
+/// let mut timers = wheel.iter();
+/// assert_eq!(timers.len(), 1);
+/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
+/// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Iter<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
@@ -143,6 +161,16 @@ pub struct Iter<'a, T, G: Geometry> {
 }
 
 /// All timers in the order in which they fire, from [`Wheel::ascending`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<u32>::new(0);
+/// wheel.schedule(10, 1);
+/// let mut timers = wheel.ascending();
+/// assert_eq!(timers.len(), 1);
+/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
+/// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Ascending<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
@@ -151,6 +179,16 @@ pub struct Ascending<'a, T, G: Geometry> {
 }
 
 /// All timers in the reverse of the order in which they fire, from [`Wheel::descending`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<u32>::new(0);
+/// wheel.schedule(10, 1);
+/// let mut timers = wheel.descending();
+/// assert_eq!(timers.len(), 1);
+/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
+/// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Descending<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
@@ -159,6 +197,16 @@ pub struct Descending<'a, T, G: Geometry> {
 }
 
 /// All timers, taken out, from [`Wheel::drain`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<u32>::new(0);
+/// wheel.schedule(10, 1);
+/// wheel.schedule(20, 2);
+/// assert_eq!(wheel.drain().len(), 2);
+/// assert!(wheel.is_empty(), "dropping it removes the rest");
+/// ```
 pub struct Drain<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
     next: usize,
