@@ -54,10 +54,18 @@
 
 extern crate alloc;
 
-/// The example of the README is a test too.
+/// The examples of the documents are tests too.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../docs/semantics.md")]
+    struct Semantics;
+
+    #[doc = include_str!("../docs/embedding.md")]
+    struct Embedding;
+}
 
 #[cfg(feature = "std")]
 pub mod clock;
