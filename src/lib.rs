@@ -1,8 +1,10 @@
 //! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>` and costs like
 //! a slab.
 //!
-//! A [`Wheel`] holds values, each with a deadline, and hands them back when their time has come:
-//! in exact order of deadline, first in first out among equals, to the nanosecond.
+//! A [`Wheel`] holds values, each with a deadline, and hands them back when their time has come: in
+//! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
+//! cancelling and putting off are O(1). It is made for caches, servers, simulators and replicated
+//! stores that hold thousands to millions of deadlines and cancel or put off most of them.
 //!
 //! ```
 //! use timer_wheel::Wheel;
@@ -17,35 +19,183 @@
 //! assert_eq!(fired, ["first", "second"]);
 //! ```
 //!
+//! # The idea
+//!
+//! Time is cut into ticks, and each of the next ticks has a bucket; farther ahead a bucket spans as
+//! many ticks as all of the level below. A timer is dropped into the bucket of its deadline, without
+//! being compared with any other. When time reaches a coarse bucket, its timers move down to finer
+//! ones; most were cancelled or put off long before. The usual price is exactness: a bucket fires
+//! as a whole, in any order. Here the timers of one tick are sorted when it comes, so that nothing
+//! is early, late or out of order, and a tick is a matter of cost alone.
+//!
+//! # The contract
+//!
+//! *If you know what a `BTreeSet` of `(deadline, sequence)` would do, you know what a wheel does*,
+//! where the sequence counts every `schedule` and `reschedule`. In particular:
+//!
+//! - [`advance(now)`](Wheel::advance) yields all live timers with `deadline <= now` and no others.
+//! - Neither the geometry nor how you split an advance changes what fires, or in which order.
+//! - Every `u64` is a deadline. Overdue ones fire next, and `u64::MAX` never wraps.
+//! - The same calls give the same results on every machine. There is no clock and no randomness
+//!   inside.
+//!
+//! `docs/semantics.md` in the repository has all fourteen promises with an example each.
+//!
+//! # Time, and choosing a geometry
+//!
+//! Time is a `u64` of nanoseconds since an origin that you pick; 584 years fit. With feature `std`
+//! the [`clock`] module makes that of `Instant` and `Duration`.
+//!
+//! The geometry is the second type parameter: how long a tick is, and how many buckets each of the
+//! four levels has. It sets costs, and nothing else.
+//!
+//! | preset | tick | horizon | empty wheel | for |
+//! |---|---|---|---|---|
+//! | [`Millis`], the default | 1.05 ms | 52 days | 8.6 KB | timeouts, sessions, general use |
+//! | [`Caffeine`] | 1.07 s | 6.5 days | 1.8 KB | caches whose entries live for minutes |
+//! | [`Micros`] | 1.02 us | 73 min | 8.6 KB | simulators, pacing |
+//! | [`Compact`] | 1.05 ms | 4.9 h | 2.5 KB | many small wheels, one a shard or a connection |
+//!
+//! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty,
+//! and a horizon that covers most timers: what lies beyond it is looked at each time that the
+//! earliest of them comes within it. If in doubt, take the default. Any type that implements
+//! [`Geometry`] will do, and one that cannot work does not compile.
+//!
+//! # Driving it
+//!
+//! The wheel starts no thread and never blocks. Ask how long you may sleep, sleep, advance, repeat:
+//!
+//! ```
+//! use std::thread::sleep;
+//! use std::time::{Duration, Instant};
+//! use timer_wheel::Wheel;
+//!
+//! let origin = Instant::now();
+//! let mut wheel = Wheel::<&str>::new(0);
+//! wheel.schedule(2_000_000, "after 2 ms");
+//! wheel.schedule(1_000_000, "after 1 ms");
+//!
+//! let mut fired = Vec::new();
+//! while let Some(delay) = wheel.expiration_delay() {
+//!     sleep(Duration::from_nanos(delay)); // from `wheel.now()`: a little more than needed is fine
+//!     let now = origin.elapsed().as_nanos() as u64; // for 584 years
+//!     fired.extend(wheel.advance(now).map(|timer| timer.value));
+//! }
+//! assert_eq!(fired, ["after 1 ms", "after 2 ms"]);
+//! ```
+//!
+//! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
+//! advance then fires nothing: a bucket was opened, or a timer was looked at that had been put off.
+//! A timer costs at most one such wake-up for each level, and one for each time it was put off.
+//! Reading it is the read of a field, so that a driver looks before and after a `schedule` to learn
+//! whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
+//!
+//! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. Not
+//! pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
+//! between takes timers one by one with [`pop_expired`](Wheel::pop_expired):
+//!
+//! ```
+//! use timer_wheel::Wheel;
+//!
+//! let mut wheel = Wheel::<(&str, u64)>::new(0);
+//! wheel.schedule(100, ("every 100 ns", 100));
+//! let mut runs = 0;
+//! while let Some(timer) = wheel.pop_expired(350) {
+//!     runs += 1;
+//!     wheel.schedule(timer.deadline + timer.value.1, timer.value);
+//! }
+//! assert_eq!((runs, wheel.next_deadline()), (3, Some(400)));
+//! ```
+//!
+//! [`advance_with`](Wheel::advance_with) fires in place: a callback says for each timer whether it
+//! goes or is kept, under the same key, until another deadline.
+//!
+//! Or let a driver do all that: see [below](#drivers).
+//!
+//! # Handles
+//!
+//! [`schedule`](Wheel::schedule) returns a [`TimerKey`]: eight bytes, `Copy`, and weak. Once its
+//! timer has fired or was cancelled it is *stale*, for ever: [`cancel`](Wheel::cancel) and
+//! [`get`](Wheel::get) answer `None` to it, [`reschedule`](Wheel::reschedule) `false`, even after the
+//! slot has been used again. So nobody need be told that a timer is gone, and keys may be kept where
+//! they are convenient. A key is good for the wheel that gave it, and for clones of that.
+//!
+//! A cache keeps the timer's key in the entry and the entry's key in the timer; `docs/embedding.md`
+//! in the repository says what to do on replace, remove and evict, with threads and with budgets.
+//!
+//! # Budgets and pauses
+//!
+//! An advance costs O(timers touched), never O(time passed), but that can be many at once: a coarse
+//! bucket is opened, or a million timers are due. [`advance_with_budget`](Wheel::advance_with_budget)
+//! stops after so many entries and says whether it left a backlog; the next call goes on from there,
+//! and with any budget repeated calls yield the same timers in the same order.
+//!
+//! ```
+//! use timer_wheel::Wheel;
+//!
+//! let mut wheel = Wheel::<u32>::new(0);
+//! (0..1_000).for_each(|value| _ = wheel.schedule(9_000_000_000, value));
+//! let mut fired = 0;
+//! loop {
+//!     let mut advance = wheel.advance_with_budget(9_000_000_000, 256);
+//!     fired += advance.by_ref().count();
+//!     if !advance.has_backlog() {
+//!         break;
+//!     } // else serve requests, let go of locks
+//! }
+//! assert_eq!(fired, 1_000);
+//! ```
+//!
+//! # Order
+//!
+//! By deadline, and among equals by when a timer was last scheduled or rescheduled. The same order
+//! is to be had without firing anything, lazily: [`ascending`](Wheel::ascending)`().take(n)` are the
+//! n that fire next, [`descending`](Wheel::descending) goes backwards, and [`iter`](Wheel::iter) does
+//! not care.
+//!
+//! # Memory
+//!
+//! A timer takes a slot of 24 bytes and the value, and 8 bytes for its entry in a bucket; with
+//! `u32` values 41 bytes in all at a million timers. What is cancelled makes room for what
+//! comes, and nothing grows but with the number of live timers. Memory is kept until
+//! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) tells how much there is.
+//! [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the number of
+//! timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and
+//! out.
+//!
+//! # Panics
+//!
+//! No deadline and no key makes anything panic. [`schedule`](Wheel::schedule),
+//! [`reserve`](Wheel::reserve) and [`with_capacity`](Wheel::with_capacity) panic past the most
+//! timers that a wheel can hold. A panic of *yours*, in the body of a loop over an advance, in a
+//! callback, or when a value is dropped, leaves the wheel in order: what had not fired fires next.
+//!
 //! # What it is not
 //!
-//! Time is a `u64` of nanoseconds since an origin that you pick. The wheel reads no clock, starts
-//! no thread and never blocks: you tell it the time with [`advance`](Wheel::advance), and ask it
-//! how long you may sleep with [`expiration_delay`](Wheel::expiration_delay).
-//!
-//! # What may surprise
-//!
-//! - Putting a timer off only writes the new deadline down. The wheel looks at the timer once at
-//!   its old time, so `expiration_delay` may wake you early and fire nothing.
-//! - A value stays in the wheel until [`advance`](Wheel::advance) is called *and the iterator it
-//!   returns is pulled*: the iterator does the work.
-//! - The clock never runs backwards: an advance to an earlier time is an advance to
-//!   [`now`](Wheel::now).
+//! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
+//! - Not shared: one `&mut` at a time. Give each shard of a cache its own wheel, or use a driver.
+//! - Not the fastest for a handful of timers, or for those that nearly all fire and are never
+//!   cancelled or put off: up to some tens of thousands a `BTreeSet` or a `BinaryHeap` expires
+//!   faster. `docs/performance.md` in the repository says where the wheel stands and where it does not.
 //!
 //! # Drivers
 //!
-//! A [`Timer`] puts a wheel, a [`Clock`] and a thread together and runs jobs when they are due; a
-//! [`KeyedTimer`] gives them keys. See [`timer`].
+//! | you have | use |
+//! |---|---|
+//! | threads, and jobs to run later | [`Timer`], or [`KeyedTimer`] for jobs with names (feature `std`) |
+//! | a task on tokio that waits for items | `DelayQueue` (feature `tokio`), in place of tokio-util's |
+//! | a replicated store whose keys expire, or deliveries to be retried | [`ttl::TtlQueue`] |
 //!
 //! # Features
 //!
 //! - `std` (default): [`clock`] and [`timer`].
-//! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs.
-//! - `serde`: a wheel of serializable values can be stored and loaded, keys included.
 //! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
 //!   tokio-util's. Uses `std`.
+//! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `std`.
+//! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
+//!   snapshots of a [`ttl::TtlQueue`].
 //!
-//! Without `std` and `tracing` the crate is `no_std` with `alloc`. It contains no `unsafe`.
+//! Without `std` the crate is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
 
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
