@@ -77,12 +77,17 @@
 //!
 //! let mut fired = Vec::new();
 //! while let Some(delay) = wheel.expiration_delay() {
-//!     sleep(Duration::from_nanos(delay)); // from `wheel.now()`: a little more than needed is fine
+//!     sleep(Duration::from_nanos(delay));
 //!     let now = origin.elapsed().as_nanos() as u64; // for 584 years
 //!     fired.extend(wheel.advance(now).map(|timer| timer.value));
 //! }
 //! assert_eq!(fired, ["after 1 ms", "after 2 ms"]);
 //! ```
+//!
+//! Instead of sleeping, wait for messages with that delay as the timeout: `recv_timeout`, `select`,
+//! `epoll`. Two things to keep apart are your clock and the wheel's, [`now`](Wheel::now), which
+//! stands where the last advance left it. Deadlines are absolute: take them from your clock. The
+//! delay counts from the wheel's: ask for it right after an advance, or sleep until `now() + delay`.
 //!
 //! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
 //! advance then fires nothing: a bucket was opened, or a timer was looked at that had been put off.
@@ -174,9 +179,9 @@
 //!
 //! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
 //! - Not shared: one `&mut` at a time. Give each shard of a cache its own wheel, or use a driver.
-//! - Not the fastest for a handful of timers, or for those that nearly all fire and are never
-//!   cancelled or put off: up to some tens of thousands a `BTreeSet` or a `BinaryHeap` expires
-//!   faster. `docs/performance.md` in the repository says where the wheel stands and where it does not.
+//! - Not the fastest where nothing is cancelled or put off: up to some hundred thousand timers a
+//!   `BinaryHeap` schedules faster and fires about as fast. `docs/performance.md` in the repository
+//!   says where the wheel stands and where it does not.
 //!
 //! # Drivers
 //!

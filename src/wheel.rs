@@ -157,7 +157,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
     /// nanoseconds. O(1).
     ///
-    /// A deadline in the past is due at the next advance, before any later one.
+    /// The deadline is absolute: the caller's clock plus a delay, not [`now`](Wheel::now), which
+    /// stands where the last advance left it. One in the past is due at the next advance, before any
+    /// later one.
     ///
     /// # Panics
     ///
@@ -360,8 +362,11 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.slots.find(key).is_some()
     }
 
-    /// How long the caller may sleep before the next advance, in nanoseconds; `None` exactly when
-    /// no timer is live. O(1): a field is read.
+    /// How long the caller may sleep before the next advance, in nanoseconds from
+    /// [`now`](Wheel::now); `None` exactly when no timer is live. O(1): a field is read.
+    ///
+    /// `now` is where the last advance left it. If time has passed since, the wake-up is at
+    /// `now() + delay` all the same.
     ///
     /// Never later than the earliest deadline. It may be earlier, because a bucket must be opened
     /// then or a timer was put off: sleeping for it and advancing, a timer costs at most one
