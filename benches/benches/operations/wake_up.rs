@@ -11,6 +11,8 @@ use crate::subject::Queue;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "expiration delay", ExpirationDelay::new);
+    // The wheel alone has two answers: when to wake up, and when the earliest timer is due.
+    each_size(criterion, "next deadline", bench_next_deadline);
     // Neither an ordered set nor the textbook wheel answers for a level.
     each_size(criterion, "peek ahead", bench_peek_ahead);
 }
@@ -58,6 +60,25 @@ impl Operation for ExpirationDelay {
             );
         });
     }
+}
+
+fn bench_next_deadline(group: &mut Group<'_>, n: usize) {
+    let deadlines = XorShift64Star::new().uniform(n, MILLISECOND, HOUR);
+    let earliest = deadlines.iter().min().copied().unwrap_or_default();
+    let case = Case {
+        subject: Wheel::<u32>::NAME,
+        n,
+        operations: QUERIES,
+    };
+    let prepare = onward(|| Wheel::<u32>::filled(&deadlines));
+    let ask = |wheel: &mut Wheel<u32>| {
+        (0..QUERIES)
+            .filter_map(|_| black_box(&*wheel).next_deadline())
+            .sum::<u64>()
+    };
+    measure(group, &case, prepare, ask, |_, sum| {
+        assert_eq!(sum, earliest * QUERIES as u64, "it is not the earliest");
+    });
 }
 
 const LEVELS: usize = 5;
