@@ -44,7 +44,14 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// One level of a wheel at one moment, from [`Wheel::levels`].
 ///
-/// `{:?}` prints it in a line: `2 timers in 1 of 256 buckets`.
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<&str>::new(0);
+/// wheel.schedule(3 << 20, "one");
+/// wheel.schedule(3 << 20, "another");
+/// assert_eq!(format!("{:?}", wheel.levels()[0]), "2 timers in 1 of 256 buckets");
+/// ```
 #[derive(Copy, Clone)]
 pub struct Level<'a> {
     number: usize,
@@ -53,6 +60,16 @@ pub struct Level<'a> {
 
 impl<'a> Level<'a> {
     /// The number of the level: 0 is the finest, 4 the overflow bucket. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// wheel.schedule(60_000_000_000, ());
+    /// let levels = wheel.levels();
+    /// let holds = levels.iter().find(|level| level.timers() != 0).unwrap();
+    /// assert_eq!(holds.number(), 1);
+    /// ```
     pub fn number(&self) -> usize {
         self.number
     }
@@ -111,11 +128,30 @@ impl<'a> Level<'a> {
     }
 
     /// The number of timers on the level. O(buckets).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// wheel.schedule(3 << 20, ());
+    /// wheel.schedule(3 << 20, ());
+    /// assert_eq!(wheel.levels()[0].timers(), 2);
+    /// ```
     pub fn timers(&self) -> usize {
         self.buckets().sum()
     }
 
     /// The number of buckets that hold timers. O(buckets).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<()>::new(0);
+    /// wheel.schedule(3 << 20, ());
+    /// wheel.schedule(3 << 20, ());
+    /// wheel.schedule(4 << 20, ());
+    /// assert_eq!(wheel.levels()[0].occupied(), 2);
+    /// ```
     pub fn occupied(&self) -> usize {
         self.buckets().filter(|&timers| timers != 0).count()
     }
@@ -134,6 +170,16 @@ impl fmt::Debug for Level<'_> {
 }
 
 /// How many timers each bucket of a level holds, in the order of time, from [`Level::buckets`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::<()>::new(0);
+/// wheel.schedule(3 << 20, ());
+/// let buckets = wheel.levels()[0].buckets();
+/// assert_eq!(buckets.len(), 256);
+/// assert_eq!(buckets.sum::<usize>(), 1);
+/// ```
 #[derive(Clone)]
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Buckets<'a> {
