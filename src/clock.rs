@@ -45,6 +45,11 @@ pub const NEVER: u64 = u64::MAX;
 /// It should be monotonic. A driver takes a clock that runs backwards for one that stands still
 /// until it has caught up with itself, so that nothing fires twice, and nothing early.
 ///
+/// It should not panic. A panic on the timer thread ends the timer as
+/// [`Shutdown::Discard`](crate::Shutdown::Discard) does: it is reported to the hook for panics,
+/// callers are refused, and a shutdown returns the jobs. A panic in a call of another thread passes
+/// through that call and changes nothing.
+///
 /// ```
 /// use std::time::{Duration, Instant};
 /// use timer_wheel::clock::{Clock, nanoseconds, nanoseconds_since};

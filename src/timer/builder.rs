@@ -87,7 +87,7 @@ impl Builder {
     }
 
     /// What to call, with what it panicked with, on the thread where a job or the executor
-    /// panicked. A panic of the hook itself is swallowed.
+    /// panicked, or when a panic of the clock ends the timer. A panic of the hook itself is swallowed.
     ///
     /// ```
     /// use std::sync::mpsc;

@@ -95,7 +95,7 @@ impl Job {
 /// Lets a job that was started wait for its next run, or ends it.
 fn conclude(task: &Arc<AnyTask>) {
     let hub = task.home().hub();
-    if task.conclude(hub.now()) {
+    if task.conclude(hub.last_now()) {
         hub.guard(|| task.discard());
     }
 }

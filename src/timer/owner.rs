@@ -59,7 +59,7 @@ impl Owner {
         self.tell_to_end(how);
         match thread.join() {
             Ok(unrun) => unrun,
-            // The clock's, as the thread catches the panics of jobs.
+            // Not one of a job or of the clock: the thread catches those.
             Err(payload) => resume_unwind(payload),
         }
     }

@@ -42,7 +42,7 @@ pub struct Statistics {
     pub cancelled: u64,
     /// Runs that have begun.
     pub fired: u64,
-    /// Runs that panicked, and executors that did.
+    /// Runs that panicked, and executors that did, and the clock when that ended the timer.
     pub panicked: u64,
     /// Runs that were given up: an executor dropped the job, or it was not run after a shutdown.
     pub abandoned: u64,

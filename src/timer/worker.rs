@@ -56,23 +56,31 @@ impl Worker {
             hub: Arc::clone(&self.hub),
             stripes: self.stripes.clone(),
         };
-        self.hub.set_thread(thread::current());
+        let hub = Arc::clone(&self.hub);
+        hub.set_thread(thread::current());
         trace::started();
-        let how = loop {
+        // What remains when the clock panics: without the time there is nothing to run.
+        let mut how = Shutdown::Discard;
+        hub.guard_clock(|| how = self.work());
+        let unrun = self.end(how);
+        trace::stopped(unrun.len());
+        unrun
+    }
+
+    /// Runs what is due, and sleeps, until it is told how to end.
+    fn work(&mut self) -> Shutdown {
+        loop {
             let asked = self.hub.asked_to_settle();
             let now = self.hub.tick();
             self.attend();
             if let Some(how) = self.hub.ending() {
-                break how;
+                return how;
             }
             let has_backlog = self.fire_due(now);
             if !has_backlog {
                 self.sleep(now, asked);
             }
-        };
-        let unrun = self.end(how);
-        trace::stopped(unrun.len());
-        unrun
+        }
     }
 
     /// Looks at every job in the lists.
@@ -154,8 +162,11 @@ impl Worker {
         close(&self.stripes);
         self.attend();
         if how == Shutdown::Drain {
-            let now = self.hub.tick();
-            while self.hub.ending() == Some(Shutdown::Drain) && self.fire_due(now) {}
+            let hub = Arc::clone(&self.hub);
+            hub.guard_clock(|| {
+                let now = hub.tick();
+                while hub.ending() == Some(Shutdown::Drain) && self.fire_due(now) {}
+            });
         }
         let mut unrun = Vec::with_capacity(self.wheel.len());
         for expired in self.wheel.advance(u64::MAX) {
@@ -169,7 +180,7 @@ impl Worker {
     }
 }
 
-/// Refuses and answers all callers when the thread ends, be it because the clock has panicked.
+/// Refuses and answers all callers when the thread ends, be it in a panic.
 struct End {
     hub: Arc<Hub>,
     stripes: Vec<Arc<Stripe>>,

@@ -3,6 +3,7 @@
 
 #![cfg(feature = "std")]
 
+mod broken_clock;
 mod cancel;
 mod clocks;
 mod contract;

@@ -1,0 +1,265 @@
+//! Clocks that panic: a timer ends in order, tells everybody, and loses no job.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use timer_wheel::timer::{Builder, Reason};
+use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
+
+use crate::log::{Log, MS, SECOND};
+
+/// What a clock panics with.
+#[derive(Debug, PartialEq)]
+struct Broken;
+
+/// When the clock panics.
+#[derive(Clone, Default)]
+struct Fuse(Arc<Mutex<(u32, u32)>>);
+
+impl Fuse {
+    /// From now on, so many times.
+    fn set(&self, times: u32) {
+        self.set_after(0, times);
+    }
+
+    /// So many times, once it has been asked `spared` times.
+    fn set_after(&self, spared: u32, times: u32) {
+        *self.0.lock().unwrap() = (spared, times);
+    }
+
+    /// Panics, without a message on the terminal, if it is time.
+    fn burn(&self) {
+        let mut fuse = self.0.lock().unwrap();
+        let (spared, times) = &mut *fuse;
+        if *spared > 0 {
+            *spared -= 1;
+        } else if *times > 0 {
+            *times -= 1;
+            drop(fuse);
+            resume_unwind(Box::new(Broken));
+        }
+    }
+}
+
+/// A clock moved by hand that panics when a fuse is set.
+struct Brittle {
+    clock: ManualClock,
+    /// For the timer thread, when it looks at the time.
+    inside: Fuse,
+    /// For it, when it sleeps.
+    parking: Fuse,
+    /// For all other threads.
+    outside: Fuse,
+}
+
+impl Clock for Brittle {
+    fn origin(&self) -> Instant {
+        self.clock.origin()
+    }
+
+    fn now(&self) -> u64 {
+        match thread::current().name() {
+            Some("brittle") => self.inside.burn(),
+            _ => self.outside.burn(),
+        }
+        self.clock.now()
+    }
+
+    fn park_until(&self, time: u64) {
+        self.parking.burn();
+        self.clock.park_until(time);
+    }
+}
+
+/// A timer on such a clock.
+struct Bench {
+    timer: Timer,
+    clock: ManualClock,
+    inside: Fuse,
+    parking: Fuse,
+    outside: Fuse,
+    log: Log,
+    reports: mpsc::Receiver<bool>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let (inside, parking, outside) = (Fuse::default(), Fuse::default(), Fuse::default());
+        let clock = ManualClock::new();
+        let brittle = Brittle {
+            clock: clock.clone(),
+            inside: inside.clone(),
+            parking: parking.clone(),
+            outside: outside.clone(),
+        };
+        let (sender, reports) = mpsc::channel();
+        let builder: Builder = Timer::builder().clock(brittle).name("brittle");
+        let timer = builder
+            .on_panic(move |payload| sender.send(payload.is::<Broken>()).unwrap())
+            .start()
+            .expect("a thread can be started");
+        Self {
+            timer,
+            clock,
+            inside,
+            parking,
+            outside,
+            log: Log::default(),
+            reports,
+        }
+    }
+
+    fn settle(&self) {
+        self.timer.settle().expect("this is no job");
+    }
+
+    /// The timer has ended by itself: it answers everything, and hands back the jobs 1 to 3.
+    #[track_caller]
+    fn assert_ended_in_order(&self) {
+        self.settle();
+        assert_eq!(self.reports.try_iter().collect::<Vec<_>>(), [true]);
+        let refused = self.timer.schedule_after(MS, self.log.job(9)).unwrap_err();
+        assert_eq!(refused.reason(), Reason::ShutDown);
+        let unrun = self.timer.shutdown(Shutdown::Drain).unwrap();
+        assert_eq!(self.log.len(), 0, "nothing has run without the time");
+        unrun.into_iter().for_each(Job::run);
+        assert_eq!(self.log.read(), [1, 2, 3]);
+        assert_eq!(self.timer.len(), 0);
+        assert!(self.timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+    }
+
+    fn schedule_three(&self) {
+        for number in [3, 1, 2] {
+            let delay = SECOND * u32::try_from(number).unwrap();
+            let job = self.log.job(number);
+            self.timer.schedule_after(delay, job).unwrap();
+        }
+    }
+}
+
+#[test]
+fn clock_that_panics_on_the_timer_thread_ends_the_timer_and_loses_no_job() {
+    let bench = Bench::new();
+    bench.schedule_three();
+    let handle = bench.timer.schedule_after(MS, bench.log.job(4)).unwrap();
+    bench.settle();
+    bench.inside.set(u32::MAX);
+    bench.settle();
+    assert!(!handle.reschedule_after(SECOND), "the timer has ended");
+    assert!(handle.cancel(), "it has not run, and will not now");
+    bench.assert_ended_in_order();
+}
+
+#[test]
+fn clock_that_panics_when_it_is_to_park_ends_the_timer_and_loses_no_job() {
+    let bench = Bench::new();
+    bench.schedule_three();
+    bench.parking.set(1);
+    bench.settle();
+    // Answered before the thread came to park, or because it has ended.
+    while bench.reports.recv() != Ok(true) {}
+    bench.timer.settle().unwrap();
+    let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
+    unrun.into_iter().for_each(Job::run);
+    assert_eq!(bench.log.read(), [1, 2, 3]);
+}
+
+/// The clock is asked when the run under way ends, when the thread comes round, by the shutdown, and
+/// around each run: wherever it fails, every job is run or returned.
+#[test]
+fn clock_that_panics_during_a_shutdown_loses_no_job() {
+    for spared in 0..8 {
+        let bench = Bench::new();
+        let (go, gate) = mpsc::channel::<()>();
+        let (entered, is_held) = mpsc::channel();
+        let hold = move || {
+            entered.send(()).unwrap();
+            gate.recv().unwrap();
+        };
+        bench.timer.schedule_after(Duration::ZERO, hold).unwrap();
+        is_held.recv().unwrap();
+        bench.schedule_three();
+        let timer = bench.timer.clone();
+        let ending = thread::spawn(move || timer.shutdown(Shutdown::Drain).unwrap());
+        let is_open = || {
+            bench
+                .timer
+                .schedule_after(MS, || ())
+                .map(|job| job.cancel())
+        };
+        while is_open().is_ok() {
+            thread::yield_now();
+        }
+        bench.clock.advance(2 * SECOND);
+        bench.inside.set_after(spared, u32::MAX);
+        go.send(()).unwrap();
+        let unrun = ending.join().unwrap();
+        bench.inside.set(0);
+        let ran = bench.log.len();
+        assert!(ran == 0 || ran == 2, "what is due was run, or nothing");
+        unrun.into_iter().for_each(Job::run);
+        assert_eq!(bench.log.read(), [1, 2, 3], "spared {spared} times");
+        assert_eq!(bench.timer.len(), 0);
+    }
+}
+
+#[test]
+fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
+    let bench = Bench::new();
+    bench.schedule_three();
+    let handle = bench
+        .timer
+        .schedule_after(SECOND, bench.log.job(4))
+        .unwrap();
+    bench.outside.set(u32::MAX);
+    let calls: [&dyn Fn(); 3] = [
+        &|| drop(bench.timer.schedule_after(MS, || ())),
+        &|| drop(bench.timer.every(MS, || ())),
+        &|| assert!(!handle.reschedule_after(10 * SECOND)),
+    ];
+    for call in calls {
+        let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&Broken));
+    }
+    bench.outside.set(0);
+    assert_eq!(bench.timer.len(), 4);
+    bench.clock.advance(3 * SECOND);
+    bench.settle();
+    assert_eq!(bench.log.read(), [1, 4, 2, 3]);
+    assert_eq!(bench.reports.try_iter().count(), 0, "the thread is well");
+}
+
+/// Bookkeeping around a run asks for the time too. It makes do with the latest that was seen.
+#[test]
+fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
+    let bench = Bench::new();
+    bench.timer.every(SECOND, bench.log.job(1)).unwrap();
+    let (inside, log) = (bench.inside.clone(), bench.log.clone());
+    let fails_after = move || {
+        log.write(2);
+        // When the run ends, and before the next one begins.
+        inside.set(2);
+    };
+    bench.timer.every(SECOND, fails_after).unwrap();
+    bench.timer.every(SECOND, bench.log.job(3)).unwrap();
+    for round in 1..=3 {
+        bench.clock.advance(SECOND);
+        bench.settle();
+        assert_eq!(bench.log.read(), [1, 2, 3].repeat(round));
+    }
+    assert_eq!(bench.reports.try_iter().count(), 0);
+    assert_eq!((bench.timer.len(), bench.timer.statistics().fired), (3, 9));
+}
+
+#[test]
+fn last_timer_with_a_broken_clock_is_dropped_without_waiting_for_ever() {
+    let bench = Bench::new();
+    bench.schedule_three();
+    bench.inside.set(u32::MAX);
+    let Bench { timer, reports, .. } = bench;
+    drop(timer);
+    // The thread has ended, and its hook with it.
+    assert!(reports.iter().all(|is_the_clocks| is_the_clocks));
+}
