@@ -98,6 +98,11 @@ impl<T> Cards for Slots<T> {
         &mut self.slots.at_mut(slot.get()).card
     }
 
+    #[inline]
+    fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     fn filed(&self) -> impl Iterator<Item = SlotIndex> {
         (0..self.slots.len()).map(SlotIndex::new).filter(|slot| {
             let slot = self.slots.at(slot.get());

@@ -8,8 +8,9 @@ use crate::filing::{Filing, NEVER, NO_BUCKET};
 use crate::geometry::{BucketIndex, Geometry, Layout};
 use crate::key::SlotIndex;
 
-/// The most timers of a coarse bucket that are collected at once: with more, a bucket of its own
-/// for each tick costs less than sorting them.
+/// The most timers of a bucket of level 1 that are collected at once: with more, a bucket of its own
+/// for each tick costs less than sorting them. A quarter of that on each level above: the longer the
+/// bucket, the more of its timers leave before they are due, and the more join it.
 const SPARSE: usize = 256;
 
 /// Of two sets of timers one is much smaller if it has fewer than this part of the other's.
@@ -161,7 +162,7 @@ impl<G: Geometry> Filing<G> {
         } else {
             match Layout::<G>::level(self.opened) {
                 0 => self.drain_tick(cards, budget),
-                level if is_new && self.is_sparse(level, *budget) => {
+                level if is_new && self.is_sparse(cards, level, *budget) => {
                     self.open_run(cards, level, 0);
                     self.drain_tick(cards, budget);
                 }
@@ -180,10 +181,10 @@ impl<G: Geometry> Filing<G> {
     /// To be asked when the bucket is opened: the last of a crowded one are not few, as the others
     /// lie on the levels below.
     #[inline]
-    fn is_sparse(&self, level: usize, budget: usize) -> bool {
+    fn is_sparse<C: Cards>(&self, cards: &C, level: usize, budget: usize) -> bool {
         let timers = self.lists[self.opened.get()].live as usize;
-        timers <= SPARSE.min(budget)
-            && Layout::<G>::span_bits(level) <= DueRun::SPAN_BITS
+        timers <= budget.min(SPARSE >> (2 * (level - 1)))
+            && DueRun::can_span(cards, Layout::<G>::span_bits(level))
             && self.due.is_empty()
     }
 

@@ -132,6 +132,9 @@ pub(crate) trait Cards {
     /// The card of a slot that was ever filed, to be changed.
     fn card_mut(&mut self, slot: SlotIndex) -> &mut Card;
 
+    /// The number of slots there are: above the index of every slot that was ever filed. O(1).
+    fn slots(&self) -> usize;
+
     /// The slots of all cards that are filed, in slot order.
     fn filed(&self) -> impl Iterator<Item = SlotIndex>;
 }

@@ -23,25 +23,54 @@ const STALE_TOLERATED: usize = 32;
 /// Entries for which memory is kept when the run has been used up.
 const KEPT_CAPACITY: usize = 1024;
 
-/// A timer of the opened bucket: nanoseconds since the bucket began, which fit into 32 bits, and
-/// below them the slot. One word, so that it is stored and loaded whole.
+/// A timer of the opened bucket: nanoseconds since the bucket began, and below them the slot. One
+/// word, so that it is stored and loaded whole.
 #[derive(Copy, Clone, Debug)]
 struct Collected(u64);
 
-impl Collected {
-    #[inline]
-    fn new(offset_ns: u64, slot: SlotIndex) -> Self {
-        Self(offset_ns << u32::BITS | slot.get() as u64)
+/// How many bits of a [`Collected`] are the slot's: no more than the slots that there are need, so that
+/// a long bucket can be collected where they are few.
+#[derive(Copy, Clone, Debug, Default)]
+struct Packing {
+    slot_bits: u32,
+}
+
+impl Packing {
+    /// For all slots that there are.
+    fn of<C: Cards>(cards: &C) -> Self {
+        let slots = cards.slots() as u64;
+        Self {
+            slot_bits: u64::BITS - slots.leading_zeros(),
+        }
+    }
+
+    /// The longest bucket that can be collected, as a power of two in nanoseconds.
+    fn span_bits(self) -> u32 {
+        u64::BITS - self.slot_bits
     }
 
     #[inline]
-    fn offset_ns(self) -> u64 {
-        self.0 >> u32::BITS
+    fn pack(self, offset_ns: u64, slot: SlotIndex) -> Collected {
+        Collected(offset_ns << self.slot_bits | slot.get() as u64)
     }
 
     #[inline]
-    fn slot(self) -> SlotIndex {
-        SlotIndex::new(self.0 as u32 as usize)
+    fn offset_ns(self, collected: Collected) -> u64 {
+        collected.0 >> self.slot_bits
+    }
+
+    #[inline]
+    fn slot(self, collected: Collected) -> SlotIndex {
+        SlotIndex::new((collected.0 & ((1 << self.slot_bits) - 1)) as usize)
+    }
+
+    /// Whether a timer of the opened bucket fires before another.
+    #[inline]
+    fn precedes<C: Cards>(self, cards: &C, a: Collected, b: Collected) -> bool {
+        // Most differ in their deadlines, and then no slot is looked at.
+        self.offset_ns(a) < self.offset_ns(b)
+            || self.offset_ns(a) == self.offset_ns(b)
+                && cards.card(self.slot(a)).order() < cards.card(self.slot(b)).order()
     }
 }
 
@@ -75,7 +104,8 @@ pub(crate) struct DueRun {
     /// Whether what is collected is of the bucket of the run: a timer may have left the run and be
     /// collected again with a later bucket, and two entries of the run must not look alike.
     takes_more: bool,
-    /// What an offset must be shifted by to leave 16 bits.
+    packing: Packing,
+    /// What a collected timer must be shifted by to leave 16 bits of its time.
     key_shift: u32,
     /// Ascending by deadline and order from `taken` on.
     sorted: Vec<Collected>,
@@ -97,8 +127,10 @@ fn has_left_heap<C: Cards>(cards: &C, slot: SlotIndex, order: Order) -> bool {
 }
 
 impl DueRun {
-    /// The longest bucket that can be collected, as a power of two in nanoseconds.
-    pub(crate) const SPAN_BITS: u32 = u32::BITS;
+    /// Whether a bucket can be collected that spans so many nanoseconds, as a power of two.
+    pub(crate) fn can_span<C: Cards>(cards: &C, span_bits: u32) -> bool {
+        span_bits <= Packing::of(cards).span_bits()
+    }
 
     /// Entries held, the stale ones included.
     #[inline]
@@ -152,7 +184,8 @@ impl DueRun {
         self.sorted.clear();
         self.taken = 0;
         self.base = base;
-        self.key_shift = span_bits.min(Self::SPAN_BITS).saturating_sub(i16::BITS);
+        self.packing = Packing::of(cards);
+        self.key_shift = self.packing.slot_bits + span_bits.saturating_sub(i16::BITS);
         left
     }
 
@@ -177,7 +210,7 @@ impl DueRun {
     /// The latest deadline in the run, stale or not. O(heap).
     pub(crate) fn latest(&self) -> Option<u64> {
         let sorted = self.sorted[self.taken()..].last();
-        let sorted = sorted.map(|last| self.base + last.offset_ns());
+        let sorted = sorted.map(|&last| self.base + self.packing.offset_ns(last));
         let heap = self.heap.iter().map(|&Reverse((deadline, ..))| deadline);
         heap.chain(sorted).max()
     }
@@ -190,12 +223,12 @@ impl DueRun {
             return;
         }
         debug_assert!(
-            card.deadline - self.base <= u64::from(u32::MAX),
+            (card.deadline - self.base).leading_zeros() >= self.packing.slot_bits,
             "collected timers are of the bucket"
         );
         card.place = Place::RUN;
         self.sorted
-            .push(Collected::new(card.deadline - self.base, slot));
+            .push(self.packing.pack(card.deadline - self.base, slot));
     }
 
     /// Adds a timer of any tick. O(log n), O(1) on average.
@@ -218,14 +251,15 @@ impl DueRun {
     /// heap.
     #[inline]
     pub(crate) fn sort<C: Cards>(&mut self, cards: &mut C, from: usize) {
+        let packing = self.packing;
         let (before, collected) = self.sorted.split_at_mut(from);
         if collected.len() > 1 {
-            sort(cards, collected, self.key_shift);
+            sort(cards, collected, self.packing, self.key_shift);
         }
-        if let (Some(last), Some(first)) = (before.last(), collected.first()) {
+        if let (Some(&last), Some(&first)) = (before.last(), collected.first()) {
             // One that has left says nothing of its order.
-            let extends = last.offset_ns() < first.offset_ns()
-                || !has_left(cards, last.slot()) && precedes(cards, last, first);
+            let extends = packing.offset_ns(last) < packing.offset_ns(first)
+                || !has_left(cards, packing.slot(last)) && packing.precedes(cards, last, first);
             if !extends {
                 self.move_to_heap(cards, from);
             }
@@ -235,9 +269,10 @@ impl DueRun {
     #[cold]
     fn move_to_heap<C: Cards>(&mut self, cards: &mut C, from: usize) {
         for collected in self.sorted.drain(from..) {
-            let card = cards.card_mut(collected.slot());
+            let slot = self.packing.slot(collected);
+            let card = cards.card_mut(slot);
             card.place = Place::HEAP;
-            let keyed = (card.deadline, card.order(), collected.slot());
+            let keyed = (card.deadline, card.order(), slot);
             self.heap.push(Reverse(keyed));
         }
     }
@@ -245,9 +280,9 @@ impl DueRun {
     /// The timer that fires next, if its entry is not [stale](DueRun::is_stale). O(1).
     #[inline]
     pub(crate) fn head<C: Cards>(&self, cards: &C) -> Option<Head> {
-        let sorted = self.sorted.get(self.taken()).map(|collected| Head {
-            deadline: self.base + collected.offset_ns(),
-            slot: collected.slot(),
+        let sorted = self.sorted.get(self.taken()).map(|&collected| Head {
+            deadline: self.base + self.packing.offset_ns(collected),
+            slot: self.packing.slot(collected),
             part: Part::Sorted,
         });
         if self.heap.is_empty() {
@@ -303,7 +338,7 @@ impl DueRun {
     #[inline]
     pub(crate) fn sorted_head(&self) -> u64 {
         let head = self.sorted.get(self.taken());
-        head.map_or(u64::MAX, |head| self.base + head.offset_ns())
+        head.map_or(u64::MAX, |&head| self.base + self.packing.offset_ns(head))
     }
 
     /// Whether the sorted part is all there is, and none of it stale.
@@ -364,7 +399,7 @@ impl DueRun {
         self.sorted.drain(..self.taken as usize);
         self.taken = 0;
         self.sorted
-            .retain(|collected| !has_left(cards, collected.slot()));
+            .retain(|&collected| !has_left(cards, self.packing.slot(collected)));
     }
 
     /// Removes every stale entry and gives back all spare memory. O(n).
@@ -378,6 +413,7 @@ impl DueRun {
     pub(crate) fn clear(&mut self) {
         *self = Self {
             base: self.base,
+            packing: self.packing,
             key_shift: self.key_shift,
             takes_more: self.takes_more,
             ..Self::default()
@@ -388,7 +424,7 @@ impl DueRun {
     pub(crate) fn slots<C: Cards>(&self, cards: &C) -> impl Iterator<Item = SlotIndex> {
         let sorted = self.sorted[self.taken()..]
             .iter()
-            .map(|collected| collected.slot())
+            .map(|&collected| self.packing.slot(collected))
             .filter(|&slot| !has_left(cards, slot));
         let heap = self
             .heap
@@ -406,20 +442,22 @@ impl DueRun {
     pub(crate) fn check<C: Cards>(&self, cards: &C, visit: impl FnMut(SlotIndex)) {
         let sorted = &self.sorted[self.taken()..];
         assert!(
-            sorted.is_sorted_by_key(|collected| collected.offset_ns()),
+            sorted.is_sorted_by_key(|&collected| self.packing.offset_ns(collected)),
             "the due run is sorted by deadline"
         );
-        let live: Vec<&Collected> = sorted
+        let live: Vec<Collected> = sorted
             .iter()
-            .filter(|collected| !has_left(cards, collected.slot()))
+            .copied()
+            .filter(|&collected| !has_left(cards, self.packing.slot(collected)))
             .collect();
         assert!(
-            live.is_sorted_by(|a, b| precedes(cards, a, b)),
+            live.is_sorted_by(|&a, &b| self.packing.precedes(cards, a, b)),
             "the due run is sorted by (deadline, order)"
         );
         for collected in live {
             assert!(
-                cards.card(collected.slot()).deadline == self.base + collected.offset_ns(),
+                cards.card(self.packing.slot(collected)).deadline
+                    == self.base + self.packing.offset_ns(collected),
                 "an entry of the due run has its timer's deadline"
             );
         }
@@ -442,31 +480,20 @@ impl DueRun {
     }
 }
 
-/// Whether a timer of the opened bucket fires before another.
-#[inline]
-fn precedes<C: Cards>(cards: &C, a: &Collected, b: &Collected) -> bool {
-    // Most differ in their deadlines, and then no slot is looked at.
-    a.offset_ns() < b.offset_ns()
-        || a.offset_ns() == b.offset_ns()
-            && cards.card(a.slot()).order() < cards.card(b.slot()).order()
-}
-
 /// Sorts timers of the opened bucket into the order in which they fire.
 #[inline]
-fn sort<C: Cards>(cards: &C, collected: &mut [Collected], key_shift: u32) {
+fn sort<C: Cards>(cards: &C, collected: &mut [Collected], packing: Packing, key_shift: u32) {
     // The highest bits, as a signed number.
-    let key = |collected: &Collected| (collected.offset_ns() >> key_shift) as i16 ^ i16::MIN;
+    let key = |collected: &Collected| (collected.0 >> key_shift) as i16 ^ i16::MIN;
     // In a crowded tick most timers share a deadline and come in order.
-    if collected.is_sorted_by(|a, b| precedes(cards, a, b)) || sort_by_rank(collected, key) {
+    if collected.is_sorted_by(|&a, &b| packing.precedes(cards, a, b))
+        || sort_by_rank(collected, key)
+    {
         return;
     }
-    collected.sort_unstable_by(|a, b| {
-        let by_deadline = a.offset_ns().cmp(&b.offset_ns());
-        by_deadline.then_with(|| {
-            cards
-                .card(a.slot())
-                .order()
-                .cmp(&cards.card(b.slot()).order())
-        })
+    let order = |collected| cards.card(packing.slot(collected)).order();
+    collected.sort_unstable_by(|&a, &b| {
+        let by_deadline = packing.offset_ns(a).cmp(&packing.offset_ns(b));
+        by_deadline.then_with(|| order(a).cmp(&order(b)))
     });
 }

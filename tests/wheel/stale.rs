@@ -314,6 +314,33 @@ fn only_a_sparse_bucket_is_brought_up_whole() {
     }
 }
 
+/// A time that is longer than 32 bits fits beside the number of a slot where there are few slots.
+#[test]
+fn sparse_bucket_of_a_wide_geometry_is_brought_up_whole_where_slots_are_few() {
+    /// What a bucket of Caffeine's level 3 spans.
+    const SPAN: u64 = 1 << 47;
+    const LATER: u64 = (1 << 40) + 5;
+    for (slots, is_brought_up) in [(4, true), (1 << 16, true), (1 << 17, false)] {
+        let mut wheel: Wheel<u64, Caffeine> = Wheel::new(0);
+        for n in 4..slots {
+            wheel.schedule(u64::MAX, n);
+        }
+        // The first two are of the bucket's first tick, and known to the nanosecond in any case.
+        for (n, offset) in [9, 7, SPAN - 1, LATER].into_iter().enumerate() {
+            wheel.schedule(SPAN + offset, n as u64);
+        }
+        assert_eq!(fired(&mut wheel, SPAN), []);
+        assert_eq!(wheel.expiration_delay(), Some(7));
+        assert_eq!(fired(&mut wheel, SPAN + 9), [(SPAN + 7, 1), (SPAN + 9, 0)]);
+        let next = LATER - 9;
+        let delay = wheel.expiration_delay();
+        assert!(delay <= Some(next), "{slots} slots: {delay:?} is late");
+        assert_eq!(delay == Some(next), is_brought_up, "{slots} slots");
+        let last = [(SPAN + LATER, 3), (2 * SPAN - 1, 2)];
+        assert_eq!(fired(&mut wheel, 2 * SPAN), last);
+    }
+}
+
 #[test]
 fn list_given_up_from_the_middle_of_a_block_gives_all_blocks_back() {
     let mut wheel: Wheel<u64> = Wheel::new(0);
