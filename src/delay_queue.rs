@@ -101,7 +101,7 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// answer `Pending` and wake the task at once. Delivering takes from the task's
 /// [budget](tokio::task::coop), so that a burst does not starve other tasks.
 ///
-/// An empty queue takes 10 KB.
+/// An empty queue takes less than a kilobyte.
 ///
 /// [tokio-util]: https://docs.rs/tokio-util/0.7/tokio_util/time/struct.DelayQueue.html
 /// [`Stream`]: futures_core::Stream

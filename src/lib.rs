@@ -49,12 +49,12 @@
 //! The geometry is the second type parameter: how long a tick is, and how many buckets each of the
 //! four levels has. It sets costs, and nothing else.
 //!
-//! | preset | tick | horizon | empty wheel | for |
+//! | preset | tick | horizon | all buckets | for |
 //! |---|---|---|---|---|
-//! | [`Millis`], the default | 1.05 ms | 52 days | 8.6 KB | timeouts, sessions, general use |
-//! | [`Caffeine`] | 1.07 s | 6.5 days | 1.8 KB | caches whose entries live for minutes |
-//! | [`Micros`] | 1.02 us | 73 min | 8.6 KB | simulators, pacing |
-//! | [`Compact`] | 1.05 ms | 4.9 h | 2.5 KB | many small wheels, one a shard or a connection |
+//! | [`Millis`], the default | 1.05 ms | 52 days | 16 KB | timeouts, sessions, general use |
+//! | [`Caffeine`] | 1.07 s | 6.5 days | 2.6 KB | caches whose entries live for minutes |
+//! | [`Micros`] | 1.02 us | 73 min | 16 KB | simulators, pacing |
+//! | [`Compact`] | 1.05 ms | 4.9 h | 4 KB | many small wheels, one a shard or a connection |
 //!
 //! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty,
 //! and a horizon that covers most timers: what lies beyond it is looked at each time that the

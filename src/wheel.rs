@@ -118,8 +118,9 @@ impl<T: fmt::Debug> Error for Full<T> {}
 impl<T, G: Geometry> Wheel<T, G> {
     /// Makes an empty wheel whose clock stands at `now` nanoseconds.
     ///
-    /// `Wheel::<T>::new(0)` picks the geometry [`Millis`]. An empty wheel takes less than 10 KB,
-    /// of [`Compact`](crate::Compact) or [`Caffeine`](crate::Caffeine) geometry less than 2.5 KB.
+    /// `Wheel::<T>::new(0)` picks the geometry [`Millis`]. An empty wheel takes less than a kilobyte.
+    /// With timers its buckets take sixteen bytes each, up to the highest level in use: at most 16 KB,
+    /// or 4 KB in [`Compact`](crate::Compact) and 2.6 KB in [`Caffeine`](crate::Caffeine) geometry.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};
