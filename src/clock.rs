@@ -45,6 +45,8 @@ pub const NEVER: u64 = u64::MAX;
 /// It should be monotonic. A driver takes a clock that runs backwards for one that stands still
 /// until it has caught up with itself, so that nothing fires twice, and nothing early.
 ///
+/// The methods should be O(1), as those provided are; a driver reads the clock for every call.
+///
 /// It should not panic. A panic on the timer thread ends the timer as
 /// [`Shutdown::Discard`](crate::Shutdown::Discard) does: it is reported to the hook for panics,
 /// callers are refused, and a shutdown returns the jobs. A panic in a call of another thread passes
@@ -161,7 +163,7 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
-/// A duration in nanoseconds, or [`NEVER`] when there are too many.
+/// A duration in nanoseconds, or [`NEVER`] when there are too many. O(1).
 ///
 /// ```
 /// use std::time::Duration;
@@ -175,7 +177,7 @@ pub fn nanoseconds(duration: Duration) -> u64 {
 }
 
 /// The nanoseconds from `origin` to `instant`: 0 when that lies before it, [`NEVER`] when there
-/// are too many.
+/// are too many. O(1).
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -191,7 +193,7 @@ pub fn nanoseconds_since(origin: Instant, instant: Instant) -> u64 {
 }
 
 /// The instant `time` nanoseconds after `origin`, or `None` for [`NEVER`] and for what the system
-/// cannot tell.
+/// cannot tell. O(1).
 ///
 /// ```
 /// use std::time::{Duration, Instant};

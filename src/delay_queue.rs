@@ -116,7 +116,7 @@ pub struct DelayQueue<T> {
 }
 
 impl<T> DelayQueue<T> {
-    /// Makes an empty queue.
+    /// Makes an empty queue. O(1).
     ///
     /// ```
     /// use timer_wheel::DelayQueue;
@@ -128,7 +128,7 @@ impl<T> DelayQueue<T> {
         Self::with_capacity(0)
     }
 
-    /// Makes an empty queue with memory for at least `capacity` items.
+    /// Makes an empty queue with memory for at least `capacity` items. O(capacity).
     ///
     /// # Panics
     ///

@@ -178,7 +178,8 @@
 //! # What it is not
 //!
 //! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
-//! - Not shared: one `&mut` at a time. Give each shard of a cache its own wheel, or use a driver.
+//! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
+//!   cache its own wheel, or use a driver.
 //! - Not the fastest where nothing is cancelled or put off: up to some hundred thousand timers a
 //!   `BinaryHeap` schedules faster and fires about as fast. `docs/performance.md` in the repository
 //!   says where the wheel stands and where it does not.

@@ -167,7 +167,7 @@ pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
 }
 
 impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
-    /// An empty queue on a follower whose monotonic clock stands at `now` nanoseconds.
+    /// An empty queue on a follower whose monotonic clock stands at `now` nanoseconds. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
@@ -181,7 +181,7 @@ impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
 }
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
-    /// As [`new`](Self::new), with a hasher for the keys.
+    /// As [`new`](Self::new), with a hasher for the keys. O(1).
     ///
     /// ```
     /// use std::hash::RandomState;

@@ -116,7 +116,7 @@ impl<T> fmt::Display for Full<T> {
 impl<T: fmt::Debug> Error for Full<T> {}
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// Makes an empty wheel whose clock stands at `now` nanoseconds.
+    /// Makes an empty wheel whose clock stands at `now` nanoseconds. O(1).
     ///
     /// `Wheel::<T>::new(0)` picks the geometry [`Millis`]. An empty wheel takes less than a kilobyte.
     /// With timers its buckets take sixteen bytes each, up to the highest level in use: at most 16 KB,
@@ -133,6 +133,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Makes an empty wheel with memory for `capacity` timers, as [`reserve`](Wheel::reserve) does.
+    /// O(capacity).
     ///
     /// # Panics
     ///

@@ -54,7 +54,7 @@ struct Sleeper {
 }
 
 impl ManualClock {
-    /// A clock that shows 0, and whose origin is the present.
+    /// A clock that shows 0, and whose origin is the present. O(1).
     ///
     /// ```
     /// use timer_wheel::{Clock, ManualClock};
@@ -87,7 +87,7 @@ impl ManualClock {
     }
 
     /// Sets the clock to a time since its origin, be it earlier than what it shows: a clock out of
-    /// order, to see what a program makes of it.
+    /// order, to see what a program makes of it. O(threads that wait for it).
     ///
     /// ```
     /// use std::time::Duration;

@@ -22,7 +22,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that shows 0 now.
+    /// A clock that shows 0 now. O(1).
     ///
     /// ```
     /// use timer_wheel::{Clock, SystemClock};

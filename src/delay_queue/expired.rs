@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::delay_queue::key::Key;
 
-/// An item that has expired, or was removed, with its key and deadline.
+/// An item that has expired, or was removed, with its key and deadline. Every method is O(1).
 ///
 /// ```
 /// use timer_wheel::DelayQueue;

@@ -23,7 +23,8 @@ enum Due<T> {
 }
 
 impl<T> DelayQueue<T> {
-    /// Takes out the next item that is due, or arranges for the task to be woken once one is.
+    /// Takes out the next item that is due, or arranges for the task to be woken once one is. A
+    /// bounded amount of work, usually O(1): see [costs](DelayQueue#costs).
     ///
     /// Answers `None` when the queue is empty. That is the end of the stream only until an item is
     /// inserted: the task is woken then, too.

@@ -59,7 +59,7 @@ struct Entry {
 }
 
 impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
-    /// A keyed timer without jobs that runs them on `timer`.
+    /// A keyed timer without jobs that runs them on `timer`. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -81,7 +81,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         }
     }
 
-    /// The timer that runs the jobs.
+    /// The timer that runs the jobs. O(1).
     ///
     /// ```
     /// use std::time::Duration;

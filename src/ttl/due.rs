@@ -180,7 +180,7 @@ pub struct Due<'a, K, G: Geometry, S> {
 
 impl<K, G: Geometry, S> Due<'_, K, G, S> {
     /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
-    /// one: as [`TtlQueue::next_wake`]. 0 as long as there is more, because the iterator has not
+    /// one: as [`TtlQueue::next_wake`], at its cost. 0 as long as there is more, because the iterator has not
     /// come to its end or a batch was cut short.
     ///
     /// ```

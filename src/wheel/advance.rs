@@ -98,7 +98,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.advance_with_budget(now, usize::MAX)
     }
 
-    /// As [`advance`](Wheel::advance), but does no more than `budget` units of work.
+    /// As [`advance`](Wheel::advance), but does no more than `budget` units of work. O(budget), but
+    /// for arrays that grow when the wheel becomes larger than it ever was.
     ///
     /// One unit is one entry visited (fired, moved down a level or into the sorted run of
     /// those that fire next, or filed again because it was put off) or one bucket opened. What is left is
@@ -136,7 +137,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is
-    /// one: for loops that use the wheel in between.
+    /// one: for loops that use the wheel in between. Costs what the first step of an
+    /// [`advance`](Wheel::advance) does: O(timers touched).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -164,7 +166,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// kept under the same key with a new deadline: a cache entry that refuses to be evicted, a
     /// periodic job. No slot is freed and taken again. A timer that is rearmed for a time that has
     /// come fires again in the same call, in its place in the order; only the budget bounds how
-    /// often.
+    /// often. O(timers touched), and no more than the budget.
     ///
     /// # Panics
     ///
