@@ -1,0 +1,123 @@
+//! A job runs, or is cancelled, put off or replaced: one of them, never two.
+
+use std::sync::Arc;
+use std::time::Duration;
+use std::vec::Vec;
+
+use loom::sync::Mutex;
+use loom::thread;
+
+use super::{Bell, Count, SECOND, model, timer};
+use crate::clock::ManualClock;
+use crate::timer::{Job, KeyedTimer, Missed, Shutdown, Timer};
+
+#[test]
+fn cancel_is_true_exactly_when_the_job_does_not_run() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let ran = Count::default();
+        let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
+        let is_cancelled = handle.cancel();
+        let unrun = timer.shutdown(Shutdown::Drain).unwrap();
+        assert!(unrun.is_empty(), "it was due");
+        assert_eq!(ran.get(), usize::from(!is_cancelled));
+        assert_eq!(timer.len(), 0);
+    });
+}
+
+#[test]
+fn one_of_two_cancels_wins_or_the_job_runs() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let ran = Count::default();
+        let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
+        let other = {
+            let handle = handle.clone();
+            thread::spawn(move || handle.cancel())
+        };
+        let cancelled = usize::from(handle.cancel()) + usize::from(other.join().unwrap());
+        timer.shutdown(Shutdown::Drain).unwrap();
+        assert_eq!(ran.get() + cancelled, 1);
+        assert_eq!(timer.len(), 0);
+    });
+}
+
+#[test]
+fn reschedule_is_true_only_if_the_job_does_not_run_at_its_old_time() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let ran = Count::default();
+        let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
+        let is_put_off = handle.reschedule_after(SECOND);
+        let unrun = timer.shutdown(Shutdown::Drain).unwrap();
+        assert_eq!(ran.get(), usize::from(!is_put_off));
+        assert_eq!(unrun.len(), usize::from(is_put_off));
+    });
+}
+
+#[test]
+fn job_in_a_pool_is_cancelled_or_runs() {
+    model(|| {
+        let clock = ManualClock::new();
+        let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
+        let bell = Bell::new();
+        let executor = {
+            let (queue, bell) = (Arc::clone(&queue), bell.clone());
+            move |job| {
+                queue.lock().unwrap().push(job);
+                bell.ring();
+            }
+        };
+        let timer = Timer::builder()
+            .clock(clock)
+            .executor(executor)
+            .start()
+            .unwrap();
+        let ran = Count::default();
+        let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
+        bell.wait(1);
+        let other = thread::spawn(move || handle.cancel());
+        let job = queue.lock().unwrap().pop().unwrap();
+        job.run();
+        let cancelled = usize::from(other.join().unwrap());
+        assert_eq!(ran.get() + cancelled, 1);
+        assert_eq!(timer.len(), 0);
+    });
+}
+
+#[test]
+fn periodic_job_does_not_run_after_it_was_cancelled() {
+    model(|| {
+        let (timer, clock) = timer();
+        let ran = Count::default();
+        let bell = Bell::new();
+        let handle = {
+            let (ran, bell) = (ran.clone(), bell.clone());
+            let job = move || {
+                ran.bump();
+                bell.ring();
+            };
+            timer.every_with(SECOND, Missed::CatchUp, job).unwrap()
+        };
+        clock.advance(SECOND);
+        bell.wait(1);
+        assert!(handle.cancel(), "it would have run again");
+        clock.advance(SECOND);
+        assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+        assert_eq!((ran.get(), timer.len()), (1, 0));
+    });
+}
+
+#[test]
+fn job_replaced_under_its_key_while_it_fires_runs_or_is_replaced() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let keyed = KeyedTimer::new(timer);
+        let (old, new) = (Count::default(), Count::default());
+        keyed.set_after('k', Duration::ZERO, old.job()).unwrap();
+        let is_replaced = keyed.set_after('k', Duration::ZERO, new.job()).unwrap();
+        keyed.timer().shutdown(Shutdown::Drain).unwrap();
+        assert_eq!(old.get(), usize::from(!is_replaced));
+        assert_eq!((new.get(), keyed.len()), (1, 0));
+    });
+}

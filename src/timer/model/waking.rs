@@ -1,0 +1,94 @@
+//! A job that has come runs, however the thread was going to sleep.
+
+use std::boxed::Box;
+use std::time::Duration;
+
+use loom::thread;
+
+use super::{Bell, Count, SECOND, model, timer};
+
+#[test]
+fn job_scheduled_while_the_thread_falls_asleep_runs() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let bell = Bell::new();
+        timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
+        bell.wait(1);
+    });
+}
+
+#[test]
+fn jobs_scheduled_by_two_threads_run() {
+    model(|| {
+        let (timer, clock) = timer();
+        let bell = Bell::new();
+        clock.advance(SECOND);
+        let other = {
+            let (timer, bell) = (timer.clone(), bell.clone());
+            thread::spawn(move || {
+                timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
+            })
+        };
+        timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
+        bell.wait(2);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn clock_that_moves_while_the_thread_falls_asleep_wakes_it() {
+    model(|| {
+        let (timer, clock) = timer();
+        let bell = Bell::new();
+        timer.schedule_after(SECOND, bell.job()).unwrap();
+        clock.advance(SECOND);
+        bell.wait(1);
+    });
+}
+
+#[test]
+fn job_brought_forward_while_the_thread_falls_asleep_runs() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let bell = Bell::new();
+        let handle = timer.schedule_after(SECOND, bell.job()).unwrap();
+        assert!(handle.reschedule_after(Duration::ZERO));
+        bell.wait(1);
+    });
+}
+
+#[test]
+fn job_brought_forward_once_it_is_filed_runs() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let bell = Bell::new();
+        let handle = timer.schedule_after(SECOND, bell.job()).unwrap();
+        timer.settle().unwrap();
+        assert!(handle.reschedule_after(Duration::ZERO));
+        bell.wait(1);
+    });
+}
+
+#[test]
+fn settle_returns_once_what_is_due_has_run() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let ran = Count::default();
+        timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
+        timer.settle().unwrap();
+        assert_eq!(ran.get(), 1);
+    });
+}
+
+#[test]
+fn panicking_job_leaves_the_thread_running() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let bell = Bell::new();
+        // Without the message that a panic prints.
+        let panics: Box<dyn FnOnce() + Send> = Box::new(|| std::panic::resume_unwind(Box::new(1)));
+        timer.schedule_after(Duration::ZERO, panics).unwrap();
+        timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
+        bell.wait(1);
+    });
+}
