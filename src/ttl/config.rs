@@ -441,6 +441,40 @@ mod tests {
         assert_eq!(distinct.len(), 4);
     }
 
+    /// Replicas and releases agree on it: the numbers are those of SplitMix64 from seed 0.
+    #[test]
+    fn jitter_follows_from_index_and_attempt_as_written_down() {
+        assert_eq!(scattered(0), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(scattered(0x9E37_79B9_7F4A_7C15), 0x6E78_9E6A_A1B9_65F4);
+        let spread = 10_000 * MS;
+        let expected = 20_000 * MS - scattered(0) % (spread + 1);
+        assert_eq!(exponential().retry_delay_ns(6 << 32, 6), expected);
+        let expected = 20_000 * MS - scattered(3 << 32) % (spread + 1);
+        assert_eq!(exponential().retry_delay_ns(5 << 32, 6), expected);
+    }
+
+    #[test]
+    fn settings_are_what_was_set() {
+        let backoff = Backoff::Exponential {
+            cap: Duration::from_secs(9),
+        };
+        let config = TtlConfig::builder()
+            .expire_batch(2)
+            .retry_batch(3)
+            .retry_delay(Duration::from_millis(4))
+            .backoff(backoff)
+            .pending_timeout(Duration::from_millis(5))
+            .max_ttl(Duration::from_millis(1))
+            .build()
+            .unwrap();
+        assert_eq!((config.expire_batch(), config.retry_batch()), (2, 3));
+        assert_eq!(config.retry_delay(), Duration::from_millis(4));
+        assert_eq!(config.backoff(), backoff);
+        assert_eq!(config.pending_timeout(), Duration::from_millis(5));
+        assert_eq!(config.max_ttl(), Duration::from_millis(1));
+        assert_eq!(TtlConfig::default().backoff(), Backoff::Constant);
+    }
+
     #[test]
     fn nonsense_is_refused() {
         let builder = TtlConfig::builder;

@@ -324,6 +324,24 @@ mod tests {
         assert_eq!(drawn.len(), 0);
     }
 
+    /// What makes a search take O(log n): each level holds a fixed part of the one below.
+    #[test]
+    fn towers_thin_out_from_level_to_level() {
+        const COUNT: u64 = 1 << 16;
+        let mut on_level = [0_u64; MOST_LEVELS];
+        for sequence in 1..=COUNT {
+            for level in on_level.iter_mut().take(Drawn::height(rank(0, sequence))) {
+                *level += 1;
+            }
+        }
+        let mut expected = COUNT;
+        for count in on_level {
+            let slack = expected / 10 + 20;
+            assert!(count.abs_diff(expected) <= slack, "{on_level:?}");
+            expected >>= LEVEL_BITS;
+        }
+    }
+
     #[test]
     fn resume_mark_moves_on_when_its_entry_is_removed() {
         let mut drawn = Drawn::new();

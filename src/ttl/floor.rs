@@ -83,3 +83,61 @@ impl Floor {
         self.is_exact = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A floor under one entry that is due at `deadline_ns`.
+    fn floor(deadline_ns: u64) -> Floor {
+        let mut floor = Floor::new();
+        floor.file(deadline_ns, 1);
+        assert_eq!(floor.known(), Some(deadline_ns));
+        floor
+    }
+
+    #[test]
+    fn floor_stays_exact_unless_the_earliest_leaves() {
+        let mut floor = floor(50);
+        floor.file(60, 2);
+        assert_eq!(floor.known(), Some(50), "a later one changes nothing");
+        floor.leave(60);
+        assert_eq!(floor.known(), Some(50));
+        floor.file(40, 2);
+        assert_eq!(floor.known(), Some(40), "an earlier one is known");
+        floor.leave(40);
+        assert_eq!((floor.known(), floor.rank()), (None, Rank::first_at(40)));
+        floor.file(45, 2);
+        assert_eq!(floor.known(), None, "there may be another before it");
+        floor.file(40, 3);
+        assert_eq!(floor.known(), Some(40), "none can be before that");
+        floor.leave(40);
+        floor.file(70, 1);
+        assert_eq!(floor.known(), Some(70), "the only one is the earliest");
+    }
+
+    #[test]
+    fn floor_rises_with_what_is_taken_and_with_time() {
+        let mut floor = floor(50);
+        let taken = Rank {
+            sequence: 7,
+            ..Rank::first_at(50)
+        };
+        floor.take_first(taken);
+        assert_eq!((floor.known(), floor.rank()), (None, taken));
+        floor.take_first(Rank::first_at(50));
+        assert_eq!(floor.rank(), taken, "it never sinks");
+        floor.settle(50);
+        assert_eq!((floor.known(), floor.rank()), (Some(50), taken));
+        floor.settle(90);
+        assert_eq!(floor.known(), Some(90));
+        floor.pass(80);
+        assert_eq!(floor.known(), Some(90), "that time is below it");
+        floor.pass(89);
+        assert_eq!(floor.known(), Some(90), "the next nanosecond is its own");
+        floor.pass(90);
+        assert_eq!((floor.known(), floor.rank()), (None, Rank::first_at(91)));
+        floor.pass(u64::MAX);
+        assert_eq!(floor.rank(), Rank::first_at(u64::MAX));
+    }
+}

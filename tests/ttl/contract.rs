@@ -391,3 +391,11 @@ fn clone_goes_its_own_way() {
     assert!(keys.into_iter().eq(0..20));
     assert_eq!(queue.pending_len(), 20);
 }
+
+#[test]
+fn settings_of_a_queue_are_those_it_was_made_with() {
+    let config = TtlConfig::builder().expire_batch(7).build().unwrap();
+    let queue: TtlQueue<u32> = TtlQueue::new(0, config.clone());
+    assert_ne!(config, TtlConfig::default());
+    assert_eq!(queue.config(), &config);
+}

@@ -59,13 +59,19 @@ fn with_decoder<T>(g: &mut Gen, read: impl FnOnce(&mut Decoder<'_>) -> T) -> T {
     read(&mut Decoder::new(&bytes))
 }
 
+/// How many to draw: so many, unless the environment says otherwise, as for mutants.
+fn tests(usual: u64) -> u64 {
+    let asked = std::env::var("QUICKCHECK_TESTS").ok();
+    asked.map_or(usual, |tests| tests.parse().expect("a number of tests"))
+}
+
 fn check<G: Geometry + 'static>() {
     fn follow<G: Geometry>(script: Script) {
         script.run::<G>();
     }
     QuickCheck::new()
         .rng(Gen::new(MOST))
-        .tests(400)
+        .tests(tests(400))
         .quickcheck(follow::<G> as fn(Script));
 }
 
@@ -96,7 +102,7 @@ fn replicas_agree_whatever_happens_to_proposals_roles_and_snapshots() {
     }
     QuickCheck::new()
         .rng(Gen::new(MOST))
-        .tests(800)
+        .tests(tests(800))
         .quickcheck(follow as fn(Vec<Event>));
 }
 

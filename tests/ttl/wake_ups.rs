@@ -137,3 +137,38 @@ fn follower_and_stopped_queue_have_no_wake_up() {
     assert_eq!((queue.next_wake(0), queue.wake_bound(0)), (None, None));
     assert_eq!(queue.poll(2 * SECOND).count(), 0);
 }
+
+/// Whatever bucket it lies in: a poll that came to its end has found the earliest time of all.
+#[test]
+fn bound_is_exact_after_every_poll_that_came_to_its_end() {
+    let cap = Duration::from_secs(3_600);
+    let config = TtlConfig::builder()
+        .backoff(Backoff::Exponential { cap })
+        .retry_delay(Duration::from_secs(700))
+        .pending_timeout(cap)
+        .build();
+    let mut queue = leader(config.unwrap());
+    for key in 0..40 {
+        let ttl_ms = 333_333 + 555_557 * u64::from(key);
+        queue.init(1, key, ttl_ms, Context::default()).unwrap();
+    }
+    let mut now = 0;
+    while let Some(wait) = queue.next_wake(now) {
+        now += wait;
+        let due: Vec<u32> = queue.poll(now).map(|due| due.key).collect();
+        assert!(!due.is_empty(), "woken up for nothing at {now}");
+        assert_eq!(queue.wake_bound(now), queue.next_wake(now), "after {due:?}");
+        for key in due {
+            if now < 20_000 * SECOND {
+                queue.failed(&key, 1, now);
+            } else {
+                queue.applied(&key, 1);
+            }
+            // The retry just filed is known, or what was earliest before it.
+            assert_eq!(queue.wake_bound(now), queue.next_wake(now));
+        }
+        assert_eq!(queue.poll(now).count(), 0);
+        assert_eq!(queue.wake_bound(now), queue.next_wake(now));
+    }
+    assert!(queue.is_empty() && now >= 20_000 * SECOND);
+}
