@@ -454,6 +454,40 @@ mod tests {
     }
 
     #[test]
+    fn retired_slot_is_no_room() {
+        let mut slots = Slots::new(0);
+        let key = take(&mut slots, 1);
+        slots.card_mut(key.slot()).owner = u32::MAX;
+        let last = slots.key(key.slot());
+        assert!(slots.release(last).is_some());
+        slots.reserve(7);
+        // A group of eight, and one of them is gone for good.
+        assert_eq!((slots.made(), slots.capacity()), (1, 7));
+        for n in 0..7 {
+            take(&mut slots, n);
+        }
+        assert_eq!(slots.capacity(), 7, "there was room");
+        assert!(!slots.is_full());
+        slots.taken = MAX_TIMERS as u32 - 2;
+        assert!(!slots.is_full(), "room for one");
+        slots.taken += 1;
+        assert!(slots.is_full(), "the retired one takes the last place");
+    }
+
+    #[test]
+    fn slot_is_dropped_by_a_shrink_until_half_of_its_generations_are_used() {
+        for (owner, made) in [(MOST_WORN - 1, 0), (MOST_WORN + 1, 1)] {
+            let mut slots = Slots::new(0);
+            let key = take(&mut slots, 1);
+            slots.card_mut(key.slot()).owner = owner;
+            let last = slots.key(key.slot());
+            assert!(slots.release(last).is_some());
+            slots.shrink_to_fit();
+            assert_eq!(slots.made(), made, "generation {owner}");
+        }
+    }
+
+    #[test]
     fn shrink_then_growth_never_revives_a_key() {
         let mut slots = Slots::new(0);
         let mut stale: Vec<TimerKey> = Vec::new();

@@ -399,3 +399,19 @@ fn settings_of_a_queue_are_those_it_was_made_with() {
     assert_ne!(config, TtlConfig::default());
     assert_eq!(queue.config(), &config);
 }
+
+#[test]
+fn poll_says_how_many_it_may_yield_at_the_most() {
+    let mut queue = leader();
+    for key in 0..3 {
+        queue.init(1, key, 1, Context::default()).unwrap();
+    }
+    assert_eq!(queue.poll(0).size_hint(), (0, Some(3)), "no more than live");
+    for key in 3..100 {
+        queue.init(1, key, 1, Context::default()).unwrap();
+    }
+    let mut due = queue.poll(MS);
+    assert_eq!(due.size_hint(), (0, Some(60)), "no more than both batches");
+    assert!(due.next().is_some());
+    assert_eq!(due.size_hint(), (0, Some(59)));
+}

@@ -23,12 +23,14 @@ mod model;
 mod pair;
 mod script;
 
+mod answers;
 mod budget;
 mod contract;
 mod levels;
 mod memory;
 mod panics;
 mod random;
+mod small_worlds;
 mod splits;
 mod stale;
 mod traps;

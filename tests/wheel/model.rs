@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use timer_wheel::TimerKey;
 
 /// What the model knows of one live timer.
+#[derive(Clone)]
 pub(crate) struct Timer<T> {
     pub(crate) deadline: u64,
     pub(crate) sequence: u64,
@@ -12,6 +13,7 @@ pub(crate) struct Timer<T> {
 }
 
 /// A timer wheel without a wheel. Keys are those the real wheel gave out.
+#[derive(Clone)]
 pub(crate) struct Model<T> {
     now: u64,
     next_sequence: u64,

@@ -46,6 +46,19 @@ pub(crate) struct Pair<G: Geometry> {
     rounds: usize,
 }
 
+impl<G: Geometry> Clone for Pair<G> {
+    fn clone(&self) -> Self {
+        Self {
+            wheel: self.wheel.clone(),
+            model: self.model.clone(),
+            keys: self.keys.clone(),
+            known: self.known.clone(),
+            fired: self.fired.clone(),
+            ..*self
+        }
+    }
+}
+
 /// One budgeted call, and what it left behind.
 struct Call {
     yielded: usize,

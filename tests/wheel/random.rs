@@ -16,6 +16,12 @@ const SCRIPTS: u64 = 700;
 /// The longest of them.
 const OPS: usize = 200;
 
+/// How many scripts to draw: so many, unless the environment says otherwise, as for mutants.
+pub(crate) fn tests(usual: u64) -> u64 {
+    let asked = std::env::var("QUICKCHECK_TESTS").ok();
+    asked.map_or(usual, |tests| tests.parse().expect("a number of tests"))
+}
+
 /// A script made for the spans of one geometry.
 struct ScriptFor<G> {
     script: Script,
@@ -148,7 +154,7 @@ fn check<G: Geometry + 'static>() {
     }
     QuickCheck::new()
         .rng(Gen::new(OPS))
-        .tests(SCRIPTS)
+        .tests(tests(SCRIPTS))
         .quickcheck(follow as fn(ScriptFor<G>));
 }
 

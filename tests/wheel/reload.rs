@@ -173,6 +173,17 @@ fn keys_gone_before_a_shrink_and_a_reload_stay_stale() {
     }
 }
 
+#[test]
+fn keys_come_back_as_they_went() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..300).map(|n| wheel.schedule(n, n)).collect();
+    for key in &keys {
+        let json = serde_json::to_string(key).expect("it serializes");
+        let back: TimerKey = serde_json::from_str(&json).expect("it deserializes");
+        assert_eq!(back, *key);
+    }
+}
+
 /// Values of any serializable kind, not numbers alone.
 #[test]
 fn values_that_own_memory_come_back() {

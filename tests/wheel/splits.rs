@@ -388,7 +388,7 @@ impl Arbitrary for Script {
 fn one_shot_timers_fire_alike_in_every_geometry_and_split() {
     QuickCheck::new()
         .rng(Gen::new(OPS))
-        .tests(SCRIPTS)
+        .tests(crate::random::tests(SCRIPTS))
         .quickcheck((|script| compare_everywhere(&script, Timers::OneShot)) as fn(Script));
 }
 
@@ -396,6 +396,6 @@ fn one_shot_timers_fire_alike_in_every_geometry_and_split() {
 fn periodic_timers_fire_alike_in_every_geometry_and_split() {
     QuickCheck::new()
         .rng(Gen::new(OPS))
-        .tests(SCRIPTS)
+        .tests(crate::random::tests(SCRIPTS))
         .quickcheck((|script| compare_everywhere(&script, Timers::Periodic)) as fn(Script));
 }

@@ -1,0 +1,122 @@
+//! What the lesser calls answer, to the number: statistics, limits, hints of size.
+
+use timer_wheel::{Compact, Full, Millis, TimerKey, Wheel};
+
+use crate::script::spans;
+
+const TICK: u64 = 1 << 20;
+
+#[test]
+fn limit_is_what_was_set() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    assert_eq!(wheel.limit(), 1_610_612_736, "the most a wheel can hold");
+    for limit in [0, 1, 77, usize::MAX] {
+        wheel.set_limit(limit);
+        assert_eq!(wheel.limit(), limit);
+    }
+}
+
+#[test]
+fn refusal_says_why_and_hands_the_value_back() {
+    let mut wheel: Wheel<String> = Wheel::new(0);
+    wheel.set_limit(0);
+    let refused = wheel.try_schedule(1, "value".to_owned()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the timer wheel holds as many timers as its limit allows"
+    );
+    assert_eq!(refused.clone().into_inner(), "value");
+    assert_eq!(refused, Full("value".to_owned()));
+}
+
+#[test]
+fn statistics_count_buckets_due_timers_and_slots() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let [_, _, second, _, rotation] = spans::<Millis>();
+    for deadline in [TICK, TICK + 1, TICK + 2, 2 * TICK, second, 3 * rotation] {
+        wheel.schedule(deadline, 0);
+    }
+    let stats = wheel.stats();
+    assert_eq!(stats.occupied, [2, 0, 1, 0, 1]);
+    assert_eq!((stats.timers, stats.due, stats.slots), (6, 0, 6));
+    assert_eq!((stats.blocks, stats.postponed), (4, 0));
+    assert!(wheel.pop_expired(TICK).is_some());
+    let stats = wheel.stats();
+    assert_eq!(stats.occupied, [1, 0, 1, 0, 1]);
+    assert_eq!((stats.timers, stats.due, stats.slots), (5, 2, 6));
+    assert_eq!(wheel.advance(TICK + 2).count(), 2);
+    assert_eq!(wheel.stats().due, 0);
+}
+
+/// A touch writes to the timer and to nothing else: it stays filed where it is.
+#[test]
+fn postponed_timer_is_counted_once_and_wakes_at_its_old_time() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let key = wheel.schedule(5 * TICK, 0);
+    assert!(wheel.reschedule(key, 5 * TICK + 1));
+    assert_eq!(wheel.stats().postponed, 0, "still of its tick");
+    for ticks in [9, 70, 700_000] {
+        assert!(wheel.reschedule(key, ticks * TICK));
+        assert_eq!(wheel.stats().postponed, 1);
+        assert_eq!(wheel.stats().occupied, [1, 0, 0, 0, 0]);
+        assert_eq!(wheel.expiration_delay(), Some(5 * TICK));
+    }
+    assert!(wheel.advance(5 * TICK).next().is_none());
+    assert_eq!(wheel.stats().postponed, 0, "it has been filed again");
+    assert_eq!(wheel.stats().occupied, [0, 0, 1, 0, 0]);
+}
+
+/// A sparse bucket is brought up as a whole: its timers count as in the buckets of their ticks.
+#[test]
+fn peek_ahead_finds_a_timer_that_was_brought_up_early() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(300 * TICK + 5, 0);
+    assert_eq!(wheel.peek_ahead(1), Some(256 * TICK));
+    assert!(wheel.advance(256 * TICK).next().is_none());
+    assert_eq!(wheel.stats().due, 1, "it is in the due run");
+    assert_eq!(wheel.peek_ahead(0), Some(44 * TICK), "its tick");
+    assert_eq!(wheel.peek_ahead(1), None);
+    assert!(wheel.advance(300 * TICK).next().is_none());
+    assert_eq!(wheel.peek_ahead(0), Some(5), "the tick has come");
+}
+
+#[test]
+fn peek_ahead_at_the_overflow_leads_to_a_rotation_and_to_a_backlog() {
+    let rotation = spans::<Compact>()[4];
+    let mut wheel: Wheel<u64, Compact> = Wheel::new(7);
+    for n in 0..3 {
+        wheel.schedule(2 * rotation + 5 + n, n);
+    }
+    assert_eq!(wheel.peek_ahead(4), Some(2 * rotation - 7));
+    // One unit to open the bucket, and one for one of the three.
+    let mut advance = wheel.advance_with_budget(2 * rotation, 2);
+    assert!(advance.next().is_none() && advance.has_backlog());
+    assert_eq!(wheel.peek_ahead(4), Some(0), "it is being emptied");
+    assert_eq!(wheel.stats().occupied[4], 1);
+    assert!(wheel.advance(2 * rotation).next().is_none());
+    assert_eq!(wheel.peek_ahead(4), None);
+    assert_eq!(wheel.stats().occupied[4], 0);
+}
+
+#[test]
+fn iterators_know_how_many_are_left() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..5).map(|n| wheel.schedule(n * TICK, n)).collect();
+    assert!(wheel.cancel(keys[2]).is_some());
+    let (mut iter, mut up, mut down) = (wheel.iter(), wheel.ascending(), wheel.descending());
+    for left in (0..4).rev() {
+        assert!(iter.next().is_some() && up.next().is_some() && down.next().is_some());
+        for hint in [iter.size_hint(), up.size_hint(), down.size_hint()] {
+            assert_eq!(hint, (left, Some(left)));
+        }
+    }
+    assert!(iter.next().is_none() && up.next().is_none() && down.next().is_none());
+    let advance = wheel.advance_with_budget(u64::MAX, 3);
+    assert_eq!(advance.size_hint(), (0, Some(3)), "no more than the budget");
+    drop(advance);
+    assert_eq!(wheel.advance(0).size_hint(), (0, Some(4)));
+    let mut drain = wheel.drain();
+    assert_eq!(drain.size_hint(), (4, Some(4)));
+    assert!(drain.next().is_some());
+    assert_eq!(drain.size_hint(), (3, Some(3)));
+}
