@@ -1,0 +1,167 @@
+//! A client: asks nodes, and finds the one that leads.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::frame;
+use crate::message::{Reply, Request, Status};
+
+/// How long one node may take to answer: longer than it waits for the others.
+const ANSWER_LIMIT: Duration = Duration::from_secs(7);
+
+/// How long to wait before the next node is asked, when one does not know who leads.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// Why there is no good answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The request makes no sense. Nothing was done.
+    Refused(String),
+    /// No leader was found in time. Nothing was done.
+    NoLeader(String),
+    /// Nobody knows whether it was, or will be, done.
+    Unsure(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(problem) => f.write_str(problem),
+            Self::NoLeader(last) => write!(f, "no leader was found: {last}"),
+            Self::Unsure(problem) => write!(f, "it may have been done, or not: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A client of a cluster, with one connection at a time.
+#[derive(Debug)]
+pub struct Client {
+    nodes: Vec<SocketAddr>,
+    next: usize,
+    connection: Option<(SocketAddr, TcpStream)>,
+}
+
+impl Client {
+    /// A client of the cluster that has these nodes, of which there must be one.
+    pub fn new(nodes: Vec<SocketAddr>) -> Self {
+        assert!(!nodes.is_empty(), "a cluster has nodes");
+        Self {
+            nodes,
+            next: 0,
+            connection: None,
+        }
+    }
+
+    /// Asks the leader, whoever that is, and looks for one until `deadline`.
+    ///
+    /// It is asked again only if nothing was done. So a write happens once at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`]
+    pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Failure> {
+        let mut target = match &self.connection {
+            Some((address, _)) => *address,
+            None => self.following_node(),
+        };
+        loop {
+            let problem = match self.reach(target).await {
+                Err(error) => {
+                    target = self.following_node();
+                    format!("{target}: {error}")
+                }
+                Ok(stream) => match ask_on(stream, request).await {
+                    Ok((stream, reply)) => {
+                        self.connection = Some((target, stream));
+                        match reply {
+                            Reply::Refused(problem) => return Err(Failure::Refused(problem)),
+                            Reply::Unsure(problem) => return Err(Failure::Unsure(problem)),
+                            Reply::NotLeader(Some((_, leader))) => {
+                                target = leader;
+                                format!("it should be {leader}")
+                            }
+                            Reply::NotLeader(None) => {
+                                target = self.following_node();
+                                "no node knows one".to_owned()
+                            }
+                            reply => return Ok(reply),
+                        }
+                    }
+                    Err(error) => return Err(Failure::Unsure(format!("{target}: {error}"))),
+                },
+            };
+            if Instant::now() >= deadline {
+                return Err(Failure::NoLeader(problem));
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// As [`lead`](Self::lead), but asks again also when nobody knows whether it was done: for reads,
+    /// and for what may as well be done twice.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`]
+    pub async fn insist(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Failure> {
+        loop {
+            match self.lead(request, deadline).await {
+                Err(Failure::Unsure(_)) if Instant::now() < deadline => sleep(PAUSE).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn following_node(&mut self) -> SocketAddr {
+        self.next = (self.next + 1) % self.nodes.len();
+        self.nodes[self.next]
+    }
+
+    async fn reach(&mut self, target: SocketAddr) -> io::Result<TcpStream> {
+        match self.connection.take() {
+            Some((address, stream)) if address == target => Ok(stream),
+            _ => connect(target).await,
+        }
+    }
+}
+
+/// Asks one node.
+///
+/// # Errors
+///
+/// When it cannot be reached, or does not answer.
+pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
+    let stream = connect(node).await?;
+    Ok(ask_on(stream, request).await?.1)
+}
+
+/// Asks one node how it is, and for its digest.
+///
+/// # Errors
+///
+/// When it cannot be reached, or does not answer.
+pub async fn status(node: SocketAddr, digest: bool) -> io::Result<Status> {
+    match ask(node, &Request::Status { digest }).await? {
+        Reply::Status(status) => Ok(*status),
+        other => Err(io::Error::other(format!("it answers {other:?}"))),
+    }
+}
+
+async fn connect(node: SocketAddr) -> io::Result<TcpStream> {
+    let stream = timeout(ANSWER_LIMIT, TcpStream::connect(node)).await??;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+async fn ask_on(mut stream: TcpStream, request: &Request) -> io::Result<(TcpStream, Reply)> {
+    let reply = timeout(ANSWER_LIMIT, frame::exchange(&mut stream, request)).await??;
+    Ok((stream, reply))
+}

@@ -1,0 +1,275 @@
+//! Nodes as processes, for the demo and the tests: started, killed, and never left behind.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::net::TcpSocket;
+use tokio::time::{Instant, sleep};
+
+use crate::client;
+use crate::message::Status;
+use crate::types::NodeId;
+
+/// How often a condition is looked at that is waited for.
+pub const GLANCE: Duration = Duration::from_millis(20);
+
+/// How nodes are, those that answer.
+pub type Statuses = BTreeMap<NodeId, Status>;
+
+/// Nodes on loopback, with their data in a temporary directory. Dropped, it kills the processes and
+/// removes the directory; should it never be dropped, the processes stop by themselves, because they
+/// hear from their standard input that nobody holds its other end.
+#[derive(Debug)]
+pub struct Cluster {
+    program: PathBuf,
+    arguments: Vec<String>,
+    members: BTreeMap<NodeId, Member>,
+    directory: TempDir,
+}
+
+#[derive(Debug)]
+struct Member {
+    address: SocketAddr,
+    /// Keeps the port from others while the process does not have it. Nobody listens here.
+    _reserved: Option<TcpSocket>,
+    /// Where this node finds another, if not at its address.
+    routes: BTreeMap<NodeId, SocketAddr>,
+    process: Option<Child>,
+}
+
+impl Cluster {
+    /// So many nodes, numbered from 1, on ports that are free. None is started. `program` is this
+    /// one, `arguments` go to each node.
+    ///
+    /// # Errors
+    ///
+    /// When there is no temporary directory, or no port.
+    pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
+        let members = (1..=nodes).map(|id| Ok((id, Member::new()?)));
+        Ok(Self {
+            program: program.to_owned(),
+            arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
+            members: members.collect::<io::Result<_>>()?,
+            directory: tempfile::Builder::new().prefix("raft-ttl-").tempdir()?,
+        })
+    }
+
+    /// Where the data are.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The numbers of the nodes.
+    pub fn ids(&self) -> Vec<NodeId> {
+        self.members.keys().copied().collect()
+    }
+
+    /// Where a node is.
+    pub fn address(&self, id: NodeId) -> SocketAddr {
+        self.members[&id].address
+    }
+
+    /// Where all nodes are.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.members.values().map(|it| it.address).collect()
+    }
+
+    /// Has one node look for another elsewhere, from its next start on.
+    pub fn route(&mut self, from: NodeId, to: NodeId, address: SocketAddr) {
+        self.member(from).routes.insert(to, address);
+    }
+
+    /// Starts a node.
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be run.
+    pub fn start(&mut self, id: NodeId) -> io::Result<()> {
+        let address = |to: &NodeId| {
+            let route = self.members[&id].routes.get(to);
+            route.copied().unwrap_or(self.members[to].address)
+        };
+        let mut command = Command::new(&self.program);
+        command
+            .arg("node")
+            .args(["--id", &id.to_string()])
+            .args(["--listen", &self.address(id).to_string()])
+            .arg("--lifeline")
+            .arg("--data")
+            .arg(self.directory().join(format!("node-{id}")))
+            .args(&self.arguments);
+        for other in self.members.keys().filter(|&&other| other != id) {
+            command.args(["--peer", &format!("{other}={}", address(other))]);
+        }
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_file(id))?;
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(log);
+        // An interrupt at the terminal is for the one who started the nodes.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let process = command.spawn()?;
+        self.kill(id);
+        self.member(id).process = Some(process);
+        Ok(())
+    }
+
+    /// Starts all nodes.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_all(&mut self) -> io::Result<()> {
+        self.ids().into_iter().try_for_each(|id| self.start(id))
+    }
+
+    /// Kills a node, with SIGKILL where there is such a thing, and waits until it is gone.
+    pub fn kill(&mut self, id: NodeId) {
+        self.member(id).kill();
+    }
+
+    /// Lets a node stop by itself, and waits for that.
+    ///
+    /// # Errors
+    ///
+    /// When it is not running.
+    pub fn stop(&mut self, id: NodeId) -> io::Result<ExitStatus> {
+        let process = self.member(id).process.take();
+        let mut process = process.ok_or(io::ErrorKind::NotFound)?;
+        drop(process.stdin.take());
+        process.wait()
+    }
+
+    /// Whether a node has been started and not been killed, and has not ended by itself.
+    pub fn is_running(&mut self, id: NodeId) -> bool {
+        let process = self.member(id).process.as_mut();
+        process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
+    }
+
+    /// What a node has written to its standard error.
+    pub fn log(&self, id: NodeId) -> String {
+        fs::read_to_string(self.log_file(id)).unwrap_or_default()
+    }
+
+    /// How each node is, as far as it answers, and its digest.
+    pub async fn statuses(&self, digest: bool) -> Statuses {
+        let mut statuses = Statuses::new();
+        for (&id, member) in &self.members {
+            if member.process.is_none() {
+                continue;
+            }
+            if let Ok(status) = client::status(member.address, digest).await {
+                statuses.insert(id, status);
+            }
+        }
+        statuses
+    }
+
+    /// Waits until most nodes know who leads, and says who, and in which term.
+    ///
+    /// # Errors
+    ///
+    /// How the nodes were at the deadline.
+    pub async fn leader(&self, deadline: Instant) -> Result<(NodeId, u64), Statuses> {
+        loop {
+            let statuses = self.statuses(false).await;
+            if let Some(leader) = leader_of(&statuses, self.members.len()) {
+                return Ok(leader);
+            }
+            if Instant::now() >= deadline {
+                return Err(statuses);
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    /// Waits until all nodes are up, have applied the same and are as wanted.
+    ///
+    /// # Errors
+    ///
+    /// How the nodes were at the deadline.
+    pub async fn agreement(
+        &self,
+        deadline: Instant,
+        is_wanted: impl Fn(&Status) -> bool,
+    ) -> Result<Statuses, Statuses> {
+        loop {
+            let statuses = self.statuses(true).await;
+            let is_same = |status: &Status| {
+                statuses
+                    .values()
+                    .all(|other| (other.applied, &other.digest) == (status.applied, &status.digest))
+            };
+            if statuses.len() == self.members.len()
+                && statuses
+                    .values()
+                    .all(|status| is_same(status) && is_wanted(status))
+            {
+                return Ok(statuses);
+            }
+            if Instant::now() >= deadline {
+                return Err(statuses);
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    fn member(&mut self, id: NodeId) -> &mut Member {
+        self.members.get_mut(&id).expect("a node of this cluster")
+    }
+
+    fn log_file(&self, id: NodeId) -> PathBuf {
+        self.directory().join(format!("node-{id}.log"))
+    }
+}
+
+/// The node that leads in the latest term that most of so many nodes know of.
+fn leader_of(statuses: &Statuses, nodes: usize) -> Option<(NodeId, u64)> {
+    let term = statuses.values().map(|status| status.term).max()?;
+    let leads = |status: &&Status| status.term == term && status.role == "Leader";
+    let leader = statuses.values().find(leads)?.id;
+    let follows = |status: &&Status| status.term == term && status.leader == Some(leader);
+    let agreeing = statuses.values().filter(follows).count();
+    (agreeing > nodes / 2).then_some((leader, term))
+}
+
+impl Member {
+    /// A member at a free port. It stays reserved where two sockets may have one address as long as
+    /// neither listens; elsewhere another program could come first.
+    fn new() -> io::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        #[cfg(unix)]
+        socket.set_reuseaddr(true)?;
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+        Ok(Self {
+            address: socket.local_addr()?,
+            _reserved: cfg!(target_os = "linux").then_some(socket),
+            routes: BTreeMap::new(),
+            process: None,
+        })
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            // It may be gone already, which is as well.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

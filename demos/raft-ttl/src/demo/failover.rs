@@ -1,0 +1,161 @@
+//! Keys with TTLs, and a leader that dies while most of them wait.
+
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+
+use super::audit::Audit;
+use super::{PATIENCE, Stage, Wishes};
+use crate::client::Client;
+use crate::cluster::GLANCE;
+use crate::error::Error;
+use crate::message::{Reply, Request};
+use crate::types::{Item, NodeId};
+
+/// How many clients write at once.
+const CLIENTS: u64 = 16;
+
+/// Keys without a TTL, which must all be there at the end.
+const STAYING: u64 = 10;
+
+pub(super) async fn show(wishes: &Wishes, stage: &mut Stage) -> Result<(), Error> {
+    let mut audit = write(wishes, stage).await?;
+    let victim = stage.leader;
+    kill(stage, &mut audit).await?;
+    stage.await_leader().await?;
+
+    let survivors: Vec<NodeId> = stage.cluster.ids();
+    let survivors: Vec<NodeId> = survivors.into_iter().filter(|&id| id != victim).collect();
+    watch(wishes, stage, &mut audit, &survivors).await?;
+    come_back(stage, &mut audit, victim).await?;
+
+    let present = audit.present(&stage.cluster, STAYING).await;
+    println!("{}", audit.table());
+    println!("{}", audit.faults(&present).verdict(audit.promised())?);
+    Ok(())
+}
+
+/// Writes all keys, each by itself, and those that stay.
+async fn write(wishes: &Wishes, stage: &mut Stage) -> Result<Audit, Error> {
+    let keys = wishes.keys;
+    stage.advance_to("writing", keys + STAYING);
+    let half = u64::try_from(wishes.ttl.as_millis() / 2).unwrap_or(u64::MAX);
+    let mut writers = JoinSet::new();
+    for writer in 0..CLIENTS {
+        let mut client = Client::new(stage.cluster.addresses());
+        let bar = stage.bar.clone();
+        writers.spawn(async move {
+            let mut audit = Audit::default();
+            for nth in (writer..keys + STAYING).step_by(CLIENTS as usize) {
+                // Neighbours in time get TTLs that are far apart.
+                let ttl_ms = half + half * (nth * 7_919 % keys) / keys;
+                let item = Item {
+                    key: name(nth, keys),
+                    value: format!("value {nth}"),
+                    ttl_ms: (nth < keys).then_some(ttl_ms),
+                };
+                audit.merge(Audit::put(&mut client, vec![item]).await?);
+                bar.inc(1);
+            }
+            Ok(audit)
+        });
+    }
+    let mut audit = Audit::default();
+    while let Some(written) = writers.join_next().await {
+        let written = written.unwrap_or_else(|panic| Err(Error::Broken(panic.to_string())));
+        audit.merge(written?);
+    }
+    let (shortest, longest) = (Duration::from_millis(half), wishes.ttl);
+    stage.tell(format!(
+        "{keys} keys with TTLs from {shortest:?} to {longest:?} are acknowledged, and {STAYING} without"
+    ));
+    Ok(audit)
+}
+
+fn name(nth: u64, keys: u64) -> String {
+    if nth < keys {
+        format!("key {nth}")
+    } else {
+        format!("staying {nth}")
+    }
+}
+
+async fn kill(stage: &mut Stage, audit: &mut Audit) -> Result<(), Error> {
+    let victim = stage.leader;
+    audit.hear(&stage.cluster, victim).await;
+    let left = audit.promised() - audit.expired_on(victim).min(audit.promised());
+    stage.cluster.kill(victim);
+    stage.tell(format!(
+        "node {victim}, the leader, is killed; {left} keys wait to expire"
+    ));
+    Ok(())
+}
+
+/// Waits until all keys have expired on these nodes.
+async fn watch(
+    wishes: &Wishes,
+    stage: &mut Stage,
+    audit: &mut Audit,
+    nodes: &[NodeId],
+) -> Result<(), Error> {
+    stage.advance_to("expiring", audit.promised());
+    let deadline = Instant::now() + wishes.ttl + PATIENCE;
+    loop {
+        for &id in nodes {
+            audit.hear(&stage.cluster, id).await;
+        }
+        let expired = nodes.iter().map(|&id| audit.expired_on(id)).min();
+        let expired = expired.unwrap_or(0);
+        stage.bar.set_position(expired);
+        if expired >= audit.promised() {
+            stage.tell(format!("all of them have expired on nodes {nodes:?}"));
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            // The verdict will say which kind of fault it is.
+            stage.tell("not all of them have expired, and they are late");
+            return Ok(());
+        }
+        sleep(GLANCE).await;
+    }
+}
+
+/// Starts the dead node again and waits until all agree.
+async fn come_back(stage: &mut Stage, audit: &mut Audit, victim: NodeId) -> Result<(), Error> {
+    let started = stage.cluster.start(victim);
+    started.map_err(|error| Error::Broken(format!("node {victim} does not start: {error}")))?;
+    audit.restarted(victim);
+    let agreed = stage
+        .cluster
+        .agreement(Instant::now() + PATIENCE, |status| status.keys >= STAYING);
+    let agreed = agreed.await;
+    let statuses = agreed.map_err(|statuses| stage.stuck("no agreement", &statuses))?;
+    audit.hear(&stage.cluster, victim).await;
+    if let Some(status) = statuses.get(&victim) {
+        let digest = status.digest.as_deref().unwrap_or_default();
+        stage.tell(format!(
+            "node {victim} is back; all have applied {} entries and have digest {digest}",
+            status.applied
+        ));
+    }
+    let mut client = Client::new(stage.cluster.addresses());
+    let keys = audit.promised();
+    for nth in 0..STAYING {
+        let request = Request::Get {
+            key: name(keys + nth, keys),
+            linearizable: true,
+        };
+        let reply = client.insist(&request, Instant::now() + PATIENCE).await;
+        match reply {
+            Ok(Reply::Value { .. }) => {}
+            other => {
+                return Err(Error::Broken(format!(
+                    "a key without a TTL is lost: {request:?} gives {other:?}"
+                )));
+            }
+        }
+    }
+    stage.bar.finish_and_clear();
+    Ok(())
+}

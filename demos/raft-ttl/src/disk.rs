@@ -1,0 +1,183 @@
+//! The one file of a node: log, vote and snapshot, in redb.
+
+use std::fs;
+use std::io;
+use std::ops::RangeBounds;
+use std::path::Path;
+use std::sync::Arc;
+
+use redb::{
+    Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
+    WriteTransaction,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::types::NodeId;
+
+/// The entries of the log by index, in JSON.
+pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
+
+/// Everything else by name.
+pub(crate) const FACTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("facts");
+
+const IDENTITY: &str = "identity";
+
+/// The name of the file in a node's directory.
+const FILE: &str = "raft.redb";
+
+/// Whose file it is. It must not be given to another node, which would then vote twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Identity {
+    node: NodeId,
+    members: Vec<NodeId>,
+}
+
+/// What may go wrong with the file: it cannot be read or written, or holds what nobody understands.
+pub(crate) type DiskError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The file of a node, to be cloned for all who use it. It is locked until the last clone is gone.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    database: Arc<Database>,
+}
+
+impl Disk {
+    /// Opens the file in this directory, or creates both.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Directory`] if it cannot be, is in use, or is no such file.
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        let refuse = |error: DiskError| Error::Directory(directory.to_owned(), error.to_string());
+        fs::create_dir_all(directory).map_err(|error| refuse(error.into()))?;
+        // A file that something else has written to is refused rather than trusted.
+        let database = Database::builder()
+            .set_check_integrity_on_open(true)
+            .create(directory.join(FILE))
+            .map_err(|error| refuse(error.into()))?;
+        Self::of(database).map_err(refuse)
+    }
+
+    /// The same on another medium.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stopped`] if it cannot be read or written.
+    pub fn on(backend: impl StorageBackend) -> Result<Self, Error> {
+        let database = Database::builder().create_with_backend(backend);
+        let disk = database.map_err(DiskError::from).and_then(Self::of);
+        disk.map_err(|error| Error::Stopped(error.to_string()))
+    }
+
+    fn of(database: Database) -> Result<Self, DiskError> {
+        let change = database.begin_write()?;
+        change.open_table(LOG)?;
+        change.open_table(FACTS)?;
+        change.commit()?;
+        Ok(Self {
+            database: Arc::new(database),
+        })
+    }
+
+    /// Makes sure that this is the file of that node of that cluster, or makes it that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Arguments`] if it is another's, [`Error::Stopped`] if it cannot be read or written.
+    pub(crate) async fn claim(&self, node: NodeId, members: Vec<NodeId>) -> Result<(), Error> {
+        let stopped = |error: DiskError| Error::Stopped(error.to_string());
+        let wanted = Identity { node, members };
+        let Some(known) = self.fact::<Identity>(IDENTITY).map_err(stopped)? else {
+            let claimed = self.write(Durability::Immediate, move |change| {
+                put_fact(change, IDENTITY, &wanted)
+            });
+            return claimed.await.map_err(stopped);
+        };
+        if known != wanted {
+            return Err(Error::Arguments(format!(
+                "wrong data directory: it belongs to node {} of {:?}, not to node {} of {:?}",
+                known.node, known.members, wanted.node, wanted.members
+            )));
+        }
+        Ok(())
+    }
+
+    /// Makes a change as a whole. With [`Durability::Immediate`] it is on disk on return.
+    ///
+    /// A commit waits for the disk, so it is made where that blocks nobody.
+    pub(crate) async fn write<F>(&self, durability: Durability, make: F) -> Result<(), DiskError>
+    where
+        F: FnOnce(&WriteTransaction) -> Result<(), DiskError> + Send + 'static,
+    {
+        let database = Arc::clone(&self.database);
+        let made = tokio::task::spawn_blocking(move || {
+            let mut change = database.begin_write()?;
+            change.set_durability(durability)?;
+            make(&change)?;
+            Ok(change.commit()?)
+        });
+        made.await.unwrap_or_else(|panic| Err(panic.into()))
+    }
+
+    /// What is noted under this name.
+    pub(crate) fn fact<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, DiskError> {
+        let found = self.bytes(name)?;
+        Ok(found
+            .map(|json| serde_json::from_slice(&json))
+            .transpose()?)
+    }
+
+    /// The bytes that are kept under this name.
+    pub(crate) fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, DiskError> {
+        let facts = self.database.begin_read()?.open_table(FACTS)?;
+        Ok(facts.get(name)?.map(|found| found.value().to_vec()))
+    }
+
+    /// Entries of the log in order, until their JSON is more than `most_bytes` long; the first one in
+    /// any case.
+    pub(crate) fn entries<T: DeserializeOwned>(
+        &self,
+        range: impl RangeBounds<u64>,
+        most_bytes: usize,
+    ) -> Result<Vec<T>, DiskError> {
+        let log = self.database.begin_read()?.open_table(LOG)?;
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        for found in log.range(range)? {
+            let (_, json) = found?;
+            bytes += json.value().len();
+            if bytes > most_bytes && !entries.is_empty() {
+                break;
+            }
+            entries.push(serde_json::from_slice(json.value())?);
+        }
+        Ok(entries)
+    }
+
+    /// The last entry of the log.
+    pub(crate) fn last_entry<T: DeserializeOwned>(&self) -> Result<Option<T>, DiskError> {
+        let log = self.database.begin_read()?.open_table(LOG)?;
+        let last = log.last()?;
+        Ok(last
+            .map(|(_, json)| serde_json::from_slice(json.value()))
+            .transpose()?)
+    }
+}
+
+/// Notes something under a name.
+pub(crate) fn put_fact(
+    change: &WriteTransaction,
+    name: &str,
+    fact: &impl Serialize,
+) -> Result<(), DiskError> {
+    let json = serde_json::to_vec(fact)?;
+    change.open_table(FACTS)?.insert(name, json.as_slice())?;
+    Ok(())
+}
+
+/// An error as one of input and output, which is how the engine wants it.
+pub(crate) fn io_error(error: &DiskError) -> io::Error {
+    io::Error::other(error.to_string())
+}

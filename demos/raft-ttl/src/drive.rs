@@ -1,0 +1,137 @@
+//! The glue between the TTL layer and the engine. This is the part to copy.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::time::Duration;
+
+use openraft::error::Fatal;
+use openraft::metrics::RaftServerMetrics;
+use openraft::raft::ClientWriteResult;
+use openraft::{EmptyNode, ServerState};
+use timer_wheel::ttl::{Expiry, Role};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::state_machine::Replica;
+use crate::types::{Command, NodeId, TypeConfig};
+
+/// How many bytes of keys are proposed at once, about. A proposal is sent to the other nodes like any
+/// entry of the log, so it must not outgrow a frame.
+const MOST_PROPOSED_BYTES: usize = 256 << 10;
+
+/// Who leads in which term, as far as a node knows.
+pub type Roles = watch::Receiver<RaftServerMetrics<NodeId, EmptyNode>>;
+
+/// Where the outcome of a proposal arrives. It may never do so.
+pub type Outcome = oneshot::Receiver<ClientWriteResult<TypeConfig>>;
+
+/// What became of a batch of expiries.
+enum Answer {
+    /// It came back through the log, which has told the layer; or nobody knows, and the layer's pending
+    /// timeout will see to it.
+    Settled,
+    /// It was refused.
+    Refused(Vec<(String, u64)>),
+    /// The engine has stopped.
+    Stopped,
+}
+
+/// Proposes what is due on the leader, until the engine stops.
+///
+/// `propose` is the engine's `client_write_ff`: it queues a command and answers with where its outcome
+/// will arrive. It never waits for that, and nor does this loop.
+///
+/// # Errors
+///
+/// Why the engine has stopped, if `propose` knew.
+pub async fn drive<P, F>(
+    id: NodeId,
+    replica: &Replica,
+    mut roles: Roles,
+    propose: P,
+) -> Result<Infallible, Option<Fatal<NodeId>>>
+where
+    P: Fn(Command) -> F,
+    F: Future<Output = Result<Outcome, Fatal<NodeId>>>,
+{
+    let mut answers = JoinSet::new();
+    let mut known = None;
+    loop {
+        // The watch shows the latest state only: leader, follower and leader again may look like
+        // nothing at all, but for the vote.
+        let (role, vote) = role_of(&roles.borrow_and_update());
+        let (expiries, wait, patience) = {
+            let (mut state, now_ns) = (replica.lock(), replica.now_ns());
+            if known.replace((role, vote)) != Some((role, vote)) {
+                state.ttls.role_change(role, now_ns);
+            }
+            let patience = state.ttls.config().pending_timeout();
+            let mut due = state.ttls.poll(now_ns);
+            (batch(&mut due), due.next_wake(), patience)
+        };
+        if !expiries.is_empty() {
+            let command = Command::Expire {
+                expiries: expiries.clone(),
+                by: id,
+            };
+            let outcome = propose(command).await.map_err(Some)?;
+            answers.spawn(answer(expiries, timeout(patience, outcome)));
+        }
+        let wake = Duration::from_nanos(wait.unwrap_or(0));
+        tokio::select! {
+            changed = roles.changed() => changed.map_err(|_| None)?,
+            () = replica.applied() => {} // what was applied may have moved the wait
+            () = sleep(wake), if wait.is_some() => {}
+            Some(Ok(answer)) = answers.join_next() => match answer {
+                Answer::Settled => {}
+                Answer::Stopped => return Err(None),
+                Answer::Refused(expiries) => {
+                    let (mut state, now_ns) = (replica.lock(), replica.now_ns());
+                    for (key, index) in expiries {
+                        state.ttls.failed(&key, index, now_ns);
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// The part of what is due that goes into one entry of the log. What is not taken stays due.
+fn batch(due: &mut impl Iterator<Item = Expiry<String>>) -> Vec<(String, u64)> {
+    let mut bytes = 0;
+    let mut expiries = Vec::new();
+    while bytes < MOST_PROPOSED_BYTES {
+        let Some(expiry) = due.next() else { break };
+        bytes += expiry.key.len();
+        expiries.push((expiry.key, expiry.index));
+    }
+    expiries
+}
+
+/// Waits for the outcome of a proposal for as long as the layer does.
+async fn answer(
+    expiries: Vec<(String, u64)>,
+    outcome: impl Future<
+        Output = Result<
+            Result<ClientWriteResult<TypeConfig>, oneshot::error::RecvError>,
+            tokio::time::error::Elapsed,
+        >,
+    >,
+) -> Answer {
+    match outcome.await {
+        Ok(Ok(Ok(_))) | Err(_) => Answer::Settled,
+        // It may be committed all the same. To propose it again is harmless: the index decides.
+        Ok(Ok(Err(_))) => Answer::Refused(expiries),
+        Ok(Err(_)) => Answer::Stopped,
+    }
+}
+
+/// Whether this node leads, and the vote by which it does or does not.
+fn role_of(metrics: &RaftServerMetrics<NodeId, EmptyNode>) -> (Role, openraft::Vote<NodeId>) {
+    let role = match metrics.state {
+        ServerState::Leader => Role::Leader,
+        _ => Role::Follower,
+    };
+    (role, metrics.vote)
+}

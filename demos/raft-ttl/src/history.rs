@@ -1,0 +1,97 @@
+//! What expired here, and how late: what the demo and the tests count.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::types::NodeId;
+
+/// The most expiries that are remembered.
+const MOST: usize = 1 << 16;
+
+/// The most bytes of keys that are remembered, and that are told at once.
+const MOST_BYTES: usize = 2 << 20;
+
+/// A key that expired, as one node saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expired {
+    /// The key.
+    pub key: String,
+    /// The index of the entry that set its TTL.
+    pub index: u64,
+    /// Who proposed it.
+    pub by: NodeId,
+    /// When its TTL was over by the wall clock of who accepted it, in milliseconds.
+    pub due_ms: u64,
+    /// When it was applied here by the wall clock, in microseconds.
+    pub at_us: u64,
+    /// Whether it was applied anew after a start, and `at_us` says nothing.
+    pub is_replay: bool,
+}
+
+/// The latest expiries on this node since it was started, numbered from 0.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    latest: VecDeque<Expired>,
+    bytes: usize,
+    forgotten: u64,
+}
+
+impl History {
+    pub(crate) fn add(&mut self, expired: Expired) {
+        self.bytes += expired.key.len();
+        self.latest.push_back(expired);
+        while self.latest.len() > MOST || self.bytes > MOST_BYTES {
+            let Some(oldest) = self.latest.pop_front() else {
+                break;
+            };
+            self.bytes -= oldest.key.len();
+            self.forgotten += 1;
+        }
+    }
+
+    /// The number of expiries so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.forgotten + self.latest.len() as u64
+    }
+
+    /// The number of the first expiry remembered from this one on, and as many as are told at once.
+    pub(crate) fn since(&self, number: u64) -> (u64, Vec<Expired>) {
+        let skipped = number.saturating_sub(self.forgotten);
+        let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
+        let told = self.latest.iter().skip(skipped).take(MOST_TOLD);
+        (number.max(self.forgotten), told.cloned().collect())
+    }
+}
+
+/// The most expiries that are told at once; all their keys may be of the longest.
+const MOST_TOLD: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn history_forgets_the_oldest_and_keeps_count() {
+        let mut history = History::default();
+        let expired = |length| Expired {
+            key: "k".repeat(length),
+            index: 1,
+            by: 1,
+            due_ms: 0,
+            at_us: 0,
+            is_replay: false,
+        };
+        for _ in 0..=MOST {
+            history.add(expired(1));
+        }
+        assert_eq!(history.len(), MOST as u64 + 1);
+        assert_eq!(history.since(0).0, 1);
+        assert_eq!(history.since(7).1.len(), MOST_TOLD);
+        assert_eq!(history.since(MOST as u64).1.len(), 1);
+        assert!(history.since(u64::MAX).1.is_empty());
+        history.add(expired(MOST_BYTES));
+        assert_eq!(history.latest.len(), 1);
+        assert_eq!(history.bytes, MOST_BYTES);
+    }
+}

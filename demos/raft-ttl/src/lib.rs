@@ -1,0 +1,24 @@
+//! A replicated TTL key-value store on openraft, with `timer_wheel::ttl` as its only timer.
+//!
+//! The README of this member shows how to run it; `docs/ttl.md` walks through [`drive`], the glue
+//! between the TTL layer and the engine.
+
+pub mod client;
+pub mod cluster;
+pub mod demo;
+mod disk;
+pub mod drive;
+pub mod error;
+pub mod frame;
+pub mod history;
+pub mod log_store;
+pub mod message;
+pub mod network;
+pub mod node;
+mod server;
+pub mod state;
+pub mod state_machine;
+pub mod time;
+pub mod types;
+
+pub use disk::Disk;

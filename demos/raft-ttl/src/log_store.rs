@@ -1,0 +1,164 @@
+//! The log on disk, as the engine wants it.
+
+use std::fmt::Debug;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
+use openraft::{AnyError, Entry, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote};
+use redb::Durability;
+
+use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
+use crate::time::Clock;
+use crate::types::{LogId, NodeId, TypeConfig};
+
+const VOTE: &str = "vote";
+const COMMITTED: &str = "committed";
+const PURGED: &str = "purged";
+
+/// How many bytes of entries are sent at once. All of it must be sent, written and answered within
+/// one heartbeat, which is the engine's time limit for it.
+const MOST_SENT_BYTES: usize = 256 << 10;
+
+/// The log of a node. It also takes down when each entry was received.
+#[derive(Clone, Debug)]
+pub struct LogStore {
+    disk: Disk,
+    clock: Arc<Clock>,
+}
+
+impl LogStore {
+    /// The log in this file.
+    pub fn new(disk: Disk, clock: Arc<Clock>) -> Self {
+        Self { disk, clock }
+    }
+
+    async fn note(
+        &self,
+        durability: Durability,
+        name: &'static str,
+        fact: impl serde::Serialize + Send + 'static,
+    ) -> Result<(), DiskError> {
+        let change = self
+            .disk
+            .write(durability, move |change| put_fact(change, name, &fact));
+        change.await
+    }
+}
+
+impl RaftLogReader<TypeConfig> for LogStore {
+    async fn try_get_log_entries<R: RangeBounds<u64> + Clone + Debug + OptionalSend>(
+        &mut self,
+        range: R,
+    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<NodeId>> {
+        let found = self.disk.entries(range, usize::MAX);
+        found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
+    }
+
+    async fn limited_get_log_entries(
+        &mut self,
+        start: u64,
+        end: u64,
+    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<NodeId>> {
+        let found = self.disk.entries(start..end, MOST_SENT_BYTES);
+        found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
+    }
+}
+
+impl RaftLogStorage<TypeConfig> for LogStore {
+    type LogReader = Self;
+
+    async fn get_log_reader(&mut self) -> Self {
+        self.clone()
+    }
+
+    async fn get_log_state(&mut self) -> Result<LogState<TypeConfig>, StorageError<NodeId>> {
+        let read = || {
+            let last_purged_log_id: Option<LogId> = self.disk.fact(PURGED)?;
+            let last: Option<Entry<TypeConfig>> = self.disk.last_entry()?;
+            Ok(LogState {
+                last_purged_log_id,
+                last_log_id: last.map(|entry| entry.log_id).or(last_purged_log_id),
+            })
+        };
+        read().map_err(|error: DiskError| StorageIOError::read_logs(cause(&error)).into())
+    }
+
+    async fn save_vote(&mut self, vote: &Vote<NodeId>) -> Result<(), StorageError<NodeId>> {
+        let noted = self.note(Durability::Immediate, VOTE, *vote).await;
+        noted.map_err(|error| StorageIOError::write_vote(cause(&error)).into())
+    }
+
+    async fn read_vote(&mut self) -> Result<Option<Vote<NodeId>>, StorageError<NodeId>> {
+        let vote = self.disk.fact(VOTE);
+        vote.map_err(|error| StorageIOError::read_vote(cause(&error)).into())
+    }
+
+    async fn save_committed(
+        &mut self,
+        committed: Option<LogId>,
+    ) -> Result<(), StorageError<NodeId>> {
+        // An older one does no harm, so the disk may take its time: the next change takes it along.
+        let noted = self.note(Durability::None, COMMITTED, committed).await;
+        noted.map_err(|error| StorageIOError::write(cause(&error)).into())
+    }
+
+    async fn read_committed(&mut self) -> Result<Option<LogId>, StorageError<NodeId>> {
+        let committed = self.disk.fact::<Option<LogId>>(COMMITTED);
+        committed
+            .map(Option::flatten)
+            .map_err(|error| StorageIOError::read(cause(&error)).into())
+    }
+
+    async fn append<I>(
+        &mut self,
+        entries: I,
+        callback: LogFlushed<TypeConfig>,
+    ) -> Result<(), StorageError<NodeId>>
+    where
+        I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
+        I::IntoIter: OptionalSend,
+    {
+        let entries: Vec<_> = entries.into_iter().collect();
+        self.clock
+            .receive(entries.iter().map(|entry| entry.log_id.index));
+        let appended = self.disk.write(Durability::Immediate, move |change| {
+            let mut log = change.open_table(LOG)?;
+            for entry in &entries {
+                let json = serde_json::to_vec(entry)?;
+                log.insert(entry.log_id.index, json.as_slice())?;
+            }
+            Ok(())
+        });
+        let appended = appended.await;
+        callback.log_io_completed(appended.as_ref().copied().map_err(io_error));
+        appended.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+    }
+
+    async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError<NodeId>> {
+        self.clock.forget_from(log_id.index);
+        let cut = self.disk.write(Durability::Immediate, move |change| {
+            let mut log = change.open_table(LOG)?;
+            log.retain_in(log_id.index.., |_, _| false)?;
+            Ok(())
+        });
+        cut.await
+            .map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+    }
+
+    async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError<NodeId>> {
+        let cut = self.disk.write(Durability::Immediate, move |change| {
+            put_fact(change, PURGED, &log_id)?;
+            let mut log = change.open_table(LOG)?;
+            log.retain_in(..=log_id.index, |_, _| false)?;
+            Ok(())
+        });
+        cut.await
+            .map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+    }
+}
+
+/// An error as the engine wants it.
+pub(crate) fn cause(error: &DiskError) -> AnyError {
+    AnyError::error(error)
+}

@@ -1,0 +1,210 @@
+//! The state of a replica behind a lock, as the engine wants it, and its snapshots on disk.
+//!
+//! Only snapshots are kept on disk: after a start the engine applies the log again from there on.
+
+use std::io::Cursor;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use openraft::storage::{RaftSnapshotBuilder, RaftStateMachine};
+use openraft::{Entry, OptionalSend, Snapshot, SnapshotMeta, StorageError, StorageIOError};
+use redb::{Durability, ReadableTable};
+use timer_wheel::ttl::TtlConfig;
+use tokio::sync::Notify;
+
+use crate::disk::{Disk, DiskError, FACTS, put_fact};
+use crate::log_store::cause;
+use crate::state::State;
+use crate::time::{self, Clock};
+use crate::types::{Answer, LogId, Membership, NodeId, TypeConfig};
+
+type Meta = SnapshotMeta<NodeId, openraft::EmptyNode>;
+
+const SNAPSHOT: &str = "snapshot";
+const SNAPSHOT_META: &str = "snapshot meta";
+
+/// A replica's state, to be cloned for all who use it.
+#[derive(Clone, Debug)]
+pub struct Replica(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    disk: Disk,
+    clock: Arc<Clock>,
+    state: Mutex<State>,
+    applied: Notify,
+}
+
+impl Replica {
+    /// The state as of the snapshot in this file, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or its snapshot is not sound.
+    pub(crate) fn load(
+        disk: Disk,
+        clock: Arc<Clock>,
+        config: TtlConfig,
+    ) -> Result<Self, DiskError> {
+        let mut state = State::new(config, &clock);
+        if let Some((meta, bytes)) = stored(&disk)? {
+            state.restore(&bytes, meta.last_log_id, meta.last_membership, &clock)?;
+        }
+        Ok(Self(Arc::new(Shared {
+            disk,
+            clock,
+            state: Mutex::new(state),
+            applied: Notify::new(),
+        })))
+    }
+
+    /// The state, to be let go of soon.
+    ///
+    /// # Panics
+    ///
+    /// If a thread panicked while it had it: then nobody knows what it holds.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().expect("the state is whole")
+    }
+
+    /// The time by which the TTLs count.
+    pub fn now_ns(&self) -> u64 {
+        self.0.clock.now_ns()
+    }
+
+    /// Waits until something was applied since the last time that this was asked.
+    pub async fn applied(&self) {
+        self.0.applied.notified().await;
+    }
+
+    /// Writes a snapshot, unless there is a later one: the engine may install one in the meantime.
+    async fn store(&self, meta: Meta, bytes: Vec<u8>) -> Result<(), DiskError> {
+        let stored = self.0.disk.write(Durability::Immediate, move |change| {
+            let known = change
+                .open_table(FACTS)?
+                .get(SNAPSHOT_META)?
+                .map(|json| serde_json::from_slice::<Meta>(json.value()))
+                .transpose()?;
+            if known.is_some_and(|known| known.last_log_id > meta.last_log_id) {
+                return Ok(());
+            }
+            put_fact(change, SNAPSHOT_META, &meta)?;
+            change
+                .open_table(FACTS)?
+                .insert(SNAPSHOT, bytes.as_slice())?;
+            Ok(())
+        });
+        stored.await
+    }
+}
+
+impl RaftStateMachine<TypeConfig> for Replica {
+    type SnapshotBuilder = Self;
+
+    async fn applied_state(&mut self) -> Result<(Option<LogId>, Membership), StorageError<NodeId>> {
+        let state = self.lock();
+        Ok((state.applied, state.membership.clone()))
+    }
+
+    async fn apply<I>(&mut self, entries: I) -> Result<Vec<Answer>, StorageError<NodeId>>
+    where
+        I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
+        I::IntoIter: OptionalSend,
+    {
+        let mut answers = Vec::new();
+        {
+            let mut state = self.lock();
+            let clock = &self.0.clock;
+            answers.extend(entries.into_iter().map(|entry| state.apply(entry, clock)));
+        }
+        self.0.applied.notify_one();
+        Ok(answers)
+    }
+
+    async fn get_snapshot_builder(&mut self) -> Self {
+        self.clone()
+    }
+
+    async fn begin_receiving_snapshot(
+        &mut self,
+    ) -> Result<Box<Cursor<Vec<u8>>>, StorageError<NodeId>> {
+        Ok(Box::default())
+    }
+
+    async fn install_snapshot(
+        &mut self,
+        meta: &Meta,
+        snapshot: Box<Cursor<Vec<u8>>>,
+    ) -> Result<(), StorageError<NodeId>> {
+        let bytes = snapshot.into_inner();
+        let written = self.store(meta.clone(), bytes.clone()).await;
+        written.map_err(|error| {
+            StorageIOError::write_snapshot(Some(meta.signature()), cause(&error))
+        })?;
+        let (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
+        let restored = self
+            .lock()
+            .restore(&bytes, applied, membership, &self.0.clock);
+        restored.map_err(|error| {
+            StorageIOError::read_snapshot(Some(meta.signature()), cause(&error))
+        })?;
+        if let Some(applied) = applied {
+            self.0.clock.forget_up_to(applied.index);
+        }
+        self.0.applied.notify_one();
+        Ok(())
+    }
+
+    async fn get_current_snapshot(
+        &mut self,
+    ) -> Result<Option<Snapshot<TypeConfig>>, StorageError<NodeId>> {
+        let stored = stored(&self.0.disk);
+        let stored = stored.map_err(|error| StorageIOError::read_snapshot(None, cause(&error)))?;
+        Ok(stored.map(|(meta, bytes)| Snapshot {
+            meta,
+            snapshot: Box::new(Cursor::new(bytes)),
+        }))
+    }
+}
+
+impl RaftSnapshotBuilder<TypeConfig> for Replica {
+    async fn build_snapshot(&mut self) -> Result<Snapshot<TypeConfig>, StorageError<NodeId>> {
+        // The state and the index it is of, in one go.
+        let (image, meta) = {
+            let state = self.lock();
+            let index = state.applied.map_or(0, |applied| applied.index);
+            let meta = Meta {
+                last_log_id: state.applied,
+                last_membership: state.membership.clone(),
+                snapshot_id: format!("{index}-{}", time::wall_us_now()),
+            };
+            (state.image(), meta)
+        };
+        let signature = meta.signature();
+        let write = async {
+            let bytes = image.write()?;
+            self.store(meta.clone(), bytes.clone()).await?;
+            Ok(bytes)
+        };
+        let bytes = write.await.map_err(|error: DiskError| {
+            StorageIOError::write_snapshot(Some(signature), cause(&error))
+        })?;
+        Ok(Snapshot {
+            meta,
+            snapshot: Box::new(Cursor::new(bytes)),
+        })
+    }
+}
+
+/// The snapshot on disk. Both parts of it are of one change, but read one after the other: it is taken
+/// again if another one came in between.
+fn stored(disk: &Disk) -> Result<Option<(Meta, Vec<u8>)>, DiskError> {
+    loop {
+        let Some(meta) = disk.fact::<Meta>(SNAPSHOT_META)? else {
+            return Ok(None);
+        };
+        let bytes = disk.bytes(SNAPSHOT)?.ok_or("a snapshot is missing")?;
+        if disk.fact::<Meta>(SNAPSHOT_META)?.as_ref() == Some(&meta) {
+            return Ok(Some((meta, bytes)));
+        }
+    }
+}

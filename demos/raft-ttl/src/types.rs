@@ -1,0 +1,145 @@
+//! What goes through the log, and what comes out of it.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use openraft::EmptyNode;
+use serde::{Deserialize, Serialize};
+
+/// The number of a node.
+pub type NodeId = u64;
+
+/// The engine, for these types.
+pub type Raft = openraft::Raft<TypeConfig>;
+
+/// A place in the log.
+pub type LogId = openraft::LogId<NodeId>;
+
+/// The members as of some place in the log.
+pub type Membership = openraft::StoredMembership<NodeId, EmptyNode>;
+
+/// The longest key, in bytes.
+pub const MAX_KEY: usize = 8 << 10;
+
+/// The longest value, in bytes; all keys and values of one put together may have this and a key.
+pub const MAX_VALUE: usize = 1 << 20;
+
+/// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
+pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
+
+openraft::declare_raft_types!(
+    /// What the engine is to know of our types. Addresses are not in the log: a node is told them.
+    pub TypeConfig:
+        D = Command,
+        R = Answer,
+        NodeId = NodeId,
+        Node = EmptyNode,
+        Entry = openraft::Entry<TypeConfig>,
+        SnapshotData = Cursor<Vec<u8>>,
+        AsyncRuntime = openraft::TokioRuntime,
+);
+
+/// What an entry of the log says. Entries carry no time, so the commands do: the wall clock of the
+/// leader, just before it proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Sets keys.
+    Put {
+        /// Each key once.
+        items: Vec<Item>,
+        /// When it was proposed.
+        wall_ms: u64,
+    },
+    /// Gives a key another TTL, which begins now.
+    Touch {
+        /// The key.
+        key: String,
+        /// The TTL in milliseconds.
+        ttl_ms: u64,
+        /// When it was proposed.
+        wall_ms: u64,
+    },
+    /// Deletes a key.
+    Delete {
+        /// The key.
+        key: String,
+    },
+    /// Deletes each of these keys if it still carries this index. All that one poll found.
+    Expire {
+        /// Keys, each with the index of the entry that set its TTL.
+        expiries: Vec<(String, u64)>,
+        /// Whose idea it was.
+        by: NodeId,
+    },
+}
+
+/// A key to be set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Its TTL in milliseconds, never 0; without one it stays.
+    pub ttl_ms: Option<u64>,
+}
+
+/// What the state machine made of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// It was done.
+    Done,
+    /// There is no such key.
+    Missing,
+    /// Nothing was changed, and why.
+    Refused(String),
+}
+
+impl Item {
+    /// Refuses what the store does not take.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        check_key(&self.key)?;
+        if self.value.len() > MAX_VALUE {
+            let length = self.value.len();
+            return Err(format!(
+                "a value of {length} bytes is longer than {MAX_VALUE}"
+            ));
+        }
+        self.ttl_ms.map_or(Ok(()), check_ttl)
+    }
+}
+
+/// Refuses a key that is too long.
+///
+/// # Errors
+///
+/// What is wrong, in a sentence.
+pub fn check_key(key: &str) -> Result<(), String> {
+    if key.len() > MAX_KEY {
+        return Err(format!(
+            "a key of {} bytes is longer than {MAX_KEY}",
+            key.len()
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a TTL of 0 and one that is too long.
+///
+/// # Errors
+///
+/// What is wrong, in a sentence.
+pub fn check_ttl(ttl_ms: u64) -> Result<(), String> {
+    if ttl_ms == 0 {
+        return Err("a TTL of 0 would be none: leave it out, or delete the key".to_owned());
+    }
+    if u128::from(ttl_ms) > MAX_TTL.as_millis() {
+        let most = MAX_TTL.as_secs() / 86_400;
+        return Err(format!("a TTL of {ttl_ms} ms is longer than {most} days"));
+    }
+    Ok(())
+}
