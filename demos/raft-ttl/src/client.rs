@@ -1,5 +1,6 @@
 //! A client: asks nodes, and finds the one that leads.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::frame;
 use crate::message::{Reply, Request, Status};
+use crate::types::NodeId;
 
 /// How long one node may take to answer: longer than it waits for the others.
 const ANSWER_LIMIT: Duration = Duration::from_secs(7);
@@ -45,6 +47,8 @@ impl std::error::Error for Failure {}
 #[derive(Debug)]
 pub struct Client {
     nodes: Vec<SocketAddr>,
+    /// Where nodes are, whatever others say.
+    known: BTreeMap<NodeId, SocketAddr>,
     next: usize,
     connection: Option<(SocketAddr, TcpStream)>,
 }
@@ -55,8 +59,17 @@ impl Client {
         assert!(!nodes.is_empty(), "a cluster has nodes");
         Self {
             nodes,
+            known: BTreeMap::new(),
             next: 0,
             connection: None,
+        }
+    }
+
+    /// A client that finds the nodes where it is told, and not where they find each other.
+    pub fn of(members: BTreeMap<NodeId, SocketAddr>) -> Self {
+        Self {
+            known: members.clone(),
+            ..Self::new(members.into_values().collect())
         }
     }
 
@@ -84,7 +97,8 @@ impl Client {
                         match reply {
                             Reply::Refused(problem) => return Err(Failure::Refused(problem)),
                             Reply::Unsure(problem) => return Err(Failure::Unsure(problem)),
-                            Reply::NotLeader(Some((_, leader))) => {
+                            Reply::NotLeader(Some((id, address))) => {
+                                let leader = self.known.get(&id).copied().unwrap_or(address);
                                 target = leader;
                                 format!("it should be {leader}")
                             }

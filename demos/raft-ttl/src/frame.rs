@@ -23,12 +23,12 @@ pub enum Received<T> {
     End,
 }
 
-/// Sends a message.
+/// A message in a frame.
 ///
 /// # Errors
 ///
-/// When the connection breaks, or the message is longer than a frame may be.
-pub async fn send(stream: &mut TcpStream, message: &impl Serialize) -> io::Result<()> {
+/// When it is longer than a frame may be.
+pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
     let length = frame.len() - 4;
@@ -38,7 +38,7 @@ pub async fn send(stream: &mut TcpStream, message: &impl Serialize) -> io::Resul
     }
     // It fits: the longest frame is far below 2^32.
     frame[..4].copy_from_slice(&(length as u32).to_be_bytes());
-    stream.write_all(&frame).await
+    Ok(frame)
 }
 
 /// Receives a message.
@@ -73,12 +73,24 @@ pub async fn receive<T: DeserializeOwned>(stream: &mut TcpStream) -> io::Result<
 ///
 /// # Errors
 ///
-/// When the connection breaks, or the answer is none.
+/// When the connection breaks, the message is too long, or the answer is none.
 pub async fn exchange<T: DeserializeOwned>(
     stream: &mut TcpStream,
     message: &impl Serialize,
 ) -> io::Result<T> {
-    send(stream, message).await?;
+    exchange_frame(stream, &encode(message)?).await
+}
+
+/// The same for a message that is in its frame.
+///
+/// # Errors
+///
+/// When the connection breaks, or the answer is none.
+pub async fn exchange_frame<T: DeserializeOwned>(
+    stream: &mut TcpStream,
+    frame: &[u8],
+) -> io::Result<T> {
+    stream.write_all(frame).await?;
     match receive(stream).await? {
         Received::Message(answer) => Ok(answer),
         Received::Malformed(problem) => Err(io::Error::new(io::ErrorKind::InvalidData, problem)),

@@ -3,6 +3,7 @@
 //! The README of this member shows how to run it; `docs/ttl.md` walks through [`drive`], the glue
 //! between the TTL layer and the engine.
 
+pub mod cli;
 pub mod client;
 pub mod cluster;
 pub mod demo;

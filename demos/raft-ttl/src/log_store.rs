@@ -16,8 +16,8 @@ const VOTE: &str = "vote";
 const COMMITTED: &str = "committed";
 const PURGED: &str = "purged";
 
-/// How many bytes of entries are sent at once. All of it must be sent, written and answered within
-/// one heartbeat, which is the engine's time limit for it.
+/// How many bytes of entries are sent at once. They should be sent, written and answered within one
+/// heartbeat, which is the engine's time limit for it.
 const MOST_SENT_BYTES: usize = 256 << 10;
 
 /// The log of a node. It also takes down when each entry was received.

@@ -6,23 +6,31 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use openraft::EmptyNode;
 use openraft::error::{
-    InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable,
+    Infallible, InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable,
 };
 use openraft::network::{Backoff, RPCOption, RaftNetwork, RaftNetworkFactory};
 use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
     VoteRequest, VoteResponse,
 };
+use openraft::{EmptyNode, Vote};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::frame;
 use crate::message::{Call, Reply, Request};
-use crate::types::{NodeId, TypeConfig};
+use crate::types::{LogId, NodeId, TypeConfig};
 
 /// How long a node that cannot be reached is left alone.
 const BACKOFF: Duration = Duration::from_millis(100);
+
+/// From how many bytes on a request may take longer than a heartbeat.
+const LONG: usize = 128 << 10;
+
+/// How long such a request may take. Only then is it sent again, should it be lost.
+const LONG_LIMIT: Duration = Duration::from_secs(30);
 
 type Failure<E> = RPCError<NodeId, EmptyNode, RaftError<NodeId, E>>;
 
@@ -44,7 +52,19 @@ pub struct Peer {
     /// Nothing while a call is under way: a call that is given up at its time limit drops its
     /// connection, or the next one would take the answer to it for its own.
     connection: Option<TcpStream>,
+    /// Many bytes of entries that were sent and have not been answered yet.
+    ///
+    /// The engine gives up on entries after one heartbeat and sends them again at once. If they take
+    /// longer, that would go on for ever; so they stay under way, and the answer to them is the answer
+    /// to whoever asks the same again.
+    under_way: Option<(Entries, Exchange)>,
 }
+
+/// What makes two requests to append the same: who asks, behind what, up to what.
+type Entries = (Vote<NodeId>, Option<LogId>, Option<LogId>);
+
+/// A request and its reply, and the connection that may be used again.
+type Exchange = JoinHandle<io::Result<(TcpStream, Reply)>>;
 
 impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
@@ -55,25 +75,104 @@ impl RaftNetworkFactory<TypeConfig> for Peers {
             to: target,
             address: self.addresses.get(&target).copied(),
             connection: None,
+            under_way: None,
         }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
 impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
-        let mut stream = match self.connection.take() {
-            Some(stream) => stream,
-            // Only this is worth a pause before the next attempt; what breaks is tried again at once.
-            None => self
-                .connect()
-                .await
-                .map_err(|error| Unreachable::new(&error))?,
-        };
-        let (from, to) = (self.from, self.to);
-        let reply = frame::exchange(&mut stream, &Request::Peer { from, to, call }).await;
+        let frame = self.frame(call).map_err(|error| Unreachable::new(&error))?;
+        let stream = self.connected().await?;
+        self.answer(stream, &frame).await
+    }
+
+    async fn answer<E: std::error::Error>(
+        &mut self,
+        mut stream: TcpStream,
+        frame: &[u8],
+    ) -> Result<Reply, Failure<E>> {
+        let reply = frame::exchange_frame(&mut stream, frame).await;
         let reply = reply.map_err(|error| NetworkError::new(&error))?;
         self.connection = Some(stream);
         Ok(reply)
+    }
+
+    /// As [`call`](Self::call), but what is long goes on when it is given up.
+    async fn append(
+        &mut self,
+        rpc: AppendEntriesRequest<TypeConfig>,
+    ) -> Result<Reply, Failure<Infallible>> {
+        let last = rpc.entries.last().map(|entry| entry.log_id);
+        let entries = (rpc.vote, rpc.prev_log_id, last);
+        if self
+            .under_way
+            .as_ref()
+            .is_some_and(|(known, _)| *known == entries)
+        {
+            // The other node must hear meanwhile that there still is a leader.
+            let pulse = AppendEntriesRequest {
+                entries: Vec::new(),
+                ..rpc
+            };
+            match self.call(Call::Append(pulse)).await? {
+                Reply::Append(Ok(AppendEntriesResponse::Success)) => {}
+                other => return Ok(other),
+            }
+        } else {
+            self.give_up();
+            let frame = self.frame(Call::Append(rpc));
+            let frame = frame.map_err(|error| Unreachable::new(&error))?;
+            let mut stream = self.connected().await?;
+            if frame.len() < LONG {
+                return self.answer(stream, &frame).await;
+            }
+            let exchange = async move {
+                let exchange = frame::exchange_frame(&mut stream, &frame);
+                let reply = timeout(LONG_LIMIT, exchange).await??;
+                Ok((stream, reply))
+            };
+            self.under_way = Some((entries, tokio::spawn(exchange)));
+        }
+        let Some((_, task)) = &mut self.under_way else {
+            unreachable!("something is under way")
+        };
+        let answer = task.await; // here it may be given up
+        self.under_way = None;
+        let answer = answer.unwrap_or_else(|panic| Err(io::Error::other(panic)));
+        let (stream, reply) = answer.map_err(|error| NetworkError::new(&error))?;
+        self.connection = Some(stream);
+        Ok(reply)
+    }
+
+    fn frame(&self, call: Call) -> io::Result<Vec<u8>> {
+        let (from, to) = (self.from, self.to);
+        frame::encode(&Request::Peer { from, to, call })
+    }
+
+    /// The connection that is there, or another one.
+    async fn connected<E: std::error::Error>(&mut self) -> Result<TcpStream, Failure<E>> {
+        match self.connection.take() {
+            Some(stream) => Ok(stream),
+            // Only this is worth a pause before the next attempt; what breaks is tried again at once.
+            None => Ok(self
+                .connect()
+                .await
+                .map_err(|error| Unreachable::new(&error))?),
+        }
+    }
+
+    /// Forgets what is under way, and its connection with it.
+    fn give_up(&mut self) {
+        if let Some((_, task)) = self.under_way.take() {
+            task.abort();
+        }
     }
 
     async fn connect(&self) -> io::Result<TcpStream> {
@@ -100,7 +199,7 @@ impl RaftNetwork<TypeConfig> for Peer {
         rpc: AppendEntriesRequest<TypeConfig>,
         _: RPCOption,
     ) -> Result<AppendEntriesResponse<NodeId>, RPCError<NodeId, EmptyNode, RaftError<NodeId>>> {
-        match self.call(Call::Append(rpc)).await? {
+        match self.append(rpc).await? {
             Reply::Append(result) => result.map_err(|error| self.remote(error)),
             other => Err(Self::strange(&other)),
         }

@@ -123,8 +123,7 @@ impl Node {
         disk.claim(id, members).await?;
 
         let clock = Arc::new(Clock::default());
-        let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)
-            .map_err(|error| stopped(&error))?;
+        let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
         let peers = Peers {
             id,
             addresses: Arc::new(settings.members.clone()),

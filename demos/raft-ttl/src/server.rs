@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use openraft::error::{CheckIsLeaderError, ClientWriteError, RaftError};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -53,7 +54,10 @@ async fn converse(node: Node, mut stream: TcpStream) {
             }
             Ok(Received::End) | Err(_) => return,
         };
-        if frame::send(&mut stream, &reply).await.is_err() || is_last {
+        let Ok(frame) = frame::encode(&reply) else {
+            return;
+        };
+        if stream.write_all(&frame).await.is_err() || is_last {
             return;
         }
     }

@@ -12,6 +12,7 @@ use timer_wheel::ttl::TtlConfig;
 use tokio::sync::Notify;
 
 use crate::disk::{Disk, DiskError, FACTS, put_fact};
+use crate::error::Error;
 use crate::log_store::cause;
 use crate::state::State;
 use crate::time::{self, Clock};
@@ -39,15 +40,13 @@ impl Replica {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or its snapshot is not sound.
-    pub(crate) fn load(
-        disk: Disk,
-        clock: Arc<Clock>,
-        config: TtlConfig,
-    ) -> Result<Self, DiskError> {
+    /// [`Error::Stopped`] when the file cannot be read, or its snapshot is not sound.
+    pub fn load(disk: Disk, clock: Arc<Clock>, config: TtlConfig) -> Result<Self, Error> {
+        let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let mut state = State::new(config, &clock);
-        if let Some((meta, bytes)) = stored(&disk)? {
-            state.restore(&bytes, meta.last_log_id, meta.last_membership, &clock)?;
+        if let Some((meta, bytes)) = stored(&disk).map_err(stopped)? {
+            let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership, &clock);
+            restored.map_err(stopped)?;
         }
         Ok(Self(Arc::new(Shared {
             disk,

@@ -1,0 +1,393 @@
+//! The command line: a node, a client, a demonstration.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use crate::Disk;
+use crate::client::{self, Client, Failure};
+use crate::demo::{self, Wishes};
+use crate::error::Error;
+use crate::message::{Reply, Request};
+use crate::node::{Node, Settings};
+use crate::types::{Item, NodeId};
+
+/// The port of a node is this one and its number, unless told otherwise.
+const FIRST_PORT: u16 = 7_000;
+
+/// A replicated key-value store whose keys expire on all nodes alike: a node of it, a client, and a
+/// demonstration.
+///
+/// Exits with 0 when all is well, with 1 when there is no such key, no answer, or a broken promise,
+/// with 2 for what the user can mend, with 130 when interrupted.
+#[derive(Parser, Debug)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Runs three nodes, writes keys with TTLs, kills the leader, and tells what expired when
+    Demo(DemoArgs),
+    /// Runs a node
+    Node(NodeArgs),
+    /// Sets a key
+    Put {
+        key: String,
+        value: String,
+        /// How long it stays, such as 500ms, 10s or 1d; without this it stays for ever
+        #[arg(long, value_parser = milliseconds)]
+        ttl: Option<u64>,
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+    /// Gives a key another TTL, which begins now
+    Touch {
+        key: String,
+        /// How long it stays from now on
+        #[arg(long, value_parser = milliseconds)]
+        ttl: u64,
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+    /// Prints the value of a key
+    Get {
+        key: String,
+        /// The latest value, of the leader, and not what the first node happens to have
+        #[arg(long)]
+        linearizable: bool,
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+    /// Deletes a key
+    Delete {
+        key: String,
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+    /// Prints how each node is
+    Status {
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+}
+
+#[derive(Args, Debug)]
+struct ClusterArgs {
+    /// The nodes, with commas between them
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003"
+    )]
+    nodes: Vec<SocketAddr>,
+    /// How long to look for a leader
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
+    patience: Duration,
+}
+
+#[derive(Args, Debug)]
+struct NodeArgs {
+    /// Its number
+    #[arg(long)]
+    id: NodeId,
+    /// Where it listens [default: port 7000 and its number, on loopback]
+    #[arg(long)]
+    listen: Option<SocketAddr>,
+    /// The directory of its data
+    #[arg(long)]
+    data: PathBuf,
+    /// Another member of the cluster and where it is, such as 2=127.0.0.1:7002
+    #[arg(long = "peer", value_name = "ID=ADDRESS", value_parser = peer)]
+    peers: Vec<(NodeId, SocketAddr)>,
+    /// How often a leader makes itself heard; an election takes 2.5 to 5 times as long to begin
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "200ms")]
+    heartbeat: Duration,
+    /// How many entries of the log there are to a snapshot
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
+    snapshot_every: u64,
+    /// How long an expiry may be without an outcome before it is proposed again
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "5s")]
+    pending_timeout: Duration,
+    /// How long an expiry that was refused waits at least
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "500ms")]
+    retry_delay: Duration,
+    /// Stop when standard input ends: when the one who holds it is gone
+    #[arg(long)]
+    lifeline: bool,
+}
+
+#[derive(Args, Debug)]
+struct DemoArgs {
+    /// Have all keys expire at one moment, kill nobody, and measure how long that takes
+    #[arg(long)]
+    burst: bool,
+    /// How many keys [default: 2000, or 20000 in a burst]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=50_000))]
+    keys: Option<u64>,
+    /// The longest TTL; the shortest is half of it. In a burst, the time until all is due
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "6s")]
+    ttl: Duration,
+}
+
+/// Does what the arguments of the process say.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let ran = tokio::runtime::Runtime::new()
+        .map_err(|error| Error::Stopped(error.to_string()))
+        .and_then(|runtime| {
+            let ran = runtime.block_on(run(cli));
+            // Nothing is left to be done that anybody waits for.
+            runtime.shutdown_background();
+            ran
+        });
+    match ran {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("raft-ttl: {error}");
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<ExitCode, Error> {
+    match cli.command {
+        Command::Demo(args) => {
+            let wishes = Wishes {
+                burst: args.burst,
+                keys: args.keys.unwrap_or(if args.burst { 20_000 } else { 2_000 }),
+                ttl: args.ttl,
+            };
+            tokio::select! {
+                biased;
+                () = interrupt() => Err(Error::Interrupted),
+                shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
+            }
+        }
+        Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Put {
+            key,
+            value,
+            ttl: ttl_ms,
+            cluster,
+        } => {
+            let item = Item { key, value, ttl_ms };
+            write(&cluster, &Request::Put(vec![item])).await
+        }
+        Command::Touch {
+            key,
+            ttl: ttl_ms,
+            cluster,
+        } => write(&cluster, &Request::Touch { key, ttl_ms }).await,
+        Command::Delete { key, cluster } => write(&cluster, &Request::Delete(key)).await,
+        Command::Get {
+            key,
+            linearizable,
+            cluster,
+        } => get(&cluster, key, linearizable).await,
+        Command::Status { cluster } => status(&cluster).await,
+    }
+}
+
+async fn node(args: NodeArgs) -> Result<(), Error> {
+    let loopback = || SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listen = match (args.listen, u16::try_from(args.id)) {
+        (Some(address), _) => address,
+        (None, Ok(id)) if id < u16::MAX - FIRST_PORT => {
+            let mut address = loopback();
+            address.set_port(FIRST_PORT + id);
+            address
+        }
+        (None, _) => return Err(Error::Arguments("which address? see --listen".to_owned())),
+    };
+    let mut members = BTreeMap::from([(args.id, listen)]);
+    for (id, address) in args.peers {
+        if members.insert(id, address).is_some() {
+            return Err(Error::Arguments(format!("node {id} is given twice")));
+        }
+    }
+    let settings = Settings {
+        heartbeat: args.heartbeat,
+        snapshot_every: args.snapshot_every,
+        pending_timeout: args.pending_timeout,
+        retry_delay: args.retry_delay,
+        ..Settings::new(args.id, members)
+    };
+    let listener = TcpListener::bind(listen).await;
+    let listener = listener.map_err(|error| Error::Address(listen, error))?;
+    let node = Node::start(&settings, Disk::open(&args.data)?).await?;
+    eprintln!("raft-ttl: node {} listens on {listen}", args.id);
+    let end_of_input = args.lifeline.then(end_of_input);
+    let propose = node.propose();
+    let stop = async {
+        tokio::select! {
+            () = interrupt() => {}
+            Some(_) = async { Some(end_of_input?.await) } => {}
+        }
+    };
+    node.run(listener, propose, stop).await
+}
+
+/// Ready at the end of standard input. A thread waits for that, which keeps nobody from leaving.
+fn end_of_input() -> oneshot::Receiver<()> {
+    let (ended, end) = oneshot::channel();
+    thread::spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        let mut ignored = [0; 64];
+        while stdin.read(&mut ignored).is_ok_and(|read| read > 0) {}
+        let _ = ended.send(());
+    });
+    end
+}
+
+/// Ready at an interrupt, or at a request to terminate.
+async fn interrupt() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+async fn write(cluster: &ClusterArgs, request: &Request) -> Result<ExitCode, Error> {
+    let deadline = Instant::now() + cluster.patience;
+    let mut client = Client::new(cluster.nodes.clone());
+    match client.lead(request, deadline).await.map_err(failed)? {
+        Reply::Done { index } => {
+            println!("done, at index {index}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Reply::Missing => Ok(missing()),
+        other => Err(Error::Unanswered(format!("{other:?}"))),
+    }
+}
+
+async fn get(cluster: &ClusterArgs, key: String, linearizable: bool) -> Result<ExitCode, Error> {
+    let request = Request::Get { key, linearizable };
+    let mut client = Client::new(cluster.nodes.clone());
+    let reply = if linearizable {
+        let deadline = Instant::now() + cluster.patience;
+        client.insist(&request, deadline).await.map_err(failed)?
+    } else {
+        first_answer(&cluster.nodes, &request).await?
+    };
+    match reply {
+        Reply::Value {
+            value,
+            remaining_ms,
+        } => {
+            println!("{value}");
+            if let Some(ms) = remaining_ms {
+                eprintln!(
+                    "{} left",
+                    humantime::format_duration(Duration::from_millis(ms))
+                );
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Reply::Missing => Ok(missing()),
+        other => Err(Error::Unanswered(format!("{other:?}"))),
+    }
+}
+
+/// The answer of the first node that gives one.
+async fn first_answer(nodes: &[SocketAddr], request: &Request) -> Result<Reply, Error> {
+    let mut last = String::new();
+    for &node in nodes {
+        match client::ask(node, request).await {
+            Ok(reply) => return Ok(reply),
+            Err(error) => last = format!("{node}: {error}"),
+        }
+    }
+    Err(Error::Unanswered(last))
+}
+
+fn missing() -> ExitCode {
+    eprintln!("no such key");
+    ExitCode::FAILURE
+}
+
+async fn status(cluster: &ClusterArgs) -> Result<ExitCode, Error> {
+    let mut answered = false;
+    for &node in &cluster.nodes {
+        match client::status(node, true).await {
+            Ok(status) => {
+                answered = true;
+                println!("{node}  {status:#?}");
+            }
+            Err(error) => println!("{node}  no answer: {error}"),
+        }
+    }
+    if !answered {
+        return Err(Error::Unanswered("no node is up".to_owned()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(failure: Failure) -> Error {
+    match failure {
+        Failure::Refused(problem) => Error::Arguments(problem),
+        other => Error::Unanswered(other.to_string()),
+    }
+}
+
+/// Reads a TTL as people write it, in whole milliseconds. What is too much is for the node to say.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let ttl = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    u64::try_from(ttl.as_millis()).map_err(|_| "more milliseconds than can be counted".to_owned())
+}
+
+/// Reads a number and an address.
+fn peer(text: &str) -> Result<(NodeId, SocketAddr), String> {
+    let (id, address) = text.split_once('=').ok_or("expected ID=ADDRESS")?;
+    let id = id.parse().map_err(|error| format!("{id}: {error}"))?;
+    let address = address
+        .parse()
+        .map_err(|error| format!("{address}: {error}"))?;
+    Ok((id, address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn peer_is_a_number_and_an_address() {
+        let address = "127.0.0.1:7002".parse().unwrap();
+        assert_eq!(peer("2=127.0.0.1:7002"), Ok((2, address)));
+        for text in [
+            "",
+            "2",
+            "2=",
+            "=127.0.0.1:1",
+            "x=127.0.0.1:1",
+            "2=localhost",
+        ] {
+            assert!(peer(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! What makes no sense is answered as such, and the node lives.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use openraft::Vote;
+use openraft::raft::VoteRequest;
+use raft_ttl::frame::{self, MAX_FRAME, Received};
+use raft_ttl::message::{Call, Reply, Request};
+use raft_ttl::types::{Item, MAX_KEY, MAX_TTL, MAX_VALUE};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::process::{CALM, Nodes, deadline, is_acknowledged, item, program};
+
+/// One node, which leads itself.
+async fn alone() -> Nodes {
+    let mut nodes = Nodes::new(1, &CALM);
+    nodes.start(1).unwrap();
+    nodes.leads().await;
+    nodes
+}
+
+async fn connect(nodes: &Nodes) -> TcpStream {
+    TcpStream::connect(nodes.address(1)).await.unwrap()
+}
+
+#[track_caller]
+fn assert_refused(reply: &Reply, reason: &str) {
+    match reply {
+        Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
+        other => panic!("{other:?} is no refusal for {reason}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn frame_that_is_too_long_is_refused_before_it_is_read() {
+    let mut nodes = alone().await;
+    for length in [MAX_FRAME as u32 + 1, u32::MAX] {
+        let mut stream = connect(&nodes).await;
+        // Only its length comes, and is answered.
+        stream.write_all(&length.to_be_bytes()).await.unwrap();
+        match frame::receive(&mut stream).await.unwrap() {
+            Received::Message(reply) => assert_refused(&reply, "longer than"),
+            other => panic!("{other:?}"),
+        }
+        // Nobody can tell where the next one would begin.
+        assert!(matches!(
+            frame::receive::<Reply>(&mut stream).await,
+            Ok(Received::End)
+        ));
+    }
+    assert!(nodes.is_running(1));
+    nodes.put(vec![item("key", None)]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn malformed_frame_is_refused_and_the_next_one_answered() {
+    let mut nodes = alone().await;
+    let mut stream = connect(&nodes).await;
+    let deep = "[".repeat(1 << 20);
+    let nonsense: [&[u8]; 6] = [
+        b"",
+        b"{",
+        b"\"Nonsense\"",
+        b"\xff\xfe",
+        b"{\"Put\":3}",
+        deep.as_bytes(),
+    ];
+    for bytes in nonsense {
+        stream
+            .write_all(&(bytes.len() as u32).to_be_bytes())
+            .await
+            .unwrap();
+        stream.write_all(bytes).await.unwrap();
+        match frame::receive(&mut stream).await.unwrap() {
+            Received::Message(reply) => assert_refused(&reply, "no request"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let status = frame::exchange(&mut stream, &Request::Status { digest: false }).await;
+    assert!(matches!(status, Ok(Reply::Status(_))));
+
+    // Half a length, half a frame, and gone.
+    for bytes in [&[0, 0][..], &[0, 0, 1, 0, b'{'][..]] {
+        let mut stream = connect(&nodes).await;
+        stream.write_all(bytes).await.unwrap();
+        drop(stream);
+    }
+    assert!(nodes.is_running(1));
+    nodes.put(vec![item("key", None)]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
+    let mut nodes = alone().await;
+    let max_ttl_ms = u64::try_from(MAX_TTL.as_millis()).unwrap();
+    let key = |length| "k".repeat(length);
+    let valued = |length| Item {
+        value: "v".repeat(length),
+        ..item("key", None)
+    };
+    let many = |count: usize| (0..count).map(|nth| item(nth.to_string(), None)).collect();
+    let touch = |length, ttl_ms| Request::Touch {
+        key: key(length),
+        ttl_ms,
+    };
+    let refused = [
+        (Request::Put(vec![item(key(MAX_KEY + 1), None)]), "a key of"),
+        (Request::Put(vec![valued(MAX_VALUE + 1)]), "a value of"),
+        (Request::Put(vec![item("key", 0)]), "a TTL of 0"),
+        (
+            Request::Put(vec![item("key", max_ttl_ms + 1)]),
+            "longer than 36500 days",
+        ),
+        (
+            Request::Put(vec![item("key", u64::MAX)]),
+            "longer than 36500 days",
+        ),
+        (Request::Put(vec![]), "without a key"),
+        (
+            Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]),
+            "twice",
+        ),
+        (
+            Request::Put(vec![valued(MAX_VALUE), item(key(MAX_KEY), None)]),
+            "a put of",
+        ),
+        (Request::Put(many(100_000)), "a put of"),
+        (touch(MAX_KEY + 1, 5), "a key of"),
+        (touch(1, 0), "a TTL of 0"),
+        (touch(1, max_ttl_ms + 1), "longer than 36500 days"),
+    ];
+    let before = nodes
+        .wait_for(1, |status| status.applied == status.last_log)
+        .await;
+    for (request, reason) in &refused {
+        assert_refused(&nodes.ask(1, request).await, reason);
+    }
+    let after = nodes.wait_for(1, |_| true).await;
+    assert_eq!(
+        after.last_log, before.last_log,
+        "nothing of it was proposed"
+    );
+
+    nodes.put(vec![item(key(MAX_KEY), max_ttl_ms)]).await;
+    // In JSON it is six times as long.
+    let escaped = Item {
+        value: "\u{1}".repeat(MAX_VALUE),
+        ..item("escaped", None)
+    };
+    nodes.put(vec![escaped]).await;
+    nodes.put(vec![valued(MAX_VALUE)]).await;
+    nodes.put(many(10_000)).await;
+    nodes.put(vec![item("", 60_000)]).await;
+    assert!(matches!(
+        nodes.ask(1, &touch(MAX_KEY, max_ttl_ms)).await,
+        Reply::Done { .. }
+    ));
+    assert!(matches!(nodes.ask(1, &touch(3, 5)).await, Reply::Missing));
+    let absurd = Request::Delete(key(MAX_KEY * 2));
+    assert!(matches!(nodes.ask(1, &absurd).await, Reply::Missing));
+    assert_eq!(nodes.latest("key").await.unwrap().0.len(), MAX_VALUE);
+    assert!(nodes.is_running(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn largest_value_reaches_all_nodes_however_long_it_takes() {
+    // Sending and writing it takes longer than the engine waits, in a build that is not optimized.
+    let nodes = Nodes::started(&["--heartbeat", "400ms"]);
+    nodes.leads().await;
+    let key = "k".repeat(MAX_KEY);
+    // In JSON it is twice as long.
+    let value = "\n".repeat(MAX_VALUE);
+    let largest = Item {
+        key: key.clone(),
+        value: value.clone(),
+        ttl_ms: Some(3_600_000),
+    };
+    // A client may not be kept waiting for as long, or another node lead by then.
+    let request = Request::Put(vec![largest]);
+    let written = nodes.client().insist(&request, deadline()).await;
+    assert!(is_acknowledged(&written));
+    nodes.agree(|status| status.keys == 1).await;
+    assert!(nodes.latest(&key).await.unwrap().0 == value);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn peer_that_is_none_is_refused() {
+    let mut nodes = Nodes::started(&CALM);
+    let (_, term) = nodes.leads().await;
+    let id = nodes.ids()[0];
+    let call = |from, to| Request::Peer {
+        from,
+        to,
+        // Whoever believes it votes for a stranger.
+        call: Call::Vote(VoteRequest::new(Vote::new(term + 1_000, from), None)),
+    };
+    for (from, to, reason) in [
+        (9, id, "no peer"),
+        (id, id, "no peer"),
+        (2, 3, "not node 3"),
+    ] {
+        assert_refused(&nodes.ask(id, &call(from, to)).await, reason);
+    }
+    let status = nodes.wait_for(id, |_| true).await;
+    assert!(status.term < term + 1_000);
+    assert!(nodes.is_running(id));
+}
+
+/// Runs a node that should not start, and gives up on it if it does.
+fn run_node(arguments: &[&str]) -> Output {
+    let mut command = Command::new(program());
+    command.arg("node").args(arguments).arg("--lifeline");
+    // Its standard input is at its end: it would stop at once.
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn assert_fails(output: &Output, status: i32, reason: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{stderr}");
+    assert!(stderr.contains(reason), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_directory_of_another_node_is_refused() {
+    let mut nodes = Nodes::started(&CALM);
+    nodes.leads().await;
+    nodes.put(vec![item("key", None)]).await;
+    let listen = |id: &'static str, data: &str, peers: &[&'static str]| {
+        let mut arguments = vec!["--id", id, "--listen", "127.0.0.1:0", "--data", data];
+        for peer in peers {
+            arguments.extend(["--peer", peer]);
+        }
+        run_node(&arguments)
+    };
+    let data = |id: u64| {
+        let path = nodes.directory().join(format!("node-{id}"));
+        path.into_os_string().into_string().unwrap()
+    };
+    let (one, two) = (data(1), data(2));
+    let peers = ["1=127.0.0.1:9", "3=127.0.0.1:9"];
+    assert_fails(&listen("2", &two, &peers), 2, "cannot be used"); // it is running
+    nodes.kill(1);
+    nodes.kill(2);
+    assert_fails(
+        &listen("2", &one, &peers),
+        2,
+        "it belongs to node 1 of [1, 2, 3], not to node 2",
+    );
+    assert_fails(&listen("2", &two, &peers[..1]), 2, "wrong data directory");
+    assert_fails(
+        &listen("2", &two, &["1=127.0.0.1:9", "4=127.0.0.1:9"]),
+        2,
+        "wrong data directory",
+    );
+
+    // Nothing of that has done them any harm.
+    nodes.start(1).unwrap();
+    nodes.start(2).unwrap();
+    nodes.agree(|status| status.keys == 1).await;
+}
+
+#[test]
+fn node_that_cannot_start_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| {
+        folder
+            .path()
+            .join(name)
+            .into_os_string()
+            .into_string()
+            .unwrap()
+    };
+    let (fresh, file, garbage) = (path("fresh"), path("file"), path("garbage"));
+    fs::write(&file, "no directory").unwrap();
+    fs::create_dir(&garbage).unwrap();
+    fs::write(folder.path().join("garbage/raft.redb"), [7; 10_000]).unwrap();
+    let node = |data: &str, more: &[&str]| {
+        let mut arguments = vec!["--data", data];
+        arguments.extend(more);
+        run_node(&arguments)
+    };
+    let one = ["--id", "1", "--listen", "127.0.0.1:0"];
+    assert_fails(&node(&file, &one), 2, "cannot be used");
+    assert_fails(&node(&garbage, &one), 2, "cannot be used");
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    assert_fails(
+        &node(&fresh, &["--id", "1", "--listen", &address]),
+        2,
+        "cannot listen",
+    );
+    assert_fails(&node(&fresh, &["--id", "70000"]), 2, "which address");
+    for peers in [
+        ["1=127.0.0.1:9", "2=127.0.0.1:9"],
+        ["2=127.0.0.1:9", "2=127.0.0.1:8"],
+    ] {
+        let peers = ["--peer", peers[0], "--peer", peers[1]];
+        let arguments = [&one[..], &peers[..]].concat();
+        assert_fails(&node(&fresh, &arguments), 2, "is given twice");
+    }
+    let arguments = [&one[..], &["--heartbeat", "0s"]].concat();
+    assert_fails(&node(&fresh, &arguments), 2, "");
+    let arguments = [&one[..], &["--pending-timeout", "0s"]].concat();
+    assert_fails(&node(&fresh, &arguments), 2, "must not be 0");
+    assert_fails(&run_node(&["--id", "1"]), 2, "--data");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_file_is_refused() {
+    let mut nodes = alone().await;
+    for nth in 0..50 {
+        nodes.put(vec![item(format!("key {nth}"), 60_000)]).await;
+    }
+    nodes.kill(1);
+    let file = nodes.directory().join("node-1").join("raft.redb");
+    let mut bytes = fs::read(&file).unwrap();
+    let needle = b"\"key\":\"key 7\"";
+    let at = bytes
+        .windows(needle.len())
+        .position(|window| window == needle);
+    let at = at.expect("entries are in plain JSON");
+    // Every page that holds the entry, so that the one in use is among them.
+    let places: Vec<usize> = (at..bytes.len() - needle.len())
+        .filter(|&at| bytes[at..].starts_with(needle))
+        .collect();
+    for at in places {
+        bytes[at + 7] ^= 1;
+    }
+    fs::write(&file, bytes).unwrap();
+    let data = nodes
+        .directory()
+        .join("node-1")
+        .into_os_string()
+        .into_string()
+        .unwrap();
+    let output = run_node(&["--id", "1", "--listen", "127.0.0.1:0", "--data", &data]);
+    assert_fails(&output, 2, "cannot be used");
+}

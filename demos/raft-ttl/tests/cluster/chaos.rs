@@ -1,0 +1,50 @@
+//! Messages between nodes that are lost, late, and there twice.
+
+use tokio::task::JoinSet;
+
+use crate::ledger::Ledger;
+use crate::process::{HASTY, Nodes, item};
+use crate::proxy::{Weather, Wires};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
+    let arguments = [&HASTY[..], &["--snapshot-every", "100"]].concat();
+    let mut nodes = Nodes::new(3, &arguments);
+    let wires = Wires::between(&mut nodes, 7).await;
+    nodes.start_all().unwrap();
+    nodes.leads().await;
+    wires.set(Weather {
+        lost: 2,
+        delayed: 15,
+        doubled: 20,
+    });
+
+    let mut writers = JoinSet::new();
+    for writer in 0..4 {
+        let mut client = nodes.client();
+        writers.spawn(async move {
+            let mut ledger = Ledger::default();
+            for nth in 0..60 {
+                let ttl_ms = (nth % 10 != 0).then_some(200 + nth * 20);
+                let item = item(format!("{writer}-{nth}"), ttl_ms);
+                ledger.merge(Ledger::write(&mut client, item).await);
+            }
+            ledger
+        });
+    }
+    let mut ledger = Ledger::default();
+    while let Some(written) = writers.join_next().await {
+        ledger.merge(written.unwrap());
+    }
+    wires.heal();
+    nodes.agree(|status| status.ttls == 0).await;
+    for id in nodes.ids() {
+        ledger.hear(&nodes, id).await;
+    }
+    let counts = ledger.counts(&nodes).await;
+    counts.assert_sound();
+    assert_eq!(counts.attempted, 240);
+    assert!(counts.acknowledged > 0);
+    let [lost, delayed, doubled, passed] = wires.counts();
+    assert!(lost > 0 && delayed > 0 && doubled > 0, "of {passed} frames");
+}

@@ -1,0 +1,126 @@
+//! The demonstration, on a small input, and what it leaves behind: nothing.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::process::{PATIENCE, program};
+
+/// The demonstration in a folder of its own for temporary files.
+fn demo(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command
+        .env("TMPDIR", folder.path())
+        .arg("demo")
+        .args(arguments);
+    command
+}
+
+/// The processes that have a path in their arguments.
+#[cfg(target_os = "linux")]
+fn processes_of(folder: &Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let arguments = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+    let arguments = arguments.map(|it| String::from_utf8_lossy(&it).replace('\0', " "));
+    arguments.filter(|it| it.contains(folder)).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processes_of(_: &Path) -> Vec<String> {
+    Vec::new()
+}
+
+#[track_caller]
+fn assert_nothing_left(folder: &TempDir) {
+    assert_eq!(processes_of(folder.path()), [""; 0]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn demo_shows_that_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = demo(&folder, &["--keys", "150", "--ttl", "3s"])
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(stdout.contains("the leader, is killed"), "{stdout}");
+    let verdict =
+        "acknowledged 150, lost 0, resurrected 0, early 0, expired twice 0, left behind 0";
+    assert_eq!(stdout.lines().last(), Some(verdict), "{stdout}");
+    assert_nothing_left(&folder);
+}
+
+#[test]
+fn burst_is_gone_in_a_few_entries() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = demo(&folder, &["--burst", "--keys", "2000", "--ttl", "4s"])
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(stdout.contains("entries of the log"), "{stdout}");
+    let verdict = "acknowledged 2000, lost 0,";
+    assert!(
+        stdout.lines().last().unwrap().starts_with(verdict),
+        "{stdout}"
+    );
+    assert_nothing_left(&folder);
+}
+
+/// A demonstration that has come to its nodes, and will take an hour.
+fn running(folder: &TempDir) -> Child {
+    let mut running = demo(folder, &["--ttl", "1h"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(running.stdout.as_mut().unwrap()).lines();
+    let leads = lines
+        .map_while(Result::ok)
+        .find(|line| line.contains("leads"));
+    assert!(leads.is_some(), "a leader");
+    running
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_demo_leaves_nothing_behind() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = tempfile::tempdir().unwrap();
+        let running = running(&folder);
+        let id = running.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status().unwrap();
+        assert!(sent.success());
+        let output = running.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert_nothing_left(&folder);
+    }
+}
+
+#[test]
+fn killed_demo_leaves_no_process_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = running(&folder);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    // It could not do a thing any more, but its nodes hear that it is gone.
+    let deadline = Instant::now() + PATIENCE;
+    while !processes_of(folder.path()).is_empty() {
+        assert!(
+            Instant::now() < deadline,
+            "nodes outlive their demonstration"
+        );
+        sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,186 @@
+//! What was acknowledged, what was seen, and whether that goes together: the tests' own bookkeeping.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use raft_ttl::history::Expired;
+use raft_ttl::message::{Reply, Request};
+use raft_ttl::time::wall_us_now;
+use raft_ttl::types::{Item, NodeId};
+
+use crate::process::{Nodes, is_acknowledged};
+
+/// What is known of a key that was written once.
+#[derive(Debug)]
+struct Written {
+    is_acknowledged: bool,
+    /// The wall-clock time before which it must not expire, in microseconds, if it has a TTL.
+    not_before_us: Option<u64>,
+}
+
+/// All keys that were written, each once, and all that nodes told of their expiry.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    written: BTreeMap<String, Written>,
+    /// By key, the indexes under which it expired.
+    expired: BTreeMap<String, BTreeSet<u64>>,
+    /// How far each node has told in its present life, and which expiries it has applied in it.
+    heard: BTreeMap<NodeId, (u64, BTreeSet<(String, u64)>)>,
+    pub(crate) early: u64,
+    pub(crate) twice: u64,
+}
+
+/// The counts at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) attempted: u64,
+    pub(crate) acknowledged: u64,
+    pub(crate) unsure: u64,
+    pub(crate) expired: u64,
+    pub(crate) lost: u64,
+    pub(crate) resurrected: u64,
+    pub(crate) early: u64,
+    pub(crate) twice: u64,
+}
+
+impl Ledger {
+    /// Writes a key that has not been written before, once, and says whether that was acknowledged.
+    pub(crate) async fn write(nodes_client: &mut raft_ttl::client::Client, item: Item) -> Self {
+        let mut ledger = Self::default();
+        let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
+        let key = item.key.clone();
+        let request = Request::Put(vec![item]);
+        let written = nodes_client
+            .lead(&request, crate::process::deadline())
+            .await;
+        let is_acknowledged = is_acknowledged(&written);
+        let written = Written {
+            is_acknowledged,
+            not_before_us,
+        };
+        ledger.written.insert(key, written);
+        ledger
+    }
+
+    /// Takes down that a write of several keys was acknowledged that began at this time.
+    pub(crate) fn promise(&mut self, items: &[Item], began_us: u64) {
+        for item in items {
+            let written = Written {
+                is_acknowledged: true,
+                not_before_us: item.ttl_ms.map(|ms| began_us + ms * 1_000),
+            };
+            self.written.insert(item.key.clone(), written);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.written.extend(other.written);
+    }
+
+    /// Asks a node for what it has not told yet. It may be down.
+    pub(crate) async fn hear(&mut self, nodes: &Nodes, id: NodeId) {
+        loop {
+            let next = self.heard.entry(id).or_default().0;
+            let asked = raft_ttl::client::ask(nodes.address(id), &Request::History(next)).await;
+            let Ok(Reply::History { first, expired, .. }) = asked else {
+                return;
+            };
+            if expired.is_empty() {
+                return;
+            }
+            assert_eq!(first, next, "nothing is forgotten before it is heard");
+            self.heard.entry(id).or_default().0 += expired.len() as u64;
+            for expired in expired {
+                self.note(id, expired);
+            }
+        }
+    }
+
+    fn note(&mut self, id: NodeId, expired: Expired) {
+        let Expired { key, index, .. } = expired;
+        let written = &self.written;
+        if !expired.is_replay {
+            let not_before_us = written.get(&key).and_then(|written| written.not_before_us);
+            self.early += u64::from(not_before_us.is_some_and(|us| expired.at_us < us));
+        }
+        self.expired.entry(key.clone()).or_default().insert(index);
+        let applied = &mut self.heard.entry(id).or_default().1;
+        self.twice += u64::from(!applied.insert((key, index)));
+    }
+
+    /// A node has lost its memory: it tells from the beginning.
+    pub(crate) fn forget(&mut self, id: NodeId) {
+        self.heard.remove(&id);
+    }
+
+    /// Up to so many keys that are known to have expired, from this one on.
+    pub(crate) fn gone(&self, from: &str, most: usize) -> Vec<String> {
+        let range = self.expired.range(from.to_owned()..);
+        range.map(|(key, _)| key.clone()).take(most).collect()
+    }
+
+    /// How many keys are known to have expired.
+    pub(crate) fn expired(&self) -> usize {
+        self.expired.len()
+    }
+
+    /// The counts, when all TTLs are over, all nodes agree and each has been heard: no key with a TTL
+    /// may be anywhere, and every acknowledged one must have expired; the others must be everywhere.
+    pub(crate) async fn counts(&self, nodes: &Nodes) -> Counts {
+        let mut counts = Counts {
+            early: self.early,
+            twice: self.twice,
+            ..Counts::default()
+        };
+        let mut present = BTreeMap::<&str, usize>::new();
+        let mut keys = 0;
+        for (key, written) in &self.written {
+            if written.not_before_us.is_some() {
+                continue;
+            }
+            for id in nodes.ids() {
+                let request = Request::Get {
+                    key: key.clone(),
+                    linearizable: false,
+                };
+                if let Reply::Value { .. } = nodes.ask(id, &request).await {
+                    *present.entry(key).or_default() += 1;
+                    keys += 1;
+                }
+            }
+        }
+        // Whatever else is there has a TTL, which is over.
+        let statuses = nodes.statuses(false).await;
+        let held: u64 = statuses.values().map(|status| status.keys).sum();
+        counts.resurrected += held - keys;
+        for (key, written) in &self.written {
+            let expiries = self.expired.get(key).map_or(0, BTreeSet::len);
+            counts.attempted += 1;
+            counts.acknowledged += u64::from(written.is_acknowledged);
+            counts.unsure += u64::from(!written.is_acknowledged);
+            counts.expired += u64::from(expiries > 0);
+            // Each key is written once, so it can expire under one index only.
+            counts.resurrected += u64::from(expiries > 1);
+            let is_safe = match written.not_before_us {
+                Some(_) => expiries > 0,
+                None => present.get(key.as_str()) == Some(&nodes.ids().len()),
+            };
+            counts.lost += u64::from(written.is_acknowledged && !is_safe);
+        }
+        counts
+    }
+}
+
+impl Counts {
+    /// Nothing is wrong.
+    #[track_caller]
+    pub(crate) fn assert_sound(&self) {
+        let Self {
+            lost,
+            resurrected,
+            early,
+            twice,
+            ..
+        } = *self;
+        assert_eq!([lost, resurrected, early, twice], [0; 4], "{self:?}");
+    }
+}

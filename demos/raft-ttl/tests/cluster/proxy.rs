@@ -1,0 +1,175 @@
+//! The wire between two nodes, which may be cut, and may lose, delay and double what is sent on it.
+//!
+//! Nodes know nothing of it: each looks for each other at a wire of its own, and frames pass as they are.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use raft_ttl::types::NodeId;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::process::Nodes;
+
+/// How bad the wires are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weather {
+    /// How many of a hundred frames are lost, requests and replies.
+    pub(crate) lost: u32,
+    /// How many of a hundred are delayed, by up to 80 ms.
+    pub(crate) delayed: u32,
+    /// How many of a hundred requests arrive twice, the second time at some other time.
+    pub(crate) doubled: u32,
+}
+
+struct Sky {
+    weather: Weather,
+    /// Nodes that nobody hears, and that hear nobody.
+    cut_off: Vec<NodeId>,
+    random: Pcg64,
+    /// How many frames were lost, delayed and doubled, and how many passed.
+    pub(crate) counts: [u64; 4],
+}
+
+/// The wires between all nodes of a cluster.
+pub(crate) struct Wires {
+    sky: Arc<Mutex<Sky>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Wires {
+    /// Puts a wire between each two nodes, before they are started.
+    pub(crate) async fn between(nodes: &mut Nodes, seed: u64) -> Self {
+        let sky = Arc::new(Mutex::new(Sky {
+            weather: Weather::default(),
+            cut_off: Vec::new(),
+            random: Pcg64::seed_from_u64(seed),
+            counts: [0; 4],
+        }));
+        let mut tasks = JoinSet::new();
+        for from in nodes.ids() {
+            for to in nodes.ids().into_iter().filter(|&to| to != from) {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let address = nodes.address(to);
+                nodes.route(from, to, listener.local_addr().unwrap());
+                tasks.spawn(serve(listener, address, [from, to], Arc::clone(&sky)));
+            }
+        }
+        Self { sky, _tasks: tasks }
+    }
+
+    pub(crate) fn set(&self, weather: Weather) {
+        self.sky.lock().unwrap().weather = weather;
+    }
+
+    /// Cuts a node off from all others, without a word to anybody.
+    pub(crate) fn cut_off(&self, id: NodeId) {
+        self.sky.lock().unwrap().cut_off.push(id);
+    }
+
+    pub(crate) fn heal(&self) {
+        let mut sky = self.sky.lock().unwrap();
+        sky.cut_off.clear();
+        sky.weather = Weather::default();
+    }
+
+    /// How many frames were lost, delayed and doubled, and how many passed.
+    pub(crate) fn counts(&self) -> [u64; 4] {
+        self.sky.lock().unwrap().counts
+    }
+}
+
+impl Sky {
+    /// What becomes of a frame.
+    fn fate(&mut self, ends: [NodeId; 2]) -> Fate {
+        let Weather {
+            lost,
+            delayed,
+            doubled,
+        } = self.weather;
+        let mut happens = |percent: u32| self.random.random_range(0..100) < percent;
+        let (is_lost, is_delayed, is_doubled) = (happens(lost), happens(delayed), happens(doubled));
+        let is_lost = is_lost || ends.iter().any(|end| self.cut_off.contains(end));
+        let delay = Duration::from_millis(self.random.random_range(1..80));
+        self.counts[0] += u64::from(is_lost);
+        self.counts[1] += u64::from(is_delayed);
+        self.counts[2] += u64::from(is_doubled);
+        self.counts[3] += 1;
+        Fate {
+            is_lost,
+            delay: is_delayed.then_some(delay),
+            echo: is_doubled.then_some(delay),
+        }
+    }
+}
+
+struct Fate {
+    is_lost: bool,
+    delay: Option<Duration>,
+    /// After how long the frame arrives once more.
+    echo: Option<Duration>,
+}
+
+async fn serve(listener: TcpListener, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mutex<Sky>>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        connections.spawn(pass_on(stream, to, ends, Arc::clone(&sky)));
+    }
+}
+
+/// Passes requests and replies on, one after the other, until either side is gone.
+async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mutex<Sky>>) {
+    // A node that is down refuses connections, and so does the wire to it.
+    let Ok(mut onward) = TcpStream::connect(to).await else {
+        return;
+    };
+    let mut echoes = JoinSet::new();
+    while let Some(request) = frame(&mut from).await {
+        let fate = sky.lock().unwrap().fate(ends);
+        if let Some(delay) = fate.echo {
+            echoes.spawn(echo(request.clone(), to, delay));
+        }
+        if fate.is_lost {
+            continue;
+        }
+        if let Some(delay) = fate.delay {
+            sleep(delay).await;
+        }
+        if onward.write_all(&request).await.is_err() {
+            return;
+        }
+        let Some(reply) = frame(&mut onward).await else {
+            return;
+        };
+        let fate = sky.lock().unwrap().fate(ends);
+        if !fate.is_lost && from.write_all(&reply).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends a request that was sent already, and is not interested in the reply.
+async fn echo(request: Vec<u8>, to: SocketAddr, delay: Duration) {
+    sleep(delay).await;
+    if let Ok(mut stream) = TcpStream::connect(to).await
+        && stream.write_all(&request).await.is_ok()
+    {
+        frame(&mut stream).await;
+    }
+}
+
+/// The next frame with its length, if there is one.
+async fn frame(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    stream.read_exact(&mut frame).await.ok()?;
+    let length = u32::from_be_bytes(frame[..4].try_into().unwrap()) as usize;
+    frame.resize(4 + length, 0);
+    stream.read_exact(&mut frame[4..]).await.ok()?;
+    Some(frame)
+}

@@ -1,0 +1,156 @@
+//! What is left of a TTL after a restart, and of timers after a snapshot.
+
+use std::time::Duration;
+
+use raft_ttl::message::Request;
+use raft_ttl::time::wall_us_now;
+use tokio::time::sleep;
+
+use crate::ledger::Ledger;
+use crate::process::{HASTY, Nodes, item};
+use crate::proxy::Wires;
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// What clocks may differ by, and what a millisecond is rounded to.
+const SLACK_MS: u64 = 100;
+
+/// Writes a key with a TTL of an hour, lets `meanwhile` happen to the nodes, has all of them die and
+/// come back, and makes sure that the TTL has gone on all the time.
+async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)) {
+    nodes.leads().await;
+    let before_us = wall_us_now();
+    let index = nodes
+        .put(vec![item("long", HOUR_MS), item("short", 2_500)])
+        .await;
+    let after_us = wall_us_now();
+    meanwhile(nodes, index).await;
+    // So that it shows if the TTL began again with the process, and not only with the key.
+    sleep(Duration::from_millis(700)).await;
+
+    for id in nodes.ids() {
+        nodes.kill(id);
+    }
+    nodes.start_all().unwrap();
+    nodes.leads().await;
+    let asked_us = wall_us_now();
+    let (_, left_ms) = nodes.latest("long").await.expect("it was acknowledged");
+    let left_ms = left_ms.expect("it has a TTL");
+    let answered_us = wall_us_now();
+    let least = HOUR_MS - (answered_us - before_us) / 1_000 - SLACK_MS;
+    let most = HOUR_MS - (asked_us - after_us) / 1_000 + SLACK_MS;
+    assert!(
+        (least..=most).contains(&left_ms),
+        "{left_ms} is not in {least}..={most}"
+    );
+
+    // What is over by then, or soon will be, goes, and not a moment early.
+    nodes.agree(|status| status.ttls == 1).await;
+    for id in nodes.ids() {
+        let history = nodes.history(id).await;
+        for expired in history.iter().filter(|it| !it.is_replay) {
+            assert!(
+                expired.at_us >= before_us + 2_500_000,
+                "{expired:?} is early"
+            );
+        }
+    }
+    assert!(nodes.latest("short").await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ttl_goes_on_through_a_restart_from_the_log() {
+    let mut nodes = Nodes::started(&HASTY);
+    ttl_goes_on(&mut nodes, async |_: &Nodes, _| {}).await;
+    for (id, status) in nodes.statuses(false).await {
+        assert_eq!(status.snapshot, 0, "node {id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ttl_goes_on_through_a_restart_from_a_snapshot() {
+    let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
+    let mut nodes = Nodes::started(&arguments);
+    ttl_goes_on(&mut nodes, async |nodes: &Nodes, index| {
+        for nth in 0..120 {
+            nodes.put(vec![item(format!("key {nth}"), None)]).await;
+        }
+        // The entry that set it is not in any log any more.
+        for id in nodes.ids() {
+            nodes.wait_for(id, |status| status.purged > index).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
+    let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
+    let mut nodes = Nodes::new(3, &arguments);
+    let wires = Wires::between(&mut nodes, 3).await;
+    nodes.start_all().unwrap();
+    let (leader, _) = nodes.leads().await;
+    let follower = nodes.ids().into_iter().find(|&id| id != leader).unwrap();
+
+    // It knows these timers, and some of them would be over soon.
+    let items = (0..40).map(|nth| item(format!("old {nth}"), HOUR_MS));
+    nodes.put(items.collect()).await;
+    nodes
+        .put(
+            (0..10)
+                .map(|nth| item(format!("brief {nth}"), 3_000))
+                .collect(),
+        )
+        .await;
+    let known = nodes.agree(|status| status.ttls == 50).await[&follower].clone();
+    wires.cut_off(follower);
+
+    // None of them is there any more when it is heard of again, and nor are the entries that say so.
+    for nth in 0..40 {
+        nodes.done(&Request::Delete(format!("old {nth}"))).await;
+    }
+    for nth in 0..10 {
+        // The same key under another index, which the follower's expiry would not fit.
+        nodes.put(vec![item(format!("brief {nth}"), HOUR_MS)]).await;
+    }
+    for nth in 0..120 {
+        nodes
+            .put(vec![item(
+                format!("new {nth}"),
+                (nth % 4 == 0).then_some(HOUR_MS),
+            )])
+            .await;
+    }
+    for id in nodes.ids().into_iter().filter(|&id| id != follower) {
+        nodes
+            .wait_for(id, |status| status.purged > known.last_log)
+            .await;
+    }
+    wires.heal();
+    let healed = nodes
+        .agree(|status| status.keys == 130 && status.ttls == 40)
+        .await;
+    assert!(
+        healed[&follower].snapshot > known.last_log,
+        "it came by a snapshot"
+    );
+    assert!(healed[&follower].purged > known.last_log);
+
+    // The follower's turn: as leader it expires what is there now and nothing else.
+    for id in nodes.ids().into_iter().filter(|&id| id != follower) {
+        nodes.kill(id);
+    }
+    let other = nodes.ids().into_iter().find(|&id| id != follower).unwrap();
+    nodes.start(other).unwrap();
+    nodes.leads().await;
+    nodes.put(vec![item("last", 50)]).await;
+    nodes.wait_for(follower, |status| status.ttls == 40).await;
+    let mut ledger = Ledger::default();
+    ledger.hear(&nodes, follower).await;
+    assert_eq!(ledger.gone("", 100), ["last"], "nothing else has expired");
+    let status = nodes.wait_for(follower, |status| status.pending == 0).await;
+    assert_eq!(
+        status.overtaken, 0,
+        "nor was anything proposed of what is gone"
+    );
+}
