@@ -1,5 +1,8 @@
 //! Messages between nodes that are lost, late, and there twice.
 
+use std::time::Duration;
+
+use raft_ttl::types::Item;
 use tokio::task::JoinSet;
 
 use crate::ledger::Ledger;
@@ -17,6 +20,7 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
         lost: 2,
         delayed: 15,
         doubled: 20,
+        ..Weather::default()
     });
 
     let mut writers = JoinSet::new();
@@ -47,4 +51,24 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
     assert!(counts.acknowledged > 0);
     let [lost, delayed, doubled, passed] = wires.counts();
     assert!(lost > 0 && delayed > 0 && doubled > 0, "of {passed} frames");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entry_that_takes_longer_than_an_election_arrives() {
+    let mut nodes = Nodes::new(3, &HASTY);
+    let wires = Wires::between(&mut nodes, 5).await;
+    nodes.start_all().unwrap();
+    nodes.leads().await;
+    // The engine waits for 150 ms, and an election begins after 750 ms at most.
+    wires.set(Weather {
+        long: Duration::from_millis(1_500),
+        ..Weather::default()
+    });
+    let long = Item {
+        value: "v".repeat(300 << 10),
+        ..item("long", None)
+    };
+    nodes.put(vec![long]).await;
+    nodes.put(vec![item("short", None)]).await;
+    nodes.agree(|status| status.keys == 2).await;
 }

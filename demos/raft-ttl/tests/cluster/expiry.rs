@@ -78,7 +78,9 @@ async fn next_leader_expires_what_the_dead_one_left() {
     nodes.kill(leader);
 
     for id in nodes.ids().into_iter().filter(|&id| id != leader) {
-        nodes.wait_for(id, |status| status.keys == 0).await;
+        nodes
+            .wait_for(id, |status| status.expired > 0 && status.keys == 0)
+            .await;
         let history = nodes.history(id).await;
         let keys: BTreeSet<&str> = history.iter().map(|it| it.key.as_str()).collect();
         assert_eq!((history.len(), keys.len()), (200, 200));

@@ -71,9 +71,9 @@ impl Nodes {
         self.done(&Request::Put(items)).await
     }
 
-    /// Has the leader do something, and answers with its index.
+    /// Has the leader do something, again if need be, and answers with its index.
     pub(crate) async fn done(&self, request: &Request) -> u64 {
-        match self.client().lead(request, deadline()).await {
+        match self.client().insist(request, deadline()).await {
             Ok(Reply::Done { index }) => index,
             // Not the request, which may be long.
             other => panic!("a write gives {other:?}"),

@@ -25,7 +25,12 @@ pub(crate) struct Weather {
     pub(crate) delayed: u32,
     /// How many of a hundred requests arrive twice, the second time at some other time.
     pub(crate) doubled: u32,
+    /// How long a frame takes that is longer than most.
+    pub(crate) long: Duration,
 }
+
+/// From how many bytes on a frame is long.
+const LONG: usize = 200 << 10;
 
 struct Sky {
     weather: Weather,
@@ -86,11 +91,12 @@ impl Wires {
 
 impl Sky {
     /// What becomes of a frame.
-    fn fate(&mut self, ends: [NodeId; 2]) -> Fate {
+    fn fate(&mut self, ends: [NodeId; 2], bytes: usize) -> Fate {
         let Weather {
             lost,
             delayed,
             doubled,
+            long,
         } = self.weather;
         let mut happens = |percent: u32| self.random.random_range(0..100) < percent;
         let (is_lost, is_delayed, is_doubled) = (happens(lost), happens(delayed), happens(doubled));
@@ -102,7 +108,11 @@ impl Sky {
         self.counts[3] += 1;
         Fate {
             is_lost,
-            delay: is_delayed.then_some(delay),
+            delay: if bytes >= LONG {
+                Some(long)
+            } else {
+                is_delayed.then_some(delay)
+            },
             echo: is_doubled.then_some(delay),
         }
     }
@@ -131,7 +141,7 @@ async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Ar
     };
     let mut echoes = JoinSet::new();
     while let Some(request) = frame(&mut from).await {
-        let fate = sky.lock().unwrap().fate(ends);
+        let fate = sky.lock().unwrap().fate(ends, request.len());
         if let Some(delay) = fate.echo {
             echoes.spawn(echo(request.clone(), to, delay));
         }
@@ -147,7 +157,7 @@ async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Ar
         let Some(reply) = frame(&mut onward).await else {
             return;
         };
-        let fate = sky.lock().unwrap().fate(ends);
+        let fate = sky.lock().unwrap().fate(ends, reply.len());
         if !fate.is_lost && from.write_all(&reply).await.is_err() {
             return;
         }

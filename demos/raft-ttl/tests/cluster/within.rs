@@ -115,9 +115,9 @@ impl Trio {
         Client::new(self.addresses.values().copied().collect())
     }
 
-    /// Has the leader do something, and answers with its index.
+    /// Has the leader do something, again if need be, and answers with its index.
     pub(crate) async fn done(&self, request: &Request) -> u64 {
-        match self.client().lead(request, deadline()).await {
+        match self.client().insist(request, deadline()).await {
             Ok(Reply::Done { index }) => index,
             other => panic!("{request:?} gives {other:?}"),
         }
