@@ -15,4 +15,5 @@ mod process;
 mod proposals;
 mod proxy;
 mod snapshots;
+mod walkthrough;
 mod within;
