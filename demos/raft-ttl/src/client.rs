@@ -88,8 +88,9 @@ impl Client {
         loop {
             let problem = match self.reach(target).await {
                 Err(error) => {
+                    let problem = format!("{target}: {error}");
                     target = self.following_node();
-                    format!("{target}: {error}")
+                    problem
                 }
                 Ok(stream) => match ask_on(stream, request).await {
                     Ok((stream, reply)) => {

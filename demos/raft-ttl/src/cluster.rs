@@ -85,7 +85,7 @@ impl Cluster {
         self.member(from).routes.insert(to, address);
     }
 
-    /// Starts a node.
+    /// Starts a node, anew if it is running.
     ///
     /// # Errors
     ///
@@ -118,9 +118,8 @@ impl Cluster {
         // An interrupt at the terminal is for the one who started the nodes.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let process = command.spawn()?;
         self.kill(id);
-        self.member(id).process = Some(process);
+        self.member(id).process = Some(command.spawn()?);
         Ok(())
     }
 

@@ -86,7 +86,7 @@ impl State {
     fn write(&mut self, index: u64, command: Command, begin: impl Fn(u64) -> Context) -> Answer {
         match command {
             Command::Put { items, wall_ms } => {
-                // All or nothing; what is refused here is refused before it is proposed already.
+                // What is refused here is refused before it is proposed already.
                 for item in &items {
                     if let Err(reason) = item.check() {
                         return Answer::Refused(reason);

@@ -10,8 +10,9 @@ use raft_ttl::message::{Call, Reply, Request};
 use raft_ttl::types::{Item, MAX_KEY, MAX_TTL, MAX_VALUE};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use crate::process::{CALM, Nodes, item, program};
+use crate::process::{CALM, Nodes, PATIENCE, item, program};
 
 /// One node, which leads itself.
 async fn alone() -> Nodes {
@@ -23,6 +24,12 @@ async fn alone() -> Nodes {
 
 async fn connect(nodes: &Nodes) -> TcpStream {
     TcpStream::connect(nodes.address(1)).await.unwrap()
+}
+
+/// What comes next on a connection.
+async fn received(stream: &mut TcpStream) -> Received<Reply> {
+    let received = timeout(PATIENCE, frame::receive(stream)).await;
+    received.expect("an answer").unwrap()
 }
 
 #[track_caller]
@@ -40,15 +47,12 @@ async fn frame_that_is_too_long_is_refused_before_it_is_read() {
         let mut stream = connect(&nodes).await;
         // Only its length comes, and is answered.
         stream.write_all(&length.to_be_bytes()).await.unwrap();
-        match frame::receive(&mut stream).await.unwrap() {
+        match received(&mut stream).await {
             Received::Message(reply) => assert_refused(&reply, "longer than"),
             other => panic!("{other:?}"),
         }
         // Nobody can tell where the next one would begin.
-        assert!(matches!(
-            frame::receive::<Reply>(&mut stream).await,
-            Ok(Received::End)
-        ));
+        assert!(matches!(received(&mut stream).await, Received::End));
     }
     assert!(nodes.is_running(1));
     nodes.put(vec![item("key", None)]).await;
@@ -73,7 +77,7 @@ async fn malformed_frame_is_refused_and_the_next_one_answered() {
             .await
             .unwrap();
         stream.write_all(bytes).await.unwrap();
-        match frame::receive(&mut stream).await.unwrap() {
+        match received(&mut stream).await {
             Received::Message(reply) => assert_refused(&reply, "no request"),
             other => panic!("{other:?}"),
         }

@@ -54,21 +54,30 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entry_that_takes_longer_than_an_election_arrives() {
-    let mut nodes = Nodes::new(3, &HASTY);
+async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
+    let mut nodes = Nodes::new(3, &["--heartbeat", "300ms"]);
     let wires = Wires::between(&mut nodes, 5).await;
     nodes.start_all().unwrap();
-    nodes.leads().await;
-    // The engine waits for 150 ms, and an election begins after 750 ms at most.
+    // The engine waits for 300 ms, and an election begins after 1.5 s at most.
     wires.set(Weather {
-        long: Duration::from_millis(1_500),
+        long: Duration::from_secs(3),
         ..Weather::default()
     });
-    let long = Item {
-        value: "v".repeat(300 << 10),
-        ..item("long", None)
-    };
-    nodes.put(vec![long]).await;
-    nodes.put(vec![item("short", None)]).await;
-    nodes.agree(|status| status.keys == 2).await;
+    // On a busy machine there may be an election all the same, but not each time.
+    for attempt in 0..5 {
+        let (_, term) = nodes.leads().await;
+        let long = Item {
+            value: "v".repeat(300 << 10),
+            ..item(format!("long {attempt}"), None)
+        };
+        nodes.put(vec![long]).await;
+        nodes
+            .put(vec![item(format!("short {attempt}"), None)])
+            .await;
+        nodes.agree(|status| status.keys == 2 * (attempt + 1)).await;
+        if nodes.leads().await.1 == term {
+            return;
+        }
+    }
+    panic!("there was an election each time");
 }

@@ -10,7 +10,7 @@ use raft_ttl::error::Error;
 use raft_ttl::message::{Reply, Request};
 use redb::StorageBackend;
 use redb::backends::FileBackend;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::process::{PATIENCE, deadline, item};
 use crate::within::{Trio, backend, honest};
@@ -107,10 +107,15 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
         let mut client = trio.client();
         let end = trio.ends.remove(&leader).unwrap();
         let mut nth = 0;
+        let deadline = deadline();
         while !end.is_finished() {
+            assert!(
+                Instant::now() < deadline,
+                "the node goes on without its disk"
+            );
             let key = format!("{round}-failing-{nth}");
             let request = Request::Put(vec![item(key.clone(), None)]);
-            if let Ok(Reply::Done { .. }) = client.lead(&request, deadline()).await {
+            if let Ok(Reply::Done { .. }) = client.lead(&request, deadline).await {
                 acknowledged.push(key);
             }
             nth += 1;
@@ -132,7 +137,7 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
                 key: key.clone(),
                 linearizable: true,
             };
-            let reply = client.insist(&request, deadline()).await;
+            let reply = client.insist(&request, crate::process::deadline()).await;
             assert!(matches!(reply, Ok(Reply::Value { .. })), "{key}: {reply:?}");
         }
         let last = acknowledged.last().unwrap();
