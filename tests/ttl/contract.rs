@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use timer_wheel::Millis;
 use timer_wheel::ttl::{
-    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue,
+    Context, DecodeError, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue,
 };
 
 use crate::script::MS;
@@ -398,6 +398,50 @@ fn settings_of_a_queue_are_those_it_was_made_with() {
     let queue: TtlQueue<u32> = TtlQueue::new(0, config.clone());
     assert_ne!(config, TtlConfig::default());
     assert_eq!(queue.config(), &config);
+}
+
+#[test]
+fn iterators_say_how_many_are_left() {
+    let mut queue = leader();
+    for key in 0..100 {
+        let ttl_ms = if key % 3 == 0 { 1 } else { 1_000 };
+        queue.init(1, key, ttl_ms, Context::default()).unwrap();
+    }
+    assert_eq!(queue.poll(MS).count(), 34, "some are drawn, some are not");
+    assert_eq!(queue.oldest().map(|timer| timer.entry.key), Some(0));
+    let (mut timers, mut entries) = (queue.iter(), queue.snapshot());
+    for left in (0..100).rev() {
+        assert!(timers.next().is_some() && entries.next().is_some());
+        assert_eq!(timers.size_hint(), (left, Some(left)));
+        assert_eq!(entries.size_hint(), (left, Some(left)));
+    }
+    assert!(timers.next().is_none() && entries.next().is_none());
+}
+
+#[test]
+fn errors_say_what_is_wrong_and_with_what() {
+    let mut queue = leader();
+    let error = queue.init(1, 7, u64::MAX, Context::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a TTL of 18446744073709551615 ms is longer than the 3153600000000 ms allowed"
+    );
+    for (error, part) in [
+        (TtlError::ZeroTtl, "TTL of 0"),
+        (TtlError::DuplicateKey, "the same key"),
+        (TtlError::Full, "as many entries as it can"),
+        (TtlError::InvalidConfig("not like this"), "not like this"),
+    ] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    for (error, part) in [
+        (DecodeError::UnknownVersion(77), "77"),
+        (DecodeError::UnreadableKey(78), "78"),
+        (DecodeError::OutOfOrder(79), "79"),
+        (DecodeError::ZeroTtl(80), "80"),
+    ] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 #[test]

@@ -496,8 +496,13 @@ fn key_of_an_even_generation_is_refused() {
 /// Slots made later would start worn out, and leave a slot behind for every timer.
 #[test]
 fn first_generation_near_its_end_is_refused() {
-    let worn = r#"{"now":0,"limit":9,"first_generation":4294967294,"slots":[]}"#;
-    assert!(!is_accepted(worn));
+    let starting_at = |generation: u32| {
+        is_accepted(&format!(
+            r#"{{"now":0,"limit":9,"first_generation":{generation},"slots":[]}}"#
+        ))
+    };
+    assert!(starting_at(1 << 31), "half of the generations are left");
+    assert!(!starting_at((1 << 31) + 2) && !starting_at(u32::MAX - 1));
     let slot = r#"{"now":0,"limit":9,"first_generation":0,
         "slots":[{"generation":4294967294,"timer":null}]}"#;
     let mut wheel: Wheel<u64> = serde_json::from_str(slot).unwrap();
