@@ -178,11 +178,11 @@ fn main() {
         });
         let workers: Vec<_> = workers.collect();
         scope.spawn(|| {
-            for worker in workers {
-                worker.join().expect("no request fails");
-            }
+            // All of them first: the sweeper must be stopped even if a request failed.
+            let ends: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
             stop.store(true, Ordering::Release);
             cache.sweeper.unpark();
+            assert!(ends.iter().all(Result::is_ok), "no request fails");
         });
         cache.run_sweeper(&clock, &stop)
     });
