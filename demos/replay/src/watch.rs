@@ -179,7 +179,8 @@ impl<'a, G: Geometry> Watch<'a, G> {
         if self.is_paused || self.session.is_over() {
             return;
         }
-        let time_ns = self.session.now_ns() + self.pace.trace_ns(real);
+        let now_ns = self.session.now_ns();
+        let time_ns = now_ns.saturating_add(self.pace.trace_ns(real));
         self.session
             .run_until(time_ns, until(Instant::now() + TURN));
         self.is_behind = !self.session.is_over() && self.session.now_ns() < time_ns;

@@ -9,7 +9,7 @@ mod level;
 
 use ratatui::Frame;
 use ratatui::layout::{Rect, Size};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::view::{State, View};
@@ -21,7 +21,7 @@ const SMALLEST: Size = Size::new(24, 7);
 const LEVEL_LINES: u16 = 4;
 
 /// What helps to read, and should not be seen otherwise.
-const FAINT: Style = Style::new().fg(Color::DarkGray);
+const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 /// What is to be seen first.
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 

@@ -16,7 +16,7 @@ impl Terminal {
     pub(super) fn open() -> Result<Self, Failure> {
         check()?;
         ratatui::try_init().map(Self).map_err(|error| {
-            ratatui::restore();
+            let _ = ratatui::try_restore();
             Failure::terminal(&error)
         })
     }
@@ -32,7 +32,8 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        ratatui::restore();
+        // A terminal that has gone cannot be told, and nobody is left to hear of it.
+        let _ = ratatui::try_restore();
     }
 }
 
