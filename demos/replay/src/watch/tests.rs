@@ -1,7 +1,6 @@
 //! The screen in every state, keys, and a terminal that is given back.
 
 use std::fmt::Write as _;
-use std::num::NonZeroUsize;
 
 use ratatui::Terminal as Ratatui;
 use ratatui::backend::TestBackend;
@@ -11,7 +10,9 @@ use super::*;
 use crate::cache::Expire;
 use crate::figure::NS_PER_S;
 use crate::trace::{KeyId, Operation, Request, Skipped};
-use tally::Pause;
+use tally::{Counts, Pause};
+use view::{Elsewhere, LevelView};
+use window::Rates;
 
 mod in_a_terminal;
 
@@ -64,23 +65,59 @@ fn pass<G: Geometry>(watch: &mut Watch<'_, G>, ns: u64) {
     }
 }
 
-/// The text of the screen, line by line, with times and sizes that differ from one machine to another
-/// replaced.
-fn screen<G: Geometry>(watch: &Watch<'_, G>, width: u16, height: u16) -> String {
+/// A wheel in mid-run, made up, with a bucket of every shade on each level: what a real one looks like
+/// is up to the library.
+fn in_mid_run<G: Geometry>(watch: &Watch<'_, G>, state: State) -> View {
     let mut view = watch.view();
-    view.bytes = 123_000;
-    if view.counts.calls > 0 {
-        view.longest = Pause {
-            ns: 123_456,
-            fired: 3,
-        };
-        view.recent = Pause {
-            ns: 7_890,
-            fired: 0,
-        };
+    view.state = state;
+    view.elapsed_ns = 42_123_456_789;
+    for level in &mut view.levels {
+        level.cursor = [200, 77, 3, 0][level.number] % level.buckets.len();
+        let ahead = &mut level.buckets[level.cursor + 1..];
+        for (nth, timers) in ahead.iter_mut().enumerate() {
+            *timers = [0, 4, 0, 30, 200, 0, 1_000, 50_000, 600_000][(nth / 3 + level.number) % 9];
+        }
     }
+    view.elsewhere = Elsewhere {
+        overflow: 12,
+        current: 345,
+        due: 367,
+    };
+    view.timers = 12 + 345 + view.levels.iter().map(LevelView::timers).sum::<usize>();
+    view.postponed = 6_789;
+    view.delay_ns = Some(1_048_576);
+    view.bytes = 123_000_000;
+    view.counts = Counts {
+        requests: 9_876_543,
+        scheduled: 654_321,
+        rescheduled: 54_321,
+        cancelled: 4_321,
+        expired: 321_000,
+        calls: 9_900_000,
+        repeated: 0,
+    };
+    view.rates = Some(Rates {
+        requests: 200.0,
+        scheduled: 71.1,
+        rescheduled: 1_234.5,
+        cancelled: 0.25,
+        expired: 123.4,
+    });
+    view.longest = Pause {
+        ns: 123_456,
+        fired: 3,
+    };
+    view.recent = Pause {
+        ns: 7_890,
+        fired: 0,
+    };
+    view
+}
+
+/// The text of the screen, line by line.
+fn screen(view: &View, width: u16, height: u16) -> String {
     let mut terminal = Ratatui::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen::draw(&view, frame)).unwrap();
+    terminal.draw(|frame| screen::draw(view, frame)).unwrap();
     let buffer = terminal.backend().buffer();
     let mut text = String::new();
     for row in buffer.content().chunks(width.into()) {
@@ -102,59 +139,56 @@ fn assert_screen(screen: &str, kept: &str) {
 #[test]
 fn screen_at_the_start_is_an_empty_wheel() {
     let trace = trace();
-    let watch = watch::<Millis>(&trace);
-    assert_screen(&screen(&watch, 80, 24), include_str!("screens/start.txt"));
+    let mut view = watch::<Millis>(&trace).view();
+    view.bytes = 600;
+    assert_screen(&screen(&view, 80, 24), include_str!("screens/start.txt"));
 }
 
 #[test]
 fn screen_in_mid_run_shows_levels_rates_and_pauses() {
     let trace = trace();
-    let mut watch = watch::<Millis>(&trace);
-    pass(&mut watch, 42_123_456_789);
-    assert_screen(&screen(&watch, 80, 24), include_str!("screens/running.txt"));
+    let view = in_mid_run(&watch::<Millis>(&trace), State::Running);
+    assert_screen(&screen(&view, 80, 24), include_str!("screens/running.txt"));
 }
 
 #[test]
 fn screen_of_a_paused_watch_says_so_and_how_to_go_on() {
     let trace = trace();
-    let mut watch = watch::<Caffeine>(&trace);
-    pass(&mut watch, 30 * NS_PER_S);
-    watch.obey(Command::StepTick);
-    watch.obey(Command::Slower);
-    assert_screen(&screen(&watch, 80, 24), include_str!("screens/paused.txt"));
+    let mut view = in_mid_run(&watch::<Caffeine>(&trace), State::Paused);
+    view.pace = view.pace.slower();
+    assert_screen(&screen(&view, 80, 24), include_str!("screens/paused.txt"));
 }
 
 #[test]
-fn screen_at_the_end_shows_what_is_left() {
+fn screen_at_the_end_says_so_and_what_the_budget_cost() {
     let trace = trace();
-    let mut watch = watch::<Millis>(&trace);
-    watch.setting.budget = NonZeroUsize::new(2);
-    watch.obey(Command::Restart);
-    pass(&mut watch, 100 * NS_PER_S);
-    assert_screen(&screen(&watch, 80, 24), include_str!("screens/end.txt"));
+    let mut view = in_mid_run(&watch::<Millis>(&trace), State::Over);
+    view.elapsed_ns = view.length_ns;
+    view.delay_ns = None;
+    view.counts.repeated = 23_457;
+    assert_screen(&screen(&view, 80, 24), include_str!("screens/end.txt"));
 }
 
 #[test]
 fn screen_of_a_small_terminal_keeps_the_levels() {
     let trace = trace();
-    let mut watch = watch::<Millis>(&trace);
-    pass(&mut watch, 42_123_456_789);
-    assert_screen(&screen(&watch, 44, 10), include_str!("screens/small.txt"));
+    let mut view = in_mid_run(&watch::<Millis>(&trace), State::Running);
+    view.reached = Some(0.5);
+    assert_screen(&screen(&view, 50, 10), include_str!("screens/small.txt"));
 }
 
 #[test]
 fn screen_of_a_large_terminal_spreads_the_levels_out() {
     let trace = trace();
-    let mut watch = watch::<Millis>(&trace);
-    pass(&mut watch, 42_123_456_789);
-    assert_screen(&screen(&watch, 150, 40), include_str!("screens/large.txt"));
+    let view = in_mid_run(&watch::<Millis>(&trace), State::Running);
+    assert_screen(&screen(&view, 150, 40), include_str!("screens/large.txt"));
 }
 
 #[test]
 fn screen_of_a_tiny_terminal_says_what_it_needs() {
     let trace = trace();
-    let watch = watch::<Millis>(&trace);
-    assert_eq!(screen(&watch, 20, 3), "needs 24 x 7\n\n\n");
+    let view = watch::<Millis>(&trace).view();
+    assert_eq!(screen(&view, 20, 3), "needs 24 x 7\n\n\n");
 }
 
 #[test]
@@ -162,22 +196,45 @@ fn screen_with_help_says_what_is_what() {
     let trace = trace();
     let mut watch = watch::<Millis>(&trace);
     watch.obey(Command::Help);
-    assert_screen(&screen(&watch, 80, 24), include_str!("screens/help.txt"));
+    let mut view = watch.view();
+    view.bytes = 600;
+    assert_screen(&screen(&view, 80, 24), include_str!("screens/help.txt"));
     watch.obey(Command::Help);
-    assert_screen(&screen(&watch, 80, 24), include_str!("screens/start.txt"));
+    assert!(!watch.view().is_help_open);
 }
 
 #[test]
 fn screen_of_any_size_is_drawn() {
     let trace = trace();
-    let mut watch = watch::<Millis>(&trace);
-    pass(&mut watch, 10 * NS_PER_S);
-    watch.obey(Command::Help);
-    for width in (1..100).chain([200, 600]) {
-        for height in (1..32).chain([100]) {
-            let text = screen(&watch, width, height);
-            assert!(text.contains("quit") || width < 24 || height < 7, "{text}");
+    let mut view = in_mid_run(&watch::<Millis>(&trace), State::Running);
+    for is_help_open in [false, true] {
+        view.is_help_open = is_help_open;
+        for width in (1..100).chain([200, 600]) {
+            for height in (1..32).chain([100]) {
+                let text = screen(&view, width, height);
+                assert!(text.contains("quit") || width < 24 || height < 7, "{text}");
+            }
         }
+    }
+}
+
+#[test]
+fn view_of_a_session_adds_up() {
+    let trace = trace();
+    let mut watch = watch::<Millis>(&trace);
+    for second in 1..=90 {
+        pass(&mut watch, NS_PER_S);
+        let view = watch.view();
+        assert_eq!(view.elapsed_ns, (second * NS_PER_S).min(view.length_ns));
+        let on_levels: usize = view.levels.iter().map(LevelView::timers).sum();
+        let at = view.elsewhere;
+        assert_eq!(on_levels + at.overflow + at.current, view.timers);
+        let counts = view.counts;
+        let gone = counts.expired + counts.cancelled;
+        assert_eq!(view.timers as u64, counts.scheduled - gone, "{counts:?}");
+        assert!(view.delay_ns.is_some() && view.bytes > 500);
+        let requests = view.rates.unwrap().requests;
+        assert!((190.0..210.0).contains(&requests), "{requests} a second");
     }
 }
 
