@@ -247,7 +247,8 @@ impl Pair {
         let begin = self.now();
         let end = Instant::now() + at_most;
         let mut polls = 0;
-        self.polls_allowed += 1; // the first of all, not woken
+        // The first of all, not woken, and the one when the time is up.
+        self.polls_allowed += 2;
         while !self.model.is_empty() {
             let next = poll_fn(|cx| {
                 polls += 1;
