@@ -26,6 +26,7 @@ mod script;
 mod answers;
 mod budget;
 mod contract;
+mod hostile;
 mod levels;
 mod memory;
 mod panics;

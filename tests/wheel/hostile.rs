@@ -1,0 +1,502 @@
+//! Patterns that an enemy would choose. Every test bounds a count of work, never a time: units of a
+//! budget, entries swept, memory held.
+//!
+//! What is bounded elsewhere: a million timers at one deadline, in one coarse bucket and beyond the
+//! levels, with a budget of one unit a call (`budget`); a million calls in every part and state of the
+//! wheel (`memory`); values whose `Drop` panics (`panics`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Stats, TimerKey, Wheel};
+
+use crate::pair::{BLOCKS_SLACK, DUE_SLACK, LEVELS};
+use crate::script::spans;
+
+const MILLION: usize = 1_000_000;
+
+/// Timers that are many, where a million would take long to no purpose.
+const MANY: usize = 100_000;
+
+/// Entries that fit into the blocks which stale entries may hold on to.
+const STALE: usize = 2 * BLOCKS_SLACK * 32;
+
+/// Fires what is due, and says how many those were and how many units of work it took.
+#[track_caller]
+fn advance<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> (usize, usize) {
+    let mut advance = wheel.advance_with_budget(to, usize::MAX);
+    let mut last = 0;
+    let mut fired = 0;
+    for item in advance.by_ref() {
+        assert!(item.deadline >= last, "out of order");
+        last = item.deadline;
+        fired += 1;
+    }
+    (fired, usize::MAX - advance.unused())
+}
+
+/// As [`advance`], one unit a call, and the number of calls that did something.
+fn advance_by_one<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> (usize, usize) {
+    let mut fired = 0;
+    let mut units = 0;
+    loop {
+        let mut advance = wheel.advance_with_budget(to, 1);
+        fired += advance.by_ref().count();
+        units += 1 - advance.unused();
+        if !advance.has_backlog() {
+            return (fired, units);
+        }
+    }
+}
+
+/// A deadline in a bucket of the level, seen from time zero, and in another bucket than the first
+/// on every level below.
+fn cascading<G: Geometry>(level: usize) -> u64 {
+    spans::<G>()[..=level].iter().sum()
+}
+
+/// Moved down once a level, collected and fired; and a bucket opened on each level.
+fn units_of_cascade(level: usize, timers: usize, buckets: usize) -> usize {
+    (level + 2) * timers + buckets
+}
+
+#[test]
+fn timers_at_one_nanosecond_are_moved_once_a_level() {
+    fn check<G: Geometry>() {
+        for level in 0..LEVELS - 1 {
+            let deadline = cascading::<G>(level) + 1;
+            let mut wheel: Wheel<usize, G> = Wheel::new(0);
+            for n in 0..MANY {
+                wheel.schedule(deadline, n);
+            }
+            let most = units_of_cascade(level, MANY, level + 1);
+            let (fired, units) = advance(&mut wheel, deadline);
+            assert_eq!(fired, MANY);
+            assert!(units <= most, "{units} units, level {level}");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+}
+
+/// The way there in a thousand steps, none of which may look at what it does not move.
+#[test]
+fn timers_of_one_coarse_bucket_are_moved_once_a_level_in_however_many_steps() {
+    fn check<G: Geometry>() {
+        let span = spans::<G>()[3];
+        let apart = span / MANY as u64;
+        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        for n in 0..MANY as u64 {
+            wheel.schedule(span + n * apart, n);
+        }
+        // Every timer may be alone in its bucket on all levels but the highest.
+        let most = units_of_cascade(3, MANY, 3 * MANY + 1);
+        let (mut fired, mut units) = (0, 0);
+        for step in 0..=1_000 {
+            let by_now = advance(&mut wheel, span + step * (span / 1_000));
+            fired += by_now.0;
+            units += by_now.1;
+        }
+        assert!(wheel.is_empty() && fired == MANY);
+        assert!(units <= most, "{units} units");
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Compact>();
+}
+
+/// Crowds, so that nothing is brought up early, on the longest way down that there is.
+#[test]
+fn timers_that_cascade_through_every_level_are_moved_once_a_level() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        let [from_overflow, mut sum] = [true, false].map(|beyond| {
+            let rotation = if beyond { spans[4] } else { 0 };
+            let mut wheel: Wheel<u64, G> = Wheel::new(0);
+            let mut deadlines = Vec::new();
+            for crowd in 0..40 {
+                let deadline = rotation + cascading::<G>(3) + crowd * spans[0];
+                deadlines.extend([deadline; 300]);
+            }
+            for (n, &deadline) in (0..).zip(&deadlines) {
+                wheel.schedule(deadline, n);
+            }
+            // To every start of a bucket on the way, so that it is the levels that are emptied.
+            let mut units = 0;
+            if beyond {
+                units += advance(&mut wheel, spans[4]).1;
+            }
+            for level in (0..4).rev() {
+                let start = rotation + spans[level..4].iter().sum::<u64>();
+                units += advance(&mut wheel, start).1;
+            }
+            let (fired, rest) = advance(&mut wheel, deadlines[deadlines.len() - 1]);
+            assert!(wheel.is_empty() && fired > 0);
+            units + rest
+        });
+        // Opened are a bucket on each level, and on the lowest one for each crowd.
+        let most = units_of_cascade(3, 40 * 300, 40 + LEVELS);
+        assert!(sum <= most, "{sum} units");
+        sum += 40 * 300 + 1;
+        assert!(from_overflow <= sum, "{from_overflow} units from beyond");
+    }
+    check::<Millis>();
+    check::<Micros>();
+    check::<Compact>();
+}
+
+/// Entries that were looked at by sweeps of the due run, as seen from outside: a call after which
+/// fewer are held by more than one has looked at all that there were.
+fn swept<G: Geometry>(wheel: &mut Wheel<u64, G>, act: impl FnOnce(&mut Wheel<u64, G>)) -> usize {
+    let before = wheel.stats().due;
+    act(wheel);
+    let after = wheel.stats().due;
+    if after + 1 < before { before } else { 0 }
+}
+
+/// Cancelled are the timers that fire last, so that no sweep is spared by the passing of the head.
+#[test]
+fn cancel_storm_in_the_due_run_sweeps_in_proportion_to_its_calls() {
+    for joined_late in [false, true] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        wheel.schedule(0, 0);
+        let at = if joined_late { 0 } else { 5 << 20 };
+        let keys: Vec<TimerKey> = (0..MANY as u64)
+            .map(|n| wheel.schedule(at + n, n))
+            .collect();
+        assert!(wheel.pop_expired(at + MANY as u64).is_some());
+        assert_eq!(wheel.pop_expired(0).map(|item| item.value), Some(0));
+        assert!(wheel.stats().due >= MANY - 1, "they are not in the due run");
+        let mut work = 0;
+        for &key in keys[2..].iter().rev() {
+            work += swept(&mut wheel, |wheel| {
+                assert!(wheel.cancel(key).is_some());
+            });
+            let stats = wheel.stats();
+            assert!(stats.due <= 2 * stats.timers + DUE_SLACK);
+        }
+        assert!(work >= MANY, "no sweep was seen");
+        assert!(work <= 4 * MANY, "{work} entries swept by {MANY} cancels");
+        wheel.check_invariants();
+    }
+}
+
+#[test]
+fn reschedule_storm_in_the_due_run_costs_a_few_visits_a_timer() {
+    let now = MANY as u64;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..now).map(|n| wheel.schedule(n, n)).collect();
+    assert!(wheel.pop_expired(now).is_some());
+    let mut work = 0;
+    for round in 1..=5 {
+        // One has fired in every round.
+        for &key in &keys[round..] {
+            work += swept(&mut wheel, |wheel| {
+                assert!(wheel.reschedule(key, round as u64));
+            });
+        }
+        // What has moved arrives in the due run again.
+        let (fired, units) = {
+            let mut advance = wheel.advance_with_budget(now, usize::MAX);
+            let fired = usize::from(advance.next().is_some());
+            (fired, usize::MAX - advance.unused())
+        };
+        assert_eq!(fired, 1);
+        assert!(units <= 2 * MANY, "{units} units in round {round}");
+        wheel.schedule(now, 0);
+        let stats = wheel.stats();
+        assert!(stats.due <= 2 * stats.timers + DUE_SLACK);
+    }
+    assert!(work <= 5 * 4 * MANY, "{work} entries swept");
+}
+
+/// A bucket stays half emptied while its timers are cancelled, put off, taken back and replaced. No
+/// call may make the backlog longer than by what it leaves there itself.
+#[test]
+fn storms_in_a_budgeted_backlog_cost_visits_in_proportion_to_their_calls() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        let start = spans[3];
+        let to = start + spans[2] / 2;
+        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let count = 2_000;
+        let apart = (spans[2] / count).max(1);
+        let mut keys: Vec<TimerKey> = (0..count)
+            .map(|n| wheel.schedule(start + n * apart, n))
+            .collect();
+        let mut calls = keys.len();
+        let mut units = 0;
+        for round in 0..40 {
+            let mut advance = wheel.advance_with_budget(to, 10);
+            while advance.next().is_some() {}
+            units += 10 - advance.unused();
+            assert!(advance.has_backlog(), "the budget was enough");
+            for (nth, key) in keys.iter_mut().enumerate() {
+                let deadline = start + (nth as u64 * 7 + round) % count * apart;
+                match (nth as u64 + round) % 4 {
+                    0 => drop(wheel.cancel(*key)),
+                    1 => _ = wheel.reschedule(*key, deadline + spans[3]),
+                    2 => _ = wheel.reschedule(*key, deadline),
+                    _ => {}
+                }
+                if !wheel.contains(*key) {
+                    *key = wheel.schedule(deadline, round);
+                }
+                calls += 2;
+            }
+            let stats = wheel.stats();
+            let blocks = 4 * stats.timers + BLOCKS_SLACK;
+            assert!(stats.blocks <= blocks, "{} blocks", stats.blocks);
+            assert!(stats.due <= 2 * stats.timers + DUE_SLACK);
+        }
+        let live = wheel.len();
+        let end = start + 3 * spans[3];
+        let (fired, rest) = advance_by_one(&mut wheel, end);
+        assert_eq!(fired, live);
+        // An entry left behind may be visited on each level, and so may the bucket that it is in.
+        let most = 2 * (LEVELS + 1) * calls;
+        assert!(
+            units + rest <= most,
+            "{} units, {calls} calls",
+            units + rest
+        );
+        // And what the storm has left behind is swept by then, or nearly.
+        let most = 2 * (LEVELS + 1) * (3 * live + STALE);
+        assert!(rest <= most, "{rest} units for {live} timers");
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Compact>();
+}
+
+#[test]
+fn timer_moved_to_and_fro_a_million_times_is_passed_in_a_few_visits() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for [there, back] in [
+            [spans[0], 0],
+            [spans[2] * 2, spans[1] * 2],
+            [spans[3] * 2, spans[3] * 2 - 1],
+            [u64::MAX, spans[1]],
+            [u64::MAX, u64::MAX - spans[3]],
+        ] {
+            let mut wheel: Wheel<usize, G> = Wheel::new(0);
+            // Neighbours, so that no list is ever given up.
+            wheel.schedule(there, 1);
+            wheel.schedule(back, 2);
+            let key = wheel.schedule(back, 0);
+            for call in 0..MILLION {
+                let to = if call % 2 == 0 { there } else { back };
+                assert!(wheel.reschedule(key, to));
+            }
+            let blocks = wheel.stats().blocks;
+            assert!(blocks <= 2 * BLOCKS_SLACK, "{blocks} blocks");
+            let (fired, units) = advance(&mut wheel, u64::MAX);
+            assert_eq!(fired, 3);
+            assert!(units <= STALE, "{units} units for three timers");
+        }
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+}
+
+/// Those at the end of time must not be looked at for the sake of those that are overdue.
+#[test]
+fn far_future_and_past_in_turn_cost_what_the_past_costs() {
+    fn check<G: Geometry>() {
+        let mut wheel: Wheel<u64, G> = Wheel::new(1 << 40);
+        let mut units = 0;
+        for round in 0..MANY as u64 {
+            wheel.schedule(u64::MAX - round, round);
+            wheel.schedule(round, round);
+            assert_eq!(wheel.expiration_delay(), Some(0));
+            let now = wheel.now() + 1;
+            let by_now = advance(&mut wheel, now);
+            assert_eq!(by_now.0, 1);
+            units += by_now.1;
+        }
+        // Brought up and fired; the finest buckets on the way are empty.
+        assert!(units <= 2 * MANY, "{units} units");
+        let (fired, units) = advance(&mut wheel, u64::MAX);
+        assert_eq!(fired, MANY);
+        let most = units_of_cascade(LEVELS - 1, MANY, LEVELS);
+        assert!(units <= most, "{units} units at the end");
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Compact>();
+}
+
+/// Each is the earliest beyond the levels for a moment, and leaves the wheel with a time to wake up
+/// at that nobody else needs.
+#[test]
+fn far_timers_cancelled_wake_a_driver_once_each() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let [.., rotation] = spans::<Millis>();
+    let anchor = rotation * 200;
+    wheel.schedule(anchor, 0);
+    for rotations in (1..100).rev() {
+        let key = wheel.schedule(rotations * rotation, 1);
+        assert_eq!(wheel.cancel(key), Some(1));
+    }
+    let mut wake_ups = 0;
+    while let Some(delay) = wheel.expiration_delay() {
+        wake_ups += 1;
+        let now = wheel.now() + delay;
+        advance(&mut wheel, now);
+    }
+    assert!(wake_ups <= 99 + LEVELS + 1, "{wake_ups} wake-ups");
+    assert_eq!(wheel.now(), anchor);
+}
+
+/// Whatever a key that does not live says, the wheel is as it was.
+#[track_caller]
+fn assert_refused<G: Geometry>(wheel: &mut Wheel<u64, G>, key: TimerKey) {
+    assert!(!wheel.contains(key));
+    assert_eq!(wheel.cancel(key), None);
+    assert!(!wheel.reschedule(key, 0));
+    assert_eq!((wheel.get(key), wheel.deadline(key)), (None, None));
+    assert_eq!(wheel.get_mut(key), None);
+}
+
+#[test]
+fn keys_of_another_wheel_reach_no_more_timers_than_there_are() {
+    let mut other: Wheel<u64, Caffeine> = Wheel::new(0);
+    let mut foreign: Vec<TimerKey> = Vec::new();
+    for round in 0..10 {
+        let keys: Vec<TimerKey> = (0..10_000).map(|n| other.schedule(n, n)).collect();
+        for &key in &keys[round..] {
+            other.cancel(key);
+        }
+        foreign.extend(keys);
+    }
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let ours: Vec<TimerKey> = (0..10).map(|n| wheel.schedule(1 << (5 * n), n)).collect();
+    let before = wheel.stats();
+    let mut reached = 0;
+    for &key in &foreign {
+        if wheel.contains(key) {
+            assert!(ours.contains(&key), "a key that was never given out here");
+            reached += 1;
+        } else {
+            assert_refused(&mut wheel, key);
+        }
+    }
+    assert!(
+        reached <= ours.len(),
+        "{reached} keys for {} timers",
+        ours.len()
+    );
+    assert_eq!(wheel.stats(), before);
+    let mut empty: Wheel<u64> = Wheel::new(0);
+    for &key in foreign.iter().chain(&ours) {
+        assert_refused(&mut empty, key);
+    }
+    assert_eq!(empty.stats(), Wheel::<u64>::new(0).stats());
+    wheel.check_invariants();
+    assert_eq!(advance(&mut wheel, u64::MAX).0, 10);
+}
+
+#[test]
+fn million_stale_keys_change_nothing() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    // Of one slot, and of a million slots.
+    let mut stale: Vec<TimerKey> = Vec::new();
+    for n in 0..MILLION as u64 / 2 {
+        let key = wheel.schedule(n, n);
+        assert_eq!(wheel.cancel(key), Some(n));
+        stale.push(key);
+    }
+    let keys: Vec<TimerKey> = (0..MILLION as u64 / 2)
+        .map(|n| wheel.schedule(1 << 30, n))
+        .collect();
+    for &key in &keys {
+        assert!(wheel.cancel(key).is_some());
+    }
+    stale.extend(keys);
+    for n in 0..5 {
+        wheel.schedule(1 << (10 * n), n);
+    }
+    let before: Stats = wheel.stats();
+    for &key in &stale {
+        assert_refused(&mut wheel, key);
+    }
+    assert_eq!(wheel.stats(), before);
+    let (fired, units) = advance(&mut wheel, u64::MAX);
+    assert_eq!(fired, 5);
+    assert!(
+        units <= 5 * 2 * (LEVELS + 1),
+        "{units} units for five timers"
+    );
+}
+
+#[test]
+fn wheel_at_its_limit_refuses_a_million_times_and_holds_what_it_held() {
+    for limit in [0, 1, 10] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        for n in 0..10 {
+            wheel.schedule(1 << (6 * n), n);
+        }
+        wheel.set_limit(limit);
+        let before = wheel.stats();
+        for n in 0..MILLION as u64 / 3 {
+            let refused = wheel.try_schedule(n, n).expect_err("past the limit");
+            assert_eq!(refused.into_inner(), n);
+        }
+        assert_eq!(wheel.stats(), before);
+        assert_eq!(wheel.len(), 10, "those that were there stay");
+        wheel.check_invariants();
+    }
+}
+
+#[test]
+fn room_for_more_than_a_wheel_can_hold_is_refused_before_anything_changes() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(5, 5);
+    let before = wheel.stats();
+    for additional in [3 << 29, usize::MAX / 2, usize::MAX] {
+        let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
+        assert!(reserved.is_err(), "{additional} more reserved");
+        let made = catch_unwind(|| Wheel::<u64>::with_capacity(0, additional.max((3 << 29) + 1)));
+        assert!(made.is_err(), "made with room for {additional}");
+    }
+    assert_eq!(wheel.stats(), before);
+    wheel.check_invariants();
+    assert_eq!(advance(&mut wheel, 5).0, 1);
+}
+
+/// A value that is no more than its panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+/// Every single value panics when it is dropped, however it leaves.
+#[test]
+fn timers_whose_values_all_panic_leave_one_by_one_in_as_many_calls() {
+    const COUNT: usize = 90;
+    let mut wheel: Wheel<Bomb> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..COUNT as u64)
+        .map(|n| wheel.schedule(n << 18, Bomb))
+        .collect();
+    let mut calls = 0;
+    for &key in keys.iter().step_by(3) {
+        calls += 1;
+        let left = catch_unwind(AssertUnwindSafe(|| drop(wheel.cancel(key))));
+        assert!(left.is_err());
+    }
+    while !wheel.is_empty() {
+        calls += 1;
+        assert!(calls <= COUNT, "{} timers do not leave", wheel.len());
+        let left = catch_unwind(AssertUnwindSafe(|| {
+            wheel.advance(u64::MAX).for_each(drop);
+        }));
+        assert!(left.is_err());
+        wheel.check_invariants();
+    }
+    assert_eq!(calls, COUNT);
+}
