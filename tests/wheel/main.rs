@@ -38,4 +38,7 @@ mod traps;
 mod wake_ups;
 
 #[cfg(feature = "serde")]
+mod recorded;
+
+#[cfg(feature = "serde")]
 mod reload;
