@@ -513,6 +513,12 @@ impl<G: Geometry> Filing<G> {
         self.next_sequence = sequence;
     }
 
+    /// Leaves at most `left` sequence numbers before the next renumbering.
+    #[cfg(fuzzing)]
+    pub(crate) fn exhaust_sequence(&mut self, left: u64) {
+        self.next_sequence = self.next_sequence.max(Order::SEQUENCES - left);
+    }
+
     /// Forgets every entry, keeping the clock, the sequence and the memory of the blocks.
     pub(crate) fn clear(&mut self) {
         self.lists.fill(Sentinel::EMPTY);

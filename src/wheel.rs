@@ -591,6 +591,17 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 }
 
+/// For the fuzz targets, which are built with `--cfg fuzzing`.
+#[cfg(fuzzing)]
+impl<T, G: Geometry> Wheel<T, G> {
+    /// Leaves no more than `left` sequence numbers before the timers must be renumbered, which
+    /// otherwise takes 2^47 calls.
+    #[doc(hidden)]
+    pub fn exhaust_sequence(&mut self, left: u64) {
+        self.filing.exhaust_sequence(left);
+    }
+}
+
 impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {

@@ -1,8 +1,8 @@
 //! The wheel against its contract: a model that is obviously right, one operation type that runs
 //! on both, and the traps that other wheels fell into, each by name.
 //!
-//! `geometries`, `model`, `script` and `pair` need nothing but `std` and the crate, and `reload`
-//! `serde_json` besides, so that fuzz targets can include them by path.
+//! `geometries`, `kinds`, `model`, `script` and `pair` need nothing but `std` and the crate, and
+//! `reload` `serde_json` besides, so that fuzz targets can include them by path.
 
 /// Calls a function for every geometry in which several rotations fit into time.
 macro_rules! in_every_geometry {
@@ -19,6 +19,7 @@ macro_rules! in_every_geometry {
 }
 
 mod geometries;
+mod kinds;
 mod model;
 mod pair;
 mod script;
@@ -34,6 +35,7 @@ mod random;
 mod small_worlds;
 mod splits;
 mod stale;
+mod stress;
 mod traps;
 mod wake_ups;
 

@@ -1,7 +1,7 @@
 //! The pair: a wheel and its model, run through the same operations and compared in everything
 //! that can be observed.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use timer_wheel::{Expired, Geometry, Level, TimerKey, Verdict, Wheel};
 
@@ -24,6 +24,13 @@ const VISITS: usize = 2 * (LEVELS + 2);
 /// Serializes a wheel and reads it back; without that feature, gives back the same wheel.
 pub(crate) type Reload<G> = fn(Wheel<u64, G>, Road) -> Wheel<u64, G>;
 
+/// Lets a wheel's order numbers run out after that many more; does nothing where the library is not
+/// built for it.
+pub(crate) type Exhaust<G> = fn(&mut Wheel<u64, G>, u8);
+
+/// How often a burst of operations has everything checked, counted in operations.
+const BURST_CHECK: u16 = 64;
+
 /// A timer that fired: deadline and value.
 pub(crate) type Fired = (u64, u64);
 
@@ -38,6 +45,9 @@ pub(crate) struct Pair<G: Geometry> {
     /// Everything that fired, in order.
     pub(crate) fired: Vec<Fired>,
     reload: Reload<G>,
+    exhaust: Exhaust<G>,
+    /// Calls of `schedule` within a burst that left fewer blocks than there were: they have swept.
+    pub(crate) sweeps: usize,
     /// Wake-ups that the contract allows and that were not used.
     wake_ups: usize,
     /// Entries that the due run may have held after the last operation, or did hold.
@@ -81,11 +91,34 @@ impl<G: Geometry> Pair<G> {
             known: HashSet::new(),
             fired: Vec::new(),
             reload,
+            exhaust: |_, _| {},
+            sweeps: 0,
             wake_ups: 0,
             due_allowed: 0,
             blocks_allowed: 0,
             rounds: 0,
         }
+    }
+
+    /// A wheel that has a past, and the model of what lives in it.
+    #[allow(dead_code, reason = "for the fuzz targets")]
+    pub(crate) fn resume(wheel: Wheel<u64, G>, model: Model<u64>, reload: Reload<G>) -> Self {
+        let keys: Vec<TimerKey> = model.ascending().map(|(key, _)| key).collect();
+        let fresh = Self::with_reload(model.now(), reload);
+        Self {
+            wheel,
+            model,
+            known: keys.iter().copied().collect(),
+            wake_ups: keys.len() * (LEVELS + 1),
+            keys,
+            ..fresh
+        }
+    }
+
+    /// With a way to let the order numbers run out.
+    #[allow(dead_code, reason = "for the fuzz targets")]
+    pub(crate) fn exhausting(self, exhaust: Exhaust<G>) -> Self {
+        Self { exhaust, ..self }
     }
 
     /// Runs a whole script, and the wheel empty at its end.
@@ -116,6 +149,27 @@ impl<G: Geometry> Pair<G> {
                 }
             }
             Op::Reschedule(pick, to) => self.reschedule(self.pick(pick), self.resolve(to)),
+            Op::Churn {
+                from,
+                step,
+                count,
+                lag,
+                keep,
+            } => {
+                let from = self.resolve(from);
+                self.churn(
+                    |nth| from.saturating_add(step.saturating_mul(nth % 16)),
+                    count,
+                    lag,
+                    keep,
+                );
+            }
+            Op::Swing {
+                stride,
+                there,
+                back,
+                count,
+            } => self.swing(stride, [self.resolve(there), self.resolve(back)], count),
             Op::RescheduleMany { stride, to } => {
                 let deadline = self.resolve(to);
                 for key in self.every(stride) {
@@ -129,12 +183,12 @@ impl<G: Geometry> Pair<G> {
             Op::AdvanceBudgeted { to, budget, calls } => {
                 let to = self.resolve(to);
                 for _ in 0..=calls {
-                    self.advance_budgeted(to, usize::from(budget));
+                    self.advance_budgeted(to, budget);
                     self.compare();
                 }
             }
             Op::AdvanceToEnd { to, budget } => {
-                self.advance_to_end(self.resolve(to), usize::from(budget).max(1));
+                self.advance_to_end(self.resolve(to), budget.max(1));
             }
             Op::AdvanceWith { to, budget, rule } => {
                 self.advance_with(self.resolve(to), budget, rule);
@@ -147,6 +201,7 @@ impl<G: Geometry> Pair<G> {
             Op::Shrink => self.wheel.shrink_to_fit(),
             Op::Reserve(additional) => self.reserve(usize::from(additional)),
             Op::Reload(road) => self.pass_through(road),
+            Op::Exhaust(left) => (self.exhaust)(&mut self.wheel, left),
             Op::Touch(pick) => self.touch(self.pick(pick)),
         }
         self.compare();
@@ -212,6 +267,44 @@ impl<G: Geometry> Pair<G> {
         }
     }
 
+    /// Timers that come and go, most of them in the order in which they came.
+    fn churn(&mut self, deadline: impl Fn(u64) -> u64, count: u16, lag: u8, keep: u8) {
+        let mut lingering = VecDeque::new();
+        for nth in 0..count {
+            let blocks = self.wheel.stats().blocks;
+            self.schedule(deadline(u64::from(nth)));
+            self.sweeps += usize::from(self.wheel.stats().blocks < blocks);
+            lingering.extend(self.keys.last().copied());
+            if lingering.len() > usize::from(lag) {
+                let oldest = lingering.pop_front();
+                if keep == 0 || nth % u16::from(keep) != 0 {
+                    self.cancel(oldest);
+                }
+            }
+            self.compare_within_burst(nth);
+        }
+    }
+
+    fn swing(&mut self, stride: u8, to: [u64; 2], count: u16) {
+        let keys = self.every(stride);
+        for (nth, &key) in (0..count).zip(keys.iter().cycle()) {
+            let round = usize::from(nth) / keys.len();
+            self.reschedule(Some(key), to[round % 2]);
+            self.compare_within_burst(nth);
+        }
+    }
+
+    /// What can be compared at little cost, and everything now and then.
+    fn compare_within_burst(&mut self, nth: u16) {
+        let exact = self.model.next_deadline();
+        let exact = exact.map(|deadline| deadline.saturating_sub(self.model.now()));
+        check_delay(self.wheel.expiration_delay(), exact, "expiration_delay");
+        assert_eq!(self.wheel.len(), self.model.len(), "len");
+        if nth % BURST_CHECK == BURST_CHECK - 1 {
+            self.compare();
+        }
+    }
+
     fn fill_to_limit(&mut self, deadline: u64, room: u8) {
         self.wheel.set_limit(self.model.len() + usize::from(room));
         for _ in 0..room {
@@ -261,8 +354,8 @@ impl<G: Geometry> Pair<G> {
         let modelled = self.model.get_mut(key);
         assert_eq!(value, modelled, "get_mut({key:?})");
         if let (Some(value), Some(modelled)) = (value, modelled) {
-            *value += 1 << 32;
-            *modelled += 1 << 32;
+            *value = value.wrapping_add(1 << 32);
+            *modelled = modelled.wrapping_add(1 << 32);
         }
     }
 
@@ -321,7 +414,10 @@ impl<G: Geometry> Pair<G> {
         }
         if !call.has_backlog {
             self.check_progress();
+            return;
         }
+        let delay = self.wheel.expiration_delay();
+        assert_eq!(delay, Some(0), "told to sleep on a backlog");
     }
 
     /// With no backlog, nothing due is left, and the next wake-up lies ahead.
@@ -348,11 +444,7 @@ impl<G: Geometry> Pair<G> {
         panic!("still a backlog after {bound} calls");
     }
 
-    fn advance_with(&mut self, to: u64, budget: u8, rule: Rule) {
-        let budget = match budget {
-            u8::MAX => usize::MAX,
-            bounded => usize::from(bounded),
-        };
+    fn advance_with(&mut self, to: u64, budget: usize, rule: Rule) {
         self.model.set_clock(to);
         let now = self.model.now();
         let most = 2 * self.model.len() + 50;
@@ -364,7 +456,7 @@ impl<G: Geometry> Pair<G> {
             };
             assert!(calls.len() <= 4 * most, "a removed timer fires for ever");
             calls.push((key, deadline, *value, again(&verdict)));
-            *value += 1 << 32;
+            *value = value.wrapping_add(1 << 32);
             verdict
         });
         assert_eq!(progress.fired, calls.len(), "timers counted as fired");
@@ -374,7 +466,7 @@ impl<G: Geometry> Pair<G> {
             assert_eq!((timer.deadline, timer.value), (deadline, value));
             self.fired.push((deadline, value));
             if let Some(modelled) = self.model.get_mut(key) {
-                *modelled += 1 << 32;
+                *modelled = modelled.wrapping_add(1 << 32);
             }
             match again {
                 Some(next) => {

@@ -33,6 +33,22 @@ pub(crate) enum Op {
         count: u8,
     },
     Reschedule(Pick, When),
+    /// Timers that come and go: `count` are scheduled, in turn `step` apart, and from the
+    /// `lag`-th on the oldest is cancelled for each new one, unless it is a `keep`-th.
+    Churn {
+        from: When,
+        step: u64,
+        count: u16,
+        lag: u8,
+        keep: u8,
+    },
+    /// Reschedules every `stride`-th timer, round and round, to one moment and back to another.
+    Swing {
+        stride: u8,
+        there: When,
+        back: When,
+        count: u16,
+    },
     /// Postpones or advances every `stride`-th timer to one deadline.
     RescheduleMany {
         stride: u8,
@@ -47,18 +63,18 @@ pub(crate) enum Op {
     /// At most `calls` budgeted calls: a backlog may be left.
     AdvanceBudgeted {
         to: When,
-        budget: u8,
+        budget: usize,
         calls: u8,
     },
     /// Budgeted calls until no backlog is left.
     AdvanceToEnd {
         to: When,
-        budget: u8,
+        budget: usize,
     },
-    /// One call of `advance_with`, unbounded when `budget` is 255.
+    /// One call of `advance_with`.
     AdvanceWith {
         to: When,
-        budget: u8,
+        budget: usize,
         rule: Rule,
     },
     Pop(When),
@@ -80,6 +96,8 @@ pub(crate) enum Op {
     Shrink,
     Reserve(u8),
     Reload(Road),
+    /// Lets the order numbers run out after that many more.
+    Exhaust(u8),
     /// Writes to a value in place.
     Touch(Pick),
 }
@@ -135,6 +153,9 @@ pub(crate) enum Road {
     Detour,
 }
 
+/// A way of reading an operation: missing bytes count as zero.
+pub(crate) type Read = fn(&mut Decoder<'_>, &[u64; 5]) -> Op;
+
 /// A clock to start at and the operations from there.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
@@ -158,11 +179,19 @@ pub(crate) const fn spans<G: Geometry>() -> [u64; 5] {
 impl Script {
     /// Reads a start and operations until the bytes run out, at most `limit` of them.
     pub(crate) fn decode(bytes: &[u8], spans: &[u64; 5], limit: usize) -> Self {
+        Self::decode_by(Op::decode, bytes, spans, limit)
+    }
+
+    /// As [`Script::decode`], with another way of reading an operation.
+    pub(crate) fn decode_by(read: Read, bytes: &[u8], spans: &[u64; 5], limit: usize) -> Self {
         let mut decoder = Decoder { bytes };
         let start = decoder.clock(spans);
         let mut ops = Vec::new();
-        while !decoder.bytes.is_empty() && ops.len() < limit {
-            ops.push(Op::decode(&mut decoder, spans));
+        let mut left = limit;
+        while !decoder.bytes.is_empty() && left > 0 {
+            let op = read(&mut decoder, spans);
+            left = left.saturating_sub(op.size());
+            ops.push(op);
         }
         Self { start, ops }
     }
@@ -196,6 +225,15 @@ impl When {
 }
 
 impl Op {
+    /// What it counts for in the length of a script: bursts by the calls that they are made of,
+    /// which are only partly compared.
+    fn size(&self) -> usize {
+        match *self {
+            Self::Churn { count, .. } | Self::Swing { count, .. } => 1 + usize::from(count) / 32,
+            _ => 1,
+        }
+    }
+
     /// Reads one operation; missing bytes count as zero.
     pub(crate) fn decode(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
         match decoder.below(64) {
@@ -243,7 +281,7 @@ impl Op {
             },
             47..=50 => Self::AdvanceWith {
                 to: decoder.jump(spans),
-                budget: decoder.choose(&[0, 1, 2, 7, 40, 255, 255]),
+                budget: decoder.choose(&[0, 1, 2, 7, 40, usize::MAX, usize::MAX]),
                 rule: decoder.rule(spans),
             },
             51..=53 => Self::Pop(decoder.jump(spans)),
@@ -341,12 +379,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// How far ahead to go at most.
-    fn reach(&mut self, spans: &[u64; 5]) -> u64 {
+    pub(crate) fn reach(&mut self, spans: &[u64; 5]) -> u64 {
         let levels = [0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4];
         spans[self.choose(&levels)].saturating_mul(4)
     }
 
-    fn like(&mut self, within: u64) -> When {
+    pub(crate) fn like(&mut self, within: u64) -> When {
         When::Like {
             nth: self.choose(&[0, 0, 1, 2, 5, 11, 40]),
             offset: self.choose(&[-1, 0, 0, 0, 1]),
@@ -354,7 +392,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn edge(&mut self, spans: &[u64]) -> When {
+    pub(crate) fn edge(&mut self, spans: &[u64]) -> When {
         When::Edge {
             span: self.choose(spans),
             steps: self.choose(&[0, 1, 1, 2, 3, 7]),
@@ -363,7 +401,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// A time span, near those of the levels or within one.
-    fn delay(&mut self, spans: &[u64]) -> u64 {
+    pub(crate) fn delay(&mut self, spans: &[u64]) -> u64 {
         match self.below(8) {
             0 => u64::from(self.below(3)),
             1..=2 => {
@@ -380,7 +418,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn rule(&mut self, spans: &[u64; 5]) -> Rule {
+    pub(crate) fn rule(&mut self, spans: &[u64; 5]) -> Rule {
         match self.below(8) {
             0 => Rule::Remove,
             1..=2 => Rule::Every(self.delay(spans)),
@@ -391,7 +429,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn pick(&mut self) -> Pick {
+    pub(crate) fn pick(&mut self) -> Pick {
         match self.below(8) {
             0 => Pick::Any(u16::from(self.byte())),
             1 => Pick::Any(u16::from(self.byte()) << 3),
@@ -399,11 +437,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn budget(&mut self) -> u8 {
+    fn budget(&mut self) -> usize {
         self.choose(&[0, 1, 1, 2, 3, 7, 20, 100])
     }
 
-    fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         let Some((&first, rest)) = self.bytes.split_first() else {
             return 0;
         };
@@ -411,15 +449,15 @@ impl<'a> Decoder<'a> {
         first
     }
 
-    fn below(&mut self, bound: u8) -> u8 {
+    pub(crate) fn below(&mut self, bound: u8) -> u8 {
         self.byte() % bound
     }
 
-    fn word(&mut self) -> u64 {
+    pub(crate) fn word(&mut self) -> u64 {
         (0..8).fold(0, |word, _| word << 8 | u64::from(self.byte()))
     }
 
-    fn choose<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(crate) fn choose<T: Copy>(&mut self, from: &[T]) -> T {
         from[usize::from(self.byte()) % from.len()]
     }
 }

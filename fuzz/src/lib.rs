@@ -1,0 +1,157 @@
+//! What the fuzz targets of the wheel have in common: bytes that are a geometry, a clock and a
+//! script, run on a wheel and on the model of the test suite.
+//!
+//! Decoders, model and comparison are the test suite's own, so that a finding here is a failing
+//! test there.
+
+pub mod stored;
+
+#[path = "../../tests/wheel/geometries.rs"]
+mod geometries;
+
+#[path = "../../tests/wheel/kinds.rs"]
+mod kinds;
+
+#[path = "../../tests/wheel/model.rs"]
+mod model;
+
+#[path = "../../tests/wheel/pair.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod pair;
+
+#[path = "../../tests/wheel/reload.rs"]
+#[allow(dead_code, unused_imports, reason = "its tests are left out here")]
+mod reload;
+
+#[path = "../../tests/wheel/script.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
+mod script;
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+
+use crate::geometries::{Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::pair::Pair;
+use crate::script::{Op, Read, Script, spans};
+
+/// A way of reading scripts, and how long they may be: everything is compared after each operation,
+/// so long ones are slow.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    read: Read,
+    limit: usize,
+}
+
+impl Kind {
+    /// Everything that a wheel can do, evenly mixed.
+    pub const ANY: Self = Self::new(Op::decode, 100);
+    /// Timers by the hundred that come, go and move: some 1,500 calls in all.
+    pub const BURSTS: Self = Self::new(kinds::BURSTS, 50);
+    /// Schedules and advances in turn, where buckets, levels and time itself end.
+    pub const EDGES: Self = Self::new(kinds::EDGES, 100);
+    /// Advances that a budget interrupts, and what can happen while a backlog waits.
+    pub const BACKLOG: Self = Self::new(kinds::BACKLOG, 60);
+
+    const fn new(read: Read, limit: usize) -> Self {
+        Self { read, limit }
+    }
+}
+
+/// The kinds of scripts that a target runs.
+pub trait Kinds {
+    /// One of these, by the input's first byte. Append only, as a stored input means its kind by
+    /// place.
+    const KINDS: &'static [Kind];
+}
+
+/// The geometries to choose from. Append only: a stored input means its geometry by place.
+const SUBJECTS: [Subject; 9] = [
+    Subject::new::<Millis>("Millis"),
+    Subject::new::<Caffeine>("Caffeine"),
+    Subject::new::<Micros>("Micros"),
+    Subject::new::<Compact>("Compact"),
+    Subject::new::<Tiny>("Tiny"),
+    Subject::new::<TinyTick>("TinyTick"),
+    Subject::new::<Lopsided>("Lopsided"),
+    Subject::new::<Wide>("Wide"),
+    Subject::new::<Widest>("Widest"),
+];
+
+/// A geometry, and what is done with a wheel of it.
+struct Subject {
+    name: &'static str,
+    spans: [u64; 5],
+    run: fn(&Script),
+    load: fn(&stored::Input),
+}
+
+impl Subject {
+    const fn new<G: Geometry>(name: &'static str) -> Self {
+        Self {
+            name,
+            spans: spans::<G>(),
+            run: |script| {
+                Pair::<G>::with_reload(script.start, reload::reload)
+                    .exhausting(exhaust)
+                    .run(&script.ops);
+            },
+            load: stored::Input::load::<G>,
+        }
+    }
+
+    /// The geometry that a byte stands for, and what is left of the byte.
+    fn choose(byte: u8) -> (&'static Self, usize) {
+        let byte = usize::from(byte);
+        (&SUBJECTS[byte % SUBJECTS.len()], byte / SUBJECTS.len())
+    }
+}
+
+#[cfg(fuzzing)]
+fn exhaust<G: Geometry>(wheel: &mut Wheel<u64, G>, left: u8) {
+    wheel.exhaust_sequence(left.into());
+}
+
+#[cfg(not(fuzzing))]
+fn exhaust<G: Geometry>(_: &mut Wheel<u64, G>, _: u8) {}
+
+/// What the bytes of one input say.
+pub struct Case<K> {
+    subject: &'static Subject,
+    script: Script,
+    kinds: PhantomData<K>,
+}
+
+impl<K> Case<K> {
+    /// Runs the script on a wheel and its model.
+    ///
+    /// # Panics
+    ///
+    /// When the two can be told apart.
+    pub fn run(&self) {
+        (self.subject.run)(&self.script);
+    }
+}
+
+impl<'a, K: Kinds> Arbitrary<'a> for Case<K> {
+    fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let bytes = input.bytes(input.len())?;
+        let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
+        let (subject, kind) = Subject::choose(choice);
+        let kind = K::KINDS[kind % K::KINDS.len()];
+        let script = Script::decode_by(kind.read, rest, &subject.spans, kind.limit);
+        Ok(Self {
+            subject,
+            script,
+            kinds: PhantomData,
+        })
+    }
+}
+
+impl<K> fmt::Debug for Case<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:#?}", self.subject.name, self.script)
+    }
+}

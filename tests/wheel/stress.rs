@@ -1,0 +1,78 @@
+//! Long scripts of each kind, the same ones in every run: bursts that reach the sweeps of stale
+//! entries, budgets that interrupt everything, advances at every edge.
+
+use timer_wheel::Geometry;
+
+use crate::geometries::Widest;
+use crate::kinds::{BACKLOG, BURSTS, EDGES};
+use crate::pair::{Pair, Reload};
+use crate::script::{Read, Script, spans};
+
+/// Bytes that look random and are the same everywhere.
+struct Bytes(u64);
+
+impl Bytes {
+    fn take(&mut self, count: usize) -> Vec<u8> {
+        // xorshift64*, whose high bits are good.
+        let next = |_| {
+            self.0 ^= self.0 >> 12;
+            self.0 ^= self.0 << 25;
+            self.0 ^= self.0 >> 27;
+            (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 56) as u8
+        };
+        (0..count).map(next).collect()
+    }
+}
+
+#[cfg(feature = "serde")]
+fn reload<G: Geometry>() -> Reload<G> {
+    crate::reload::reload
+}
+
+#[cfg(not(feature = "serde"))]
+fn reload<G: Geometry>() -> Reload<G> {
+    |wheel, _| wheel
+}
+
+/// Runs scripts of a kind and of up to `length` operations, and counts the sweeps that were seen.
+fn run<G: Geometry>(kind: Read, scripts: u64, length: usize) -> usize {
+    let mut sweeps = 0;
+    for seed in 1..=scripts {
+        let bytes = Bytes(seed).take(16 * length);
+        let script = Script::decode_by(kind, &bytes, &spans::<G>(), length);
+        let mut pair = Pair::<G>::with_reload(script.start, reload());
+        pair.run(&script.ops);
+        sweeps += pair.sweeps;
+    }
+    sweeps
+}
+
+/// What a script of a hundred single operations never reaches.
+#[test]
+fn bursts_agree_with_model_and_reach_the_sweeps() {
+    fn check<G: Geometry>() {
+        let sweeps = run::<G>(BURSTS, 10, 80);
+
+        assert!(sweeps > 5, "only {sweeps} sweeps were seen");
+    }
+    in_every_geometry!(check);
+    check::<Widest>();
+}
+
+#[test]
+fn interrupted_advances_agree_with_model() {
+    fn check<G: Geometry>() {
+        run::<G>(BACKLOG, 8, 80);
+    }
+    in_every_geometry!(check);
+    check::<Widest>();
+}
+
+#[test]
+fn advances_at_the_edges_agree_with_model() {
+    fn check<G: Geometry>() {
+        run::<G>(EDGES, 20, 150);
+    }
+    in_every_geometry!(check);
+    check::<Widest>();
+}
