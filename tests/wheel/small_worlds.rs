@@ -23,7 +23,7 @@ struct Alphabet {
     /// Advances go this far and yield all that is due.
     steps: &'static [u64],
     /// Advances go this far with a budget: `(step, budget)`.
-    budgeted: &'static [(u64, u8)],
+    budgeted: &'static [(u64, usize)],
     /// Whatever else there is to do.
     others: &'static [Op],
 }
