@@ -175,50 +175,51 @@ fn starts<G: Geometry>() -> [u64; 4] {
     ]
 }
 
-/// Every sequence of a length in one world: how many that are is known.
+/// Every sequence of a length in one world, and about how many that are, so that none of the alphabet
+/// is lost. How far a budget goes is not promised, so that the number may change a little.
 macro_rules! worlds {
     ($($(#[$attribute:meta])* $name:ident: $alphabet:ident in $geometry:ident
-        from $starts:literal clocks, $length:literal operations: $known:literal;)*) => {$(
+        from $starts:literal clocks, $length:literal operations: $least:literal;)*) => {$(
         #[test]
         $(#[$attribute])*
         fn $name() {
             let starts = &starts::<$geometry>()[..$starts];
             let run = explore::<$geometry>(stringify!($name), &$alphabet, starts, $length);
-            assert_eq!(run, $known, "sequences run");
+            assert!(run >= $least, "only {run} sequences");
         }
     )*};
 }
 
 worlds! {
     deep_world_agrees_with_model_in_every_sequence:
-        DEEP in Tiny from 1 clocks, 5 operations: 57_576;
+        DEEP in Tiny from 1 clocks, 5 operations: 57_000;
     deep_world_of_coarse_ticks_agrees_with_model_in_every_sequence:
-        DEEP in TinyTick from 1 clocks, 5 operations: 57_568;
+        DEEP in TinyTick from 1 clocks, 5 operations: 57_000;
     backlog_world_agrees_with_model_in_every_sequence:
-        BACKLOG in Tiny from 1 clocks, 5 operations: 59_648;
+        BACKLOG in Tiny from 1 clocks, 5 operations: 59_000;
     backlog_world_of_coarse_ticks_agrees_with_model_in_every_sequence:
-        BACKLOG in TinyTick from 1 clocks, 5 operations: 59_716;
+        BACKLOG in TinyTick from 1 clocks, 5 operations: 59_000;
     broad_world_agrees_with_model_in_every_sequence:
-        BROAD in Tiny from 1 clocks, 3 operations: 48_403;
+        BROAD in Tiny from 1 clocks, 3 operations: 48_000;
     broad_world_of_coarse_ticks_agrees_with_model_in_every_sequence:
-        BROAD in TinyTick from 1 clocks, 3 operations: 48_403;
+        BROAD in TinyTick from 1 clocks, 3 operations: 48_000;
 
     #[ignore = "a minute in release mode"]
     deep_world_agrees_with_model_in_every_long_sequence:
-        DEEP in Tiny from 1 clocks, 7 operations: 10_829_312;
+        DEEP in Tiny from 1 clocks, 7 operations: 10_800_000;
     #[ignore = "a minute in release mode"]
     deep_world_of_coarse_ticks_agrees_with_model_in_every_long_sequence:
-        DEEP in TinyTick from 1 clocks, 7 operations: 10_824_356;
+        DEEP in TinyTick from 1 clocks, 7 operations: 10_800_000;
     #[ignore = "a minute in release mode"]
     backlog_world_agrees_with_model_in_every_long_sequence:
-        BACKLOG in Tiny from 1 clocks, 7 operations: 11_656_836;
+        BACKLOG in Tiny from 1 clocks, 7 operations: 11_600_000;
     #[ignore = "a minute in release mode"]
     backlog_world_of_coarse_ticks_agrees_with_model_in_every_long_sequence:
-        BACKLOG in TinyTick from 1 clocks, 7 operations: 11_664_428;
+        BACKLOG in TinyTick from 1 clocks, 7 operations: 11_600_000;
     #[ignore = "a minute in release mode"]
     broad_world_agrees_with_model_in_every_long_sequence:
-        BROAD in Tiny from 4 clocks, 4 operations: 7_873_732;
+        BROAD in Tiny from 4 clocks, 4 operations: 7_800_000;
     #[ignore = "a minute in release mode"]
     broad_world_of_coarse_ticks_agrees_with_model_in_every_long_sequence:
-        BROAD in TinyTick from 4 clocks, 4 operations: 7_879_987;
+        BROAD in TinyTick from 4 clocks, 4 operations: 7_800_000;
 }
