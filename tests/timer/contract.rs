@@ -161,3 +161,13 @@ fn public_types_go_where_they_are_needed() {
     fn movable<T: Send + 'static>() {}
     movable::<Job>();
 }
+
+#[test]
+fn timer_is_empty_exactly_while_no_job_is_live() {
+    let bench = Bench::new();
+    assert!(bench.timer.is_empty());
+    let handle = bench.timer.schedule_after(MS, || ()).unwrap();
+    assert!(!bench.timer.is_empty());
+    assert!(handle.cancel());
+    assert!(bench.timer.is_empty());
+}
