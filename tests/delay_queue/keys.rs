@@ -91,7 +91,7 @@ fn debug_prints_no_items() {
 fn queue_tells_what_it_holds_and_compacting_gives_back_the_rest() {
     paused(async {
         let mut queue = DelayQueue::with_capacity(10_000);
-        let keys: Vec<Key> = (0..5)
+        let keys: Vec<Key> = (0..5_u32)
             .map(|n| queue.insert(n, ms(10 + u64::from(n))))
             .collect();
         assert!(keys.iter().all(|key| queue.contains(key)));
