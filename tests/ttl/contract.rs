@@ -316,6 +316,8 @@ fn restore_of_bad_entries_is_refused_and_changes_nothing() {
     };
     let twice = [entry(1, 1), entry(2, 1), entry(1, 2)];
     assert_eq!(queue.restore(twice, 9, 9), Err(TtlError::DuplicateKey));
+    let in_order = [entry(1, 1), entry(1, 2), entry(2, 1)];
+    assert_eq!(queue.restore(in_order, 9, 9), Err(TtlError::DuplicateKey));
     let zero = [entry(1, 1), entry(2, 0)];
     assert_eq!(queue.restore(zero, 9, 9), Err(TtlError::ZeroTtl));
     let far = [entry(1, u64::MAX)];
