@@ -210,6 +210,23 @@ fn job_cannot_wait_for_its_own_timer() {
 }
 
 #[test]
+fn job_may_wait_for_another_timer() {
+    let (bench, other) = (Bench::new(), Bench::new());
+    other.timer.schedule_after(MS, other.log.job(1)).unwrap();
+    other.clock.advance(MS);
+    let (timer, (sender, answers)) = (other.timer.clone(), mpsc::channel());
+    let job = move || {
+        let settled = timer.settle();
+        let ended = timer.shutdown(Shutdown::Drain).map(|unrun| unrun.len());
+        sender.send((settled, ended)).unwrap();
+    };
+    bench.timer.schedule_after(MS, job).unwrap();
+    bench.advance(MS);
+    assert_eq!(answers.recv(), Ok((Ok(()), Ok(0))));
+    assert_eq!(other.log.read(), [1]);
+}
+
+#[test]
 fn callers_after_a_shutdown_get_their_job_back() {
     let bench = Bench::new();
     bench.timer.shutdown(Shutdown::Discard).unwrap();

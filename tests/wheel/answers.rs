@@ -48,6 +48,29 @@ fn statistics_count_buckets_due_timers_and_slots() {
     assert_eq!(wheel.stats().due, 0);
 }
 
+/// Buckets are made up to the highest level in use, and given back by a shrink.
+#[test]
+fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
+    let spans = spans::<Millis>();
+    for kept in [None, Some(0), Some(1), Some(2), Some(3), Some(4)] {
+        let mut fresh: Wheel<u64> = Wheel::new(0);
+        let mut used: Wheel<u64> = Wheel::new(0);
+        for wheel in [&mut fresh, &mut used] {
+            if let Some(level) = kept {
+                wheel.schedule(spans[level], 0);
+            }
+        }
+        let others = spans.map(|span| used.schedule(2 * span, 0));
+        assert!(others.into_iter().all(|key| used.cancel(key).is_some()));
+        fresh.shrink_to_fit();
+        used.shrink_to_fit();
+        assert_eq!(used.stats().bytes, fresh.stats().bytes, "{kept:?} is kept");
+        assert!(kept.is_some() || used.stats().bytes == Wheel::<u64>::new(0).stats().bytes);
+        used.check_invariants();
+        assert_eq!(used.advance(u64::MAX).count(), usize::from(kept.is_some()));
+    }
+}
+
 /// A touch writes to the timer and to nothing else: it stays filed where it is.
 #[test]
 fn postponed_timer_is_counted_once_and_wakes_at_its_old_time() {
