@@ -61,7 +61,7 @@ pub struct Peer {
 }
 
 /// What makes two requests to append the same: who asks, behind what, up to what.
-type Entries = (Vote<NodeId>, Option<LogId>, Option<LogId>);
+type Entries = (Vote<NodeId>, Option<LogId>, LogId);
 
 /// A request and its reply, and the connection that may be used again.
 type Exchange = JoinHandle<io::Result<(TcpStream, Reply)>>;
@@ -109,7 +109,10 @@ impl Peer {
         &mut self,
         rpc: AppendEntriesRequest<TypeConfig>,
     ) -> Result<Reply, Failure<Infallible>> {
-        let last = rpc.entries.last().map(|entry| entry.log_id);
+        let Some(last) = rpc.entries.last().map(|entry| entry.log_id) else {
+            // A heartbeat overtakes what is under way.
+            return self.call(Call::Append(rpc)).await;
+        };
         let entries = (rpc.vote, rpc.prev_log_id, last);
         if self
             .under_way
