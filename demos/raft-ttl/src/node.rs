@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use openraft::error::{Fatal, InitializeError, RaftError};
-use openraft::{Config, SnapshotPolicy};
+use openraft::{Config, SnapshotPolicy, Vote};
 use timer_wheel::ttl::{Backoff, TtlConfig};
 use tokio::net::TcpListener;
 
@@ -102,6 +102,8 @@ pub struct Node {
     pub raft: Raft,
     /// The state.
     pub replica: Replica,
+    /// The vote in which this process, as leader, has seen an entry of its own applied.
+    pub(crate) caught_up: Arc<Mutex<Option<Vote<NodeId>>>>,
 }
 
 impl Node {
@@ -135,6 +137,7 @@ impl Node {
             peers,
             raft,
             replica,
+            caught_up: Arc::default(),
         })
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use openraft::Vote;
 use openraft::error::{CheckIsLeaderError, ClientWriteError, RaftError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -142,7 +144,18 @@ impl Node {
     }
 
     /// Makes sure that this node leads and has applied all that was acknowledged until now.
+    ///
+    /// A leader that was restarted goes on to lead in its old term. It does not know then how far its
+    /// log was committed, and the engine would have it read what it had applied by some time before;
+    /// so it puts an entry of its own into the log first, once in each term.
     async fn catch_up(&self) -> Result<(), Reply> {
+        let vote = self.raft.metrics().borrow().vote;
+        if self.caught_up() != Some(vote) {
+            match self.write(|_| Command::Barrier).await {
+                Reply::Done { .. } => *self.lock_caught_up() = Some(vote),
+                other => return Err(other),
+            }
+        }
         match timeout(PATIENCE, self.raft.ensure_linearizable()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(RaftError::APIError(CheckIsLeaderError::ForwardToLeader(forward)))) => {
@@ -151,6 +164,16 @@ impl Node {
             Ok(Err(error)) => Err(Reply::Unsure(error.to_string())),
             Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
         }
+    }
+
+    fn caught_up(&self) -> Option<Vote<NodeId>> {
+        *self.lock_caught_up()
+    }
+
+    fn lock_caught_up(&self) -> MutexGuard<'_, Option<Vote<NodeId>>> {
+        // A vote cannot be half written.
+        let caught_up = self.caught_up.lock();
+        caught_up.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn not_leader(&self, leader: Option<NodeId>) -> Reply {

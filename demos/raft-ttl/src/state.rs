@@ -121,7 +121,7 @@ impl State {
                     None => Answer::Missing,
                 }
             }
-            Command::Expire { .. } => Answer::Done, // applied above
+            Command::Barrier | Command::Expire { .. } => Answer::Done, // expiries are applied above
         }
     }
 

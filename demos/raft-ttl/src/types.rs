@@ -64,6 +64,8 @@ pub enum Command {
         /// The key.
         key: String,
     },
+    /// Changes nothing. When it is applied, so is all that was before it.
+    Barrier,
     /// Deletes each of these keys if it still carries this index. All that one poll found.
     Expire {
         /// Keys, each with the index of the entry that set its TTL.

@@ -87,6 +87,23 @@ async fn ttl_goes_on_through_a_restart_from_a_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn leader_that_was_restarted_reads_what_was_acknowledged() {
+    // Alone it leads again at once, and nobody tells it how far its log was committed.
+    let mut nodes = Nodes::new(1, &HASTY);
+    nodes.start(1).unwrap();
+    for nth in 0..5 {
+        nodes.leads().await;
+        nodes.put(vec![item(format!("key {nth}"), None)]).await;
+        nodes.kill(1);
+        nodes.start(1).unwrap();
+        for nth in 0..=nth {
+            let read = nodes.latest(&format!("key {nth}")).await;
+            assert!(read.is_some(), "key {nth} was acknowledged");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
     let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
     let mut nodes = Nodes::new(3, &arguments);
