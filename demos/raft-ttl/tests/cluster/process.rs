@@ -1,5 +1,6 @@
 //! Nodes as processes, and what tests want of them.
 
+use std::io::ErrorKind;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
@@ -131,9 +132,16 @@ impl Nodes {
         }
     }
 
-    /// Asks one node.
+    /// Asks one node, again if a busy machine kept it from answering in time.
     pub(crate) async fn ask(&self, id: NodeId, request: &Request) -> Reply {
-        client::ask(self.address(id), request).await.unwrap()
+        let deadline = deadline();
+        loop {
+            match client::ask(self.address(id), request).await {
+                Ok(reply) => return reply,
+                Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < deadline => {}
+                Err(error) => panic!("node {id} does not answer: {error}"),
+            }
+        }
     }
 }
 
