@@ -215,7 +215,7 @@ pub(crate) struct Descent {
 }
 
 impl Descent {
-    /// O(1), but O(slots) when there are postponed timers.
+    /// O(timers in the opened bucket and the due run), and O(slots) when there are postponed timers.
     pub(crate) fn new<G: Geometry, C: Cards>(filing: &Filing<G>, cards: &C) -> Self {
         let mut waiting: BinaryHeap<_> = filing
             .opened_timers(cards)

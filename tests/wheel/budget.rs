@@ -352,3 +352,37 @@ fn early_timer_makes_way_for_a_crowd() {
         assert_eq!(last.map(|item| item.value), Some(u32::MAX));
     }
 }
+
+/// What is moved out of a crowd's way is paid for, as it is visited; and it is moved for the sake of
+/// four times as many at least, if the budget is enough.
+#[test]
+fn timers_that_make_way_are_paid_for_and_fewer_than_those_they_make_way_for() {
+    const TICK: u64 = 1 << 20;
+    const EARLY: usize = 64;
+    let start = 256 * TICK;
+    let now = start + 50 * TICK;
+    // In the run at the end are the early timers, and what was collected and has not fired.
+    for (crowd, budget, used, due) in [
+        (1000, 9_999, 1 + EARLY + 2 * 1000, EARLY),
+        (4 * EARLY, 9_999, 1 + EARLY + 2 * 4 * EARLY, EARLY),
+        (4 * EARLY - 1, 9_999, 1 + 2 * (4 * EARLY - 1), EARLY),
+        (1000, EARLY + 1, EARLY + 1, EARLY),
+        (1000, EARLY, EARLY, 2 * EARLY - 1),
+        (1000, 1, 1, EARLY),
+    ] {
+        let mut wheel: Wheel<usize> = Wheel::new(0);
+        for n in 0..EARLY {
+            wheel.schedule(start + (100 + n as u64) * TICK, n);
+        }
+        assert_eq!(wheel.advance(start).count(), 0);
+        assert_eq!(wheel.stats().due, EARLY, "brought up early");
+        for n in 0..crowd {
+            wheel.schedule(now, n);
+        }
+        let mut advance = wheel.advance_with_budget(now, budget);
+        advance.by_ref().for_each(drop);
+        assert_eq!(budget - advance.unused(), used, "{crowd}, budget {budget}");
+        assert_eq!(wheel.stats().due, due, "{crowd}, budget {budget}");
+        wheel.check_invariants();
+    }
+}

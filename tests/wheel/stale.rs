@@ -405,3 +405,86 @@ fn timer_cancelled_while_the_overflow_is_distributed_is_gone() {
         assert_eq!(fired(&mut wheel, u64::MAX).len(), 9);
     }
 }
+
+/// The run is used up in the middle of a bucket, and gives its memory back; what comes after is read
+/// as it was written.
+#[test]
+fn crowd_cancelled_between_two_pieces_leaves_the_rest_in_order() {
+    const PIECE: usize = 2_000;
+    for budget in [100, PIECE] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let deadline = |n: u64| 300 * TICK + n % 7;
+        let count = PIECE as u64 + 500;
+        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(deadline(n), n)).collect();
+        assert_eq!(wheel.advance(299 * TICK).count(), 0);
+        let advance = wheel.advance_with_budget(300 * TICK + 7, budget + 1);
+        assert_eq!(advance.count(), 0);
+        assert_eq!(wheel.stats().due, budget, "a piece has been collected");
+        for key in &keys[..budget] {
+            assert!(wheel.cancel(*key).is_some());
+        }
+        assert_eq!(wheel.stats().due, 0, "all that was collected");
+        wheel.check_invariants();
+        let mut expected: Vec<(u64, u64)> =
+            (budget as u64..count).map(|n| (deadline(n), n)).collect();
+        expected.sort_unstable();
+        assert_eq!(fired(&mut wheel, 300 * TICK + 7), expected);
+    }
+}
+
+/// Those that left the run before it makes way, and those after.
+#[test]
+fn cancelled_timers_of_a_run_that_makes_way_stay_cancelled() {
+    let start = 256 * TICK;
+    let crowd = start + 50 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let early: Vec<TimerKey> = (0..60)
+        .map(|n| wheel.schedule(start + (100 + n) * TICK, n))
+        .collect();
+    assert_eq!(fired(&mut wheel, start), []);
+    for n in (1..60).filter(|n| n % 3 == 1) {
+        assert_eq!(wheel.cancel(early[n]), Some(n as u64));
+        wheel.check_invariants();
+    }
+    // In the slots of those that left, and more.
+    for n in 0..500 {
+        wheel.schedule(crowd, 1_000 + n);
+    }
+    assert_eq!(fired(&mut wheel, crowd).len(), 500);
+    for n in (1..60).filter(|n| n % 3 == 2) {
+        assert_eq!(wheel.cancel(early[n]), Some(n as u64));
+        wheel.check_invariants();
+    }
+    let left: Vec<(u64, u64)> = (0..60)
+        .filter(|n| n % 3 == 0)
+        .map(|n| (start + (100 + n) * TICK, n))
+        .collect();
+    assert_eq!(fired(&mut wheel, u64::MAX), left);
+}
+
+/// A collected timer's slot has only the bits that the slots needed when its bucket was opened. The
+/// slots made since are of timers elsewhere.
+#[test]
+fn slots_made_while_a_bucket_is_collected_disturb_nobody() {
+    for slots in [1, 2, 3, 4, 127, 128, 129, 255, 256, 257] {
+        let tick = 256 * TICK;
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let mut expected = Vec::new();
+        for n in 0..slots {
+            wheel.schedule(tick + 9 - n % 2, n);
+            expected.push((tick + 9 - n % 2, n));
+        }
+        let budget = 2 + slots as usize / 2;
+        assert_eq!(wheel.advance_with_budget(tick + 9, budget).count(), 0);
+        for n in slots..3 * slots + 70 {
+            // Into what is collected, behind it in the same tick, and into the next.
+            let deadline = tick + [3, 8, 9, TICK][n as usize % 4];
+            wheel.schedule(deadline, n);
+            expected.push((deadline, n));
+            wheel.check_invariants();
+        }
+        wheel.shrink_to_fit();
+        expected.sort_unstable();
+        assert_eq!(fired(&mut wheel, tick + TICK), expected, "{slots} slots");
+    }
+}
