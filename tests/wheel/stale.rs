@@ -420,8 +420,11 @@ fn crowd_cancelled_between_two_pieces_leaves_the_rest_in_order() {
         let advance = wheel.advance_with_budget(300 * TICK + 7, budget + 1);
         assert_eq!(advance.count(), 0);
         assert_eq!(wheel.stats().due, budget, "a piece has been collected");
-        for key in &keys[..budget] {
-            assert!(wheel.cancel(*key).is_some());
+        // From the first that fires on, so that no sweep makes the run small before.
+        let mut cancelled: Vec<usize> = (0..budget).collect();
+        cancelled.sort_by_key(|&n| deadline(n as u64));
+        for n in cancelled {
+            assert!(wheel.cancel(keys[n]).is_some());
         }
         assert_eq!(wheel.stats().due, 0, "all that was collected");
         wheel.check_invariants();
@@ -487,4 +490,54 @@ fn slots_made_while_a_bucket_is_collected_disturb_nobody() {
         expected.sort_unstable();
         assert_eq!(fired(&mut wheel, tick + TICK), expected, "{slots} slots");
     }
+}
+
+/// Few enough to be sorted by a part of their time, in both halves of it.
+#[test]
+fn timers_spread_over_a_whole_bucket_fire_in_order() {
+    for span in [TICK, 256 * TICK, 1 << 36] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        // The later, the less is left of the part below.
+        let deadline = |n: u64| span + n * (span / 16) + (16 - n) * (TICK / 256);
+        let mut expected = [15, 3, 8, 12, 1].map(|n| (deadline(n), n));
+        for (deadline, n) in expected {
+            wheel.schedule(deadline, n);
+        }
+        expected.sort_unstable();
+        assert_eq!(fired(&mut wheel, 2 * span - 1), expected);
+    }
+}
+
+/// The first crowd has left the run used up, but for what made way for it.
+#[test]
+fn crowd_behind_a_crowd_before_an_early_timer_fires() {
+    let start = 256 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(start + 100 * TICK, 0);
+    assert_eq!(fired(&mut wheel, start), []);
+    for tick in [40, 50, 60] {
+        let deadline = start + tick * TICK;
+        let crowd: Vec<(u64, u64)> = (1..9).map(|n| (deadline, n)).collect();
+        for &(deadline, n) in &crowd {
+            wheel.schedule(deadline, n);
+        }
+        assert_eq!(fired(&mut wheel, deadline), crowd);
+    }
+    assert_eq!(fired(&mut wheel, u64::MAX), [(start + 100 * TICK, 0)]);
+}
+
+/// A slot of the run that is used again has a later turn, which is none of the run's.
+#[test]
+fn slot_reused_elsewhere_hides_nobody_behind_it_in_the_run() {
+    let now = 5 * TICK;
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..5).map(|n| wheel.schedule(now, n)).collect();
+    assert_eq!(wheel.pop_expired(now).map(|item| item.value), Some(0));
+    wheel.schedule(now, 5);
+    assert_eq!(wheel.pop_expired(now).map(|item| item.value), Some(1));
+    assert_eq!(wheel.cancel(keys[3]), Some(3));
+    for n in 6..9 {
+        wheel.schedule(u64::MAX, n);
+    }
+    assert_eq!(fired(&mut wheel, now), [(now, 2), (now, 4), (now, 5)]);
 }
