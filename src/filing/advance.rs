@@ -291,7 +291,7 @@ impl<G: Geometry> Filing<G> {
 
     /// Collects a bucket into the due run.
     fn drain_tick<C: Cards>(&mut self, cards: &mut C, budget: &mut usize) {
-        let collected = self.due.collected();
+        let collected = self.due.collected(cards, *budget);
         self.due.expect(self.lists[self.opened.get()].live as usize);
         self.drain_timers(self.opened, cards, budget, |filing, cards, entry| {
             filing.collect(cards, entry.slot);
@@ -303,7 +303,7 @@ impl<G: Geometry> Filing<G> {
     /// Moves the entries of a bucket of levels 1 to 3 down to where they belong as seen from the
     /// bucket's start.
     fn drain_coarse<C: Cards>(&mut self, cards: &mut C, budget: &mut usize, level: usize) {
-        let collected = self.due.collected();
+        let collected = self.due.collected(cards, *budget);
         let list = self.lists[self.opened.get()];
         let is_plain =
             self.postponed == 0 && list.stale.count() == 0 && list.live as usize <= *budget;

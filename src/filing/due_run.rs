@@ -237,10 +237,28 @@ impl DueRun {
         self.heap.push(Reverse((card.deadline, card.order(), slot)));
     }
 
-    /// Where the next collected timer goes, to be told to [`DueRun::sort`] afterwards.
+    /// Gets ready to collect: where the next timer goes, to be told to [`DueRun::sort`] afterwards.
+    ///
+    /// What is stale at the end of the run is removed, `most` entries at the most: what follows could
+    /// not be told to extend the run otherwise.
     #[inline]
-    pub(crate) fn collected(&self) -> usize {
+    pub(crate) fn collected<C: Cards>(&mut self, cards: &C, most: usize) -> usize {
+        if self.stale != 0 && self.takes_more {
+            self.drop_stale_end(cards, most);
+        }
         self.sorted.len()
+    }
+
+    #[cold]
+    fn drop_stale_end<C: Cards>(&mut self, cards: &C, most: usize) {
+        for _ in 0..most {
+            let end = self.sorted[self.taken()..].last();
+            if end.is_none_or(|&end| !has_left(cards, self.packing.slot(end))) {
+                return;
+            }
+            self.sorted.pop();
+            self.stale -= 1;
+        }
     }
 
     /// Brings what was collected `from` there on into order. O(n log n) in that, O(n) if it

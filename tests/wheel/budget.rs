@@ -386,3 +386,35 @@ fn timers_that_make_way_are_paid_for_and_fewer_than_those_they_make_way_for() {
         wheel.check_invariants();
     }
 }
+
+/// Cancelling the very last timer that a call has collected leaves a stale entry at the end of the
+/// run, and what is collected next must extend it all the same.
+#[test]
+fn cancelled_end_of_a_piece_sends_no_crowd_to_the_heap() {
+    const CROWD: usize = 100_000;
+    const BUDGET: usize = 256;
+    let deadline = 300 << 20;
+    let mut wheel: Wheel<u32> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..CROWD as u32)
+        .map(|nth| wheel.schedule(deadline, nth))
+        .collect();
+    // Up to the tick before, so that the next calls only collect.
+    assert_eq!(wheel.advance(299 << 20).count(), 0);
+    let most = wheel.stats().bytes + (CROWD + 8192) * 8;
+    let mut expected: Vec<u32> = (0..CROWD as u32).collect();
+    let mut fired = Vec::new();
+    while !wheel.is_empty() {
+        let advance = wheel.advance_with_budget(deadline, BUDGET);
+        fired.extend(advance.map(|item| item.value));
+        let collected = fired.len() + wheel.stats().due;
+        if fired.is_empty() && (1..CROWD).contains(&collected) {
+            let cancelled = expected.remove(collected - 1);
+            assert_eq!(wheel.cancel(keys[cancelled as usize]), Some(cancelled));
+            wheel.check_invariants();
+        }
+        let bytes = wheel.stats().bytes;
+        assert!(bytes <= most, "{bytes} bytes, {most} at the most");
+    }
+    assert!(expected.len() < CROWD - 100, "most pieces lost their last");
+    assert_eq!(fired, expected);
+}
