@@ -26,7 +26,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// # Errors
     ///
     /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the index; [`TtlError::Full`] with
-    /// 2^31 entries. Nothing has changed then.
+    /// 2^30 entries. Nothing has changed then.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};

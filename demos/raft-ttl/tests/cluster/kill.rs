@@ -30,7 +30,7 @@ async fn nodes_killed_at_random_lose_nothing_acknowledged() {
 /// hundred.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]
-async fn nodes_killed_in_fifty_rounds_of_five_thousand_writes_lose_nothing_acknowledged() {
+async fn nodes_killed_in_fifty_rounds_lose_nothing_acknowledged() {
     let writes = number("RAFT_TTL_WRITES").unwrap_or(100);
     let counts = kill(50, writes, seed()).await;
     assert_eq!(counts.attempted, 50 * writes);
