@@ -27,7 +27,7 @@ pub enum TtlError {
     ZeroTtl,
     /// Two entries to be restored have the same key.
     DuplicateKey,
-    /// As many entries are held as a queue can hold: 2^31.
+    /// As many entries are held as a queue can hold: 2^30.
     Full,
     /// A configuration that cannot work; the text says what about it.
     InvalidConfig(&'static str),
