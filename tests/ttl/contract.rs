@@ -9,21 +9,9 @@ use timer_wheel::ttl::{
 };
 
 use crate::script::MS;
+use crate::start::{created, leader};
 
 const SECOND: u64 = 1_000 * MS;
-
-fn leader<K>() -> TtlQueue<K> {
-    let mut queue = TtlQueue::new(0, TtlConfig::default());
-    queue.role_change(Role::Leader, 0);
-    queue
-}
-
-fn created(created_ns: u64) -> Context {
-    Context {
-        created_ns,
-        ..Context::default()
-    }
-}
 
 #[test]
 fn entry_keeps_what_set_it() {

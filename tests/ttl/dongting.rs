@@ -1,9 +1,10 @@
 //! What Dongting's `TtlManager` is tested for, with its numbers. Where it is wrong the test says what
 //! is expected instead; the mistakes themselves are in `traps`.
 
-use timer_wheel::ttl::{Context, Outcome, Phase, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Outcome, Phase, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
+use crate::start::created;
 
 const SECOND: u64 = 1_000 * MS;
 
@@ -14,13 +15,6 @@ fn leader() -> TtlQueue<String> {
     let mut queue = TtlQueue::new(START, TtlConfig::default());
     queue.role_change(Role::Leader, START);
     queue
-}
-
-fn created(created_ns: u64) -> Context {
-    Context {
-        created_ns,
-        ..Context::default()
-    }
 }
 
 fn init(queue: &mut TtlQueue<String>, count: usize, ttl_ms: u64) {

@@ -8,6 +8,7 @@ mod cluster;
 mod model;
 mod pair;
 mod script;
+mod start;
 
 mod contract;
 mod dongting;

@@ -5,15 +5,10 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use timer_wheel::ttl::{Context, Outcome, Phase, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Context, Outcome, Phase, Role, TtlQueue};
 
 use crate::script::MS;
-
-fn leader<K>() -> TtlQueue<K> {
-    let mut queue = TtlQueue::new(0, TtlConfig::default());
-    queue.role_change(Role::Leader, 0);
-    queue
-}
+use crate::start::leader;
 
 #[test]
 fn panic_between_two_items_loses_nothing() {

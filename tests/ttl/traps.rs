@@ -3,22 +3,10 @@
 use timer_wheel::ttl::{Context, Entry, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
+use crate::start::{created, leader};
 
 const SECOND: u64 = 1_000 * MS;
 const HOUR_MS: u64 = 3_600_000;
-
-fn leader<K>() -> TtlQueue<K> {
-    let mut queue = TtlQueue::new(0, TtlConfig::default());
-    queue.role_change(Role::Leader, 0);
-    queue
-}
-
-fn created(created_ns: u64) -> Context {
-    Context {
-        created_ns,
-        ..Context::default()
-    }
-}
 
 /// Dongting orders by deadline and a counter; a comparator on the deadline alone drops all but one of
 /// the entries that share one.
