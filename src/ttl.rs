@@ -79,7 +79,8 @@
 //! this epoch and all behind it is not, and another change of role is another move of the mark.
 //!
 //! The earliest deadline, the earliest retry and the earliest timeout are known apart: the list
-//! begins with the last, and each wheel remembers the earliest of its times until that one leaves.
+//! begins with the last, and each wheel remembers the earliest of its times until that one leaves,
+//! and then looks for the next if that is no more than a short look.
 
 mod check;
 mod commands;

@@ -408,9 +408,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// O(1) while timers of the current tick wait, but for those that were scheduled into it since
     /// the last advance, and those of a bucket that a budget has left half emptied, which are all
-    /// looked at. Else O(timers in the first occupied bucket), and
-    /// further buckets are looked at as long as every timer so far has been put off beyond them:
-    /// O(n) at worst.
+    /// looked at. Else O(timers in the first occupied bucket), and further buckets are looked at as
+    /// long as every timer so far has been put off beyond them: O(n) at worst. Of most timers it looks
+    /// at an entry of eight bytes that lies beside its neighbours, and not at the timer.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -424,6 +424,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn next_deadline(&self) -> Option<u64> {
         self.filing.next_deadline(&self.slots)
+    }
+
+    /// The earliest deadline, unless more than `most` entries would have to be looked at: then `None`.
+    pub(crate) fn next_deadline_within(&self, most: usize) -> Option<Option<u64>> {
+        self.filing.next_deadline_within(&self.slots, most)
     }
 
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the

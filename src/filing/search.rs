@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 
 use crate::filing::blocks::Entry;
 use crate::filing::card::{Cards, Order};
-use crate::filing::{Filing, NEVER, NO_BUCKET};
+use crate::filing::{Filing, NO_BUCKET};
 use crate::geometry::{BucketIndex, Geometry, Layout, OVERFLOW_LEVEL};
 use crate::key::SlotIndex;
 
@@ -74,23 +74,22 @@ impl<G: Geometry> Filing<G> {
         }
     }
 
-    /// The timers of a part, each with a time before which it is not due.
-    fn timers_of<C: Cards>(&self, cards: &C, part: Part) -> impl Iterator<Item = (u64, SlotIndex)> {
-        let due = (part == Part::Current).then(|| self.due.slots(cards).map(|slot| (0, slot)));
-        let (list, is_on_level) = match part {
-            Part::Current => (Self::ARRIVALS, false),
-            Part::Bucket { level, digit } => (Layout::<G>::bucket(level, digit), true),
-            Part::Overflow => (self.overflow, false),
-        };
-        let filed = self.entries_of(cards, list).map(move |entry| {
-            let floor = if is_on_level {
-                Layout::<G>::start_ns(Layout::<G>::in_rotation(entry.tick, self.cursor))
-            } else {
-                0
-            };
-            (floor, entry.slot)
-        });
-        due.into_iter().flatten().chain(filed)
+    /// The list of a part.
+    fn list_of(&self, part: Part) -> BucketIndex {
+        match part {
+            Part::Current => Self::ARRIVALS,
+            Part::Bucket { level, digit } => Layout::<G>::bucket(level, digit),
+            Part::Overflow => self.overflow,
+        }
+    }
+
+    /// The timers of a part. Several may be the same.
+    fn timers_of<C: Cards>(&self, cards: &C, part: Part) -> impl Iterator<Item = SlotIndex> {
+        let due = (part == Part::Current).then(|| self.due.slots(cards));
+        let filed = self.entries_of(cards, self.list_of(part));
+        due.into_iter()
+            .flatten()
+            .chain(filed.map(|entry| entry.slot))
     }
 
     /// The entries of a list that are not stale. Several may look alike.
@@ -114,37 +113,68 @@ impl<G: Geometry> Filing<G> {
     /// The deadline of the timer that is due next. See
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
     pub(crate) fn next_deadline<C: Cards>(&self, cards: &C) -> Option<u64> {
-        let deadline = |slot| cards.card(slot).deadline;
-        let mut earliest = self.opened_timers(cards).map(deadline).min();
-        let mut part = Part::Current;
-        // The run is sorted: unless its head is stale, there is no need to go through it.
-        if let Some(head) = self
-            .due
-            .head(cards)
-            .filter(|&head| !self.due.is_stale(cards, head))
-        {
-            let arrivals = self.entries_of(cards, Self::ARRIVALS);
-            let arrivals = arrivals.map(|entry| deadline(entry.slot));
-            earliest = arrivals.chain(earliest).chain([head.deadline]).min();
-            match self.part_after(part) {
-                Some(after) => part = after,
-                None => return earliest,
+        self.next_deadline_within(cards, usize::MAX)
+            .expect("a search without a limit comes to its end")
+    }
+
+    /// The same, unless that takes a look at more than `most` entries: then `None`.
+    pub(crate) fn next_deadline_within<C: Cards>(
+        &self,
+        cards: &C,
+        most: usize,
+    ) -> Option<Option<u64>> {
+        let mut left = most;
+        let mut earliest = None;
+        match self.due.head(cards) {
+            // The run is sorted: unless its head is stale, there is no need to go through it.
+            Some(head) if !self.due.is_stale(cards, head) => earliest = Some(head.deadline),
+            Some(_) => {
+                left = left.checked_sub(self.due.len())?;
+                let slots = self.due.slots(cards);
+                earliest = slots.map(|slot| cards.card(slot).deadline).min();
+            }
+            None => {}
+        }
+        if self.opened != NO_BUCKET {
+            earliest = self.earliest_with(cards, self.opened, earliest, &mut left)?;
+        }
+        let mut part = Some(Part::Current);
+        while let Some(next) = part {
+            if earliest.is_some_and(|earliest| earliest < self.floor(next)) {
+                break;
+            }
+            earliest = self.earliest_with(cards, self.list_of(next), earliest, &mut left)?;
+            part = self.part_after(next);
+        }
+        Some(earliest)
+    }
+
+    /// The earliest of a time and the deadlines of a list, unless the list has more than `left`
+    /// entries: then `None`.
+    fn earliest_with<C: Cards>(
+        &self,
+        cards: &C,
+        list: BucketIndex,
+        mut earliest: Option<u64>,
+        left: &mut usize,
+    ) -> Option<Option<u64>> {
+        let sentinel = self.lists[list.get()];
+        *left = left.checked_sub(sentinel.entries() as usize)?;
+        let kind = Self::kind(list);
+        let is_on_level = Layout::<G>::is_on_level(list);
+        for &entry in self.blocks.slices(sentinel).flatten() {
+            // On the levels an entry tells more or less when it is due. So the cards, each of which
+            // lies elsewhere in memory, are looked up only of those that may be the earliest.
+            let floor = Layout::<G>::start_ns(Layout::<G>::in_rotation(entry.tick, self.cursor));
+            if is_on_level && earliest.is_some_and(|earliest| floor >= earliest) {
+                continue;
+            }
+            let card = cards.card(entry.slot);
+            if card.owns(entry, kind) {
+                earliest = [earliest, Some(card.deadline)].into_iter().flatten().min();
             }
         }
-        loop {
-            if earliest.is_some_and(|earliest| earliest < self.floor(part)) {
-                return earliest;
-            }
-            for (floor, slot) in self.timers_of(cards, part) {
-                if earliest.is_none_or(|earliest| floor < earliest) {
-                    earliest = Some(earliest.unwrap_or(NEVER).min(deadline(slot)));
-                }
-            }
-            match self.part_after(part) {
-                Some(after) => part = after,
-                None => return earliest,
-            }
-        }
+        Some(earliest)
     }
 }
 
@@ -187,7 +217,7 @@ impl Ascent {
             self.waiting.extend(
                 filing
                     .timers_of(cards, part)
-                    .map(|(_, slot)| Reverse(keyed(cards, slot))),
+                    .map(|slot| Reverse(keyed(cards, slot))),
             );
             self.unread = filing.part_after(part);
         }
@@ -263,11 +293,11 @@ impl Descent {
             self.waiting.extend(
                 filing
                     .timers_of(cards, part)
-                    .filter(|&(_, slot)| {
+                    .filter(|&slot| {
                         let card = cards.card(slot);
                         !(card.is_postponed() || self.has_read_due && card.place.is_due())
                     })
-                    .map(|(_, slot)| keyed(cards, slot)),
+                    .map(|slot| keyed(cards, slot)),
             );
             self.floor = Some(filing.floor(part));
             self.unread = filing.part_before(Some(part));
@@ -284,4 +314,95 @@ impl Descent {
 fn keyed<C: Cards>(cards: &C, slot: SlotIndex) -> (u64, Order, SlotIndex) {
     let card = cards.card(slot);
     (card.deadline, card.order(), slot)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::filing::card::Card;
+    use crate::filing::place::Place;
+    use crate::geometry::Millis;
+
+    /// Cards that count how often they are looked at.
+    struct Counted {
+        cards: Vec<Card>,
+        looks: Cell<usize>,
+    }
+
+    impl Cards for Counted {
+        fn card(&self, slot: SlotIndex) -> &Card {
+            self.looks.set(self.looks.get() + 1);
+            &self.cards[slot.get()]
+        }
+
+        fn card_mut(&mut self, slot: SlotIndex) -> &mut Card {
+            &mut self.cards[slot.get()]
+        }
+
+        fn slots(&self) -> usize {
+            self.cards.len()
+        }
+
+        fn filed(&self) -> impl Iterator<Item = SlotIndex> {
+            let is_filed = |slot: &SlotIndex| self.cards[slot.get()].place != Place::NOWHERE;
+            (0..self.cards.len()).map(SlotIndex::new).filter(is_filed)
+        }
+    }
+
+    /// Timers of one coarse bucket, in an order that is none.
+    fn crowded(count: usize) -> (Filing<Millis>, Counted) {
+        let mut filing = Filing::new(0);
+        let mut cards = Counted {
+            cards: Vec::new(),
+            looks: Cell::new(0),
+        };
+        let bucket_ns = 1 << Layout::<Millis>::span_bits(2);
+        for nth in 0..count as u64 {
+            let offset = nth.wrapping_mul(0x9E37_79B9_7F4A_7C15) % bucket_ns;
+            let order = filing.next_order(&mut cards);
+            let mut card = Card::new(bucket_ns + offset, order, 0);
+            filing.file(&mut card, SlotIndex::new(nth as usize));
+            cards.cards.push(card);
+        }
+        assert_eq!(filing.occupied(2), 1);
+        (filing, cards)
+    }
+
+    #[test]
+    fn earliest_of_a_crowded_bucket_is_found_with_few_looks_at_timers() {
+        let (filing, cards) = crowded(100_000);
+        let earliest = cards.cards.iter().map(|card| card.deadline).min();
+        cards.looks.set(0);
+        assert_eq!(filing.next_deadline(&cards), earliest);
+        let looks = cards.looks.get();
+        assert!(looks < 200, "{looks} of 100,000 timers were looked at");
+    }
+
+    #[test]
+    fn search_within_a_limit_looks_at_no_more_entries() {
+        let (mut filing, mut cards) = crowded(300);
+        let earliest = filing.next_deadline(&cards);
+        assert!(earliest.is_some());
+        assert_eq!(filing.next_deadline_within(&cards, 300), Some(earliest));
+        cards.looks.set(0);
+        assert_eq!(filing.next_deadline_within(&cards, 299), None);
+        assert_eq!(cards.looks.get(), 0);
+
+        // What has left is an entry as well, and so are those that arrive and those that are due.
+        let last = SlotIndex::new(299);
+        let was = cards.cards[299].filed();
+        cards.card_mut(last).place = Place::NOWHERE;
+        filing.withdraw(&mut cards, was);
+        assert_eq!(filing.next_deadline_within(&cards, 299), None);
+        cards.card_mut(last).deadline = 0;
+        filing.file(&mut cards.cards[299], last);
+        assert_eq!(filing.next_deadline_within(&cards, 0), None);
+        assert_eq!(filing.next_deadline_within(&cards, 1), Some(Some(0)));
+
+        let none = Filing::<Millis>::new(0);
+        assert_eq!(none.next_deadline_within(&cards, 0), Some(None));
+    }
 }

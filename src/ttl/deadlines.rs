@@ -4,7 +4,7 @@
 //! entry lies in one place: a [`Wheel`](crate::Wheel) would keep slots of its own, and each
 //! operation would miss the cache once more.
 
-use super::floor::Floor;
+use super::floor::{Floor, SHORT_LOOK};
 use super::item::{Item, ItemIndex, Rank};
 use crate::filing::Filing;
 use crate::filing::card::{Card, Cards, Order};
@@ -126,11 +126,10 @@ impl<G: Geometry> Deadlines<G> {
         Some(head.slot)
     }
 
-    /// The earliest deadline. O(1) if it is known, else a search: see
-    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline).
-    pub(super) fn earliest<K>(&self, slots: &Slots<Item<K>>) -> Option<u64> {
+    /// The earliest deadline, or a time before it: see [`TtlQueue::next_wake`](super::TtlQueue::next_wake).
+    pub(super) fn soonest<K>(&self, slots: &Slots<Item<K>>) -> Option<u64> {
         let known = self.floor.known().filter(|_| self.len != 0);
-        known.or_else(|| self.filing.next_deadline(slots))
+        known.or_else(|| self.look_up(slots).or_else(|| self.bound()))
     }
 
     /// A time that is not after the earliest deadline. O(1).
@@ -141,13 +140,19 @@ impl<G: Geometry> Deadlines<G> {
         Some(self.filing.wake().max(self.floor().deadline_ns))
     }
 
-    /// Finds out what the earliest deadline is, if it is not known. As [`Deadlines::earliest`].
+    /// Finds out what the earliest deadline is, if it is not known and that takes no more than a
+    /// short look.
     pub(super) fn settle<K>(&mut self, slots: &Slots<Item<K>>) {
         if !self.floor.is_exact() {
-            if let Some(earliest) = self.filing.next_deadline(slots) {
+            if let Some(earliest) = self.look_up(slots) {
                 self.floor.settle(earliest);
             }
         }
+    }
+
+    /// The earliest deadline, if there is one and it takes no more than a short look.
+    fn look_up<K>(&self, slots: &Slots<Item<K>>) -> Option<u64> {
+        self.filing.next_deadline_within(slots, SHORT_LOOK)?
     }
 
     /// A walk through the entries in order of their ranks.

@@ -30,7 +30,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     ///
     /// O(entries yielded and timed out), and what
     /// [`Wheel::pop_expired`](crate::Wheel::pop_expired) costs for each. When nothing more is due
-    /// the exact time of the next is looked for, if it is not known: see
+    /// the time of the next is looked for, if it is not known, among 256 entries at the most: see
     /// [`next_wake`](Self::next_wake).
     ///
     /// ```
@@ -206,8 +206,8 @@ impl<K: Clone, G: Geometry, S> Iterator for Due<'_, K, G, S> {
 
     fn next(&mut self) -> Option<Expiry<K>> {
         let Some(item) = self.queue.propose_next(&mut self.allowance) else {
-            // Within the batches nothing more is due. Unless a batch cut it short, whoever asks for
-            // the next wake-up must know the earliest times exactly.
+            // Within the batches nothing more is due. Unless a batch cut it short, the next wake-up
+            // will be asked for.
             if self.queue.role == Role::Leader {
                 self.queue.queue.settle(self.queue.roster.slots());
                 self.queue.retries.settle();

@@ -1,6 +1,6 @@
 //! A wheel of entries by when they are to be proposed again.
 
-use super::floor::Floor;
+use super::floor::{Floor, SHORT_LOOK};
 use super::item::{ItemIndex, Rank};
 use crate::geometry::Geometry;
 use crate::key::TimerKey;
@@ -55,10 +55,10 @@ impl<G: Geometry> Retries<G> {
         Some(retry.value)
     }
 
-    /// The earliest time. O(1) if it is known, else a search: see [`Wheel::next_deadline`].
-    pub(super) fn earliest(&self) -> Option<u64> {
+    /// The earliest time, or one before it: see [`TtlQueue::next_wake`](super::TtlQueue::next_wake).
+    pub(super) fn soonest(&self) -> Option<u64> {
         let known = self.floor.known().filter(|_| self.len() != 0);
-        known.or_else(|| self.wheel.next_deadline())
+        known.or_else(|| self.look_up().or_else(|| self.bound()))
     }
 
     /// A time that is not after the earliest. O(1).
@@ -69,13 +69,19 @@ impl<G: Geometry> Retries<G> {
         Some(known.unwrap_or(wake.max(self.floor.rank().deadline_ns)))
     }
 
-    /// Finds out what the earliest time is, if it is not known. As [`Retries::earliest`].
+    /// Finds out what the earliest time is, if it is not known and that takes no more than a short
+    /// look.
     pub(super) fn settle(&mut self) {
         if !self.floor.is_exact() {
-            if let Some(earliest) = self.wheel.next_deadline() {
+            if let Some(earliest) = self.look_up() {
                 self.floor.settle(earliest);
             }
         }
+    }
+
+    /// The earliest time, if there is one and it takes no more than a short look.
+    fn look_up(&self) -> Option<u64> {
+        self.wheel.next_deadline_within(SHORT_LOOK)?
     }
 
     /// The entry of a timer, if it is live.

@@ -6,17 +6,16 @@ use crate::geometry::Geometry;
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// How long the caller may sleep before the next [`poll`](Self::poll), in nanoseconds from
-    /// `now`, exactly; `None` when there is nothing to wait for, when the role is not leader, or
-    /// after [`stop`](Self::stop).
+    /// `now`; `None` when there is nothing to wait for, when the role is not leader, or after
+    /// [`stop`](Self::stop).
     ///
     /// It is 0 while something is due; else it leads to the earliest of all deadlines, retries and
-    /// pending timeouts.
+    /// pending timeouts. Never after it, and exactly to it with one exception: where the earliest
+    /// deadline has left, and 256 others or more may be the next because they share a bucket of the
+    /// wheel, it leads to the beginning of that bucket. A poll then finds nothing and spreads them over
+    /// smaller buckets, so that a handful of such wake-ups, one for each level, ends at the time.
     ///
-    /// O(1) as long as the earliest deadline and the earliest retry are known: after a poll that
-    /// came to its end they are, and remain so unless the very entry that is earliest leaves, or is
-    /// put off, outside of a poll. Then each call searches, up to the next poll:
-    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) says what that costs, O(n) at worst.
-    /// [`wake_bound`](Self::wake_bound) never does.
+    /// O(levels), and a look at 256 entries at the most.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -37,8 +36,8 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
             return Some(0); // what has been drawn once is due
         }
         let times = [
-            self.queue.earliest(self.roster.slots()),
-            self.retries.earliest(),
+            self.queue.soonest(self.roster.slots()),
+            self.retries.soonest(),
             self.timeout(),
         ];
         let earliest = times.into_iter().flatten().min()?;
@@ -47,7 +46,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 
     /// A time in nanoseconds from `now` that is never after that of
     /// [`next_wake`](Self::next_wake), and before it only if the earliest entry has left or was put
-    /// off since the last poll. O(1).
+    /// off since the last poll. O(1), without a look at any entry.
     ///
     /// For a caller that wants to know after each `init` or `update` whether it must wake up
     /// earlier: waking up too early is harmless, and the poll finds out the exact time.

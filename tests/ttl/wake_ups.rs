@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use timer_wheel::ttl::{Backoff, Context, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Backoff, Context, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
 
@@ -171,4 +171,53 @@ fn bound_is_exact_after_every_poll_that_came_to_its_end() {
         assert_eq!(queue.wake_bound(now), queue.next_wake(now));
     }
     assert!(queue.is_empty() && now >= 20_000 * SECOND);
+}
+
+/// Ten thousand sessions are refreshed, those that would expire first before the others, and polled in
+/// between: the earliest entry leaves each time, and has as many neighbours as there are. The wait is
+/// then to the start of their bucket, and a few polls there find the time.
+#[test]
+fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
+    let mut queue = leader(TtlConfig::default());
+    let count = 10_000;
+    let key_of = |nth: u32| nth.wrapping_mul(2_654_435_761);
+    let deadline = |nth: u32| 600 * SECOND + u64::from(nth);
+    let ctx = |nth: u32| Context {
+        created_ns: u64::from(nth),
+        ..Context::default()
+    };
+    for nth in 0..count {
+        queue.init(1, key_of(nth), 600_000, ctx(nth)).unwrap();
+    }
+    assert_eq!(queue.next_wake(0), Some(deadline(0)), "the first is known");
+    let left = count / 2;
+    for nth in 0..left {
+        queue.init(2, key_of(nth), 900_000, ctx(nth)).unwrap();
+        let wait = queue.next_wake(0);
+        assert!(wait <= Some(deadline(nth + 1)), "never late");
+        assert!(wait >= queue.wake_bound(0));
+        if nth % 64 == 0 {
+            assert_eq!(queue.poll(0).count(), 0);
+        }
+    }
+
+    let (mut now, mut idle, mut expired) = (0, 0, 0);
+    while expired < count - left {
+        now += queue.next_wake(now).unwrap();
+        let due: Vec<_> = queue.poll(now).collect();
+        idle += usize::from(due.is_empty());
+        for due in due {
+            let nth = left + expired;
+            assert_eq!((due.key, now >= deadline(nth)), (key_of(nth), true));
+            assert_eq!(queue.applied(&due.key, due.index), Outcome::Applied);
+            expired += 1;
+        }
+    }
+    assert_eq!(
+        now,
+        deadline(count - 1),
+        "the last has been waited for exactly"
+    );
+    assert!((1..=4).contains(&idle), "{idle} wake-ups for nothing");
+    queue.check_invariants();
 }
