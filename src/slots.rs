@@ -268,6 +268,12 @@ impl<T> Slots<T> {
         self.slots.at(slot.get()).value.as_ref().expect(VALUE)
     }
 
+    /// The value of a slot, if it is taken.
+    #[inline]
+    pub(crate) fn peek(&self, slot: SlotIndex) -> Option<&T> {
+        self.slots.get(slot.get())?.value.as_ref()
+    }
+
     #[inline]
     pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> &mut T {
         self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)

@@ -91,6 +91,13 @@ impl<G: Geometry> Filing<G> {
         self.arrivals_floor <= self.now && !self.lists[Self::ARRIVALS.get()].is_empty()
     }
 
+    /// The slots whose timers fire next, as far as that is known without a look at any of them: what
+    /// has left is among them, what joined late is not.
+    #[inline]
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = SlotIndex> {
+        self.due.upcoming()
+    }
+
     /// Removes the head of the due run, whose card says [`Place::NOWHERE`] now. O(1), or O(log n)
     /// if it joined the run late.
     #[inline]

@@ -207,6 +207,13 @@ impl DueRun {
         }
     }
 
+    /// The slots of the sorted run from its head on, whether their timers have left it or not.
+    #[inline]
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = SlotIndex> {
+        let left = self.sorted[self.taken()..].iter();
+        left.map(|&collected| self.packing.slot(collected))
+    }
+
     /// The latest deadline in the run, stale or not. O(heap).
     pub(crate) fn latest(&self) -> Option<u64> {
         let sorted = self.sorted[self.taken()..].last();

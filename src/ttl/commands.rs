@@ -268,6 +268,39 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         Some(self.get(key)?.deadline_ns.saturating_sub(now))
     }
 
+    /// Reads the entries of keys that the calls that follow will be about, so that they are in the
+    /// processor's cache by then. Changes nothing, and keys without a TTL do no harm. O(keys).
+    ///
+    /// The entries of a million keys do not fit into a cache. [`init`](Self::init),
+    /// [`update`](Self::update), [`remove`](Self::remove), [`applied`](Self::applied),
+    /// [`failed`](Self::failed) and [`get`](Self::get) each wait for memory three times, one time
+    /// after the other, and so does the next call; here all keys wait together. A state machine that applies its log in batches knows
+    /// the keys beforehand: with batches of 16 to 64 and a large queue an update costs about half.
+    /// A small queue gains nothing, and pays for one more look-up.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
+    /// // Log entries as they were committed: index, key, TTL in milliseconds.
+    /// let committed = [(1, 17, 500), (2, 4, 9_000), (3, 17, 800)];
+    /// for batch in committed.chunks(32) {
+    ///     queue.prefetch(batch.iter().map(|(_, key, _)| key));
+    ///     for &(index, key, ttl_ms) in batch {
+    ///         queue.init(index, key, ttl_ms, Context::default())?;
+    ///     }
+    /// }
+    /// assert_eq!(queue.remaining(&17, 0), Some(800_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn prefetch<'a, Q>(&self, keys: impl IntoIterator<Item = &'a Q>)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized + 'a,
+    {
+        self.roster.prefetch(keys.into_iter());
+    }
+
     /// Adds an entry for a key that has none.
     pub(super) fn insert(&mut self, hash: ShortHash, entry: Entry<K>, deadline_ns: u64) {
         // Whatever can fail for want of memory comes before the first change.
@@ -287,18 +320,16 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         if known.entry.index >= index {
             return self.stale();
         }
-        let (place, wait) = (known.place, known.wait_in(self.epoch));
+        let was_ns = known.rank.deadline_ns;
+        let is_queued = matches!(known.place, Place::Queued);
         let rank = self.rank(deadline_ns(ctx.created_ns, ttl_ms));
-        match place {
-            Place::Queued => {
-                let slots = self.roster.slots_mut();
-                self.queue.reschedule(slots, item, rank.deadline_ns);
-            }
-            Place::Drawn(_) => {
-                self.undraw(&place, wait);
-                let slots = self.roster.slots_mut();
-                self.queue.schedule_again(slots, item, rank.deadline_ns);
-            }
+        if is_queued {
+            let slots = self.roster.slots_mut();
+            self.queue.reschedule(slots, item, was_ns, rank.deadline_ns);
+        } else {
+            self.withdraw(item);
+            let slots = self.roster.slots_mut();
+            self.queue.schedule_again(slots, item, rank.deadline_ns);
         }
         let known = self.roster.item_mut(item);
         known.entry.index = index;

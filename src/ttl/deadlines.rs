@@ -5,13 +5,16 @@
 //! operation would miss the cache once more.
 
 use super::floor::{Floor, SHORT_LOOK};
-use super::item::{Item, ItemIndex, Rank};
+use super::item::{Item, ItemIndex, Rank, touch};
 use crate::filing::Filing;
 use crate::filing::card::{Card, Cards, Order};
 use crate::filing::place::Place;
 use crate::filing::search::Ascent;
 use crate::geometry::Geometry;
 use crate::slots::Slots;
+
+/// Entries read at once before they are drawn: as many as a core fetches side by side, and some.
+const AHEAD: usize = 16;
 
 /// The entries that have not been drawn, by deadline.
 ///
@@ -22,6 +25,8 @@ pub(super) struct Deadlines<G> {
     filing: Filing<G>,
     len: usize,
     floor: Floor,
+    /// How many of the entries that are drawn next have been read already.
+    ahead: usize,
 }
 
 impl<G: Geometry> Deadlines<G> {
@@ -30,6 +35,7 @@ impl<G: Geometry> Deadlines<G> {
             filing: Filing::new(now),
             len: 0,
             floor: Floor::new(),
+            ahead: 0,
         }
     }
 
@@ -79,16 +85,17 @@ impl<G: Geometry> Deadlines<G> {
         self.file(slots.card_mut(item), item, deadline_ns, order);
     }
 
-    /// Gives an entry another deadline. O(1), amortized in the current tick.
+    /// Gives an entry another deadline than `was_ns`. O(1), amortized in the current tick.
     #[inline]
     pub(super) fn reschedule<K>(
         &mut self,
         slots: &mut Slots<Item<K>>,
         item: ItemIndex,
+        was_ns: u64,
         deadline_ns: u64,
     ) {
         let order = self.filing.next_order(slots);
-        self.floor.leave(slots.card(item).deadline);
+        self.floor.leave(was_ns);
         // Never postponed in place, as a wheel would: entries filed under old times would have to be
         // gone through by every search for the earliest deadline.
         self.filing.refile(slots, item, deadline_ns, order);
@@ -119,11 +126,22 @@ impl<G: Geometry> Deadlines<G> {
             self.floor.pass(now);
             return None;
         };
+        self.look_ahead(slots);
         slots.card_mut(head.slot).place = Place::NOWHERE;
         self.filing.pop_due(head);
         self.len -= 1;
         self.floor.take_first(slots.value(head.slot).rank);
         Some(head.slot)
+    }
+
+    /// Reads the entries that are drawn next, some at once, so that the cache need not fetch one after
+    /// the other. Amortized O(1).
+    #[inline]
+    fn look_ahead<K>(&mut self, slots: &Slots<Item<K>>) {
+        if self.ahead == 0 {
+            self.ahead = touch(slots, self.filing.upcoming().take(AHEAD));
+        }
+        self.ahead = self.ahead.saturating_sub(1);
     }
 
     /// The earliest deadline, or a time before it: see [`TtlQueue::next_wake`](super::TtlQueue::next_wake).

@@ -2,7 +2,9 @@
 
 use super::drawn::Tower;
 use super::entry::{Entry, Phase};
+use crate::filing::card::Cards;
 use crate::key::{SlotIndex, TimerKey};
+use crate::slots::Slots;
 
 /// The index of an entry in the roster: that of its slot.
 pub(super) type ItemIndex = SlotIndex;
@@ -167,6 +169,25 @@ impl<K> Item<K> {
             Wait::Turn | Wait::Retry(_) => unreachable!("only pending entries are linked"),
         }
     }
+}
+
+/// Reads a little of some entries, whose slots may be free, so that they are in the cache when they are
+/// asked for, and counts them.
+///
+/// Entries lie as their keys came, so that most that are wanted have to be fetched from memory. One
+/// that waits for its entry before it knows the next waits each time; these reads wait together.
+#[inline(never)]
+pub(super) fn touch<K>(slots: &Slots<Item<K>>, items: impl Iterator<Item = ItemIndex>) -> usize {
+    let mut count = 0;
+    let mut read = 0;
+    for item in items {
+        // Card and entry may lie on different cache lines.
+        read ^= slots.card(item).deadline;
+        read ^= slots.peek(item).map_or(0, |item| item.entry.index);
+        count += 1;
+    }
+    core::hint::black_box(read);
+    count
 }
 
 #[cfg(test)]

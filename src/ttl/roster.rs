@@ -11,12 +11,15 @@ use core::mem;
 
 use hashbrown::HashTable;
 
-use super::item::{Item, ItemIndex};
+use super::item::{Item, ItemIndex, NO_ITEM, touch};
 use crate::filing::card::Card;
 use crate::slots::Slots;
 
 /// The most entries a queue holds. Towers of drawn entries take a third more than one `u32` each.
 const MOST_ENTRIES: usize = 1 << 30;
+
+/// Entries prefetched at once: first all leads, then all entries.
+const AT_ONCE: usize = 32;
 
 /// What the map says of an entry.
 #[derive(Copy, Clone, Debug)]
@@ -157,6 +160,32 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
             lead.hash == hash && items.value(lead.item).entry.key.borrow() == key
         })?;
         Some(lead.item)
+    }
+
+    /// Reads the entries of some keys, many at once, so that they are in the cache when they are asked
+    /// for. O(keys).
+    pub(super) fn prefetch<'a, Q>(&self, keys: impl Iterator<Item = &'a Q>)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized + 'a,
+    {
+        // The first lead with this hash: nearly always that of the key, which then need not be read.
+        let items = keys.filter_map(|key| {
+            let hash = self.hash(key);
+            let lead = self.leads.find(hash.spread(), |lead| lead.hash == hash)?;
+            Some(lead.item)
+        });
+        let mut found = [NO_ITEM; AT_ONCE];
+        let mut count = 0;
+        for item in items {
+            found[count] = item;
+            count += 1;
+            if count == AT_ONCE {
+                touch(&self.items, found.into_iter());
+                count = 0;
+            }
+        }
+        touch(&self.items, found[..count].iter().copied());
     }
 
     /// Takes an entry out of the map if it is as the caller wants it. It is then to be withdrawn from

@@ -1,7 +1,8 @@
 //! The rules in the small, one promise a test.
 
+use std::cell::Cell;
 use std::fmt::Debug;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use timer_wheel::Millis;
 use timer_wheel::ttl::{
@@ -56,6 +57,55 @@ fn ttl_past_the_maximum_is_refused_and_changes_nothing() {
     assert_eq!(queue.init(2, 2, ttl_ms, created(0)), Err(refusal));
     assert_eq!(queue.len(), 1);
     assert_eq!(queue.remaining(&1, 0), Some(max_ms * MS));
+}
+
+/// A prefetch is worth something only if it is cheaper than what it prepares: one hash a key, and no
+/// key compared, however many there are and whether they have a TTL or not.
+#[test]
+fn prefetch_hashes_each_key_once_and_changes_nothing() {
+    thread_local! {
+        static HASHED: Cell<u32> = const { Cell::new(0) };
+        static COMPARED: Cell<u32> = const { Cell::new(0) };
+    }
+    #[derive(Clone, Eq, PartialOrd, Ord)]
+    struct Key(u32);
+    impl Hash for Key {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            HASHED.set(HASHED.get() + 1);
+            self.0.hash(state);
+        }
+    }
+    impl PartialEq for Key {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    let mut queue = leader();
+    let keys: Vec<Key> = (0..150).map(Key).collect();
+    for key in keys.iter().step_by(2) {
+        let ttl_ms = u64::from(key.0 % 7) + 1;
+        queue.init(1, key.clone(), ttl_ms, created(0)).unwrap();
+    }
+    // In every phase, and some whose slots are free.
+    let proposed: Vec<Key> = queue.poll(4 * MS).map(|due| due.key).collect();
+    assert_eq!(queue.failed(&proposed[0], 1, 4 * MS), Outcome::Failed);
+    assert_eq!(queue.applied(&proposed[1], 1), Outcome::Applied);
+    let state = |queue: &TtlQueue<Key>| {
+        let encoded = queue.encode(|key, bytes| bytes.extend(key.0.to_le_bytes()));
+        (encoded, queue.next_wake(4 * MS), queue.counters())
+    };
+    let before = state(&queue);
+
+    for count in [0, 1, 31, 32, 33, 64, 150] {
+        HASHED.set(0);
+        COMPARED.set(0);
+        queue.prefetch(&keys[..count]);
+        assert_eq!((HASHED.get(), COMPARED.get()), (count as u32, 0));
+    }
+    queue.check_invariants();
+    assert_eq!(state(&queue), before);
 }
 
 /// The same operations under hashers that could not differ more: the same answers, in the same

@@ -168,6 +168,7 @@ impl<G: Geometry> Pair<G> {
     /// Compares every entry and every order, and checks every law of the structure.
     pub(crate) fn compare_all(&self) {
         let (queue, model) = (&self.queue, &self.model);
+        queue.prefetch((0..KEYS).collect::<Vec<_>>().iter());
         queue.check_invariants();
         let now = model.now();
         for key in 0..KEYS {
