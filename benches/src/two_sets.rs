@@ -4,12 +4,13 @@
 //! by when their answer is overdue, or by when they are to be proposed again. Every change of an
 //! entry takes it out of one set and puts it into one. It answers exactly as
 //! [`TtlQueue`](timer_wheel::ttl::TtlQueue) does with a constant backoff, so that the two can be
-//! compared answer by answer; it leaves out what is not measured (counters, owners, snapshots).
+//! compared answer by answer, and keeps of an entry what the rules name (T1 in `docs/ttl.md`); it leaves
+//! out what is not measured, counters and snapshots.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-use timer_wheel::ttl::{DefaultHashBuilder, TtlConfig};
+use timer_wheel::ttl::{Context, DefaultHashBuilder, Entry, TtlConfig};
 
 /// Why an entry is in the second set. The order is that in which a poll looks at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,14 +29,27 @@ enum Place {
 #[derive(Debug)]
 struct Info {
     index: u64,
+    owner: u128,
+    leader_start_ms: u64,
+    ttl_ms: u64,
     deadline: u64,
     sequence: u64,
     attempts: u32,
     place: Place,
 }
 
-/// An expiry that a poll yields: key, index and attempt.
-pub type Proposal<K> = (K, u64, u32);
+/// An expiry that a poll yields: as [`Expiry`](timer_wheel::ttl::Expiry).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proposal<K> {
+    /// The key whose TTL is over.
+    pub key: K,
+    /// The log index that set the TTL.
+    pub index: u64,
+    /// Whoever the key belongs to.
+    pub owner: u128,
+    /// The count of this proposal since the last change of role.
+    pub attempt: u32,
+}
 
 /// Keys with a TTL, in two ordered sets. Every operation is O(log n), and a change of role O(n log n).
 ///
@@ -83,27 +97,27 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
     }
 
     /// Sets a key's TTL, unless it has one of this index or a newer one; whether it did.
-    pub fn init(&mut self, index: u64, key: K, ttl_ms: u64, created: u64) -> bool {
-        let deadline = created.saturating_add(ttl_ms.saturating_mul(1_000_000));
+    pub fn init(&mut self, index: u64, key: K, ttl_ms: u64, ctx: Context) -> bool {
+        let lifetime = ttl_ms.saturating_mul(1_000_000);
+        let deadline = ctx.created_ns.saturating_add(lifetime);
         let sequence = self.take_next();
+        let info = Info {
+            index,
+            owner: ctx.owner,
+            leader_start_ms: ctx.leader_start_ms,
+            ttl_ms,
+            deadline,
+            sequence,
+            attempts: 0,
+            place: Place::Queued,
+        };
         match self.map.get_mut(&key) {
-            Some(info) if info.index >= index => return false,
-            Some(info) => {
-                withdraw(&mut self.queue, &mut self.waiting, key, info);
-                info.index = index;
-                info.deadline = deadline;
-                info.sequence = sequence;
-                info.attempts = 0;
-                info.place = Place::Queued;
+            Some(known) if known.index >= index => return false,
+            Some(known) => {
+                withdraw(&mut self.queue, &mut self.waiting, key, known);
+                *known = info;
             }
             None => {
-                let info = Info {
-                    index,
-                    deadline,
-                    sequence,
-                    attempts: 0,
-                    place: Place::Queued,
-                };
                 self.map.insert(key, info);
             }
         }
@@ -111,9 +125,16 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
         true
     }
 
-    /// The index of a key's entry, if it has one.
-    pub fn index_of(&self, key: &K) -> Option<u64> {
-        Some(self.map.get(key)?.index)
+    /// What the replicas agree on for a key that has a TTL.
+    pub fn entry(&self, key: &K) -> Option<Entry<K>> {
+        let info = self.map.get(key)?;
+        Some(Entry {
+            key: *key,
+            index: info.index,
+            owner: info.owner,
+            leader_start_ms: info.leader_start_ms,
+            ttl_ms: info.ttl_ms,
+        })
     }
 
     /// The expiry came back: ends the entry if it has that index; whether it did.
@@ -242,7 +263,12 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
             at,
             nth,
         };
-        (key, info.index, info.attempts)
+        Proposal {
+            key,
+            index: info.index,
+            owner: info.owner,
+            attempt: info.attempts,
+        }
     }
 
     fn take_next(&mut self) -> u64 {
@@ -266,7 +292,7 @@ fn withdraw<K: Copy + Ord>(
 
 #[cfg(test)]
 mod tests {
-    use timer_wheel::ttl::{Context, Outcome, Role, TtlQueue};
+    use timer_wheel::ttl::{Outcome, Role, TtlQueue};
 
     use super::*;
     use crate::workload::{MILLISECOND, XorShift64Star};
@@ -287,20 +313,23 @@ mod tests {
                 0..=3 => {
                     let ttl_ms = 1 + random.below(4_000);
                     let ctx = Context {
+                        owner: u128::from(random.next_u64()),
+                        leader_start_ms: random.next_u64(),
                         created_ns: now,
-                        ..Context::default()
                     };
                     let outcome = queue.init(index, key, ttl_ms, ctx);
-                    let changed = sets.init(index, key, ttl_ms, now);
+                    let changed = sets.init(index, key, ttl_ms, ctx);
                     assert_eq!(outcome.is_ok_and(|told| told != Outcome::Stale), changed);
                 }
                 4 if !out.is_empty() => {
-                    let (key, index, _) = out.swap_remove(random.below(out.len() as u64) as usize);
+                    let nth = random.below(out.len() as u64) as usize;
+                    let Proposal { key, index, .. } = out.swap_remove(nth);
                     let outcome = queue.applied(&key, index);
                     assert_eq!(outcome == Outcome::Applied, sets.applied(key, index));
                 }
                 5 if !out.is_empty() => {
-                    let (key, index, _) = out.swap_remove(random.below(out.len() as u64) as usize);
+                    let nth = random.below(out.len() as u64) as usize;
+                    let Proposal { key, index, .. } = out.swap_remove(nth);
                     let outcome = queue.failed(&key, index, now);
                     assert_eq!(outcome == Outcome::Failed, sets.failed(key, index, now));
                 }
@@ -319,7 +348,12 @@ mod tests {
                     let mut due = queue.poll(now);
                     let found: Vec<_> = due
                         .by_ref()
-                        .map(|due| (due.key, due.index, due.attempt))
+                        .map(|due| Proposal {
+                            key: due.key,
+                            index: due.index,
+                            owner: due.owner,
+                            attempt: due.attempt,
+                        })
                         .collect();
                     let wait = due.next_wake();
                     let mut expected = Vec::new();
@@ -329,6 +363,8 @@ mod tests {
                 }
             }
             assert_eq!(queue.len(), sets.len());
+            let entry = queue.get(&key).map(|timer| timer.entry.clone());
+            assert_eq!(entry, sets.entry(&key));
         }
         let counters = queue.counters();
         assert!(counters.timed_out > 10 && counters.retried > 10 && counters.requeued > 10);

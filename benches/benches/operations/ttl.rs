@@ -68,7 +68,7 @@ impl Expiring for TwoSets<u64> {
     }
 
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64) {
-        self.init(index, key, ttl_ms, 0);
+        self.init(index, key, ttl_ms, Context::default());
     }
 
     fn role_change(&mut self, is_leader: bool, now: u64) {
