@@ -171,7 +171,8 @@ impl<G: Geometry> Filing<G> {
             }
             let card = cards.card(entry.slot);
             if card.owns(entry, kind) {
-                earliest = [earliest, Some(card.deadline)].into_iter().flatten().min();
+                let deadline = card.deadline;
+                earliest = Some(earliest.map_or(deadline, |earliest| earliest.min(deadline)));
             }
         }
         Some(earliest)

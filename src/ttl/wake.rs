@@ -35,13 +35,8 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         if self.drawn.put_back().is_some() {
             return Some(0); // what has been drawn once is due
         }
-        let times = [
-            self.queue.soonest(self.roster.slots()),
-            self.retries.soonest(),
-            self.timeout(),
-        ];
-        let earliest = times.into_iter().flatten().min()?;
-        Some(earliest.saturating_sub(now.max(self.now)))
+        let deadline = self.queue.soonest(self.roster.slots());
+        self.wait_for(sooner(deadline, self.retries.soonest()), now)
     }
 
     /// A time in nanoseconds from `now` that is never after that of
@@ -69,8 +64,13 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         if self.drawn.put_back().is_some() {
             return Some(0);
         }
-        let times = [self.queue.bound(), self.retries.bound(), self.timeout()];
-        let earliest = times.into_iter().flatten().min()?;
+        self.wait_for(sooner(self.queue.bound(), self.retries.bound()), now)
+    }
+
+    /// How long it is from `now` to that time, or to the earliest pending timeout.
+    #[inline]
+    fn wait_for(&self, time: Option<u64>, now: u64) -> Option<u64> {
+        let earliest = sooner(time, self.timeout())?;
         Some(earliest.saturating_sub(now.max(self.now)))
     }
 
@@ -85,5 +85,14 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     #[inline]
     fn timeout_of(&self, proposed_ns: u64) -> u64 {
         proposed_ns.saturating_add(self.config.pending_timeout_ns())
+    }
+}
+
+/// The earlier of two times, as far as there are two.
+#[inline]
+fn sooner(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
 }
