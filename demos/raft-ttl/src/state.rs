@@ -65,6 +65,7 @@ impl State {
             }
             EntryPayload::Normal(Command::Expire { expiries, by }) => {
                 self.batches += 1;
+                self.ttls.prefetch(expiries.iter().map(|(key, _)| key));
                 for (key, index) in expiries {
                     self.expire(key, index, by, received_ns.is_none());
                 }
