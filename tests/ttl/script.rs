@@ -386,7 +386,11 @@ impl<G: Geometry> Run<G> {
             };
             let before = done(&self.pair);
             self.poll(now.saturating_add(wait), usize::MAX);
-            assert!(done(&self.pair) > before, "a wake-up for nothing");
+            let is_early = !self.pair.knows_wake_exactly();
+            assert!(
+                is_early || done(&self.pair) > before,
+                "a wake-up for nothing"
+            );
         }
     }
 

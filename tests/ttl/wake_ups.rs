@@ -221,3 +221,41 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
     assert!((1..=4).contains(&idle), "{idle} wake-ups for nothing");
     queue.check_invariants();
 }
+
+/// Found by fuzzing, as a mistake of the model's: keys that are set again and again leave their old places
+/// behind, and these crowd a bucket as well.
+#[test]
+fn places_left_behind_make_a_wake_up_early_but_never_late() {
+    let mut queue = leader(TtlConfig::default());
+    let (mut index, mut early) = (0, 0);
+    let mut set = |queue: &mut TtlQueue<u32>, key: u32, ttl_ms: u32| {
+        index += 1;
+        let ttl_ms = u64::from(ttl_ms);
+        queue.init(index, key, ttl_ms, Context::default()).unwrap();
+        let earliest = queue.oldest().map(|timer| timer.deadline_ns);
+        let found = queue.next_wake(0);
+        assert!(found <= earliest && found >= queue.wake_bound(0));
+        assert!(found == earliest || index > 256, "after {index} updates");
+        early += u32::from(found != earliest);
+    };
+    // In many buckets, so that there is much room, and then all in one.
+    for ttl_ms in 1..8 {
+        (0..40).for_each(|key| set(&mut queue, key, 1 + key * 6 + ttl_ms));
+    }
+    for _ in 0..40 {
+        (0..40).for_each(|key| set(&mut queue, key, 5_000 + key));
+    }
+    assert_ne!(early, 0, "the case was not reached");
+
+    let mut now = 0;
+    for key in 0..40 {
+        let mut idle = 0;
+        now += queue.next_wake(now).unwrap();
+        while queue.poll(now).next().is_none() {
+            idle += 1;
+            now += queue.next_wake(now).unwrap();
+        }
+        assert!(idle <= 4, "{idle} wake-ups for nothing");
+        assert_eq!(now, (5_000 + key) * MS);
+    }
+}
