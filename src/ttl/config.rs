@@ -10,6 +10,10 @@ pub(super) const NS_PER_MS: u64 = 1_000_000;
 /// The longest TTL unless another is set: 36,500 days.
 const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
+/// Units of work for each entry that a poll has room for: what it takes to bring an entry down all levels,
+/// with as many neighbours as make a block.
+const BUDGET_OF_AN_ENTRY: usize = 64;
+
 /// How the delay before a retry grows with the attempts.
 ///
 /// ```
@@ -64,6 +68,7 @@ pub struct TtlConfig {
     retry_cap_ns: u64,
     pending_timeout_ns: u64,
     max_ttl_ms: u64,
+    poll_budget: usize,
 }
 
 impl TtlConfig {
@@ -151,6 +156,18 @@ impl TtlConfig {
         Duration::from_millis(self.max_ttl_ms)
     }
 
+    /// The most work on its wheels that one poll does: by default 64 units for each entry that both
+    /// batches have room for.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().poll_budget(), 64 * (50 + 10));
+    /// ```
+    pub fn poll_budget(&self) -> usize {
+        self.poll_budget
+    }
+
     pub(super) fn pending_timeout_ns(&self) -> u64 {
         self.pending_timeout_ns
     }
@@ -189,6 +206,7 @@ impl Default for TtlConfig {
             retry_cap_ns: second,
             pending_timeout_ns: 10 * second,
             max_ttl_ms: MAX_TTL.as_secs() * 1_000,
+            poll_budget: 60 * BUDGET_OF_AN_ENTRY,
         }
     }
 }
@@ -224,6 +242,7 @@ pub struct TtlConfigBuilder {
     backoff: Backoff,
     pending_timeout: Duration,
     max_ttl: Duration,
+    poll_budget: Option<usize>,
 }
 
 impl Default for TtlConfigBuilder {
@@ -236,6 +255,7 @@ impl Default for TtlConfigBuilder {
             backoff: Backoff::Constant,
             pending_timeout: config.pending_timeout(),
             max_ttl: MAX_TTL,
+            poll_budget: None,
         }
     }
 }
@@ -329,12 +349,30 @@ impl TtlConfigBuilder {
         self
     }
 
+    /// The most work on its wheels that one poll does, so that it takes no long time even when a
+    /// million entries must be spread over smaller buckets before the first of them is due.
+    ///
+    /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). What is
+    /// left is for the next poll, which [is to come at once](super::Due::next_wake).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().poll_budget(256).build()?;
+    /// assert_eq!(config.poll_budget(), 256);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn poll_budget(mut self, units: usize) -> Self {
+        self.poll_budget = Some(units);
+        self
+    }
+
     /// The configuration, if it makes sense.
     ///
     /// # Errors
     ///
-    /// [`TtlError::InvalidConfig`] if a batch is 0 or their sum overflows; if the retry delay or the
-    /// pending timeout is 0; if a maximum TTL is less than a millisecond; if the cap of the backoff
+    /// [`TtlError::InvalidConfig`] if a batch is 0 or their sum overflows; if the budget of a poll, the
+    /// retry delay or the pending timeout is 0; if a maximum TTL is less than a millisecond; if the cap of the backoff
     /// is below the retry delay; if a duration is more than 2^64 nanoseconds.
     ///
     /// ```
@@ -350,8 +388,13 @@ impl TtlConfigBuilder {
         if self.expire_batch == 0 || self.retry_batch == 0 {
             return refuse("a batch must have room for one entry at least");
         }
-        if self.expire_batch.checked_add(self.retry_batch).is_none() {
+        let Some(batches) = self.expire_batch.checked_add(self.retry_batch) else {
             return refuse("both batches together are more than can be counted");
+        };
+        let poll_budget = batches.saturating_mul(BUDGET_OF_AN_ENTRY);
+        let poll_budget = self.poll_budget.unwrap_or(poll_budget);
+        if poll_budget == 0 {
+            return refuse("the budget of a poll must be one unit at least");
         }
         if self.retry_delay.is_zero() || self.pending_timeout.is_zero() {
             return refuse("the retry delay and the pending timeout must not be 0");
@@ -374,6 +417,7 @@ impl TtlConfigBuilder {
             retry_cap_ns,
             pending_timeout_ns: nanoseconds(self.pending_timeout)?,
             max_ttl_ms: nanoseconds(self.max_ttl)? / NS_PER_MS,
+            poll_budget,
         })
     }
 }
@@ -406,6 +450,7 @@ mod tests {
         assert_eq!(built.backoff(), Backoff::Constant);
         assert_eq!(built.pending_timeout(), Duration::from_secs(10));
         assert_eq!(built.max_ttl(), Duration::from_secs(36_500 * 86_400));
+        assert_eq!(built.poll_budget(), 64 * 60);
     }
 
     #[test]
@@ -454,6 +499,15 @@ mod tests {
     }
 
     #[test]
+    fn budget_follows_the_batches_unless_it_was_set() {
+        let builder = || TtlConfig::builder().expire_batch(3).retry_batch(1);
+        let budget = |builder: TtlConfigBuilder| builder.build().unwrap().poll_budget();
+        assert_eq!(budget(builder()), 4 * 64);
+        assert_eq!(budget(builder().poll_budget(1)), 1);
+        assert_eq!(budget(builder().expire_batch(usize::MAX - 1)), usize::MAX);
+    }
+
+    #[test]
     fn settings_are_what_was_set() {
         let backoff = Backoff::Exponential {
             cap: Duration::from_secs(9),
@@ -465,9 +519,11 @@ mod tests {
             .backoff(backoff)
             .pending_timeout(Duration::from_millis(5))
             .max_ttl(Duration::from_millis(1))
+            .poll_budget(6)
             .build()
             .unwrap();
         assert_eq!((config.expire_batch(), config.retry_batch()), (2, 3));
+        assert_eq!(config.poll_budget(), 6);
         assert_eq!(config.retry_delay(), Duration::from_millis(4));
         assert_eq!(config.backoff(), backoff);
         assert_eq!(config.pending_timeout(), Duration::from_millis(5));
@@ -482,6 +538,7 @@ mod tests {
             builder().expire_batch(0),
             builder().retry_batch(0),
             builder().expire_batch(usize::MAX),
+            builder().poll_budget(0),
             builder().retry_delay(Duration::ZERO),
             builder().retry_delay(Duration::MAX),
             builder().pending_timeout(Duration::ZERO),

@@ -113,17 +113,24 @@ impl<G: Geometry> Deadlines<G> {
         self.floor.leave(deadline_ns);
     }
 
-    /// Takes out the first entry that is due.
+    /// Takes out the first entry that is due, if the budget suffices to find it: if nothing of it is
+    /// left afterwards, there may be one.
     #[inline]
-    pub(super) fn pop<K>(&mut self, slots: &mut Slots<Item<K>>, now: u64) -> Option<ItemIndex> {
+    pub(super) fn pop<K>(
+        &mut self,
+        slots: &mut Slots<Item<K>>,
+        now: u64,
+        budget: &mut usize,
+    ) -> Option<ItemIndex> {
         self.filing.set_now(now);
-        let mut unbounded = usize::MAX;
         let head = match self.filing.is_idle() {
             true => None,
-            false => self.filing.next_due(slots, &mut unbounded),
+            false => self.filing.next_due(slots, budget),
         };
         let Some(head) = head else {
-            self.floor.pass(now);
+            if *budget != 0 {
+                self.floor.pass(now);
+            }
             return None;
         };
         self.look_ahead(slots);

@@ -13,6 +13,8 @@ use crate::geometry::Geometry;
 struct Allowance {
     expiries: usize,
     retries: usize,
+    /// Work on the wheels.
+    budget: usize,
 }
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
@@ -28,10 +30,10 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// Proposals that have been pending for too long count as failed first, as many a poll as both
     /// batches together. A `now` before that of an earlier call counts as that one.
     ///
-    /// O(entries yielded and timed out), and what
-    /// [`Wheel::pop_expired`](crate::Wheel::pop_expired) costs for each. When nothing more is due
-    /// the time of the next is looked for, if it is not known, among 256 entries at the most: see
-    /// [`next_wake`](Self::next_wake).
+    /// O(entries yielded and timed out), and work on the wheels within
+    /// [`poll_budget`](super::TtlConfig::poll_budget): a poll may yield fewer, or none, because it came
+    /// to the end of that. When nothing more is due the time of the next is looked for, if it is not
+    /// known, among 256 entries at the most: see [`next_wake`](Self::next_wake).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -52,6 +54,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         let mut allowance = Allowance {
             expiries: 0,
             retries: 0,
+            budget: self.config.poll_budget(),
         };
         if self.is_proposing() {
             allowance.expiries = self.config.expire_batch();
@@ -94,18 +97,22 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         true
     }
 
-    /// Makes the next entry that is due pending, within what is allowed.
+    /// Makes the next entry that is due pending, within what is allowed. If nothing is left of the budget
+    /// afterwards, there may be one although none was found.
     fn propose_next(&mut self, allowance: &mut Allowance) -> Option<ItemIndex> {
         if allowance.retries > 0 {
-            if let Some(item) = self.retries.pop(self.now) {
+            if let Some(item) = self.retries.pop(self.now, &mut allowance.budget) {
                 allowance.retries -= 1;
                 self.counters.retried += 1;
                 self.propose(item);
                 return Some(item);
             }
+            if allowance.budget == 0 {
+                return None;
+            }
         }
         if allowance.expiries > 0 {
-            if let Some(item) = self.draw() {
+            if let Some(item) = self.draw(&mut allowance.budget) {
                 allowance.expiries -= 1;
                 self.counters.expired += 1;
                 self.propose(item);
@@ -115,27 +122,29 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         None
     }
 
-    /// Draws the first entry that is due: one that was put back or one from the wheel.
-    fn draw(&mut self) -> Option<ItemIndex> {
+    /// Draws the first entry that is due: one that was put back or one from the wheel. If nothing is
+    /// left of the budget afterwards, there may be one.
+    fn draw(&mut self, budget: &mut usize) -> Option<ItemIndex> {
         while let Some((rank, item)) = self.drawn.put_back() {
             // Whatever is drawn from the wheel and comes later waits behind the mark for its turn.
             if self.queue.floor() <= rank {
-                if let Some(earlier) = self.draw_from_queue() {
-                    if self.roster.item(earlier).rank < rank {
-                        return Some(earlier);
-                    }
-                    continue;
+                match self.draw_from_queue(budget) {
+                    Some(earlier) if self.roster.item(earlier).rank < rank => return Some(earlier),
+                    Some(_) => continue,
+                    // What has not been found yet may come before it.
+                    None if *budget == 0 => return None,
+                    None => {}
                 }
             }
             self.drawn.draw_again();
             return Some(item);
         }
-        self.draw_from_queue()
+        self.draw_from_queue(budget)
     }
 
     /// Moves the first entry that is due from the wheel to those that are drawn.
-    fn draw_from_queue(&mut self) -> Option<ItemIndex> {
-        let item = self.queue.pop(self.roster.slots_mut(), self.now)?;
+    fn draw_from_queue(&mut self, budget: &mut usize) -> Option<ItemIndex> {
+        let item = self.queue.pop(self.roster.slots_mut(), self.now, budget)?;
         let known = self.roster.item_mut(item);
         known.place = Place::Drawn(Drawing {
             tower: self.drawn.insert(known.rank, item),
@@ -181,7 +190,7 @@ pub struct Due<'a, K, G: Geometry, S> {
 impl<K, G: Geometry, S> Due<'_, K, G, S> {
     /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
     /// one: as [`TtlQueue::next_wake`], at its cost. 0 as long as there is more, because the iterator has not
-    /// come to its end or a batch was cut short.
+    /// come to its end, or a batch or the budget was cut short.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};

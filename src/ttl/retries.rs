@@ -44,11 +44,17 @@ impl<G: Geometry> Retries<G> {
         debug_assert!(cancelled.is_some(), "a waiting retry has a timer");
     }
 
-    /// Takes the first entry whose time has come.
+    /// Takes the first entry whose time has come, if the budget suffices to find it: if nothing of it
+    /// is left afterwards, there may be one.
     #[inline]
-    pub(super) fn pop(&mut self, now: u64) -> Option<ItemIndex> {
-        let Some(retry) = self.wheel.pop_expired(now) else {
-            self.floor.pass(now);
+    pub(super) fn pop(&mut self, now: u64, budget: &mut usize) -> Option<ItemIndex> {
+        let mut advance = self.wheel.advance_with_budget(now, *budget);
+        let next = advance.next();
+        *budget = advance.unused();
+        let Some(retry) = next else {
+            if *budget != 0 {
+                self.floor.pass(now);
+            }
             return None;
         };
         self.floor.take_first(Rank::first_at(retry.deadline));

@@ -272,11 +272,17 @@ struct Run<G: Geometry> {
 
 impl<G: Geometry> Run<G> {
     fn new(script: &Script) -> Self {
-        let config = TtlConfig::builder()
+        let mut config = TtlConfig::builder()
             .expire_batch(usize::from(script.batches.0) + 1)
             .retry_batch(usize::from(script.batches.1) + 1)
-            .retry_delay(Duration::from_secs(1))
-            .build();
+            .retry_delay(Duration::from_secs(1));
+        // In some scripts a poll comes nowhere near its batches.
+        config = match script.batches {
+            (1, 1..) => config.poll_budget(1),
+            (2, 2..) => config.poll_budget(5),
+            _ => config,
+        };
+        let config = config.build();
         Self {
             pair: Pair::new(script.start, config.expect("it makes sense")),
             index: 10,
@@ -384,13 +390,11 @@ impl<G: Geometry> Run<G> {
                 let counters = pair.queue.counters();
                 counters.expired + counters.retried + counters.timed_out
             };
+            let may_be_idle = !self.pair.knows_wake_exactly() || self.pair.may_run_short();
             let before = done(&self.pair);
             self.poll(now.saturating_add(wait), usize::MAX);
-            let is_early = !self.pair.knows_wake_exactly();
-            assert!(
-                is_early || done(&self.pair) > before,
-                "a wake-up for nothing"
-            );
+            let is_idle = done(&self.pair) == before;
+            assert!(!is_idle || may_be_idle, "a wake-up for nothing");
         }
     }
 
@@ -403,16 +407,14 @@ impl<G: Geometry> Run<G> {
         }
         self.pair.role_change(Role::Leader, u64::MAX);
         let mut polls = 0;
+        let most = 2 * u64::from(KEYS) + 300 + self.pair.most_work();
         while !self.pair.queue.is_empty() {
             assert_eq!(self.pair.queue.next_wake(u64::MAX), Some(0));
             for (key, index, ..) in self.pair.poll_all(u64::MAX) {
                 self.pair.applied(key, index);
             }
             polls += 1;
-            assert!(
-                polls <= 2 * usize::from(KEYS) + 300,
-                "something stays for ever"
-            );
+            assert!(polls <= most, "something stays for ever");
         }
         assert_eq!(self.pair.queue.next_wake(u64::MAX), None);
     }

@@ -203,9 +203,11 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
 
     let (mut now, mut idle, mut expired) = (0, 0, 0);
     while expired < count - left {
-        now += queue.next_wake(now).unwrap();
+        let wait = queue.next_wake(now).unwrap();
+        now += wait;
         let due: Vec<_> = queue.poll(now).collect();
-        idle += usize::from(due.is_empty());
+        // A wait of 0 is no wake-up: a budget was used up.
+        idle += usize::from(due.is_empty() && wait != 0);
         for due in due {
             let nth = left + expired;
             assert_eq!((due.key, now >= deadline(nth)), (key_of(nth), true));
@@ -258,4 +260,37 @@ fn places_left_behind_make_a_wake_up_early_but_never_late() {
         assert!(idle <= 4, "{idle} wake-ups for nothing");
         assert_eq!(now, (5_000 + key) * MS);
     }
+}
+
+/// Before the first of twenty thousand entries can be proposed all of them must be brought down from one
+/// coarse bucket. No poll does that at one go; each does its piece, and says that there is more.
+#[test]
+fn polls_bring_a_crowded_bucket_down_within_their_budgets() {
+    let (count, budget) = (20_000, 250);
+    let config = TtlConfig::builder().poll_budget(budget).build().unwrap();
+    let mut queue = leader(config);
+    for nth in 0..count {
+        let ctx = Context {
+            created_ns: u64::from(nth),
+            ..Context::default()
+        };
+        queue.init(1, nth, 600_000, ctx).unwrap();
+    }
+    let now = 601 * SECOND;
+    let (mut polls, mut idle, mut keys) = (0, 0, Vec::new());
+    loop {
+        let mut due = queue.poll(now);
+        let before = keys.len();
+        keys.extend(due.by_ref().map(|due| due.key));
+        polls += 1;
+        idle += usize::from(keys.len() == before);
+        if due.next_wake() != Some(0) {
+            break;
+        }
+    }
+    assert!(keys.into_iter().eq(0..count), "in order, and all of them");
+    let pieces = count as usize / budget;
+    assert!(idle >= pieces, "only {idle} polls were idle");
+    assert!(polls <= count as usize / 50 + 8 * pieces, "{polls} polls");
+    queue.check_invariants();
 }
