@@ -1,0 +1,289 @@
+//! The tests of the compiled programs: how long each takes, and which mutants it asks for.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use wait_timeout::ChildExt;
+
+use crate::mutant::Id;
+use crate::tree::{Compiled, Tree};
+
+/// Random scripts drawn by a test that is made brief.
+const BRIEF: &str = "12";
+
+/// A test that takes longer is tried in brief as well.
+const SLOW: Duration = Duration::from_millis(300);
+
+/// What a mutant may take for a run: so many times what it takes otherwise, and this.
+const PATIENCE: u32 = 10;
+const LEAST_PATIENCE: Duration = Duration::from_secs(6);
+
+/// Kilobytes of addresses for a test, so that a mutant that asks for ever more is stopped.
+const MEMORY: &str = "6000000";
+
+/// Tests are run together up to these times, the quickest first.
+const STAGES_MS: [u64; 5] = [50, 200, 800, 3_000, 12_000];
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Test {
+    program: usize,
+    name: String,
+    time: Duration,
+    /// With fewer random scripts, where that makes a difference.
+    is_brief: bool,
+    asks_for: HashSet<Id>,
+}
+
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Suite {
+    /// What was measured: the programs and how they were made.
+    digest: u64,
+    programs: Vec<(String, PathBuf)>,
+    /// The quickest first.
+    tests: Vec<Test>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) enum Verdict {
+    /// By a test that failed, which is named.
+    Caught(String),
+    /// Some test went on and on, one of these.
+    Endless(String),
+    Survived,
+}
+
+impl Suite {
+    /// Runs every test by itself, unless `at` holds what came of the same programs.
+    pub(crate) fn measure(
+        compiled: Compiled,
+        digest: u64,
+        trees: &[Tree],
+        at: &Path,
+    ) -> Result<Self> {
+        let last = fs::read(at).map(|bytes| serde_json::from_slice::<Self>(&bytes));
+        if let Ok(Ok(last)) = last
+            && last.digest == digest
+        {
+            return Ok(last);
+        }
+        let mut suite = Self {
+            digest,
+            programs: compiled.programs,
+            tests: Vec::new(),
+        };
+        let mut names = Vec::new();
+        for (number, (_, path)) in suite.programs.iter().enumerate() {
+            let ignored = listed(path, &["--ignored"])?;
+            let all = listed(path, &[])?;
+            names.extend(all.difference(&ignored).map(|name| (number, name.clone())));
+        }
+        println!("{} tests are run one by one", names.len());
+        let queue = Mutex::new(names.into_iter());
+        let next = || queue.lock().unwrap().next();
+        let tests = Mutex::new(Vec::new());
+        let work = |tree: &Tree| -> Result<()> {
+            while let Some((program, name)) = next() {
+                let found = suite.try_out(program, name, tree)?;
+                tests.lock().unwrap().extend(found);
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = trees
+                .iter()
+                .map(|tree| scope.spawn(move || work(tree)))
+                .collect();
+            workers
+                .into_iter()
+                .try_for_each(|worker| worker.join().expect("a worker does not panic"))
+        })?;
+        suite.tests = tests.into_inner().expect("no worker panics");
+        suite.tests.sort_by_key(|test| test.time);
+        fs::write(at, serde_json::to_vec(&suite)?)?;
+        Ok(suite)
+    }
+
+    /// One test without any mutant: its time, and in a second run what it asks for.
+    fn try_out(&self, program: usize, name: String, tree: &Tree) -> Result<Vec<Test>> {
+        let mut test = Test {
+            program,
+            name,
+            time: Duration::from_secs(300),
+            is_brief: false,
+            asks_for: HashSet::new(),
+        };
+        let mut timed = |is_brief| {
+            test.is_brief = is_brief;
+            let start = Instant::now();
+            let verdict = self.run(&[&test], None, None, tree)?;
+            ensure!(
+                verdict == Verdict::Survived,
+                "without any mutant: {verdict:?}"
+            );
+            Ok(start.elapsed())
+        };
+        let time = timed(false)?;
+        let brief = if time > SLOW { timed(true)? } else { time };
+        test.is_brief = false;
+        test.time = time;
+        // What it counts may be off by what the record costs: whether it passes does not matter.
+        let record = tree.root().join("record");
+        _ = fs::remove_file(&record);
+        test.time = Duration::from_secs(300);
+        self.run(&[&test], None, Some(&record), tree)?;
+        test.time = time;
+        let recorded = fs::read_to_string(&record).unwrap_or_default();
+        test.asks_for = recorded.lines().map(str::parse).collect::<Result<_, _>>()?;
+        let mut found = vec![test.clone()];
+        if brief * 2 < time {
+            test.time = brief;
+            test.is_brief = true;
+            found.push(test);
+        }
+        Ok(found)
+    }
+
+    /// Whether a test asks for it.
+    pub(crate) fn is_reached(&self, mutant: Id) -> bool {
+        self.tests
+            .iter()
+            .any(|test| test.asks_for.contains(&mutant))
+    }
+
+    /// Runs all tests that ask for a mutant, the quickest first, until one fails; or those only that
+    /// take no longer than `most`.
+    pub(crate) fn try_mutant(
+        &self,
+        mutant: Id,
+        most: Option<Duration>,
+        tree: &Tree,
+    ) -> Result<Verdict> {
+        let asking = self
+            .tests
+            .iter()
+            .filter(|test| test.asks_for.contains(&mutant));
+        let asking = asking.filter(|test| most.is_none_or(|most| test.time <= most));
+        let mut stages: BTreeMap<(usize, usize, bool), Vec<&Test>> = BTreeMap::new();
+        let mut sum = 0;
+        for test in asking {
+            sum += test.time.as_millis() as u64;
+            let stage = STAGES_MS.iter().filter(|&&limit| sum > limit).count();
+            // The longest are run one by one.
+            let apart = if stage == STAGES_MS.len() {
+                sum as usize
+            } else {
+                0
+            };
+            stages
+                .entry((stage + apart, test.program, test.is_brief))
+                .or_default()
+                .push(test);
+        }
+        for tests in stages.values() {
+            let verdict = self.run(tests, Some(mutant), None, tree)?;
+            if verdict != Verdict::Survived {
+                return Ok(verdict);
+            }
+        }
+        Ok(Verdict::Survived)
+    }
+
+    /// Runs tests of one program in one process.
+    fn run(
+        &self,
+        tests: &[&Test],
+        mutant: Option<Id>,
+        record: Option<&Path>,
+        tree: &Tree,
+    ) -> Result<Verdict> {
+        let (program, path) = &self.programs[tests[0].program];
+        let mut command = limited(path);
+        command.args(["--exact", "--test-threads", "1"]);
+        command.args(tests.iter().map(|test| &test.name));
+        if let Some(id) = mutant {
+            command.env("MUTANT", id.to_string());
+        }
+        if let Some(path) = record {
+            command.env("MUTANT_RECORD", path);
+        }
+        if tests[0].is_brief {
+            command.env("QUICKCHECK_TESTS", BRIEF);
+        }
+        let time: Duration = tests.iter().map(|test| test.time).sum();
+        finish(command, program, time * PATIENCE + LEAST_PATIENCE, tree)
+    }
+}
+
+/// A test program that may not take all memory.
+pub(crate) fn limited(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    let script = r#"ulimit -v "$1" && program=$2 && shift 2 && exec "$program" "$@""#;
+    command.args(["-c", script, "sh", MEMORY]).arg(program);
+    command
+}
+
+/// Waits for a test program to end, but no longer than `most`.
+pub(crate) fn finish(
+    mut command: Command,
+    program: &str,
+    most: Duration,
+    tree: &Tree,
+) -> Result<Verdict> {
+    let output = tree.root().join("output");
+    let mut child = command
+        .current_dir(tree.root())
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+        .stdout(File::create(&output)?)
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot run {program}"))?;
+    let status = child.wait_timeout(most)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    if status.is_some_and(|status| status.success()) {
+        return Ok(Verdict::Survived);
+    }
+    let told = fs::read(&output)?;
+    let told = String::from_utf8_lossy(&told);
+    // The last that is told of is the one that was running.
+    let lines = || told.lines().filter_map(|line| line.strip_prefix("test "));
+    let failed = lines()
+        .find(|line| line.ends_with("FAILED"))
+        .or(lines().next_back());
+    let failed = failed
+        .and_then(|line| line.split(' ').next())
+        .unwrap_or_default();
+    let failed = format!("{program}::{failed}");
+    Ok(if status.is_some() {
+        Verdict::Caught(failed)
+    } else {
+        Verdict::Endless(failed)
+    })
+}
+
+/// The names of a program's tests.
+fn listed(program: &Path, which: &[&str]) -> Result<HashSet<String>> {
+    let listed = Command::new(program)
+        .args(["--list", "--format", "terse"])
+        .args(which)
+        .output()?;
+    if !listed.status.success() {
+        bail!("{} does not list its tests", program.display());
+    }
+    let listed = String::from_utf8(listed.stdout)?;
+    let names = listed
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"));
+    Ok(names.map(str::to_owned).collect())
+}
