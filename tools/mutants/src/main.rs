@@ -133,13 +133,7 @@ fn run(
         )?);
     }
     let prepared = prepare(root, mutants, &trees, &scratch.join("known.json"))?;
-    let digest = tree::digest(trees[0].root())?;
-    let suite = Suite::measure(
-        prepared.programs,
-        digest,
-        &trees[1..],
-        &scratch.join("suite.json"),
-    )?;
+    let suite = Suite::measure(prepared.programs, &trees[1..], &scratch.join("suite.json"))?;
 
     let mut switched = Vec::new();
     let mut rebuilt = Vec::new();
@@ -167,7 +161,7 @@ fn run(
     let outcomes = Mutex::new(outcomes);
     let most = choice.brief.map(Duration::from_millis);
     for_each(switched, &trees[1..], |(id, mutant), tree, done| {
-        let verdict = suite.try_mutant(id, most, tree)?;
+        let verdict = suite.try_mutant(id, mutant.area(), most, tree)?;
         let note = if suite.is_reached(id) {
             ""
         } else {

@@ -137,6 +137,17 @@ pub(crate) enum Area {
     Drivers,
 }
 
+impl Area {
+    /// The test programs that are about it.
+    pub(crate) fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::Wheel => &["wheel"],
+            Self::Ttl => &["ttl"],
+            Self::Drivers => &["timer", "delay_queue"],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::mutant::Mutant;
-use crate::suite::{Verdict, finish, limited};
+use crate::mutant::{Area, Mutant};
+use crate::suite::{BRIEF, Verdict, finish, limited};
 use crate::tree::Tree;
 
 /// For one test program.
 const MOST: Duration = Duration::from_secs(600);
-
-/// What is built and run, in this order; each only if nothing before failed.
-const TARGETS: [&[&str]; 3] = [&["--lib"], &["--test", "wheel"], &["--lib", "--tests"]];
 
 pub(crate) fn restore(tree: &Tree, sources: &HashMap<String, String>) -> Result<()> {
     sources
@@ -25,21 +22,27 @@ pub(crate) fn restore(tree: &Tree, sources: &HashMap<String, String>) -> Result<
 /// constant may be found wrong that late.
 pub(crate) fn try_mutant(mutant: &Mutant, source: &str, tree: &Tree) -> Result<Option<Verdict>> {
     tree.write(&mutant.file, &mutant.apply(source))?;
-    let verdict = build_and_run(tree);
+    let verdict = build_and_run(mutant.area(), tree);
     tree.write(&mutant.file, source)?;
     verdict
 }
 
-fn build_and_run(tree: &Tree) -> Result<Option<Verdict>> {
-    for targets in TARGETS {
-        let mut arguments = vec!["test", "--no-run", "--profile", "mutants"];
-        arguments.extend(targets);
-        let compiled = tree.cargo(&arguments)?;
+/// The unit tests first, then those of the area, then all.
+fn build_and_run(area: Area, tree: &Tree) -> Result<Option<Verdict>> {
+    let own = area
+        .programs()
+        .iter()
+        .flat_map(|&name| ["--test", name])
+        .collect();
+    for targets in [vec!["--lib"], own, vec!["--tests"]] {
+        let compiled = tree.cargo(&[&["test", "--no-run"], &*targets].concat())?;
         if !compiled.errors.is_empty() {
             return Ok(None);
         }
         for (name, path) in compiled.programs {
-            let verdict = finish(limited(&path), &name, MOST, tree)?;
+            let mut program = limited(&path);
+            program.env(BRIEF.0, BRIEF.1);
+            let verdict = finish(program, &name, MOST, tree)?;
             if verdict != Verdict::Survived {
                 return Ok(Some(verdict));
             }

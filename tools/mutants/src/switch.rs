@@ -56,6 +56,9 @@ mod mutant_switch {
     #[cold]
     #[inline(never)]
     fn first(id: u32) -> bool {
+        if ON.load(Relaxed) == RECORDED && ASKED[id as usize].load(Relaxed) {
+            return false;
+        }
         let record = std::env::var_os("MUTANT_RECORD");
         let on = std::env::var("MUTANT").map_or(0, |id| id.parse().unwrap());
         ON.store(if record.is_some() { RECORDED } else { on }, Relaxed);

@@ -1,9 +1,7 @@
 //! A copy of the work tree, in which files are changed and compiled.
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -92,16 +90,6 @@ impl Tree {
         }
         Ok(compiled)
     }
-}
-
-/// A number for the names and contents of all files of a tree.
-pub(crate) fn digest(root: &Path) -> Result<u64> {
-    let mut hasher = DefaultHasher::new();
-    for file in files(root)? {
-        fs::read(root.join(&file))?.hash(&mut hasher);
-        file.hash(&mut hasher);
-    }
-    Ok(hasher.finish())
 }
 
 /// The files of a tree that git would have, but its own.
