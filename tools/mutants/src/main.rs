@@ -14,7 +14,7 @@
 //!    and compiled by itself, as the text that cargo-mutants would write: it is *unviable*, or it
 //!    can only be built by itself (in a constant, say).
 //! 2. Builds the test programs, and runs every test once without a mutant for its time, and once more for what it asks.
-//! 3. Runs the mutants. A test that takes ten times as long and six seconds more than it should counts as failed
+//! 3. Runs the mutants. A test that takes ten times as long and four seconds more than it should counts as failed
 //!    (`Endless`), as does one that takes gigabytes.
 //! 4. Builds and runs those that are to be built by themselves, if asked for by `--rebuild`.
 //!
