@@ -17,6 +17,11 @@ mod check;
 mod rank_sort;
 mod sweep;
 
+#[cfg(test)]
+mod deck;
+#[cfg(test)]
+mod tests;
+
 use alloc::vec;
 use alloc::vec::Vec;
 use core::marker::PhantomData;

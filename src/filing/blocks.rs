@@ -404,3 +404,45 @@ impl Blocks {
         assert!(spare == BlockIndex::NONE, "spare blocks are counted");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(blocks: &mut Blocks, list: &mut Sentinel, entries: u32) {
+        for _ in 0..entries {
+            if blocks.append(list, Entry::default()).is_err() {
+                blocks.append_block(list, Entry::default());
+            }
+        }
+        list.live += entries;
+    }
+
+    #[test]
+    fn memory_that_was_asked_for_is_there_and_no_more() {
+        let mut blocks = Blocks::with_capacity(2 * BLOCK + 1);
+        let memory = blocks.bytes();
+        let mut list = Sentinel::EMPTY;
+        fill(&mut blocks, &mut list, 3 * BLOCK as u32);
+        assert_eq!(blocks.bytes(), memory, "three blocks");
+        assert_eq!(blocks.entries.capacity(), 3 * BLOCK);
+        assert_eq!(blocks.next.capacity(), 3);
+    }
+
+    #[test]
+    fn blocks_are_used_up_while_all_are_in_lists() {
+        let mut blocks = Blocks::new();
+        let (mut one, mut other) = (Sentinel::EMPTY, Sentinel::EMPTY);
+        fill(&mut blocks, &mut one, 1);
+        fill(&mut blocks, &mut other, BLOCK as u32 + 1);
+        assert_eq!((blocks.len(), blocks.made()), (3, 3));
+        assert!(blocks.is_used_up());
+        blocks.give_up(&mut other);
+        assert_eq!((blocks.len(), blocks.made()), (1, 3));
+        assert!(!blocks.is_used_up());
+        fill(&mut blocks, &mut other, BLOCK as u32);
+        assert!(!blocks.is_used_up(), "one is left");
+        fill(&mut blocks, &mut other, 1);
+        assert!(blocks.is_used_up());
+    }
+}

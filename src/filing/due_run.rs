@@ -8,6 +8,9 @@
 //! not to the run before that is used up. A cancel that leaves more stale entries than live ones
 //! sweeps them; an advance, whose budget a sweep would break, skips them one by one.
 
+#[cfg(test)]
+mod tests;
+
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;

@@ -115,10 +115,12 @@ mod tests {
 
     #[test]
     fn place_apart_reaches_nothing_else() {
-        let place = Place::kept(Kind::apart(1), true);
-        assert!(place.reaches(Kind::apart(1)));
-        assert!(!place.reaches(Kind::apart(0)) && !place.reaches(Kind::apart(2)));
-        assert!((0..LEVELS).all(|level| !place.reaches(Kind::level(level))));
+        for apart in 0..3 {
+            let place = Place::kept(Kind::apart(apart), true);
+            let reached = |list: &usize| place.reaches(Kind::apart(*list));
+            assert!((0..3).filter(reached).eq([apart]));
+            assert!((0..LEVELS).all(|level| !place.reaches(Kind::level(level))));
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl<G: Geometry> Filing<G> {
         }
         let mut part = Some(Part::Current);
         while let Some(next) = part {
-            if earliest.is_some_and(|earliest| earliest < self.floor(next)) {
+            if earliest.is_some_and(|earliest| earliest <= self.floor(next)) {
                 break;
             }
             earliest = self.earliest_with(cards, self.list_of(next), earliest, &mut left)?;

@@ -143,3 +143,40 @@ impl<G: Geometry> Filing<G> {
         self.is_sweeping = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use crate::Millis;
+    use crate::filing::tests::{TICK, cancel, filed};
+    use crate::geometry::Layout;
+
+    #[test]
+    fn sweep_begins_when_more_than_half_of_the_room_is_stale() {
+        let (mut filing, _) = filed((1..=10).map(|tick| tick * TICK));
+        assert_eq!(filing.blocks.made(), 10);
+        // Half of ten blocks of 32, and one block more.
+        for (stale, is_sweeping) in [(192, false), (193, true)] {
+            filing.stale = stale;
+            filing.growth_is_next();
+            assert_eq!(filing.is_sweeping(), is_sweeping, "{stale}");
+        }
+    }
+
+    #[test]
+    fn sweep_goes_on_to_the_next_list_and_not_to_the_same() {
+        let (mut filing, mut deck) = filed([1, 1, 1, 2, 2, 2].map(|tick| tick * TICK));
+        let lists = [1, 2].map(|digit| Layout::<Millis>::bucket(0, digit));
+        let mut swept = Vec::new();
+        for slots in [[0, 3], [1, 4]] {
+            for slot in slots {
+                cancel(&mut filing, &mut deck, slot);
+            }
+            filing.sweep(&mut deck);
+            swept.push(filing.sweep.list);
+        }
+        assert_eq!(swept, lists, "the first has stale entries again");
+        assert_eq!(filing.stale, 1);
+    }
+}

@@ -242,4 +242,17 @@ mod tests {
         }
         assert_eq!(set.take_lowest(), None);
     }
+
+    #[test]
+    fn bytes_are_those_of_all_rows() {
+        let mut set = FreeSet::new();
+        assert_eq!(set.bytes(), 0);
+        // A row of 65 words, one of two, and the top.
+        set.insert(SlotIndex::new(64 * 64));
+        assert_eq!(set.summaries.len(), 2);
+        let rows = [&set.words, &set.summaries[0], &set.summaries[1]];
+        let words: usize = rows.map(Vec::capacity).iter().sum();
+        assert!(words >= 68);
+        assert_eq!(set.bytes(), words * 8 + 2 * 3 * size_of::<usize>());
+    }
 }

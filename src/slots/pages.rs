@@ -225,6 +225,32 @@ mod tests {
     }
 
     #[test]
+    fn first_page_grows_by_doubling_and_others_are_made_whole() {
+        let mut pages: Pages<usize> = Pages::new();
+        for len in 1..=2 * MOST_ON_PAGE {
+            push(&mut pages, len);
+            let room = if len <= MOST_ON_PAGE {
+                len.next_power_of_two().max(GROUP)
+            } else {
+                2 * MOST_ON_PAGE
+            };
+            assert_eq!(pages.capacity(), room, "{len} elements");
+        }
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_groups_and_of_the_table_of_pages() {
+        let mut pages: Pages<usize> = Pages::new();
+        assert_eq!(pages.bytes(), 0);
+        pages.reserve(MOST_ON_PAGE + 9);
+        let table = pages.pages.capacity();
+        assert!(table >= 2);
+        // A group of eight words is a cache line.
+        let lines = MOST_ON_PAGE / 8 + 2;
+        assert_eq!(pages.bytes(), lines * 64 + table * 3 * size_of::<usize>());
+    }
+
+    #[test]
     fn elements_of_half_a_cache_line_never_straddle_two() {
         let mut pages: Pages<[u64; 4]> = Pages::new();
         for _ in 0..100 {

@@ -474,3 +474,17 @@ fn capacity_that_is_claimed_takes_timers_without_more_memory_for_slots() {
         assert_eq!(wheel.capacity(), 0);
     }
 }
+
+/// Whether a wheel comes to its levels one by one or to the last at once: it makes as many buckets.
+#[test]
+fn levels_reached_one_by_one_take_no_more_memory_than_all_at_once() {
+    let bytes = |levels: [usize; 4]| {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        for level in levels {
+            wheel.schedule(spans::<Millis>()[level], 0);
+        }
+        assert_eq!(wheel.stats().occupied, [1, 1, 1, 1, 0]);
+        wheel.stats().bytes
+    };
+    assert_eq!(bytes([0, 1, 2, 3]), bytes([3, 2, 1, 0]));
+}

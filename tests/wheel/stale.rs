@@ -250,6 +250,20 @@ fn descending_walk_knows_early_timers_in_the_heap() {
     assert_eq!(down, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
 }
 
+/// A walk in reverse that has handed out all of a bucket that it read, because they were put off, has
+/// more to read, though the next that waits is one that was put off as well.
+#[test]
+fn descending_walk_reads_on_behind_a_bucket_of_postponed_timers() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let from_1 = wheel.schedule(TICK, 3);
+    let from_5 = wheel.schedule(5 * TICK, 10);
+    wheel.schedule(4 * TICK, 4);
+    assert!(wheel.reschedule(from_1, 3 * TICK) && wheel.reschedule(from_5, 10 * TICK));
+    assert_eq!(wheel.stats().postponed, 2);
+    let values: Vec<u64> = wheel.descending().map(|timer| *timer.value).collect();
+    assert_eq!(values, [10, 4, 3]);
+}
+
 /// What is due last of a run is not all that is awaited.
 #[test]
 fn arrival_behind_the_last_of_the_run_fires() {

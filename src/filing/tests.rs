@@ -1,0 +1,80 @@
+//! What the filing spares itself, in numbers that cannot be seen from outside.
+
+use super::*;
+use crate::Millis;
+use crate::filing::deck::Deck;
+
+/// Nanoseconds of a tick, and of a bucket of levels 1 and 2.
+pub(super) const TICK: u64 = 1 << 20;
+const MINUTE: u64 = TICK << 8;
+const HOUR: u64 = MINUTE << 8;
+
+/// A filing of timers with these deadlines, at time 0.
+pub(super) fn filed(deadlines: impl IntoIterator<Item = u64>) -> (Filing<Millis>, Deck) {
+    let mut filing = Filing::new(0);
+    let mut deck = Deck::of(deadlines);
+    for (slot, card) in deck.cards.iter_mut().enumerate() {
+        filing.file(card, SlotIndex::new(slot));
+    }
+    (filing, deck)
+}
+
+/// Advances, and says how many have fired.
+fn advance(filing: &mut Filing<Millis>, deck: &mut Deck, now: u64) -> usize {
+    filing.set_now(now);
+    let mut fired = 0;
+    while let Some(head) = filing.next_due(deck, &mut { usize::MAX }) {
+        deck.cards[head.slot.get()].place = Place::NOWHERE;
+        filing.pop_due(head);
+        fired += 1;
+    }
+    fired
+}
+
+pub(super) fn cancel(filing: &mut Filing<Millis>, deck: &mut Deck, slot: usize) {
+    let was = deck.cards[slot].filed();
+    deck.cards[slot].place = Place::NOWHERE;
+    filing.withdraw(deck, was);
+}
+
+#[test]
+fn advance_is_idle_until_the_first_bucket_begins() {
+    let (mut filing, _) = filed([5 * TICK + 3]);
+    filing.set_now(5 * TICK - 1);
+    assert!(filing.is_idle());
+    filing.set_now(5 * TICK);
+    assert!(!filing.is_idle());
+}
+
+#[test]
+fn start_of_the_next_bucket_is_known_when_one_has_been_emptied() {
+    let (mut filing, mut deck) = filed([5 * TICK, 9 * TICK + 1]);
+    assert_eq!(advance(&mut filing, &mut deck, 5 * TICK), 1);
+    assert_eq!(filing.first_start, 9 * TICK);
+    assert_eq!(advance(&mut filing, &mut deck, 9 * TICK + 1), 1);
+    assert_eq!(filing.first_start, NEVER);
+}
+
+#[test]
+fn search_for_the_next_deadline_ends_with_the_first_bucket() {
+    // Of those that begin with their tick none can be earlier than the first that is looked at.
+    for (into_tick, looks) in [(0, 1), (1, 4)] {
+        let (filing, deck) = filed([5, 5, 5, 5, 9, 9].map(|tick| tick * TICK + into_tick));
+        let before = deck.looks();
+        assert_eq!(filing.next_deadline(&deck), Some(5 * TICK + into_tick));
+        assert_eq!(deck.looks() - before, looks);
+    }
+}
+
+#[test]
+fn plain_cascade_touches_no_timer_above_level_1_and_each_once_there() {
+    // More than are brought up early.
+    let timers = 300;
+    let deadlines = |bucket: u64| (0..timers).map(move |nth| bucket + nth * (TICK / 2));
+    let (mut filing, mut deck) = filed(deadlines(MINUTE + TICK));
+    assert_eq!(advance(&mut filing, &mut deck, MINUTE), 0);
+    assert_eq!(deck.touches, timers as usize);
+    let (mut filing, mut deck) = filed(deadlines(HOUR + TICK));
+    assert_eq!(advance(&mut filing, &mut deck, HOUR), 0);
+    assert_eq!(deck.touches, 0);
+}
