@@ -114,6 +114,45 @@ fn second_shutdown_returns_nothing() {
     assert!(bench.timer.shutdown(Shutdown::Discard).unwrap().is_empty());
 }
 
+/// Whoever comes second waits for the end as well: when a shutdown has returned, nothing runs.
+#[test]
+fn second_shutdown_waits_for_the_end_that_the_first_has_asked_for() {
+    for _ in 0..3 {
+        let bench = Bench::new();
+        let (at_work, has_begun) = mpsc::channel();
+        let (let_go, may_go_on) = mpsc::channel::<()>();
+        let has_run = Arc::new(AtomicBool::new(false));
+        let has_run_here = Arc::clone(&has_run);
+        let job = move || {
+            at_work.send(()).unwrap();
+            may_go_on.recv().unwrap();
+            has_run_here.store(true, Ordering::SeqCst);
+        };
+        bench.timer.schedule_after(MS, job).unwrap();
+        bench.clock.advance(SECOND);
+        has_begun.recv().unwrap();
+        let timer = bench.timer.clone();
+        let first = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len());
+        // Once callers are refused the first has begun.
+        while bench.timer.schedule_after(HOUR, || ()).is_ok() {
+            thread::yield_now();
+        }
+        let timer = bench.timer.clone();
+        let (calling, is_called) = mpsc::channel();
+        let second = thread::spawn(move || {
+            calling.send(()).unwrap();
+            assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+            has_run.load(Ordering::SeqCst)
+        });
+        is_called.recv().unwrap();
+        // One that does not wait is given the time to show it.
+        (0..20).for_each(|_| thread::yield_now());
+        let_go.send(()).unwrap();
+        assert!(second.join().unwrap(), "it has returned while a job ran");
+        first.join().unwrap();
+    }
+}
+
 #[test]
 fn dropping_the_last_timer_discards_and_joins() {
     let bench = Bench::new();
