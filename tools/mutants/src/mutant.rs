@@ -81,7 +81,7 @@ impl Mutant {
         let start = source.find(word).expect("the source has this word");
         Self {
             name: format!("replace {word} with {replacement}"),
-            diff: String::new(),
+            diff: format!("{word} -> {replacement}"),
             file: "src/lib.rs".to_owned(),
             genre,
             replacement: replacement.to_owned(),

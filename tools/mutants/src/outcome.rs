@@ -135,3 +135,46 @@ impl Sum {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutant::Genre;
+
+    #[test]
+    fn report_counts_each_mutant_once_and_by_its_last_outcome() {
+        let source = "fn f() { a + b - c * d / e }";
+        let operators = ["+", "-", "*", "/", "d", "e"];
+        let mutants: Vec<Mutant> = operators
+            .iter()
+            .map(|word| Mutant::of(source, Genre::BinaryOperator, word, "%"))
+            .collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut outcomes = Outcomes::open(file.path()).unwrap();
+        let caught = || Some(Verdict::Caught("a::b".to_owned()));
+        let endless = || Some(Verdict::Endless("a::c".to_owned()));
+        let found = [
+            (0, Reach::Switch, Some(Verdict::Survived)),
+            (0, Reach::Switch, caught()),
+            (1, Reach::Rebuild, endless()),
+            (2, Reach::Switch, Some(Verdict::Survived)),
+            (3, Reach::Unviable, None),
+            (4, Reach::Rebuild, None),
+        ];
+        for (nth, reach, verdict) in found {
+            let outcome = Outcome::new(&mutants[nth], reach, verdict, nth == 2);
+            outcomes.add(outcome).unwrap();
+        }
+        let read_again = Outcomes::open(file.path()).unwrap();
+        let report = read_again.report(&mutants);
+        assert_eq!(report, outcomes.report(&mutants));
+        assert!(
+            report.contains("| Drivers | 6 | 1 | 5 | 2 (66.7 %) | 1 | 1 | 2 |"),
+            "{report}"
+        );
+        assert!(
+            report.ends_with("Survivors:\nreplace * with % (of the quick tests)\n"),
+            "{report}"
+        );
+    }
+}
