@@ -154,3 +154,32 @@ impl fmt::Debug for ManualClock {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeper_that_wakes_leaves_the_others_asleep_and_nothing_behind() {
+        let clock = ManualClock::new();
+        let sleepers = || lock(&clock.face).sleepers.len();
+        let sleep_until = |time: u64| {
+            let clock = clock.clone();
+            std::thread::spawn(move || {
+                while clock.now() < time {
+                    clock.park_until(time);
+                }
+            })
+        };
+        let (first, second) = (sleep_until(1), sleep_until(2));
+        while sleepers() < 2 {
+            std::thread::yield_now();
+        }
+        clock.set(Duration::from_nanos(1));
+        first.join().unwrap();
+        assert_eq!(sleepers(), 1);
+        clock.set(Duration::from_nanos(2));
+        second.join().unwrap();
+        assert_eq!(sleepers(), 0);
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use timer_wheel::Shutdown;
+use timer_wheel::{Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
@@ -44,6 +44,20 @@ fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more() {
     // One for what was cancelled, and one for the settling.
     assert!(wake_ups(&bench) <= before + 2);
     assert_eq!(bench.timer.next_wake(), None);
+}
+
+/// The system clock parks the thread as clocks do that say nothing else.
+#[test]
+fn timer_on_the_system_clock_sleeps_until_it_is_time() {
+    let timer = Timer::new().unwrap();
+    let (fired, has_fired) = mpsc::channel();
+    timer
+        .schedule_after(10 * MS, move || fired.send(()).unwrap())
+        .unwrap();
+    has_fired.recv().unwrap();
+    // One for the job, one a level on its way, and what the system adds.
+    let wake_ups = timer.statistics().wake_ups;
+    assert!(wake_ups < 30, "it woke up {wake_ups} times");
 }
 
 /// 30 s timeouts that are answered at once: the thread sleeps through nearly all of it.

@@ -38,14 +38,16 @@ const RUNTIME: &str = r#"
 #[doc(hidden)]
 mod mutant_switch {
     extern crate std;
-    use std::io::Write;
-    use std::string::ToString;
     use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+    use std::fs::{File, OpenOptions};
+    use std::io::Write;
+    use std::sync::OnceLock;
 
     const UNKNOWN: u32 = u32::MAX;
     const RECORDED: u32 = u32::MAX - 1;
     static ON: AtomicU32 = AtomicU32::new(UNKNOWN);
     static ASKED: [AtomicBool; MUTANTS] = [const { AtomicBool::new(false) }; MUTANTS];
+    static RECORD: OnceLock<Option<File>> = OnceLock::new();
 
     #[inline(always)]
     pub(crate) fn mutant(id: u32) -> bool {
@@ -59,15 +61,20 @@ mod mutant_switch {
         if ON.load(Relaxed) == RECORDED && ASKED[id as usize].load(Relaxed) {
             return false;
         }
-        let record = std::env::var_os("MUTANT_RECORD");
-        let on = std::env::var("MUTANT").map_or(0, |id| id.parse().unwrap());
-        ON.store(if record.is_some() { RECORDED } else { on }, Relaxed);
-        if let Some(path) = record {
+        let record = RECORD.get_or_init(|| {
+            let path = std::env::var_os("MUTANT_RECORD")?;
+            Some(OpenOptions::new().append(true).create(true).open(path).unwrap())
+        });
+        // Once the file is open nothing is asked of the allocator: some tests count that.
+        if let Some(mut record) = record.as_ref() {
+            ON.store(RECORDED, Relaxed);
             if !ASKED[id as usize].swap(true, Relaxed) {
-                let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-                file.write_all((id.to_string() + "\n").as_bytes()).unwrap();
+                writeln!(record, "{id}").unwrap();
             }
+            return false;
         }
+        let on = std::env::var("MUTANT").map_or(0, |id| id.parse().unwrap());
+        ON.store(on, Relaxed);
         on == id
     }
 }
