@@ -3,6 +3,7 @@
 use super::*;
 use crate::Millis;
 use crate::filing::deck::Deck;
+use crate::filing::search::{Ascent, Descent};
 
 /// Nanoseconds of a tick, and of a bucket of levels 1 and 2.
 pub(super) const TICK: u64 = 1 << 20;
@@ -62,6 +63,20 @@ fn search_for_the_next_deadline_ends_with_the_first_bucket() {
         let (filing, deck) = filed([5, 5, 5, 5, 9, 9].map(|tick| tick * TICK + into_tick));
         let before = deck.looks();
         assert_eq!(filing.next_deadline(&deck), Some(5 * TICK + into_tick));
+        assert_eq!(deck.looks() - before, looks);
+    }
+}
+
+#[test]
+fn walk_in_either_direction_reads_a_bucket_when_it_comes_there() {
+    let (filing, deck) = filed([5, 5, 5, 9, 9, 9].map(|tick| tick * TICK));
+    let mut ascent = Ascent::new(&filing, &deck);
+    let mut descent = Descent::new(&filing, &deck);
+    // Of three timers: whose the entry is, backwards also if it is postponed, and when it is due.
+    for looks in [3 * (2 + 3), 0, 0, 3 * (2 + 3), 0, 0] {
+        let before = deck.looks();
+        assert!(ascent.next(&filing, &deck).is_some());
+        assert!(descent.next(&filing, &deck).is_some());
         assert_eq!(deck.looks() - before, looks);
     }
 }
