@@ -232,3 +232,97 @@ impl List {
         self.places.len() - self.struck >= CROWD
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::ManualClock;
+    use crate::timer::task::Task;
+    use crate::timer::work::Once;
+
+    fn stripe() -> Arc<Stripe> {
+        let hub = Hub::new(Box::new(ManualClock::new()), None, Duration::MAX);
+        Arc::new(Stripe::new(Arc::new(hub)))
+    }
+
+    fn task(stripe: &Arc<Stripe>) -> Arc<AnyTask> {
+        Arc::new(Task::new(Arc::clone(stripe), 0, Once::new(|| ())))
+    }
+
+    fn push(stripe: &Arc<Stripe>, deadline: u64) -> (Arc<AnyTask>, Wake) {
+        let task = task(stripe);
+        let wake = lock(&stripe.list).push(Arc::clone(&task), deadline);
+        (task, wake)
+    }
+
+    fn places_and_struck(stripe: &Stripe) -> (usize, usize) {
+        let list = lock(&stripe.list);
+        (list.places.len(), list.struck)
+    }
+
+    #[test]
+    fn job_in_the_wheel_is_listed_once_to_be_withdrawn_and_not_when_all_is_over() {
+        let stripe = stripe();
+        let task = task(&stripe);
+        assert_eq!(stripe.withdraw(&task, true), Wake::No);
+        assert_eq!(places_and_struck(&stripe), (1, 0));
+        assert_eq!(stripe.withdraw(&task, true), Wake::No);
+        assert_eq!(places_and_struck(&stripe), (1, 0), "it is there");
+        stripe.take(&mut Vec::new());
+        stripe.close();
+        assert_eq!(stripe.withdraw(&task, true), Wake::No);
+        assert_eq!(places_and_struck(&stripe), (0, 0), "nobody would look");
+    }
+
+    #[test]
+    fn alarm_is_refused_to_a_list_with_something_sooner_or_too_much_or_closed() {
+        let stripe = stripe();
+        push(&stripe, 10);
+        assert!(!stripe.set_alarm(11));
+        assert!(stripe.set_alarm(10), "that is soon enough");
+        for _ in 1..CROWD {
+            push(&stripe, 10);
+        }
+        assert!(!stripe.set_alarm(10));
+        stripe.take(&mut Vec::new());
+        assert!(stripe.set_alarm(11));
+        stripe.close();
+        assert!(!stripe.set_alarm(11));
+    }
+
+    #[test]
+    fn thread_that_sleeps_is_woken_once_by_what_is_sooner_or_by_a_crowd() {
+        let stripe = stripe();
+        assert_eq!(push(&stripe, 5).1, Wake::No, "it is awake");
+        stripe.take(&mut Vec::new());
+        assert!(stripe.set_alarm(10));
+        assert_eq!(push(&stripe, 10).1, Wake::No, "it wakes up for that");
+        assert_eq!(push(&stripe, 9).1, Wake::Yes);
+        assert_eq!(push(&stripe, 9).1, Wake::No, "it is awake");
+        stripe.take(&mut Vec::new());
+        assert!(stripe.set_alarm(10));
+        for place in 1..=CROWD + 9 {
+            let expected = if place == CROWD { Wake::Yes } else { Wake::No };
+            assert_eq!(push(&stripe, 20).1, expected, "place {place}");
+        }
+    }
+
+    #[test]
+    fn list_is_closed_up_when_most_of_many_places_are_empty() {
+        // Places, how many may be empty at the front, and what is left with one more.
+        for (places, empty) in [(200, 100), (120, FEW), (60, 59)] {
+            let stripe = stripe();
+            let tasks: Vec<_> = (0..places).map(|_| push(&stripe, 9).0).collect();
+            let mut list = lock(&stripe.list);
+            for (nth, task) in tasks.iter().enumerate().take(empty) {
+                list.strike(task);
+                assert_eq!((list.places.len(), list.struck), (places, nth + 1));
+            }
+            list.strike(&tasks[empty]);
+            assert_eq!((list.places.len(), list.struck), (places - empty - 1, 0));
+            assert!(tasks[empty + 1..].iter().all(|task| list.holds(task)));
+        }
+    }
+}
