@@ -1,10 +1,8 @@
 //! What all clones of a timer share, and what ends with the last of them.
 
-#[cfg(not(all(loom, test)))]
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-#[cfg(not(all(loom, test)))]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::hub::Hub;
@@ -111,7 +109,6 @@ impl Drop for Owner {
 }
 
 /// The number of the calling thread, counted by first use.
-#[cfg(not(all(loom, test)))]
 fn lane() -> usize {
     const UNKNOWN: usize = usize::MAX;
     static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -126,7 +123,29 @@ fn lane() -> usize {
     })
 }
 
-#[cfg(all(loom, test))]
-fn lane() -> usize {
-    0
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn threads_take_the_stripes_in_turn() {
+        let hub = Hub::new(Box::new(crate::ManualClock::new()), None, Duration::MAX);
+        let hub = Arc::new(hub);
+        let stripes = (0..STRIPES).map(|_| Arc::new(Stripe::new(Arc::clone(&hub))));
+        let owner = Owner::new(Arc::clone(&hub), stripes.collect(), thread::spawn(Vec::new));
+        let lanes = 3 * STRIPES;
+        let lane_of_a_thread = || {
+            let stripe = &owner.stripes[lane() % STRIPES];
+            assert!(Arc::ptr_eq(owner.stripe_of_this_thread(), stripe));
+            lane()
+        };
+        let threads = (0..lanes).map(|_| thread::scope(|all| all.spawn(lane_of_a_thread).join()));
+        let mut taken: Vec<usize> = threads.map(Result::unwrap).collect();
+        taken.sort_unstable();
+        taken.dedup();
+        assert_eq!(taken.len(), lanes, "each has its own");
+    }
 }

@@ -92,9 +92,7 @@ impl Worker {
             for task in self.taken.drain(..).flatten() {
                 task.attend(&mut self.wheel);
             }
-            if self.taken.capacity() > ROOMY && count < self.taken.capacity() / 4 {
-                self.taken.shrink_to(2 * count);
-            }
+            give_back_spare(&mut self.taken, count);
         }
     }
 
@@ -180,6 +178,13 @@ impl Worker {
     }
 }
 
+/// Gives back memory of an empty list of which no more than `used` places were needed.
+fn give_back_spare<T>(list: &mut Vec<T>, used: usize) {
+    if list.capacity() > ROOMY && used < list.capacity() / 4 {
+        list.shrink_to(2 * used);
+    }
+}
+
 /// Refuses and answers all callers when the thread ends, be it in a panic.
 struct End {
     hub: Arc<Hub>,
@@ -196,5 +201,25 @@ impl Drop for End {
 fn close(stripes: &[Arc<Stripe>]) {
     for stripe in stripes {
         stripe.close();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_that_is_roomy_and_mostly_unused_gives_memory_back() {
+        let large = 2 * ROOMY;
+        for (capacity, used, kept) in [
+            (ROOMY, 0, ROOMY),
+            (large, large / 4, large),
+            (large, large / 4 - 1, 2 * (large / 4 - 1)),
+            (large, 0, 0),
+        ] {
+            let mut list: Vec<u64> = Vec::with_capacity(capacity);
+            give_back_spare(&mut list, used);
+            assert_eq!(list.capacity(), kept, "{used} of {capacity} used");
+        }
     }
 }

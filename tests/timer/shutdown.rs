@@ -243,6 +243,10 @@ fn job_cannot_wait_for_its_own_timer() {
         answers.iter().collect::<Vec<_>>(),
         [Err(InsideJob), Err(InsideJob)]
     );
+    assert_eq!(
+        InsideJob.to_string(),
+        "a job cannot wait for the timer that runs it"
+    );
     bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1], "the timer goes on");
