@@ -324,6 +324,19 @@ mod tests {
         assert_eq!(drawn.len(), 0);
     }
 
+    #[test]
+    fn levels_are_as_many_as_the_tallest_tower_reaches() {
+        let mut drawn = Drawn::new();
+        let mut tallest = 1;
+        for sequence in 1..2_000 {
+            let rank = rank(0, sequence);
+            drawn.insert(rank, ItemIndex::new(0));
+            tallest = tallest.max(Drawn::height(rank));
+            assert_eq!(drawn.sentinels.len(), tallest, "{sequence} entries");
+        }
+        assert!(tallest > 3);
+    }
+
     /// What makes a search take O(log n): each level holds a fixed part of the one below.
     #[test]
     fn towers_thin_out_from_level_to_level() {

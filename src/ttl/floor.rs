@@ -100,6 +100,7 @@ mod tests {
         let mut floor = Floor::new();
         floor.file(deadline_ns, 1);
         assert_eq!(floor.known(), Some(deadline_ns));
+        assert!(floor.is_exact());
         floor
     }
 
@@ -134,6 +135,10 @@ mod tests {
         assert_eq!((floor.known(), floor.rank()), (None, taken));
         floor.take_first(Rank::first_at(50));
         assert_eq!(floor.rank(), taken, "it never sinks");
+        floor.file(50, 2);
+        assert_eq!((floor.known(), floor.rank()), (Some(50), taken));
+        floor.take_first(taken);
+        assert!(!floor.is_exact());
         floor.settle(50);
         assert_eq!((floor.known(), floor.rank()), (Some(50), taken));
         floor.settle(90);

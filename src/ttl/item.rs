@@ -200,6 +200,13 @@ mod tests {
     }
 
     #[test]
+    fn epochs_follow_each_other_until_the_numbers_run_out() {
+        assert_eq!(Epoch::FIRST.next(), Some(Epoch(2)));
+        assert_eq!(Epoch(u32::MAX - 1).next(), Some(Epoch::LAST));
+        assert_eq!(Epoch::LAST.next(), None);
+    }
+
+    #[test]
     fn link_keeps_any_time() {
         for time in [0, 1, u64::from(u32::MAX), 1 << 32, u64::MAX - 1, u64::MAX] {
             assert_eq!(Link::new(time, NO_ITEM, NO_ITEM).proposed_ns(), time);

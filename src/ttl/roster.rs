@@ -243,3 +243,88 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+    use core::hash::Hasher;
+
+    use super::*;
+    use crate::ttl::entry::Entry;
+    use crate::ttl::item::{Place, Rank};
+
+    /// Hashes a number to what a function says.
+    struct Made(fn(u64) -> u64);
+
+    struct Making(fn(u64) -> u64, u64);
+
+    impl BuildHasher for Made {
+        type Hasher = Making;
+
+        fn build_hasher(&self) -> Making {
+            Making(self.0, 0)
+        }
+    }
+
+    impl Hasher for Making {
+        fn write(&mut self, _: &[u8]) {
+            unreachable!("keys are numbers");
+        }
+
+        fn write_u64(&mut self, number: u64) {
+            self.1 = (self.0)(number);
+        }
+
+        fn finish(&self) -> u64 {
+            self.1
+        }
+    }
+
+    fn distinct<T: Ord>(of: impl Iterator<Item = T>) -> usize {
+        let mut all: Vec<T> = of.collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    }
+
+    #[test]
+    fn hashes_stay_apart_wherever_their_bits_are() {
+        let hashers: [fn(u64) -> u64; 3] = [
+            |key| key,
+            |key| key << 32,
+            |key| key | u64::from(u32::MAX) << 32,
+        ];
+        for hasher in hashers {
+            let roster: Roster<u64, Made> = Roster::new(Made(hasher));
+            assert_eq!(distinct((0..1_000).map(|key| roster.hash(&key).0)), 1_000);
+        }
+    }
+
+    /// The table goes by the highest seven bits of a hash, and by the lowest.
+    #[test]
+    fn neighbouring_hashes_are_spread_over_the_table() {
+        let spread = || (0..1_024).map(|hash| ShortHash(hash).spread());
+        assert!(distinct(spread().map(|hash| hash >> 57)) > 120);
+        assert!(distinct(spread().map(|hash| hash % 1_024)) > 1_000);
+    }
+
+    #[test]
+    fn room_ends_with_the_most_entries() {
+        let mut roster: Roster<u64, ()> = Roster::new(());
+        assert!(roster.has_room(MOST_ENTRIES) && !roster.has_room(MOST_ENTRIES + 1));
+        let entry = Entry {
+            key: 7,
+            index: 1,
+            owner: 0,
+            leader_start_ms: 0,
+            ttl_ms: 1,
+        };
+        let item = Item {
+            entry,
+            rank: Rank::first_at(5),
+            place: Place::Queued,
+        };
+        roster.insert(ShortHash(1), item, |_, _| ());
+        assert!(roster.has_room(MOST_ENTRIES - 1) && !roster.has_room(MOST_ENTRIES));
+    }
+}

@@ -181,3 +181,59 @@ impl<K> fmt::Debug for Snapshot<'_, K> {
         write!(f, "Snapshot({} left)", self.entries.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::cmp::Ordering;
+
+    use super::*;
+
+    /// A key that counts how often it is compared.
+    #[derive(Eq)]
+    struct Counting<'a>(u32, &'a Cell<usize>);
+
+    impl PartialEq for Counting<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other).is_eq()
+        }
+    }
+
+    impl PartialOrd for Counting<'_> {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl Ord for Counting<'_> {
+        fn cmp(&self, other: &Self) -> Ordering {
+            self.1.set(self.1.get() + 1);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    fn entries(keys: impl Iterator<Item = u32>, count: &Cell<usize>) -> Vec<Entry<Counting<'_>>> {
+        let entry = |key| Entry {
+            key: Counting(key, count),
+            index: 1,
+            owner: 0,
+            leader_start_ms: 0,
+            ttl_ms: 1,
+        };
+        keys.map(entry).collect()
+    }
+
+    #[test]
+    fn duplicates_are_found_wherever_they_are_and_without_sorting_what_is_sorted() {
+        let compared = Cell::new(0);
+        assert!(!has_duplicates(&entries(0..1_000, &compared)));
+        assert_eq!(compared.get(), 999, "each with the next");
+        assert!(!has_duplicates(&entries((0..1_000).rev(), &compared)));
+        for duplicate in [0, 500, 999] {
+            assert!(has_duplicates(&entries(
+                (0..1_000).chain([duplicate]),
+                &compared
+            )));
+        }
+    }
+}
