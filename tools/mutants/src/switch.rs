@@ -65,11 +65,16 @@ mod mutant_switch {
             let path = std::env::var_os("MUTANT_RECORD")?;
             Some(OpenOptions::new().append(true).create(true).open(path).unwrap())
         });
-        // Once the file is open nothing is asked of the allocator: some tests count that.
+        // Once the file is open nothing is asked of the allocator, as some tests count that; and a
+        // line is written at once, as there may be other threads.
         if let Some(mut record) = record.as_ref() {
             ON.store(RECORDED, Relaxed);
             if !ASKED[id as usize].swap(true, Relaxed) {
-                writeln!(record, "{id}").unwrap();
+                let mut line = [0; 16];
+                let mut rest = &mut line[..];
+                writeln!(rest, "{id}").unwrap();
+                let left = rest.len();
+                record.write_all(&line[..16 - left]).unwrap();
             }
             return false;
         }
