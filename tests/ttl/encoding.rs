@@ -193,6 +193,22 @@ fn forgeries_are_refused_without_believing_their_numbers() {
     assert!(read(&sealed(&[head(1), entry(b"a", 1)].concat())).is_ok());
 }
 
+/// Nothing is read, nor room made, of more entries than there can be in so many bytes.
+#[test]
+fn count_beyond_the_bytes_is_refused_before_any_key_is_read() {
+    let mut keys = 0;
+    let mut decode_claiming = |count: u64| {
+        let body = [head(count), entry(b"", 1), entry(b"b", 1)].concat();
+        let decoded = decode(&sealed(&body), |key| {
+            keys += 1;
+            Some(key.to_vec())
+        });
+        (decoded.map(|entries| entries.len()), keys)
+    };
+    assert_eq!(decode_claiming(3), (Err(DecodeError::Truncated), 0));
+    assert_eq!(decode_claiming(2), (Ok(2), 2));
+}
+
 #[cfg(feature = "serde")]
 #[test]
 fn snapshot_passes_through_serde() {
