@@ -1,14 +1,12 @@
 //! The tests of the compiled programs: how long each takes, and which mutants it asks for.
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
-use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -58,11 +56,17 @@ impl Test {
     }
 }
 
-#[derive(Deserialize, Serialize)]
+/// A test program, as it was when its tests were measured.
+#[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
+struct Program {
+    name: String,
+    path: PathBuf,
+    built: SystemTime,
+}
+
+#[derive(Default, Deserialize, Serialize)]
 pub(crate) struct Suite {
-    /// Of the programs that were measured.
-    digest: u64,
-    programs: Vec<(String, PathBuf)>,
+    programs: Vec<Program>,
     /// The quickest first.
     tests: Vec<Test>,
 }
@@ -78,31 +82,30 @@ pub(crate) enum Verdict {
 }
 
 impl Suite {
-    /// Runs every test by itself, unless `at` holds what came of the same programs.
+    /// Runs every test by itself, but for those of programs that are as they were when `at` was written.
     pub(crate) fn measure(compiled: Compiled, trees: &[Tree], at: &Path) -> Result<Self> {
-        let mut programs = compiled.programs;
-        programs.sort();
-        let mut hasher = DefaultHasher::new();
-        for (_, path) in &programs {
-            fs::read(path)?.hash(&mut hasher);
-        }
-        let digest = hasher.finish();
-        let last = fs::read(at).map(|bytes| serde_json::from_slice::<Self>(&bytes));
-        if let Ok(Ok(last)) = last
-            && last.digest == digest
-        {
-            return Ok(last);
-        }
-        let mut suite = Self {
-            digest,
-            programs,
-            tests: Vec::new(),
+        let last: Self = match fs::read(at) {
+            Ok(bytes) => serde_json::from_slice(&bytes)?,
+            Err(_) => Self::default(),
         };
+        let mut suite = Self::default();
         let mut names = Vec::new();
-        for (number, (_, path)) in suite.programs.iter().enumerate() {
-            let ignored = listed(path, &["--ignored"])?;
-            let all = listed(path, &[])?;
-            names.extend(all.difference(&ignored).map(|name| (number, name.clone())));
+        for (name, path) in compiled.programs {
+            let built = fs::metadata(&path)?.modified()?;
+            let program = Program { name, path, built };
+            let number = suite.programs.len();
+            if let Some(known) = last.programs.iter().position(|known| *known == program) {
+                let tests = last.tests.iter().filter(|test| test.program == known);
+                suite.tests.extend(tests.cloned().map(|test| Test {
+                    program: number,
+                    ..test
+                }));
+            } else {
+                let ignored = listed(&program.path, &["--ignored"])?;
+                let all = listed(&program.path, &[])?;
+                names.extend(all.difference(&ignored).map(|name| (number, name.clone())));
+            }
+            suite.programs.push(program);
         }
         println!("{} tests are run one by one", names.len());
         let queue = Mutex::new(names.into_iter());
@@ -124,7 +127,8 @@ impl Suite {
                 .into_iter()
                 .try_for_each(|worker| worker.join().expect("a worker does not panic"))
         })?;
-        suite.tests = tests.into_inner().expect("no worker panics");
+        let measured = tests.into_inner().expect("no worker panics");
+        suite.tests.extend(measured);
         suite.tests.sort_by_key(|test| test.time);
         fs::write(at, serde_json::to_vec(&suite)?)?;
         Ok(suite)
@@ -201,7 +205,7 @@ impl Suite {
             // The longest are run one by one.
             let apart = if stage == STAGES_MS.len() { sum } else { 0 };
             // With something else broken, many tests of a driver wait for ever: those come later.
-            let program = self.programs[test.program].0.as_str();
+            let program = self.programs[test.program].name.as_str();
             let is_own = program == LIBRARY || area.programs().contains(&program);
             let stage = if is_own { stage } else { stage.max(FOREIGN) };
             let stage = (stage, !is_own, apart, test.program, test.is_brief);
@@ -224,7 +228,7 @@ impl Suite {
         record: Option<&Path>,
         tree: &Tree,
     ) -> Result<Verdict> {
-        let (program, path) = &self.programs[tests[0].program];
+        let Program { name, path, .. } = &self.programs[tests[0].program];
         let mut command = limited(path);
         command.args(["--exact", "--test-threads", "1"]);
         command.args(tests.iter().map(|test| &test.name));
@@ -238,7 +242,7 @@ impl Suite {
             command.env(BRIEF.0, BRIEF.1);
         }
         let time: Duration = tests.iter().map(|test| test.time).sum();
-        finish(command, program, time * PATIENCE + LEAST_PATIENCE, tree)
+        finish(command, name, time * PATIENCE + LEAST_PATIENCE, tree)
     }
 }
 
