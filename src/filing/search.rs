@@ -319,91 +319,56 @@ fn keyed<C: Cards>(cards: &C, slot: SlotIndex) -> (u64, Order, SlotIndex) {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-    use core::cell::Cell;
-
     use super::*;
-    use crate::filing::card::Card;
+    use crate::filing::deck::Deck;
     use crate::filing::place::Place;
     use crate::geometry::Millis;
 
-    /// Cards that count how often they are looked at.
-    struct Counted {
-        cards: Vec<Card>,
-        looks: Cell<usize>,
-    }
-
-    impl Cards for Counted {
-        fn card(&self, slot: SlotIndex) -> &Card {
-            self.looks.set(self.looks.get() + 1);
-            &self.cards[slot.get()]
-        }
-
-        fn card_mut(&mut self, slot: SlotIndex) -> &mut Card {
-            &mut self.cards[slot.get()]
-        }
-
-        fn slots(&self) -> usize {
-            self.cards.len()
-        }
-
-        fn filed(&self) -> impl Iterator<Item = SlotIndex> {
-            let is_filed = |slot: &SlotIndex| self.cards[slot.get()].place != Place::NOWHERE;
-            (0..self.cards.len()).map(SlotIndex::new).filter(is_filed)
-        }
-    }
-
     /// Timers of one coarse bucket, in an order that is none.
-    fn crowded(count: usize) -> (Filing<Millis>, Counted) {
-        let mut filing = Filing::new(0);
-        let mut cards = Counted {
-            cards: Vec::new(),
-            looks: Cell::new(0),
-        };
+    fn crowded(count: u64) -> (Filing<Millis>, Deck) {
         let bucket_ns = 1 << Layout::<Millis>::span_bits(2);
-        for nth in 0..count as u64 {
-            let offset = nth.wrapping_mul(0x9E37_79B9_7F4A_7C15) % bucket_ns;
-            let order = filing.next_order(&mut cards);
-            let mut card = Card::new(bucket_ns + offset, order, 0);
-            filing.file(&mut card, SlotIndex::new(nth as usize));
-            cards.cards.push(card);
+        let offsets = (0..count).map(|nth| nth.wrapping_mul(0x9E37_79B9_7F4A_7C15) % bucket_ns);
+        let mut deck = Deck::of(offsets.map(|offset| bucket_ns + offset));
+        let mut filing = Filing::new(0);
+        for (slot, card) in deck.cards.iter_mut().enumerate() {
+            filing.file(card, SlotIndex::new(slot));
         }
         assert_eq!(filing.occupied(2), 1);
-        (filing, cards)
+        (filing, deck)
     }
 
     #[test]
     fn earliest_of_a_crowded_bucket_is_found_with_few_looks_at_timers() {
-        let (filing, cards) = crowded(100_000);
-        let earliest = cards.cards.iter().map(|card| card.deadline).min();
-        cards.looks.set(0);
-        assert_eq!(filing.next_deadline(&cards), earliest);
-        let looks = cards.looks.get();
+        let (filing, deck) = crowded(100_000);
+        let earliest = deck.cards.iter().map(|card| card.deadline).min();
+        let before = deck.looks();
+        assert_eq!(filing.next_deadline(&deck), earliest);
+        let looks = deck.looks() - before;
         assert!(looks < 200, "{looks} of 100,000 timers were looked at");
     }
 
     #[test]
     fn search_within_a_limit_looks_at_no_more_entries() {
-        let (mut filing, mut cards) = crowded(300);
-        let earliest = filing.next_deadline(&cards);
+        let (mut filing, mut deck) = crowded(300);
+        let earliest = filing.next_deadline(&deck);
         assert!(earliest.is_some());
-        assert_eq!(filing.next_deadline_within(&cards, 300), Some(earliest));
-        cards.looks.set(0);
-        assert_eq!(filing.next_deadline_within(&cards, 299), None);
-        assert_eq!(cards.looks.get(), 0);
+        assert_eq!(filing.next_deadline_within(&deck, 300), Some(earliest));
+        let before = deck.looks();
+        assert_eq!(filing.next_deadline_within(&deck, 299), None);
+        assert_eq!(deck.looks(), before);
 
         // What has left is an entry as well, and so are those that arrive and those that are due.
         let last = SlotIndex::new(299);
-        let was = cards.cards[299].filed();
-        cards.card_mut(last).place = Place::NOWHERE;
-        filing.withdraw(&mut cards, was);
-        assert_eq!(filing.next_deadline_within(&cards, 299), None);
-        cards.card_mut(last).deadline = 0;
-        filing.file(&mut cards.cards[299], last);
-        assert_eq!(filing.next_deadline_within(&cards, 0), None);
-        assert_eq!(filing.next_deadline_within(&cards, 1), Some(Some(0)));
+        let was = deck.cards[299].filed();
+        deck.card_mut(last).place = Place::NOWHERE;
+        filing.withdraw(&mut deck, was);
+        assert_eq!(filing.next_deadline_within(&deck, 299), None);
+        deck.card_mut(last).deadline = 0;
+        filing.file(&mut deck.cards[299], last);
+        assert_eq!(filing.next_deadline_within(&deck, 0), None);
+        assert_eq!(filing.next_deadline_within(&deck, 1), Some(Some(0)));
 
         let none = Filing::<Millis>::new(0);
-        assert_eq!(none.next_deadline_within(&cards, 0), Some(None));
+        assert_eq!(none.next_deadline_within(&deck, 0), Some(None));
     }
 }
