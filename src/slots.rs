@@ -528,6 +528,16 @@ mod tests {
     }
 
     #[test]
+    fn peek_finds_the_value_of_a_slot_that_is_taken() {
+        let mut slots = Slots::new(0);
+        let key = take(&mut slots, 7);
+        assert_eq!(slots.peek(key.slot()), Some(&7));
+        assert!(slots.release(key).is_some());
+        assert_eq!(slots.peek(key.slot()), None);
+        assert_eq!(slots.peek(SlotIndex::new(1_000)), None);
+    }
+
+    #[test]
     fn lowest_free_slot_is_taken_first() {
         let mut slots = Slots::new(0);
         let keys: Vec<TimerKey> = (0..200).map(|n| take(&mut slots, n)).collect();

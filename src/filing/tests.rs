@@ -68,6 +68,17 @@ fn search_for_the_next_deadline_ends_with_the_first_bucket() {
 }
 
 #[test]
+fn head_of_the_due_run_is_the_next_deadline_without_a_look_at_the_others() {
+    // Few enough to be brought up early.
+    let (mut filing, mut deck) = filed((0..200).map(|nth| MINUTE + TICK + nth * TICK / 2));
+    assert_eq!(advance(&mut filing, &mut deck, MINUTE), 0);
+    assert_eq!(filing.due_len(), 200);
+    let before = deck.looks();
+    assert_eq!(filing.next_deadline(&deck), Some(MINUTE + TICK));
+    assert_eq!(deck.looks() - before, 0);
+}
+
+#[test]
 fn walk_in_either_direction_reads_a_bucket_when_it_comes_there() {
     let (filing, deck) = filed([5, 5, 5, 9, 9, 9].map(|tick| tick * TICK));
     let mut ascent = Ascent::new(&filing, &deck);

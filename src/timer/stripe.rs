@@ -279,13 +279,18 @@ mod tests {
     #[test]
     fn alarm_is_refused_to_a_list_with_something_sooner_or_too_much_or_closed() {
         let stripe = stripe();
-        push(&stripe, 10);
+        let (first, _) = push(&stripe, 10);
         assert!(!stripe.set_alarm(11));
         assert!(stripe.set_alarm(10), "that is soon enough");
         for _ in 1..CROWD {
             push(&stripe, 10);
         }
         assert!(!stripe.set_alarm(10));
+        lock(&stripe.list).strike(&first);
+        assert!(
+            stripe.set_alarm(10),
+            "those that are struck out are no crowd"
+        );
         stripe.take(&mut Vec::new());
         assert!(stripe.set_alarm(11));
         stripe.close();

@@ -227,3 +227,22 @@ impl<G: Geometry> Deadlines<G> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::AHEAD;
+    use crate::ttl::{Context, Role, TtlConfig, TtlQueue};
+
+    #[test]
+    fn entries_are_read_some_at_once_before_they_are_drawn() {
+        let mut queue: TtlQueue<usize> = TtlQueue::new(0, TtlConfig::default());
+        queue.role_change(Role::Leader, 0);
+        for key in 0..2 * AHEAD {
+            queue.init(1, key, 5, Context::default()).unwrap();
+        }
+        for drawn in 1..=2 * AHEAD {
+            assert_eq!(queue.poll(5_000_000).take(1).count(), 1);
+            assert_eq!(queue.queue.ahead, (2 * AHEAD - drawn) % AHEAD);
+        }
+    }
+}

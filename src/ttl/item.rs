@@ -207,6 +207,29 @@ mod tests {
     }
 
     #[test]
+    fn entries_that_are_touched_are_counted() {
+        let slots: Slots<Item<u64>> = Slots::new(0);
+        assert_eq!(touch(&slots, core::iter::empty()), 0);
+        let mut slots: Slots<Item<u64>> = Slots::new(0);
+        for key in 0..5 {
+            let entry = Entry {
+                key,
+                index: 1,
+                owner: 0,
+                leader_start_ms: 0,
+                ttl_ms: 1,
+            };
+            let item = Item {
+                entry,
+                rank: Rank::first_at(5),
+                place: Place::Queued,
+            };
+            slots.take(item, |_, _| ());
+        }
+        assert_eq!(touch(&slots, (0..5).map(SlotIndex::new)), 5);
+    }
+
+    #[test]
     fn link_keeps_any_time() {
         for time in [0, 1, u64::from(u32::MAX), 1 << 32, u64::MAX - 1, u64::MAX] {
             assert_eq!(Link::new(time, NO_ITEM, NO_ITEM).proposed_ns(), time);

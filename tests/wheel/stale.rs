@@ -36,6 +36,19 @@ fn slot_reused_for_the_same_tick_fires_once() {
     assert_eq!(wheel.stats().blocks, 0);
 }
 
+/// As long as they lie side by side in a block, both look alive to whoever empties it.
+#[test]
+fn slot_reused_for_the_same_tick_of_a_crowded_bucket_is_moved_down_once() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let deadline = |n: u64| (256 + 5 + n % 200) * TICK;
+    let keys: Vec<TimerKey> = (0..300).map(|n| wheel.schedule(deadline(n), n)).collect();
+    assert_eq!(wheel.cancel(keys[299]), Some(299));
+    wheel.schedule(deadline(299), 299);
+    assert_eq!(wheel.stats().slots, 300);
+    assert_eq!(fired(&mut wheel, 256 * TICK), []);
+    assert_eq!(fired(&mut wheel, 512 * TICK).len(), 300);
+}
+
 /// The same in a bucket that is emptied in instalments, where some have come down and some have not.
 #[test]
 fn slot_reused_while_its_bucket_is_emptied_fires_once() {
