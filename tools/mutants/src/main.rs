@@ -3,7 +3,7 @@
 //! # Why not cargo-mutants itself
 //!
 //! It builds the tests anew for each mutant, which are days for this library. Here all mutants are compiled
-//! into one program, each behind a [switch](switch) that the environment sets, and each test is run
+//! into one program, each behind a [switch] that the environment sets, and each test is run
 //! beforehand to see which mutants it asks for: only those tests are run for a mutant, the quickest
 //! first, until one fails. Which mutants there are, and which are left out, is cargo-mutants' list and its
 //! configuration, `.cargo/mutants.toml`.
@@ -13,13 +13,18 @@
 //! 1. Copies the work tree and puts all mutants behind switches. What then does not compile is left out,
 //!    and compiled by itself, as the text that cargo-mutants would write: it is *unviable*, or it
 //!    can only be built by itself (in a constant, say).
-//! 2. Builds the test programs, and runs every test once without a mutant for its time, and once more for what it asks.
-//! 3. Runs the mutants. A test that takes ten times as long and four seconds more than it should counts as failed
-//!    (`Endless`), as does one that takes gigabytes.
-//! 4. Builds and runs those that are to be built by themselves, if asked for by `--rebuild`.
+//! 2. Builds the test programs, and runs every test without a mutant, to see how long it takes and which
+//!    switches it asks for.
+//! 3. Runs the mutants. A test that takes ten times as long and four seconds more than it should counts as
+//!    failed (`Endless`), as does one that takes gigabytes.
+//! 4. With `--rebuild`: builds and runs those that are to be built by themselves, unit tests first, then the
+//!    tests of the area, then all; with few random scripts, as there is no telling which tests matter.
 //!
-//! All is kept in `target/mutants`: interrupted, it goes on where it was. A survivor has survived every test of every program of
-//! `cargo test --lib --tests` that evaluates its switch at all, with as many random scripts as usual. Documentation tests are not run.
+//! All is kept in `target/mutants`, what came of a mutant by the code around it: interrupted, a run goes on
+//! where it was, and after a change it begins with what has changed. A survivor has survived every test of every
+//! program of `cargo test --lib --tests` that asks for its switch, with as many random scripts as usual
+//! (unless it says *of the quick tests*). Random scripts are drawn anew each time, so that the odd mutant may be
+//! caught in one run and not in another. Documentation tests are not run.
 //!
 //! Needs `sh` with `ulimit -v`, as on Linux.
 
