@@ -15,8 +15,8 @@
 //!    can only be built by itself (in a constant, say).
 //! 2. Builds the test programs, and runs every test without a mutant, to see how long it takes and which
 //!    switches it asks for.
-//! 3. Runs the mutants. A test that takes ten times as long and four seconds more than it should counts as
-//!    failed (`Endless`), as does one that takes gigabytes.
+//! 3. Runs the mutants. A test that twice takes ten times as long and four seconds more than it should counts
+//!    as failed (`Endless`), as does one that takes gigabytes.
 //! 4. With `--rebuild`: builds and runs those that are to be built by themselves, unit tests first, then the
 //!    tests of the area, then all; with few random scripts, as there is no telling which tests matter.
 //!

@@ -212,7 +212,11 @@ impl Suite {
             stages.entry(stage).or_default().push(test);
         }
         for tests in stages.values() {
-            let verdict = self.run(tests, Some(id), None, tree)?;
+            let mut verdict = self.run(tests, Some(id), None, tree)?;
+            if matches!(verdict, Verdict::Endless(_)) {
+                // The machine may have had something else to do.
+                verdict = self.run(tests, Some(id), None, tree)?;
+            }
             if verdict != Verdict::Survived {
                 return Ok(verdict);
             }
