@@ -147,37 +147,37 @@ impl Suite {
         _ = fs::remove_file(&record);
         let start = Instant::now();
         let verdict = self.run(&[&test], None, Some(&record), tree)?;
+        let mut time = start.elapsed();
         if verdict == Verdict::Survived {
             let recorded = fs::read_to_string(&record).unwrap_or_default();
             test.asks_for = Some(recorded.lines().map(str::parse).collect::<Result<_, _>>()?);
-        } else {
-            // Where memory is counted, the record's own may be too much.
-            self.must_pass(&test, tree)?;
         }
-        let time = start.elapsed();
+        // Recorded, a test takes several times as long; and where memory is counted, the record's own
+        // may be too much.
+        if verdict != Verdict::Survived || time > SLOW {
+            time = self.pass(&test, tree)?;
+        }
         let mut brief = test.clone();
         test.time = time;
         if time <= SLOW {
             return Ok(vec![test]);
         }
-        let start = Instant::now();
         brief.is_brief = true;
-        self.must_pass(&brief, tree)?;
-        brief.time = start.elapsed();
+        brief.time = self.pass(&brief, tree)?;
         let is_shorter = brief.time * 2 < time;
-        Ok([Some(test), is_shorter.then_some(brief)]
-            .into_iter()
-            .flatten()
-            .collect())
+        let both = [Some(test), is_shorter.then_some(brief)];
+        Ok(both.into_iter().flatten().collect())
     }
 
-    fn must_pass(&self, test: &Test, tree: &Tree) -> Result<()> {
+    /// How long a test takes, which must pass.
+    fn pass(&self, test: &Test, tree: &Tree) -> Result<Duration> {
+        let start = Instant::now();
         let verdict = self.run(&[test], None, None, tree)?;
         ensure!(
             verdict == Verdict::Survived,
             "without any mutant: {verdict:?}"
         );
-        Ok(())
+        Ok(start.elapsed())
     }
 
     /// Whether a test is known to ask for it.
