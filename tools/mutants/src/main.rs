@@ -26,7 +26,7 @@
 //! (unless it says *of the quick tests*). Random scripts are drawn anew each time, so that the odd mutant may be
 //! caught in one run and not in another. Documentation tests are not run.
 //!
-//! Needs `sh` with `ulimit -v`, as on Linux.
+//! Needs `sh` with `ulimit -v`, and `timeout`, as on Linux.
 
 mod mutant;
 mod outcome;

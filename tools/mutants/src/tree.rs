@@ -13,6 +13,9 @@ use serde::Deserialize;
 /// The library's package.
 pub(crate) const PACKAGE: &str = "timer-wheel";
 
+/// What a run of cargo may take, in seconds.
+const LONGEST: &str = "900";
+
 pub(crate) struct Tree {
     root: PathBuf,
     target: PathBuf,
@@ -58,8 +61,9 @@ impl Tree {
     /// Runs cargo on the library with all features and no lints.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Result<Compiled> {
         let (command, arguments) = arguments.split_first().expect("a command");
-        let ran = Command::new("cargo")
-            .arg(command)
+        // A constant may be computed for ever: without lints nothing else would end that.
+        let ran = Command::new("timeout")
+            .args([LONGEST, "cargo", command])
             .args([
                 "--package",
                 PACKAGE,
@@ -85,7 +89,9 @@ impl Tree {
                 _ => {}
             }
         }
-        if !ran.status.success() && compiled.errors.is_empty() {
+        if ran.status.code() == Some(124) {
+            compiled.errors.push(Diagnostic::default());
+        } else if !ran.status.success() && compiled.errors.is_empty() {
             bail!("cargo: {}", String::from_utf8_lossy(&ran.stderr));
         }
         Ok(compiled)
@@ -142,7 +148,7 @@ struct Target {
     name: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Diagnostic {
     pub(crate) message: String,
     pub(crate) level: String,
