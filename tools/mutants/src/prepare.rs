@@ -59,13 +59,12 @@ pub(crate) fn prepare(
         .map(|(id, _)| id)
         .collect();
     let tree = &trees[0];
-    let errors = |files: &[&str]| tree.cargo(files);
     for round in 1.. {
         let switched = write(tree, mutants, &sources, &dropped, &known.kept)?;
         for one in switched.values() {
             dropped.extend(&one.left);
         }
-        let compiled = errors(&["check", "--lib", "--tests"])?;
+        let compiled = tree.cargo(&["check", "--lib", "--tests"])?;
         println!(
             "round {round}: {} errors, {} mutants left out",
             compiled.errors.len(),
@@ -78,11 +77,6 @@ pub(crate) fn prepare(
         for error in &compiled.errors {
             blame(error, &switched, &mut dropped, &mut known.kept);
         }
-        if std::env::var_os("SHOW").is_some() {
-            for e in &compiled.errors {
-                println!("{}", e.rendered.as_deref().unwrap_or_default());
-            }
-        }
         let first = compiled.errors[0].rendered.as_deref().unwrap_or_default();
         ensure!(
             before != (dropped.len(), known.kept.len()),
@@ -93,7 +87,7 @@ pub(crate) fn prepare(
     fs::write(known_at, serde_json::to_vec(&known)?)?;
 
     write(tree, mutants, &sources, &dropped, &known.kept)?;
-    let programs = errors(&[
+    let programs = tree.cargo(&[
         "test",
         "--no-run",
         "--profile",
