@@ -10,8 +10,8 @@ pub(super) const NS_PER_MS: u64 = 1_000_000;
 /// The longest TTL unless another is set: 36,500 days.
 const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
-/// Units of work for each entry that a poll has room for: what it takes to bring an entry down all levels,
-/// with as many neighbours as make a block.
+/// Units of work for each entry that a poll has room for. To bring one down all levels takes about a
+/// dozen; the rest is for entries that come down with it and are not due yet.
 const BUDGET_OF_AN_ENTRY: usize = 64;
 
 /// How the delay before a retry grows with the attempts.

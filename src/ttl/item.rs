@@ -171,6 +171,25 @@ impl<K> Item<K> {
     }
 }
 
+#[cfg(test)]
+impl<K> Item<K> {
+    /// An entry of a key, for tests that care for no more.
+    pub(super) fn any(key: K) -> Self {
+        let entry = Entry {
+            key,
+            index: 1,
+            owner: 0,
+            leader_start_ms: 0,
+            ttl_ms: 1,
+        };
+        Self {
+            entry,
+            rank: Rank::first_at(5),
+            place: Place::Queued,
+        }
+    }
+}
+
 /// Reads a little of some entries, whose slots may be free, so that they are in the cache when they are
 /// asked for, and counts them.
 ///
@@ -212,19 +231,7 @@ mod tests {
         assert_eq!(touch(&slots, core::iter::empty()), 0);
         let mut slots: Slots<Item<u64>> = Slots::new(0);
         for key in 0..5 {
-            let entry = Entry {
-                key,
-                index: 1,
-                owner: 0,
-                leader_start_ms: 0,
-                ttl_ms: 1,
-            };
-            let item = Item {
-                entry,
-                rank: Rank::first_at(5),
-                place: Place::Queued,
-            };
-            slots.take(item, |_, _| ());
+            slots.take(Item::any(key), |_, _| ());
         }
         assert_eq!(touch(&slots, (0..5).map(SlotIndex::new)), 5);
     }

@@ -40,7 +40,6 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -50,7 +49,7 @@ use crate::mutant::{Area, Mutant};
 use crate::outcome::{Outcome, Outcomes};
 use crate::prepare::{LIBRARY, Reach, numbered, prepare};
 use crate::suite::Suite;
-use crate::tree::Tree;
+use crate::tree::{Tree, for_each};
 
 /// Runs the library's tests on every mutant that cargo-mutants lists.
 #[derive(Parser)]
@@ -194,29 +193,4 @@ fn run(
         })?;
     }
     Ok(())
-}
-
-/// Gives items to one worker a tree; the last argument says how many of how many were begun.
-fn for_each<T: Send>(
-    items: Vec<T>,
-    trees: &[Tree],
-    work: impl Fn(T, &Tree, String) -> Result<()> + Sync,
-) -> Result<()> {
-    let all = items.len();
-    let queue = Mutex::new((1..).zip(items));
-    let next = || queue.lock().expect("no worker panics").next();
-    let work = |tree| {
-        while let Some((number, item)) = next() {
-            work(item, tree, format!("{number}/{all}"))?;
-        }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let start = |tree| scope.spawn(move || work(tree));
-        let workers: Vec<_> = trees.iter().map(start).collect();
-        let joined = workers
-            .into_iter()
-            .map(|worker| worker.join().expect("no worker panics"));
-        joined.collect()
-    })
 }

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
-use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::mutant::{Id, Mutant};
 use crate::switch::{Switched, runtime};
-use crate::tree::{Compiled, Diagnostic, Tree};
+use crate::tree::{Compiled, Diagnostic, Tree, for_each};
 
 /// The root of the library, which takes what tells mutants whether they are on.
 pub(crate) const LIBRARY: &str = "src/lib.rs";
@@ -192,34 +191,23 @@ fn judge(
         .filter(|(id, mutant)| dropped.contains(id) && !known.reach.contains_key(&mutant.diff));
     let unknown: Vec<&Mutant> = unknown.map(|(_, mutant)| mutant).collect();
     println!("{} of them are compiled one by one", unknown.len());
-    let queue = Mutex::new(unknown.into_iter());
-    let next = || queue.lock().unwrap().next();
+    for tree in &trees[1..] {
+        for (file, source) in sources {
+            tree.write(file, source)?;
+        }
+    }
     let results = Mutex::new(&mut known.reach);
-    thread::scope(|scope| {
-        let work = |tree: &Tree| -> Result<()> {
-            for (file, source) in sources {
-                tree.write(file, source)?;
-            }
-            while let Some(mutant) = next() {
-                let source = &sources[&mutant.file];
-                tree.write(&mutant.file, &mutant.apply(source))?;
-                let compiled = tree.cargo(&["check", "--lib"])?;
-                tree.write(&mutant.file, source)?;
-                let reach = if compiled.errors.is_empty() {
-                    Reach::Rebuild
-                } else {
-                    Reach::Unviable
-                };
-                results.lock().unwrap().insert(mutant.diff.clone(), reach);
-            }
-            Ok(())
+    for_each(unknown, &trees[1..], |mutant, tree, _| {
+        let source = &sources[&mutant.file];
+        tree.write(&mutant.file, &mutant.apply(source))?;
+        let compiled = tree.cargo(&["check", "--lib"])?;
+        tree.write(&mutant.file, source)?;
+        let reach = if compiled.errors.is_empty() {
+            Reach::Rebuild
+        } else {
+            Reach::Unviable
         };
-        let workers: Vec<_> = trees[1..]
-            .iter()
-            .map(|tree| scope.spawn(move || work(tree)))
-            .collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| worker.join().expect("a worker does not panic"))
+        results.lock().unwrap().insert(mutant.diff.clone(), reach);
+        Ok(())
     })
 }

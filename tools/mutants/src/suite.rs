@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use wait_timeout::ChildExt;
 
 use crate::mutant::{Area, Id};
-use crate::tree::{Compiled, Tree};
+use crate::tree::{Compiled, Tree, for_each};
 
 /// How many random scripts are drawn by a test that is made brief.
 pub(crate) const BRIEF: (&str, &str) = ("QUICKCHECK_TESTS", "12");
@@ -108,24 +107,11 @@ impl Suite {
             suite.programs.push(program);
         }
         println!("{} tests are run one by one", names.len());
-        let queue = Mutex::new(names.into_iter());
-        let next = || queue.lock().unwrap().next();
         let tests = Mutex::new(Vec::new());
-        let work = |tree: &Tree| -> Result<()> {
-            while let Some((program, name)) = next() {
-                let found = suite.try_out(program, name, tree)?;
-                tests.lock().unwrap().extend(found);
-            }
+        for_each(names, trees, |(program, name), tree, _| {
+            let found = suite.try_out(program, name, tree)?;
+            tests.lock().unwrap().extend(found);
             Ok(())
-        };
-        thread::scope(|scope| {
-            let workers: Vec<_> = trees
-                .iter()
-                .map(|tree| scope.spawn(move || work(tree)))
-                .collect();
-            workers
-                .into_iter()
-                .try_for_each(|worker| worker.join().expect("a worker does not panic"))
         })?;
         let measured = tests.into_inner().expect("no worker panics");
         suite.tests.extend(measured);

@@ -5,6 +5,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use ignore::WalkBuilder;
@@ -168,4 +170,29 @@ impl CodeSpan {
     pub(crate) fn range(&self) -> Range<usize> {
         self.byte_start..self.byte_end
     }
+}
+
+/// Gives items to one worker a tree; the last argument says how many of how many were begun.
+pub(crate) fn for_each<T: Send>(
+    items: Vec<T>,
+    trees: &[Tree],
+    work: impl Fn(T, &Tree, String) -> Result<()> + Sync,
+) -> Result<()> {
+    let all = items.len();
+    let queue = Mutex::new((1..).zip(items));
+    let next = || queue.lock().expect("no worker panics").next();
+    let work = |tree| {
+        while let Some((number, item)) = next() {
+            work(item, tree, format!("{number}/{all}"))?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let start = |tree| scope.spawn(move || work(tree));
+        let workers: Vec<_> = trees.iter().map(start).collect();
+        let joined = workers
+            .into_iter()
+            .map(|worker| worker.join().expect("no worker panics"));
+        joined.collect()
+    })
 }
