@@ -50,14 +50,14 @@
 //! so that they are the same on every replica, whatever its hasher. An expiry carries a copy of its
 //! key (`Clone`).
 //!
-//! The hasher is hashbrown's default unless another is given ([`TtlQueue::with_hasher`]): fast, and
+//! The hasher is foldhash's fast one unless another is given ([`TtlQueue::with_hasher`]): fast, and
 //! seeded from what addresses a `no_std` program has, so an adversary who chooses keys cannot
 //! easily make them collide, and one who can also observe timings perhaps can. Who holds keys
 //! chosen by strangers gives `std`'s `RandomState`. The order of hashing shows nowhere.
 //!
 //! # How it is built
 //!
-//! An entry is stored once, in an arena; a hash map leads to it. From there it is in one of these:
+//! An entry is stored once, in an arena; an index by hash leads to it. From there it is in one of these:
 //!
 //! ```text
 //!                     due, and proposed
@@ -103,14 +103,14 @@ mod wake;
 
 use core::fmt;
 
-pub use hashbrown::DefaultHashBuilder;
+pub use foldhash::fast::RandomState as DefaultHashBuilder;
 
 use self::deadlines::Deadlines;
 use self::drawn::Drawn;
 use self::item::{Epoch, ItemIndex, Place, Rank, Wait};
 use self::pending::Pending;
 use self::retries::Retries;
-use self::roster::Roster;
+use self::roster::{MOST_ENTRIES, Roster};
 use crate::geometry::{Geometry, Millis};
 
 pub use self::config::{Backoff, TtlConfig, TtlConfigBuilder};
@@ -129,7 +129,7 @@ pub use self::snapshot::Snapshot;
 /// # Costs
 ///
 /// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove),
-/// [`applied`](Self::applied) and [`failed`](Self::failed) take one access to a hash map and O(1)
+/// [`applied`](Self::applied) and [`failed`](Self::failed) take one look-up by hash and O(1)
 /// (for an entry that has been drawn, expected over the heights of a skip list). A change of role
 /// takes O(1), and the memory of the waiting retries is freed. A poll touches the entries it yields,
 /// and what the wheel moves down.
@@ -212,7 +212,12 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         }
     }
 
-    /// Makes room for `additional` more entries. O(n), as the map of keys may grow.
+    /// Makes room for `additional` more entries. O(n + additional), as the index of the keys may
+    /// grow.
+    ///
+    /// # Panics
+    ///
+    /// If the queue could never hold that many.
     ///
     /// ```
     /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
@@ -222,6 +227,10 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// assert!(queue.is_empty());
     /// ```
     pub fn reserve(&mut self, additional: usize) {
+        assert!(
+            self.roster.has_room(additional),
+            "a TTL queue holds at most {MOST_ENTRIES} entries"
+        );
         self.roster.reserve(additional);
     }
 

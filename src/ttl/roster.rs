@@ -1,52 +1,35 @@
 //! Who has a TTL: the entries, found by key.
 //!
-//! An entry is kept in an arena and stays at its index as long as it lives; the map holds the index
+//! An entry is kept in an arena and stays at its index as long as it lives; [`leads`] hold the index
 //! and 32 bits of the hash. So the key is stored once, the wheels and lists speak of entries by a
-//! `u32`, and the map grows without asking a key for its hash again: nothing of the caller's runs
-//! while the map is open.
+//! `u32`, and the leads grow without asking a key for its hash again: nothing of the caller's runs
+//! while they are changed.
+
+mod leads;
 
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::mem;
 
-use hashbrown::HashTable;
-
+pub(super) use self::leads::ShortHash;
+use self::leads::{Found, Leads};
 use super::item::{Item, ItemIndex, NO_ITEM, touch};
 use crate::filing::card::Card;
 use crate::slots::Slots;
 
 /// The most entries a queue holds. Towers of drawn entries take a third more than one `u32` each.
-const MOST_ENTRIES: usize = 1 << 30;
+pub(super) const MOST_ENTRIES: usize = 1 << 30;
 
 /// Entries prefetched at once: first all leads, then all entries.
 const AT_ONCE: usize = 32;
 
-/// What the map says of an entry.
-#[derive(Copy, Clone, Debug)]
-struct Lead {
-    hash: ShortHash,
-    item: ItemIndex,
-}
-
-/// Half of a key's hash.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct ShortHash(u32);
-
-impl ShortHash {
-    /// A whole hash again: the map takes the position from its low bits and a tag from its top.
-    #[inline]
-    fn spread(self) -> u64 {
-        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    }
-}
-
 /// All entries, by index and by key.
 ///
-/// Invariant: the map leads to every entry once, under the hash of its key, and nowhere else.
+/// Invariant: the leads lead to every entry once, under the hash of its key, and nowhere else.
 #[derive(Clone)]
 pub(super) struct Roster<K, S> {
     items: Slots<Item<K>>,
-    leads: HashTable<Lead>,
+    leads: Leads,
     hasher: S,
 }
 
@@ -54,7 +37,7 @@ impl<K, S> Roster<K, S> {
     pub(super) fn new(hasher: S) -> Self {
         Self {
             items: Slots::new(0),
-            leads: HashTable::new(),
+            leads: Leads::new(),
             hasher,
         }
     }
@@ -111,12 +94,7 @@ impl<K, S> Roster<K, S> {
         file: impl FnOnce(&mut Card, ItemIndex),
     ) {
         let key = self.items.take(item, file);
-        let lead = Lead {
-            hash,
-            item: key.slot(),
-        };
-        self.leads
-            .insert_unique(hash.spread(), lead, |lead| lead.hash.spread());
+        self.leads.insert(hash, key.slot());
     }
 
     /// Drops every entry, when the roster is empty already: a key may panic in its drop.
@@ -125,15 +103,15 @@ impl<K, S> Roster<K, S> {
         drop(mem::replace(&mut self.items, Slots::new(0)));
     }
 
-    /// Makes room in the map for one more entry. Amortized O(1).
+    /// Makes room for one more lead. Amortized O(1).
     #[inline]
     pub(super) fn reserve_lead(&mut self) {
-        self.leads.reserve(1, |lead| lead.hash.spread());
+        self.leads.reserve(1);
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
         self.items.reserve(additional);
-        self.leads.reserve(additional, |lead| lead.hash.spread());
+        self.leads.reserve(additional);
     }
 }
 
@@ -144,8 +122,7 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        ShortHash((hash ^ hash >> 32) as u32)
+        ShortHash::of(self.hasher.hash_one(key))
     }
 
     /// The entry of a key whose hash is known. O(1).
@@ -155,11 +132,18 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let items = &self.items;
-        let lead = self.leads.find(hash.spread(), |lead| {
-            lead.hash == hash && items.value(lead.item).entry.key.borrow() == key
-        })?;
-        Some(lead.item)
+        Some(self.lead(hash, key)?.item)
+    }
+
+    #[inline]
+    fn lead<Q>(&self, hash: ShortHash, key: &Q) -> Option<Found>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.leads.find(hash, |item| {
+            self.items.value(item).entry.key.borrow() == key
+        })
     }
 
     /// Reads the entries of some keys, many at once, so that they are in the cache when they are asked
@@ -172,8 +156,8 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
         // The first lead with this hash: nearly always that of the key, which then need not be read.
         let items = keys.filter_map(|key| {
             let hash = self.hash(key);
-            let lead = self.leads.find(hash.spread(), |lead| lead.hash == hash)?;
-            Some(lead.item)
+            let found = self.leads.find(hash, |_| true)?;
+            Some(found.item)
         });
         let mut found = [NO_ITEM; AT_ONCE];
         let mut count = 0;
@@ -188,8 +172,8 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
         touch(&self.items, found[..count].iter().copied());
     }
 
-    /// Takes an entry out of the map if it is as the caller wants it. It is then to be withdrawn from
-    /// where it is and [removed](Self::remove). O(1).
+    /// Takes the lead to an entry away if the entry is as the caller wants it. It is then to be
+    /// withdrawn from where it is and [removed](Self::remove). O(1).
     #[inline]
     pub(super) fn unlist_if<Q>(
         &mut self,
@@ -200,21 +184,15 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hash(key);
-        let items = &self.items;
-        let found = self.leads.find_entry(hash.spread(), |lead| {
-            lead.hash == hash && items.value(lead.item).entry.key.borrow() == key
-        });
-        let lead = found.ok()?;
-        let item = lead.get().item;
-        if !is_wanted(items.value(item)) {
+        let found = self.lead(self.hash(key), key)?;
+        if !is_wanted(self.item(found.item)) {
             return None;
         }
-        lead.remove();
-        Some(item)
+        self.leads.remove(found);
+        Some(found.item)
     }
 
-    /// Removes an entry that is not in the map any more. O(1).
+    /// Removes an entry that no lead leads to any more. O(1).
     #[inline]
     #[must_use = "the key is dropped when all is in order"]
     pub(super) fn remove(&mut self, item: ItemIndex) -> Item<K> {
@@ -228,17 +206,18 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
     /// Checks the invariant, by name. O(n).
     pub(super) fn check(&self) {
         self.items.check();
+        self.leads.check();
         assert_eq!(
             self.leads.len(),
             self.items.len(),
-            "the map leads to every entry once"
+            "a lead leads to every entry"
         );
         for (index, item) in self.items() {
             let hash = self.hash(&item.entry.key);
             assert_eq!(
                 self.find(hash, &item.entry.key),
                 Some(index),
-                "the map leads to every entry under the hash of its key"
+                "a lead leads to every entry under the hash of its key"
             );
         }
     }
@@ -246,71 +225,13 @@ impl<K: Hash + Eq, S: BuildHasher> Roster<K, S> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-    use core::hash::Hasher;
-
     use super::*;
-
-    /// Hashes a number to what a function says.
-    struct Made(fn(u64) -> u64);
-
-    struct Making(fn(u64) -> u64, u64);
-
-    impl BuildHasher for Made {
-        type Hasher = Making;
-
-        fn build_hasher(&self) -> Making {
-            Making(self.0, 0)
-        }
-    }
-
-    impl Hasher for Making {
-        fn write(&mut self, _: &[u8]) {
-            unreachable!("keys are numbers");
-        }
-
-        fn write_u64(&mut self, number: u64) {
-            self.1 = (self.0)(number);
-        }
-
-        fn finish(&self) -> u64 {
-            self.1
-        }
-    }
-
-    fn distinct<T: Ord>(of: impl Iterator<Item = T>) -> usize {
-        let mut all: Vec<T> = of.collect();
-        all.sort_unstable();
-        all.dedup();
-        all.len()
-    }
-
-    #[test]
-    fn hashes_stay_apart_wherever_their_bits_are() {
-        let hashers: [fn(u64) -> u64; 3] = [
-            |key| key,
-            |key| key << 32,
-            |key| key | u64::from(u32::MAX) << 32,
-        ];
-        for hasher in hashers {
-            let roster: Roster<u64, Made> = Roster::new(Made(hasher));
-            assert_eq!(distinct((0..1_000).map(|key| roster.hash(&key).0)), 1_000);
-        }
-    }
-
-    /// The table goes by the highest seven bits of a hash, and by the lowest.
-    #[test]
-    fn neighbouring_hashes_are_spread_over_the_table() {
-        let spread = || (0..1_024).map(|hash| ShortHash(hash).spread());
-        assert!(distinct(spread().map(|hash| hash >> 57)) > 120);
-        assert!(distinct(spread().map(|hash| hash % 1_024)) > 1_000);
-    }
 
     #[test]
     fn room_ends_with_the_most_entries() {
         let mut roster: Roster<u64, ()> = Roster::new(());
         assert!(roster.has_room(MOST_ENTRIES) && !roster.has_room(MOST_ENTRIES + 1));
-        roster.insert(ShortHash(1), Item::any(7), |_, _| ());
+        roster.insert(ShortHash::of(1), Item::any(7), |_, _| ());
         assert!(roster.has_room(MOST_ENTRIES - 1) && !roster.has_room(MOST_ENTRIES));
     }
 }

@@ -417,6 +417,14 @@ fn debug_is_short_and_send_and_sync_follow_the_key() {
 }
 
 #[test]
+#[should_panic = "at most 1073741824 entries"]
+fn room_for_more_than_a_queue_can_hold_is_refused() {
+    let mut queue = leader();
+    queue.init(1, 1, 1, Context::default()).unwrap();
+    queue.reserve(1 << 30);
+}
+
+#[test]
 fn clone_goes_its_own_way() {
     let mut queue = leader();
     for key in 0..20_u32 {
