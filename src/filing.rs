@@ -210,6 +210,30 @@ impl<G: Geometry> Filing<G> {
         true
     }
 
+    /// [Refiles](Filing::refile) a timer of a level, if no card but its own has to be looked at for
+    /// that; otherwise `false`, and nothing has changed. O(1).
+    #[inline]
+    pub(crate) fn refile_alone(
+        &mut self,
+        card: &mut Card,
+        slot: SlotIndex,
+        deadline: u64,
+        order: Order,
+    ) -> bool {
+        let was = card.filed();
+        match self.bucket_on_level(was) {
+            Some(bucket) if self.lists[bucket.get()].live > 1 => {
+                self.postponed -= u32::from(was.postponed);
+                self.leave(bucket);
+                card.deadline = deadline;
+                card.set_order(order);
+                self.file(card, slot);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Gives a filed timer a new deadline and order, and moves its entry to where it belongs then.
     /// O(1), amortized in the due run.
     pub(crate) fn refile<C: Cards>(
@@ -253,13 +277,19 @@ impl<G: Geometry> Filing<G> {
             return;
         }
         let bucket = self.bucket_of(was);
+        if self.leave(bucket) == 0 {
+            self.bucket_emptied(cards, bucket);
+        }
+    }
+
+    /// Takes note that a timer has left its entry in a list, and says how many are left there.
+    #[inline]
+    fn leave(&mut self, bucket: BucketIndex) -> u32 {
         let list = &mut self.lists[bucket.get()];
         list.live -= 1;
         list.stale.add_one();
         self.stale += 1;
-        if list.live == 0 {
-            self.bucket_emptied(cards, bucket);
-        }
+        list.live
     }
 
     #[cold]
@@ -274,12 +304,19 @@ impl<G: Geometry> Filing<G> {
     /// moves down when the cursor comes to its bucket, and not before.
     #[inline]
     fn bucket_of(&self, was: Filed) -> BucketIndex {
-        if was.place.is_on_level() && self.opened == NO_BUCKET {
-            if let Some(bucket) = Layout::<G>::place_low(was.tick, self.cursor.low()) {
-                return bucket;
-            }
+        match self.bucket_on_level(was) {
+            Some(bucket) => bucket,
+            None => self.bucket_apart(was),
         }
-        self.bucket_apart(was)
+    }
+
+    #[inline]
+    fn bucket_on_level(&self, was: Filed) -> Option<BucketIndex> {
+        if was.place.is_on_level() && self.opened == NO_BUCKET {
+            Layout::<G>::place_low(was.tick, self.cursor.low())
+        } else {
+            None
+        }
     }
 
     /// As [`Filing::bucket_of`], for a timer that is on no level, and while a bucket is open.

@@ -279,6 +279,13 @@ impl<T> Slots<T> {
         self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
     }
 
+    /// The card and the value of a slot that is taken.
+    #[inline]
+    pub(crate) fn card_and_value_mut(&mut self, slot: SlotIndex) -> (&mut Card, &mut T) {
+        let slot = self.slots.at_mut(slot.get());
+        (&mut slot.card, slot.value.as_mut().expect(VALUE))
+    }
+
     /// The key and the value of a slot that is taken.
     #[inline]
     pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> (TimerKey, &mut T) {

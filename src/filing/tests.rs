@@ -39,6 +39,50 @@ pub(super) fn cancel(filing: &mut Filing<Millis>, deck: &mut Deck, slot: usize) 
 }
 
 #[test]
+fn timer_is_refiled_alone_unless_its_bucket_is_left_empty() {
+    let (mut filing, mut deck) = filed([5, 5, 9].map(|tick| tick * TICK));
+    filing.set_next_sequence(100);
+    let mut refile = |slot: usize, tick: u64| {
+        let order = Order::filed(10 + tick);
+        let card = &mut deck.cards[slot];
+        let is_filed = filing.refile_alone(card, SlotIndex::new(slot), tick * TICK, order);
+        assert_eq!(card.deadline == tick * TICK, is_filed);
+        assert_eq!(card.order() == order, is_filed);
+        filing.check(&deck, 3);
+        (is_filed, filing.stale)
+    };
+    assert_eq!(refile(0, 7), (true, 1));
+    assert_eq!(refile(1, 7), (false, 1), "the last one of its bucket");
+    assert_eq!(refile(0, 9), (false, 1), "the only one of its bucket");
+    assert_eq!(refile(2, 7), (false, 1), "likewise");
+}
+
+#[test]
+fn timer_of_no_level_is_not_refiled_alone() {
+    // Arrivals, and timers of the next rotation.
+    for deadline in [0, u64::MAX] {
+        let (mut filing, mut deck) = filed([deadline; 2]);
+        filing.set_next_sequence(100);
+        let order = Order::filed(10);
+        let card = &mut deck.cards[0];
+        assert!(!filing.refile_alone(card, SlotIndex::new(0), TICK, order));
+        filing.check(&deck, 2);
+    }
+}
+
+#[test]
+fn timer_that_is_refiled_alone_is_not_postponed_any_more() {
+    let (mut filing, mut deck) = filed([5 * TICK; 2]);
+    filing.set_next_sequence(100);
+    let card = &mut deck.cards[0];
+    assert!(filing.postpone(card, 9 * TICK, Order::filed(10)));
+    assert_eq!(filing.postponed(), 1);
+    assert!(filing.refile_alone(card, SlotIndex::new(0), 7 * TICK, Order::filed(11)));
+    assert_eq!(filing.postponed(), 0);
+    filing.check(&deck, 2);
+}
+
+#[test]
 fn advance_is_idle_until_the_first_bucket_begins() {
     let (mut filing, _) = filed([5 * TICK + 3]);
     filing.set_now(5 * TICK - 1);

@@ -59,7 +59,7 @@ impl<G: Geometry> Deadlines<G> {
         self.filing.next_order(slots)
     }
 
-    /// Files an entry that has just got its slot. O(1).
+    /// Files an entry that is not filed. O(1).
     #[inline]
     pub(super) fn file(
         &mut self,
@@ -74,30 +74,37 @@ impl<G: Geometry> Deadlines<G> {
         self.filed(deadline_ns);
     }
 
-    /// Files an entry that has been drawn. O(1).
-    pub(super) fn schedule_again<K>(
+    /// Gives an entry another deadline, if no card but its own has to be looked at for that;
+    /// otherwise `false`, and nothing has changed. O(1).
+    ///
+    /// Never postponed in place, as a wheel would: entries filed under old times would have to be
+    /// gone through by every search for the earliest deadline.
+    #[inline]
+    pub(super) fn reschedule_alone(
         &mut self,
-        slots: &mut Slots<Item<K>>,
+        card: &mut Card,
         item: ItemIndex,
         deadline_ns: u64,
-    ) {
-        let order = self.next_order(slots);
-        self.file(slots.card_mut(item), item, deadline_ns, order);
+        order: Order,
+    ) -> bool {
+        let was_ns = card.deadline;
+        let is_filed = self.filing.refile_alone(card, item, deadline_ns, order);
+        if is_filed {
+            self.floor.leave(was_ns);
+            self.floor.file(deadline_ns, self.len);
+        }
+        is_filed
     }
 
-    /// Gives an entry another deadline than `was_ns`. O(1), amortized in the current tick.
-    #[inline]
+    /// Gives an entry another deadline. O(1), amortized in the current tick.
     pub(super) fn reschedule<K>(
         &mut self,
         slots: &mut Slots<Item<K>>,
         item: ItemIndex,
-        was_ns: u64,
         deadline_ns: u64,
+        order: Order,
     ) {
-        let order = self.filing.next_order(slots);
-        self.floor.leave(was_ns);
-        // Never postponed in place, as a wheel would: entries filed under old times would have to be
-        // gone through by every search for the earliest deadline.
+        self.floor.leave(slots.card(item).deadline);
         self.filing.refile(slots, item, deadline_ns, order);
         self.floor.file(deadline_ns, self.len);
     }
