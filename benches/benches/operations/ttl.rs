@@ -99,6 +99,9 @@ struct Input {
     shuffled: Vec<(u64, u64)>,
 }
 
+/// Log entries that are applied at once.
+const BATCH: usize = 32;
+
 /// When every key is due.
 const END: u64 = 60 * SECOND;
 
@@ -128,9 +131,7 @@ impl Input {
     fn filled<E: Expiring>(&self) -> E {
         let mut queue = E::new();
         queue.role_change(true, 0);
-        for &(key, ttl_ms) in &self.keys {
-            queue.init(1, key, ttl_ms);
-        }
+        apply(&mut queue, 1, &self.keys);
         queue
     }
 
@@ -140,31 +141,48 @@ impl Input {
     }
 
     fn init_one<E: Expiring>(&self, group: &mut Group<'_>) {
-        let timed = |queue: &mut E| {
-            for &(key, ttl_ms) in &self.keys {
-                queue.init(1, key, ttl_ms);
-            }
-        };
+        let timed = |queue: &mut E| apply(queue, 1, &self.keys);
         let check = |queue: &E, ()| assert_eq!(queue.len(), self.keys.len());
         measure(group, &self.case::<E>(), anew(E::new), timed, check);
     }
 
+    /// One by one, and as a state machine applies its log: in batches, whose keys the queue is told
+    /// beforehand.
     fn update(&self, group: &mut Group<'_>) {
         self.update_one::<TtlQueue<u64>>(group);
         self.update_one::<TwoSets<u64>>(group);
+        let case = Case {
+            subject: "ttl_queue_in_batches",
+            ..self.case::<TtlQueue<u64>>()
+        };
+        self.update_with(group, &case, |queue: &mut TtlQueue<u64>, index| {
+            for batch in self.shuffled.chunks(BATCH) {
+                queue.prefetch(batch.iter().map(|(key, _)| key));
+                apply(queue, index, batch);
+            }
+        });
     }
 
     fn update_one<E: Expiring>(&self, group: &mut Group<'_>) {
+        self.update_with(group, &self.case::<E>(), |queue: &mut E, index| {
+            apply(queue, index, &self.shuffled);
+        });
+    }
+
+    fn update_with<E: Expiring>(
+        &self,
+        group: &mut Group<'_>,
+        case: &Case,
+        update: impl Fn(&mut E, u64),
+    ) {
         // Each iteration is of a newer index than the one before, or it would change nothing.
         let prepare = onward(|| (self.filled::<E>(), 1));
         let timed = |(queue, index): &mut (E, u64)| {
             *index += 1;
-            for &(key, ttl_ms) in &self.shuffled {
-                queue.init(*index, key, ttl_ms);
-            }
+            update(queue, *index);
         };
         let check = |(queue, _): &(E, u64), ()| assert_eq!(queue.len(), self.keys.len());
-        measure(group, &self.case::<E>(), prepare, timed, check);
+        measure(group, case, prepare, timed, check);
     }
 
     fn poll(&self, group: &mut Group<'_>) {
@@ -202,6 +220,13 @@ impl Input {
         let timed = |queue: &mut E| queue.role_change(true, END);
         let check = |queue: &E, ()| assert_eq!(queue.len(), self.keys.len());
         measure(group, &case, prepare, timed, check);
+    }
+}
+
+/// A log entry for each of some keys.
+fn apply<E: Expiring>(queue: &mut E, index: u64, entries: &[(u64, u64)]) {
+    for &(key, ttl_ms) in entries {
+        queue.init(index, key, ttl_ms);
     }
 }
 
