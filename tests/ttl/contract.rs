@@ -1,6 +1,7 @@
 //! The rules in the small, one promise a test.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
@@ -149,6 +150,45 @@ fn order_of_hashing_shows_nowhere() {
         run(timer_wheel::ttl::DefaultHashBuilder::default()),
         expected
     );
+}
+
+/// An index that is full is moved to a larger one piece by piece, with calls of every kind between.
+#[test]
+fn keys_are_found_while_their_index_grows() {
+    let mut queue = leader();
+    let mut indices = BTreeMap::new();
+    for step in 1..=1_200 {
+        let key = step as u32;
+        queue.init(step, key, 5, created(0)).unwrap();
+        indices.insert(key, step);
+        let known = key / 3;
+        match step % 5 {
+            0 => {
+                let is_there = indices.remove(&known).is_some();
+                assert_eq!(queue.remove(&known) == Outcome::Removed, is_there);
+            }
+            1 => {
+                let index = indices.remove(&known).unwrap_or(0);
+                assert_eq!(queue.applied(&known, index) == Outcome::Applied, index != 0);
+            }
+            _ => {
+                let updated = queue.update(step, &known, 7, created(0)).unwrap();
+                assert_eq!(updated == Outcome::Updated, indices.contains_key(&known));
+                indices.entry(known).and_modify(|index| *index = step);
+            }
+        }
+        queue.check_invariants();
+    }
+    let found = queue
+        .iter()
+        .map(|timer| (timer.entry.key, timer.entry.index));
+    assert_eq!(found.collect::<BTreeMap<_, _>>(), indices);
+    for key in 0..=1_200 {
+        assert_eq!(
+            queue.get(&key).map(|timer| timer.entry.index),
+            indices.get(&key).copied()
+        );
+    }
 }
 
 /// A million pending entries are put back by moving a mark. What that costs is not timed: the next
