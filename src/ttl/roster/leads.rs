@@ -9,230 +9,15 @@
 //!
 //! And it grows without a pause: what a full table holds is moved to the next a piece at a time.
 
-use alloc::vec;
-use alloc::vec::Vec;
+mod former;
+mod table;
+
 use core::mem;
 
-use crate::key::SlotIndex;
+use self::former::Former;
+pub(in crate::ttl) use self::table::ShortHash;
+use self::table::{Lead, Table};
 use crate::ttl::item::ItemIndex;
-
-/// Places of the smallest table.
-const FEWEST: usize = 8;
-
-/// Places of the table before that a call moves on, up to the end of a run. Twice as many as there
-/// are insertions until the next growth would do.
-const STEP: usize = 16;
-
-/// Half of a key's hash.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(in crate::ttl) struct ShortHash(u32);
-
-impl ShortHash {
-    /// Takes part in all bits of a hash, wherever the hasher has put what it knows.
-    #[inline]
-    pub(super) fn of(hash: u64) -> Self {
-        Self((hash ^ hash >> 32) as u32)
-    }
-
-    /// Spread over 64 bits, the highest of which depend on all bits of the hash.
-    #[inline]
-    fn spread(self) -> u64 {
-        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    }
-}
-
-/// What the table says of an entry, or that it says nothing. Eight of them fill a cache line.
-///
-/// The hash in the low half, and above it one more than the index: so no lead is zero, and memory for
-/// a table comes from the system as it is, not to be written before it is used.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct Lead(u64);
-
-impl Lead {
-    const NONE: Self = Self(0);
-
-    #[inline]
-    fn new(hash: ShortHash, item: ItemIndex) -> Self {
-        Self((item.get() as u64 + 1) << 32 | u64::from(hash.0))
-    }
-
-    #[inline]
-    fn hash(self) -> ShortHash {
-        ShortHash(self.0 as u32)
-    }
-
-    #[inline]
-    fn item(self) -> ItemIndex {
-        SlotIndex::from_bits((self.0 >> 32) as u32 - 1)
-    }
-}
-
-/// One table of leads.
-///
-/// A lead has its home where the highest bits of its hash say, and lies there or, if others do, in
-/// one of the places that follow; the last place is followed by the first. Leads side by side are a
-/// run.
-///
-/// Invariant: between a lead and its home no place is free.
-/// Invariant: of four places at least one is free, so that runs are short and every search ends.
-#[derive(Clone, Debug)]
-struct Table {
-    /// None, or a power of two. As plain numbers, for which zeroed memory is asked for as such.
-    places: Vec<u64>,
-    /// How far a spread hash is shifted to be a home.
-    shift: u32,
-}
-
-impl Table {
-    const EMPTY: Self = Self {
-        places: Vec::new(),
-        shift: 0,
-    };
-
-    /// The smallest table with room for so many leads.
-    fn with_room(leads: usize) -> Self {
-        let places = (leads + leads.div_ceil(3)).next_power_of_two().max(FEWEST);
-        Self {
-            places: vec![Lead::NONE.0; places],
-            shift: u64::BITS - places.ilog2(),
-        }
-    }
-
-    /// How many leads the table has room for.
-    #[inline]
-    fn room(&self) -> usize {
-        self.places.len() / 4 * 3
-    }
-
-    #[inline]
-    fn mask(&self) -> usize {
-        self.places.len().wrapping_sub(1)
-    }
-
-    #[inline]
-    fn home(&self, hash: ShortHash) -> usize {
-        (hash.spread() >> self.shift) as usize
-    }
-
-    /// The first lead of this hash to an entry that is wanted, and its place.
-    #[inline]
-    fn find(
-        &self,
-        hash: ShortHash,
-        is_wanted: &mut impl FnMut(ItemIndex) -> bool,
-    ) -> Option<(usize, ItemIndex)> {
-        let mask = self.places.len().checked_sub(1)?;
-        let mut place = self.home(hash);
-        loop {
-            // With the mask the compiler sees that the place is there.
-            let lead = Lead(self.places[place & mask]);
-            if lead == Lead::NONE {
-                return None;
-            }
-            if lead.hash() == hash && is_wanted(lead.item()) {
-                return Some((place & mask, lead.item()));
-            }
-            place += 1;
-        }
-    }
-
-    /// Puts a lead into the first free place from its home on.
-    #[inline]
-    fn put(&mut self, lead: Lead) {
-        let mask = self.mask();
-        let mut place = self.home(lead.hash());
-        while self.places[place & mask] != Lead::NONE.0 {
-            place += 1;
-        }
-        self.places[place & mask] = lead.0;
-    }
-
-    /// Takes away the lead at a place, and moves those up that had to pass it.
-    fn remove(&mut self, place: usize) {
-        let mask = self.mask();
-        let mut free = place;
-        let mut place = place;
-        loop {
-            place = (place + 1) & mask;
-            let lead = Lead(self.places[place]);
-            if lead == Lead::NONE {
-                break;
-            }
-            // One that has come past the free place, or from it, can go back there; one whose home
-            // lies behind it would not be found.
-            let passed = place.wrapping_sub(self.home(lead.hash())) & mask;
-            if passed >= place.wrapping_sub(free) & mask {
-                self.places[free] = lead.0;
-                free = place;
-            }
-        }
-        self.places[free] = Lead::NONE.0;
-    }
-
-    /// The places that are not free.
-    fn taken(&self) -> impl Iterator<Item = usize> {
-        (0..self.places.len()).filter(|&place| self.places[place] != Lead::NONE.0)
-    }
-
-    /// Checks that the lead at a place is found there: that between it and its home no place is free.
-    fn check(&self, place: usize) {
-        let lead = Lead(self.places[place]);
-        let found = self.find(lead.hash(), &mut |item| item == lead.item());
-        assert_eq!(
-            found,
-            Some((place, lead.item())),
-            "between a lead and its home no place is free"
-        );
-    }
-}
-
-/// A table that was full, while its leads are moved to the next one.
-///
-/// They are moved in the order of the places, run by run, from a free place on and all the way round.
-/// Nothing is added any more; so a lead whose home has been passed has been moved, and any
-/// other lies behind what has been passed.
-#[derive(Clone, Debug)]
-struct Former {
-    table: Table,
-    /// The place that was passed first, a free one.
-    first: usize,
-    /// Places that have been passed; the last of them was free.
-    passed: usize,
-}
-
-impl Former {
-    fn new(table: Table) -> Self {
-        let free = table.places.iter().position(|&lead| lead == Lead::NONE.0);
-        Self {
-            first: free.expect("of four places one is free"),
-            table,
-            passed: 0,
-        }
-    }
-
-    /// Whether leads of this hash have not been moved yet.
-    #[inline]
-    fn holds(&self, hash: ShortHash) -> bool {
-        let home = self.table.home(hash);
-        home.wrapping_sub(self.first) & self.table.mask() >= self.passed
-    }
-
-    /// Moves some leads to another table, and says whether there are more.
-    fn move_some(&mut self, to: &mut Table) -> bool {
-        let enough = self.passed + STEP;
-        while self.passed < self.table.places.len() {
-            let place = (self.first + self.passed) & self.table.mask();
-            let lead = Lead(self.table.places[place]);
-            self.passed += 1;
-            if lead != Lead::NONE {
-                to.put(lead);
-            } else if self.passed >= enough {
-                return true;
-            }
-        }
-        false
-    }
-}
 
 /// A lead that has been found.
 #[derive(Copy, Clone, Debug)]
@@ -359,31 +144,16 @@ impl Leads {
     /// Forgets every lead, keeping the memory. O(places).
     pub(super) fn clear(&mut self) {
         self.former = None;
-        self.table.places.fill(Lead::NONE.0);
+        self.table.clear();
         self.len = 0;
     }
 
     /// Checks the invariants, by name. O(places), if runs are short.
     pub(super) fn check(&self) {
-        let mut leads = 0;
+        let mut leads = self.former.as_ref().map_or(0, Former::check);
         for place in self.table.taken() {
             self.table.check(place);
             leads += 1;
-        }
-        if let Some(former) = &self.former {
-            let is_left = |place: &usize| {
-                let ahead = place.wrapping_sub(former.first) & former.table.mask();
-                ahead >= former.passed
-            };
-            for place in former.table.taken().filter(is_left) {
-                former.table.check(place);
-                let hash = Lead(former.table.places[place]).hash();
-                assert!(
-                    former.holds(hash),
-                    "a lead of a full table is moved when its home is passed"
-                );
-                leads += 1;
-            }
         }
         assert_eq!(leads, self.len, "the leads are counted");
         assert!(leads <= self.table.room(), "of four places one is free");
@@ -395,6 +165,8 @@ mod tests {
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
 
+    use super::former::STEP;
+    use super::table::FEWEST;
     use super::*;
     use crate::key::SlotIndex;
 
@@ -431,7 +203,7 @@ mod tests {
             let home = |index: usize| (FEWEST - 2 + homes / 4_usize.pow(index as u32) % 4) % FEWEST;
             let hash = |index: usize| hashes[home(index)][index];
             let whole = leads((0..6).map(hash));
-            assert_eq!(whole.table.places.len(), FEWEST);
+            assert_eq!(whole.table.len(), FEWEST);
             for (first, second) in (0..6).flat_map(|one| (0..6).map(move |two| (one, two))) {
                 let mut leads = whole.clone();
                 for removed in [first, second] {
@@ -494,7 +266,7 @@ mod tests {
     fn no_call_moves_more_than_a_piece_of_a_full_table() {
         const PLACES: usize = 1 << 14;
         let mut leads = leads((0..PLACES as u32 / 4 * 3).map(ShortHash));
-        assert_eq!(leads.table.places.len(), PLACES);
+        assert_eq!(leads.table.len(), PLACES);
         let mut passed = 0;
         for index in PLACES..PLACES + PLACES / STEP {
             leads.insert(ShortHash(index as u32), item(index));
@@ -529,7 +301,7 @@ mod tests {
         assert!(leads.former.is_some());
         leads.reserve(1_000);
         leads.check();
-        assert_eq!(leads.former.as_ref().unwrap().table.places.len(), 256);
+        assert_eq!(leads.former.as_ref().unwrap().table.len(), 256);
         leads.clear();
         leads.check();
         assert!(leads.former.is_none());
@@ -554,7 +326,7 @@ mod tests {
     #[test]
     fn table_grows_before_more_than_three_quarters_are_taken() {
         assert!(Leads::new().find(ShortHash(1), |_| true).is_none());
-        let places = |len: u32| leads((0..len).map(ShortHash)).table.places.len();
+        let places = |len: u32| leads((0..len).map(ShortHash)).table.len();
         assert_eq!([0, 1, 6, 7, 12, 13].map(places), [0, 8, 8, 16, 16, 32]);
     }
 
@@ -563,21 +335,21 @@ mod tests {
         for additional in [1, 5, 6, 7, 96, 97, 1_000] {
             let mut leads = leads((0..50).map(ShortHash));
             leads.reserve(additional);
-            let places = leads.table.places.len();
+            let places = leads.table.len();
             for index in 50..50 + additional {
                 leads.insert(ShortHash(index as u32), item(index));
             }
-            assert_eq!(leads.table.places.len(), places, "{additional} more");
+            assert_eq!(leads.table.len(), places, "{additional} more");
         }
     }
 
     #[test]
     fn cleared_table_keeps_its_memory() {
         let mut leads = leads((0..50).map(ShortHash));
-        let places = leads.table.places.len();
+        let places = leads.table.len();
         leads.clear();
         leads.check();
-        assert_eq!((leads.len(), leads.table.places.len()), (0, places));
+        assert_eq!((leads.len(), leads.table.len()), (0, places));
         assert!(leads.find(ShortHash(7), |_| true).is_none());
     }
 
