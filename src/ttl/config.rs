@@ -353,7 +353,9 @@ impl TtlConfigBuilder {
     /// million entries must be spread over smaller buckets before the first of them is due.
     ///
     /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). What is
-    /// left is for the next poll, which [is to come at once](super::Due::next_wake).
+    /// left is for the next poll, which [is to come at once](super::Due::next_wake). Retries come first,
+    /// so a budget that a batch of them uses up, at two to four units each, leaves nothing for expiries:
+    /// they wait for as long as that many retries are due in each poll.
     ///
     /// ```
     /// use timer_wheel::ttl::TtlConfig;
