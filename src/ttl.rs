@@ -50,10 +50,11 @@
 //! so that they are the same on every replica, whatever its hasher. An expiry carries a copy of its
 //! key (`Clone`).
 //!
-//! The hasher is foldhash's fast one unless another is given ([`TtlQueue::with_hasher`]): fast, and
-//! seeded from what addresses a `no_std` program has, so an adversary who chooses keys cannot
-//! easily make them collide, and one who can also observe timings perhaps can. Who holds keys
-//! chosen by strangers gives `std`'s `RandomState`. The order of hashing shows nowhere.
+//! The hasher is foldhash's ([`DefaultHashBuilder`]) unless another is given
+//! ([`TtlQueue::with_hasher`]): fast, and seeded from what addresses a `no_std` program has, so an
+//! adversary who chooses keys cannot easily make them collide, and one who can also observe timings
+//! perhaps can. Who holds keys chosen by strangers gives `std`'s `RandomState`. The order of hashing
+//! shows nowhere.
 //!
 //! # How it is built
 //!
@@ -103,6 +104,7 @@ mod wake;
 
 use core::fmt;
 
+/// How keys are hashed unless the queue is given another hasher: by foldhash.
 pub use foldhash::fast::RandomState as DefaultHashBuilder;
 
 use self::deadlines::Deadlines;
