@@ -328,6 +328,8 @@ mod tests {
         assert!(Leads::new().find(ShortHash(1), |_| true).is_none());
         let places = |len: u32| leads((0..len).map(ShortHash)).table.len();
         assert_eq!([0, 1, 6, 7, 12, 13].map(places), [0, 8, 8, 16, 16, 32]);
+        let grows = |len: u32| leads((0..len).map(ShortHash)).former.is_some();
+        assert_eq!([95, 96, 97].map(grows), [false, false, true]);
     }
 
     #[test]
