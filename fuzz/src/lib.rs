@@ -68,7 +68,9 @@ pub trait Kinds {
 }
 
 /// The geometries to choose from. Append only: a stored input means its geometry by place.
-const SUBJECTS: [Subject; 9] = [
+///
+/// Not a `const`, of which each target would compile a copy, with all that the subjects do.
+static SUBJECTS: [Subject; 9] = [
     Subject::new::<Millis>("Millis"),
     Subject::new::<Caffeine>("Caffeine"),
     Subject::new::<Micros>("Micros"),
