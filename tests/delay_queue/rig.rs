@@ -2,6 +2,7 @@
 //! is woken.
 
 use std::future::Future;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -14,6 +15,8 @@ use tokio::time::sleep;
 /// Runs a test on a runtime whose clock stands still until all tasks sleep. Polling by hand takes
 /// nothing from a budget there.
 pub(crate) fn paused<T>(test: impl Future<Output = T>) -> T {
+    // Without its type: the runtime would be compiled anew for each test.
+    let test: Pin<&mut dyn Future<Output = T>> = pin!(test);
     Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
