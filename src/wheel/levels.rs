@@ -4,7 +4,6 @@ use core::array;
 use core::fmt;
 use core::iter::FusedIterator;
 
-use crate::filing::blocks::Sentinel;
 use crate::filing::shape::LevelLists;
 use crate::geometry::{Geometry, LEVELS};
 use crate::wheel::Wheel;
@@ -195,10 +194,11 @@ impl Iterator for Buckets<'_> {
             return None;
         }
         let first = self.next * self.lists.lists_a_bucket;
-        let lists = self.lists.lists.iter().skip(first);
-        let timers = |list: &Sentinel| list.live as usize;
+        let lists = first..first + self.lists.lists_a_bucket;
+        // A level that was never used has none.
+        let lists = self.lists.lists.get(lists).unwrap_or_default();
         self.next += 1;
-        Some(lists.take(self.lists.lists_a_bucket).map(timers).sum())
+        Some(lists.iter().map(|list| list.live as usize).sum())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
