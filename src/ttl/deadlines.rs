@@ -240,6 +240,25 @@ mod tests {
     use super::AHEAD;
     use crate::ttl::{Context, Role, TtlConfig, TtlQueue};
 
+    /// Entries that are moved from one crowded bucket to another leave nothing but places behind, and
+    /// none of the buckets is ever emptied.
+    #[test]
+    fn places_left_behind_by_updates_are_swept() {
+        let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+        let mut bytes = 0;
+        for round in 1..=400 {
+            for key in 0..200 {
+                let ttl_ms = 1_000 << ((u64::from(key) + round) % 4);
+                queue.init(round, key, ttl_ms, Context::default()).unwrap();
+            }
+            if round == 20 {
+                bytes = queue.queue.filing.bytes();
+            }
+        }
+        assert_eq!(queue.queue.filing.bytes(), bytes);
+        queue.check_invariants();
+    }
+
     #[test]
     fn entries_are_read_some_at_once_before_they_are_drawn() {
         let mut queue: TtlQueue<usize> = TtlQueue::new(0, TtlConfig::default());
