@@ -262,6 +262,52 @@ mod tests {
         );
     }
 
+    /// Leads alone and a run that lies round the end of the table; and whichever of them is removed,
+    /// whatever has been moved by then.
+    #[test]
+    fn run_round_the_end_of_a_full_table_is_moved_as_one() {
+        const PLACES: usize = 256;
+        let table = Table::with_room(PLACES / 4 * 3);
+        let hash_of = |home: usize| {
+            let mut hashes = (0..).map(ShortHash);
+            hashes.find(|&hash| table.home(hash) == home).unwrap()
+        };
+        let homes = [PLACES - 6; 40]
+            .into_iter()
+            .chain((50..PLACES - 10).step_by(9));
+        let mut known: Vec<ShortHash> = homes.map(hash_of).collect();
+        let mut leads = Leads::new();
+        leads.reserve(PLACES / 2 + 1);
+        for (index, &hash) in known.iter().enumerate() {
+            leads.insert(hash, item(index));
+        }
+        assert!(leads.former.is_none() && leads.table.len() == PLACES);
+        leads.reserve(PLACES);
+        let mut in_former = 0;
+        while leads.former.is_some() {
+            for removed in 0..known.len() {
+                let mut leads = leads.clone();
+                for (index, &hash) in known.iter().enumerate() {
+                    let found = leads.find(hash, |found| found == item(index)).unwrap();
+                    if index == removed {
+                        in_former += usize::from(found.is_former);
+                        leads.remove(found);
+                        leads.check();
+                    }
+                }
+                for (index, &hash) in known.iter().enumerate() {
+                    let found = leads.find(hash, |found| found == item(index));
+                    assert_eq!(found.is_none(), index == removed);
+                }
+            }
+            let hash = ShortHash(known.len() as u32);
+            leads.insert(hash, item(known.len()));
+            leads.check();
+            known.push(hash);
+        }
+        assert!(in_former > 300, "{in_former}");
+    }
+
     #[test]
     fn no_call_moves_more_than_a_piece_of_a_full_table() {
         const PLACES: usize = 1 << 14;
