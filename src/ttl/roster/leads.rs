@@ -412,12 +412,13 @@ mod tests {
     #[test]
     fn look_ups_are_short_whatever_bits_the_hashes_differ_in() {
         const LEN: u64 = 12_000;
-        let hashers: [fn(u64) -> u64; 6] = [
+        let hashers: [fn(u64) -> u64; 7] = [
             |key| key,
             |key| key << 12,
             |key| key << 18,
             |key| key << 32,
             |key| key << 50,
+            |key| ((key / 100) << 32) | (key % 100),
             |key| key.wrapping_mul(0x2545_F491_4F6C_DD1D),
         ];
         for (nth, hasher) in hashers.into_iter().enumerate() {

@@ -9,21 +9,25 @@ use crate::ttl::item::ItemIndex;
 /// Places of the smallest table.
 pub(super) const FEWEST: usize = 8;
 
+/// 2^64 by the golden ratio: what is multiplied by it lies far apart in the highest bits.
+const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Half of a key's hash.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::ttl) struct ShortHash(pub(super) u32);
 
 impl ShortHash {
-    /// Takes part in all bits of a hash, wherever the hasher has put what it knows.
+    /// Takes part in all bits of a hash, wherever the hasher has put what it knows. Not by laying one
+    /// half upon the other: of identifiers made of two numbers, hashed to themselves, few would differ.
     #[inline]
     pub(in crate::ttl::roster) fn of(hash: u64) -> Self {
-        Self((hash ^ hash >> 32) as u32)
+        Self((hash.wrapping_mul(ODD) >> 32) as u32)
     }
 
     /// Spread over 64 bits, the highest of which depend on all bits of the hash.
     #[inline]
     fn spread(self) -> u64 {
-        u64::from(self.0).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        u64::from(self.0).wrapping_mul(ODD)
     }
 }
 
