@@ -6,7 +6,7 @@
 use std::alloc::System;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
 use timer_wheel::{Compact, Geometry, Millis, TimerKey, Wheel};
 
 #[global_allocator]
@@ -113,10 +113,37 @@ fn reserved_entries_ask_for_little_more() {
     );
 }
 
+fn cleared_queue_gives_its_memory_back() {
+    let region = Region::new(ALLOCATOR);
+    let held = || {
+        let change = region.change();
+        change.bytes_allocated - change.bytes_deallocated
+    };
+    let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
+    let empty = held();
+    queue.role_change(Role::Leader, 0);
+    for key in 0..10_000 {
+        queue.init(1, key, 5, Context::default()).unwrap();
+    }
+    // Some of them pending, some waiting for a retry.
+    while queue.pending_len() < 100 {
+        queue.poll(6_000_000).for_each(drop);
+    }
+    for key in 0..50 {
+        assert_eq!(queue.failed(&key, 1, 6_000_000), Outcome::Failed);
+    }
+    let full = held();
+    assert!(full > 1_000_000, "{full} bytes");
+    queue.clear();
+    let left = held().abs_diff(empty);
+    assert!(left < HARNESS, "{left} bytes are kept");
+}
+
 #[test]
 fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     reserved_timers_ask_for_nothing_more();
     reserved_entries_ask_for_little_more();
+    cleared_queue_gives_its_memory_back();
 }

@@ -99,7 +99,7 @@ impl<K, S> Roster<K, S> {
 
     /// Drops every entry, when the roster is empty already: a key may panic in its drop.
     pub(super) fn clear(&mut self) {
-        self.leads.clear();
+        self.leads = Leads::new();
         drop(mem::replace(&mut self.items, Slots::new(0)));
     }
 

@@ -141,13 +141,6 @@ impl Leads {
         self.move_some();
     }
 
-    /// Forgets every lead, keeping the memory. O(places).
-    pub(super) fn clear(&mut self) {
-        self.former = None;
-        self.table.clear();
-        self.len = 0;
-    }
-
     /// Checks the invariants, by name. O(places), if runs are short.
     pub(super) fn check(&self) {
         let mut leads = self.former.as_ref().map_or(0, Former::check);
@@ -348,9 +341,6 @@ mod tests {
         leads.reserve(1_000);
         leads.check();
         assert_eq!(leads.former.as_ref().unwrap().table.len(), 256);
-        leads.clear();
-        leads.check();
-        assert!(leads.former.is_none());
     }
 
     #[test]
@@ -389,16 +379,6 @@ mod tests {
             }
             assert_eq!(leads.table.len(), places, "{additional} more");
         }
-    }
-
-    #[test]
-    fn cleared_table_keeps_its_memory() {
-        let mut leads = leads((0..50).map(ShortHash));
-        let places = leads.table.len();
-        leads.clear();
-        leads.check();
-        assert_eq!((leads.len(), leads.table.len()), (0, places));
-        assert!(leads.find(ShortHash(7), |_| true).is_none());
     }
 
     /// The work of a look-up: the places it reads, for a key that is there.

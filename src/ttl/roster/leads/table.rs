@@ -171,11 +171,6 @@ impl Table {
         self.places[free] = Lead::NONE.0;
     }
 
-    /// Takes all leads away. O(places).
-    pub(super) fn clear(&mut self) {
-        self.places.fill(Lead::NONE.0);
-    }
-
     /// The places that are not free.
     pub(super) fn taken(&self) -> impl Iterator<Item = usize> {
         (0..self.len()).filter(|&place| self.lead(place) != Lead::NONE)
