@@ -324,10 +324,10 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let rank = self.rank(deadline_ns(ctx.created_ns, ttl_ms));
         let order = self.queue.next_order(self.roster.slots_mut());
         let (card, known) = self.roster.slots_mut().card_and_value_mut(item);
-        let is_filed = matches!(known.place, Place::Queued)
-            && self
-                .queue
-                .reschedule_alone(card, item, rank.deadline_ns, order);
+        // One that has been drawn is in no bucket, and is not moved by this.
+        let is_filed = self
+            .queue
+            .reschedule_alone(card, item, rank.deadline_ns, order);
         let known = if is_filed {
             known
         } else {

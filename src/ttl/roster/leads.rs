@@ -7,14 +7,16 @@
 //! entry; here tag and index lie in one word, and the first miss is gone. An update took two thirds
 //! of the time then (docs/ttl.md).
 //!
-//! And it grows without a pause: what a full table holds is moved to the next a piece at a time.
+//! And it grows without a pause: the next table is made a piece at a time before the present one is
+//! full, and what that holds is moved a piece at a time after.
 
 mod former;
 mod table;
 
+use alloc::vec::Vec;
 use core::mem;
 
-use self::former::Former;
+use self::former::{Former, STEP};
 pub(in crate::ttl) use self::table::ShortHash;
 use self::table::{Lead, Table};
 use crate::ttl::item::ItemIndex;
@@ -35,6 +37,8 @@ pub(super) struct Found {
 pub(super) struct Leads {
     table: Table,
     former: Option<Former>,
+    /// The places of the next table, as far as they have been made.
+    next: Vec<Lead>,
     len: usize,
 }
 
@@ -43,6 +47,7 @@ impl Leads {
         Self {
             table: Table::EMPTY,
             former: None,
+            next: Vec::new(),
             len: 0,
         }
     }
@@ -91,8 +96,8 @@ impl Leads {
         })
     }
 
-    /// Makes room for `additional` more leads, which the caller has checked to be possible. O(1), but
-    /// for the system's giving memory.
+    /// Makes room for `additional` more leads, which the caller has checked to be possible. O(1) for
+    /// one, as all has been made ready by then; for more O(leads + additional).
     #[inline]
     pub(super) fn reserve(&mut self, additional: usize) {
         let wanted = self.len + additional;
@@ -103,12 +108,31 @@ impl Leads {
 
     #[cold]
     fn grow(&mut self, wanted: usize) {
-        // Not if the table has grown for want of one place: that is long over.
+        // If it is for want of one place, that is long over.
         while self.former.is_some() {
             self.move_some();
         }
-        let full = mem::replace(&mut self.table, Table::with_room(wanted));
+        let next = Table::with_room(wanted, mem::take(&mut self.next));
+        let full = mem::replace(&mut self.table, next);
         self.former = (self.len != 0).then(|| Former::new(full));
+    }
+
+    /// Makes some places of the next table, from when the present one is five eighths full, so that
+    /// they are all made when that has become three quarters.
+    #[inline]
+    fn make_some(&mut self) {
+        if self.len > self.table.len() / 8 * 5 && self.next.len() < 2 * self.table.len() {
+            self.make_places();
+        }
+    }
+
+    #[cold]
+    fn make_places(&mut self) {
+        let all = 2 * self.table.len();
+        let made = self.next.len();
+        self.next.reserve_exact(all - made);
+        // There are as many places to be made as to be moved, twice over, and less time for it.
+        self.next.resize((made + 2 * STEP).min(all), Lead::NONE);
     }
 
     /// Moves some of what a full table held, if there is any of it.
@@ -121,10 +145,11 @@ impl Leads {
         }
     }
 
-    /// Adds a lead. O(1), but for the system's giving memory.
+    /// Adds a lead. O(1).
     #[inline]
     pub(super) fn insert(&mut self, hash: ShortHash, item: ItemIndex) {
         self.reserve(1);
+        self.make_some();
         self.move_some();
         self.table.put(Lead::new(hash, item));
         self.len += 1;
@@ -155,16 +180,17 @@ impl Leads {
 
 #[cfg(test)]
 mod tests {
-    use alloc::collections::BTreeSet;
-    use alloc::vec::Vec;
-
-    use super::former::STEP;
     use super::table::FEWEST;
     use super::*;
     use crate::key::SlotIndex;
+    use alloc::collections::BTreeSet;
 
     fn item(index: usize) -> ItemIndex {
         SlotIndex::new(index)
+    }
+
+    fn hash_of(key: usize) -> ShortHash {
+        ShortHash::of(key as u64)
     }
 
     fn leads(hashes: impl Iterator<Item = ShortHash>) -> Leads {
@@ -178,9 +204,9 @@ mod tests {
 
     /// For each place of the smallest table some hashes whose home it is.
     fn hashes_at_home() -> [Vec<ShortHash>; FEWEST] {
-        let table = Table::with_room(1);
+        let table = Table::with_room(1, Vec::new());
         let mut hashes: [Vec<ShortHash>; FEWEST] = Default::default();
-        for hash in (0..500).map(ShortHash) {
+        for hash in (0..500).map(hash_of) {
             hashes[table.home(hash)].push(hash);
         }
         assert!(hashes.iter().all(|hashes| hashes.len() >= 6));
@@ -236,7 +262,7 @@ mod tests {
                     in_former[usize::from(found.is_former)] += 1;
                     leads.remove(found);
                 } else {
-                    let hash = ShortHash(next(crowd) as u32);
+                    let hash = hash_of(next(crowd));
                     leads.insert(hash, item(index));
                     known.push((hash, item(index)));
                 }
@@ -260,15 +286,15 @@ mod tests {
     #[test]
     fn run_round_the_end_of_a_full_table_is_moved_as_one() {
         const PLACES: usize = 256;
-        let table = Table::with_room(PLACES / 4 * 3);
-        let hash_of = |home: usize| {
-            let mut hashes = (0..).map(ShortHash);
+        let table = Table::with_room(PLACES / 4 * 3, Vec::new());
+        let hash_at = |home: usize| {
+            let mut hashes = (0..).map(hash_of);
             hashes.find(|&hash| table.home(hash) == home).unwrap()
         };
         let homes = [PLACES - 6; 40]
             .into_iter()
             .chain((50..PLACES - 10).step_by(9));
-        let mut known: Vec<ShortHash> = homes.map(hash_of).collect();
+        let mut known: Vec<ShortHash> = homes.map(hash_at).collect();
         let mut leads = Leads::new();
         leads.reserve(PLACES / 2 + 1);
         for (index, &hash) in known.iter().enumerate() {
@@ -293,7 +319,7 @@ mod tests {
                     assert_eq!(found.is_none(), index == removed);
                 }
             }
-            let hash = ShortHash(known.len() as u32);
+            let hash = hash_of(known.len());
             leads.insert(hash, item(known.len()));
             leads.check();
             known.push(hash);
@@ -304,11 +330,11 @@ mod tests {
     #[test]
     fn no_call_moves_more_than_a_piece_of_a_full_table() {
         const PLACES: usize = 1 << 14;
-        let mut leads = leads((0..PLACES as u32 / 4 * 3).map(ShortHash));
+        let mut leads = leads((0..PLACES / 4 * 3).map(hash_of));
         assert_eq!(leads.table.len(), PLACES);
         let mut passed = 0;
         for index in PLACES..PLACES + PLACES / STEP {
-            leads.insert(ShortHash(index as u32), item(index));
+            leads.insert(hash_of(index), item(index));
             let Some(former) = &leads.former else {
                 break;
             };
@@ -321,9 +347,28 @@ mod tests {
     }
 
     #[test]
+    fn next_table_is_made_piece_by_piece_before_it_is_wanted() {
+        const PLACES: usize = 1 << 14;
+        let mut leads = leads((0..PLACES / 8 * 5).map(hash_of));
+        assert_eq!((leads.table.len(), leads.next.capacity()), (PLACES, 0));
+        for index in PLACES / 8 * 5..PLACES / 4 * 3 {
+            let made = leads.next.len();
+            leads.insert(hash_of(index), item(index));
+            assert!(leads.next.len() <= made + 2 * STEP);
+        }
+        assert_eq!(leads.table.len(), PLACES);
+        assert_eq!(leads.next.len(), 2 * PLACES);
+        let made = leads.next.as_ptr();
+        leads.insert(hash_of(PLACES), item(PLACES));
+        assert_eq!(leads.table.len(), 2 * PLACES);
+        assert!(leads.table.is_at(made), "no memory is asked for");
+        assert_eq!(leads.next.capacity(), 0);
+    }
+
+    #[test]
     fn full_table_is_given_back_though_leads_only_go() {
-        let mut leads = leads((0..97).map(ShortHash));
-        for hash in (0..).map(ShortHash) {
+        let mut leads = leads((0..97).map(hash_of));
+        for hash in (0..).map(hash_of) {
             assert!(leads.len() > 97 - 128 / STEP, "all have been moved by then");
             let found = leads.find(hash, |_| true).unwrap();
             leads.remove(found);
@@ -336,7 +381,7 @@ mod tests {
 
     #[test]
     fn growth_ends_before_the_next() {
-        let mut leads = leads((0..97).map(ShortHash));
+        let mut leads = leads((0..97).map(hash_of));
         assert!(leads.former.is_some());
         leads.reserve(1_000);
         leads.check();
@@ -345,7 +390,7 @@ mod tests {
 
     #[test]
     fn leads_of_one_hash_are_told_apart_by_the_caller() {
-        let hash = ShortHash(77);
+        let hash = hash_of(77);
         let mut leads = leads([hash; 40].into_iter());
         for index in (0..40).step_by(3) {
             let found = leads.find(hash, |found| found == item(index)).unwrap();
@@ -361,21 +406,21 @@ mod tests {
 
     #[test]
     fn table_grows_before_more_than_three_quarters_are_taken() {
-        assert!(Leads::new().find(ShortHash(1), |_| true).is_none());
-        let places = |len: u32| leads((0..len).map(ShortHash)).table.len();
+        assert!(Leads::new().find(hash_of(1), |_| true).is_none());
+        let places = |len: usize| leads((0..len).map(hash_of)).table.len();
         assert_eq!([0, 1, 6, 7, 12, 13].map(places), [0, 8, 8, 16, 16, 32]);
-        let grows = |len: u32| leads((0..len).map(ShortHash)).former.is_some();
+        let grows = |len: usize| leads((0..len).map(hash_of)).former.is_some();
         assert_eq!([95, 96, 97].map(grows), [false, false, true]);
     }
 
     #[test]
     fn room_that_was_reserved_suffices() {
         for additional in [1, 5, 6, 7, 96, 97, 1_000] {
-            let mut leads = leads((0..50).map(ShortHash));
+            let mut leads = leads((0..50).map(hash_of));
             leads.reserve(additional);
             let places = leads.table.len();
             for index in 50..50 + additional {
-                leads.insert(ShortHash(index as u32), item(index));
+                leads.insert(hash_of(index), item(index));
             }
             assert_eq!(leads.table.len(), places, "{additional} more");
         }

@@ -2,8 +2,8 @@
 
 use super::table::{Lead, ShortHash, Table};
 
-/// Places that a call moves on, up to the end of a run: two cache lines. Two places would suffice to be
-/// done before the next table is full.
+/// Places that a call moves on, up to the end of a run: two cache lines. Two places would suffice to
+/// be done before the next table is full.
 pub(super) const STEP: usize = 16;
 
 /// A table that was full, while its leads are moved to the next one.

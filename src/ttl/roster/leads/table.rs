@@ -1,6 +1,5 @@
 //! One table of the index.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::key::SlotIndex;
@@ -9,32 +8,24 @@ use crate::ttl::item::ItemIndex;
 /// Places of the smallest table.
 pub(super) const FEWEST: usize = 8;
 
-/// 2^64 by the golden ratio: what is multiplied by it lies far apart in the highest bits.
-const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-
 /// Half of a key's hash.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::ttl) struct ShortHash(pub(super) u32);
 
 impl ShortHash {
-    /// Takes part in all bits of a hash, wherever the hasher has put what it knows. Not by laying one
-    /// half upon the other: of identifiers made of two numbers, hashed to themselves, few would differ.
+    /// The upper half of the hash times 2^64 by the golden ratio (Knuth's multiplicative hashing), so
+    /// that its highest bits depend on all bits of the hash, wherever the hasher has put what it knows.
+    /// Not one half laid upon the other: of identifiers made of two numbers, hashed to themselves, few
+    /// would differ.
     #[inline]
     pub(in crate::ttl::roster) fn of(hash: u64) -> Self {
-        Self((hash.wrapping_mul(ODD) >> 32) as u32)
-    }
-
-    /// Spread over 64 bits, the highest of which depend on all bits of the hash.
-    #[inline]
-    fn spread(self) -> u64 {
-        u64::from(self.0).wrapping_mul(ODD)
+        Self((hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32)
     }
 }
 
 /// What the table says of an entry, or that it says nothing. Eight of them fill a cache line.
 ///
-/// The hash in the low half, and above it one more than the index: so no lead is zero, and a table is
-/// memory that the system has zeroed, nothing of which need be written before it is used.
+/// The hash in the low half, and above it one more than the index, so that no lead is zero.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lead(u64);
 
@@ -67,9 +58,9 @@ impl Lead {
 /// Invariant: of four places at least one is free, so that runs are short and every search ends.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// None, or a power of two. As plain numbers, for which zeroed memory is asked for as such.
-    places: Vec<u64>,
-    /// How far a spread hash is shifted to be a home.
+    /// None, or a power of two.
+    places: Vec<Lead>,
+    /// How far a hash is shifted to be a home.
     shift: u32,
 }
 
@@ -79,12 +70,14 @@ impl Table {
         shift: 0,
     };
 
-    /// The smallest table with room for so many leads.
-    pub(super) fn with_room(leads: usize) -> Self {
-        let places = (leads + leads.div_ceil(3)).next_power_of_two().max(FEWEST);
+    /// The smallest table with room for so many leads, of places that have been made free before, if
+    /// any. O(places that have not).
+    pub(super) fn with_room(leads: usize, mut places: Vec<Lead>) -> Self {
+        let len = (leads + leads / 3).next_power_of_two().max(FEWEST);
+        places.resize(len, Lead::NONE);
         Self {
-            places: vec![Lead::NONE.0; places],
-            shift: u64::BITS - places.ilog2(),
+            places,
+            shift: u32::BITS - len.ilog2(),
         }
     }
 
@@ -107,13 +100,13 @@ impl Table {
 
     #[inline]
     pub(super) fn home(&self, hash: ShortHash) -> usize {
-        (hash.spread() >> self.shift) as usize
+        (hash.0 >> self.shift) as usize
     }
 
     /// What lies at a place.
     #[inline]
     pub(super) fn lead(&self, place: usize) -> Lead {
-        Lead(self.places[place])
+        self.places[place]
     }
 
     /// The first lead of this hash to an entry that is wanted, and its place.
@@ -146,7 +139,7 @@ impl Table {
         while self.lead(place & mask) != Lead::NONE {
             place += 1;
         }
-        self.places[place & mask] = lead.0;
+        self.places[place & mask] = lead;
     }
 
     /// Takes away the lead at a place, and moves those up that had to pass it.
@@ -164,11 +157,17 @@ impl Table {
             // lies behind it would not be found.
             let passed = place.wrapping_sub(self.home(lead.hash())) & mask;
             if passed >= place.wrapping_sub(free) & mask {
-                self.places[free] = lead.0;
+                self.places[free] = lead;
                 free = place;
             }
         }
-        self.places[free] = Lead::NONE.0;
+        self.places[free] = Lead::NONE;
+    }
+
+    /// Whether the places are those that were once made there.
+    #[cfg(test)]
+    pub(super) fn is_at(&self, made: *const Lead) -> bool {
+        self.places.as_ptr() == made
     }
 
     /// The places that are not free.
