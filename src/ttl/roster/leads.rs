@@ -4,8 +4,7 @@
 //! Programming, volume 3, section 6.4, algorithms L and R). It is ours, and not a library's, because
 //! of what it costs to find one key among a million: every miss of the cache is waited for before
 //! the next can begin. A table that keeps its tags apart misses at the tag, at the lead, and at the
-//! entry; here tag and index lie in one word, and the first miss is gone. An update took two thirds
-//! of the time then (docs/ttl.md).
+//! entry; here tag and index lie in one word, and the first miss is gone (docs/ttl.md has figures).
 //!
 //! And it grows without a pause: the next table is made a piece at a time before the present one is
 //! full, and what that holds is moved a piece at a time after.
