@@ -348,15 +348,16 @@ mod tests {
     #[test]
     fn next_table_is_made_piece_by_piece_before_it_is_wanted() {
         const PLACES: usize = 1 << 14;
-        let mut leads = leads((0..PLACES / 8 * 5).map(hash_of));
+        const FIRST: usize = PLACES / 8 * 5 + 1;
+        let mut leads = leads((0..FIRST).map(hash_of));
         assert_eq!((leads.table.len(), leads.next.capacity()), (PLACES, 0));
-        for index in PLACES / 8 * 5..PLACES / 4 * 3 {
-            let made = leads.next.len();
+        for index in FIRST..PLACES / 4 * 3 {
             leads.insert(hash_of(index), item(index));
-            assert!(leads.next.len() <= made + 2 * STEP);
+            let made = (index + 1 - FIRST) * 2 * STEP;
+            assert_eq!(leads.next.len(), made.min(2 * PLACES));
+            assert_eq!(leads.next.capacity(), 2 * PLACES);
         }
         assert_eq!(leads.table.len(), PLACES);
-        assert_eq!(leads.next.len(), 2 * PLACES);
         let made = leads.next.as_ptr();
         leads.insert(hash_of(PLACES), item(PLACES));
         assert_eq!(leads.table.len(), 2 * PLACES);
