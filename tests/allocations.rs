@@ -115,9 +115,10 @@ fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
         round(&mut bench);
         let change = region.change();
         let others = change.allocations + change.reallocations - JOBS;
-        // The wheel's, which gives back what it needed for a crowded tick.
+        // The wheel's, which gives back what it needed for a crowded tick. How many depends on how the
+        // jobs came to the thread, in few pieces or in many: 0 to 51 were seen.
         assert!(
-            others <= JOBS / 100,
+            others <= JOBS / 20,
             "{others} allocations beside the jobs', {what}"
         );
         assert!(
