@@ -43,7 +43,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         let shard = |_| {
             Mutex::new(Shard {
                 entries: HashMap::new(),
-                timers: Wheel::new(now),
+                timers: Wheel::with_geometry(now),
             })
         };
         Self {

@@ -88,7 +88,7 @@ fn simulate<G: Geometry>(seed: u64) -> Vec<Cycle> {
     let arrivals = Exp::new(LOAD / MEAN_SERVICE).expect("a rate is positive");
     let mut after = |now: u64, gaps: Exp<f64>| now + gaps.sample(&mut random) as u64;
 
-    let mut events: Wheel<Event, G> = Wheel::new(0);
+    let mut events: Wheel<Event, G> = Wheel::with_geometry(0);
     let mut servers = Vec::new();
     for index in 0..SERVERS {
         servers.push(Server {

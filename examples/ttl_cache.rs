@@ -35,7 +35,7 @@ impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
     fn new(now: u64, expiry: Expiry) -> Self {
         Self {
             entries: HashMap::new(),
-            timers: Wheel::new(now),
+            timers: Wheel::with_geometry(now),
             expiry,
         }
     }

@@ -46,7 +46,7 @@ const MAX_TICK_BITS: u32 = 32;
 ///     const LEVEL_BITS: [u32; 4] = [5, 6, 6, 6];
 /// }
 ///
-/// let mut wheel: Wheel<&str, Pacing> = Wheel::new(0);
+/// let mut wheel: Wheel<&str, Pacing> = Wheel::with_geometry(0);
 /// wheel.schedule(1_000, "packet");
 /// assert_eq!(wheel.advance(1_000).next().unwrap().value, "packet");
 /// ```
@@ -61,7 +61,7 @@ const MAX_TICK_BITS: u32 = 32;
 ///     const LEVEL_BITS: [u32; 4] = [8, 8, 8, 9]; // 512 buckets
 /// }
 ///
-/// let wheel: Wheel<(), TooWide> = Wheel::new(0);
+/// let wheel: Wheel<(), TooWide> = Wheel::with_geometry(0);
 /// ```
 pub trait Geometry {
     /// The length of a tick: `2^TICK_BITS` nanoseconds, at most 2^32 (4.29 s).
@@ -111,7 +111,7 @@ impl Geometry for Millis {
 /// ```
 /// use timer_wheel::{Caffeine, Wheel};
 ///
-/// let mut entries: Wheel<&str, Caffeine> = Wheel::new(0);
+/// let mut entries: Wheel<&str, Caffeine> = Wheel::with_geometry(0);
 /// entries.schedule(3_600_000_000_000, "page");
 /// assert_eq!(entries.advance(3_600_000_000_000 - 1).count(), 0, "exact all the same");
 /// ```
@@ -133,7 +133,7 @@ impl Geometry for Caffeine {
 /// ```
 /// use timer_wheel::{Micros, Wheel};
 ///
-/// let mut packets: Wheel<u32, Micros> = Wheel::new(0);
+/// let mut packets: Wheel<u32, Micros> = Wheel::with_geometry(0);
 /// packets.schedule(12_345, 1);
 /// assert_eq!(packets.next_deadline(), Some(12_345));
 /// ```
@@ -156,7 +156,7 @@ impl Geometry for Micros {
 /// ```
 /// use timer_wheel::{Compact, Wheel};
 ///
-/// let connections: Vec<Wheel<u32, Compact>> = (0..100).map(|_| Wheel::new(0)).collect();
+/// let connections: Vec<Wheel<u32, Compact>> = (0..100).map(|_| Wheel::with_geometry(0)).collect();
 /// assert!(connections.iter().all(|wheel| wheel.stats().bytes < 2_500));
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 //! ```
 //! use timer_wheel::Wheel;
 //!
-//! let mut wheel = Wheel::<&str>::new(0);
+//! let mut wheel = Wheel::new(0);
 //! wheel.schedule(2_000_000, "second");
 //! wheel.schedule(1_000_000, "first");
 //! let cancelled = wheel.schedule(1_500_000, "never");
@@ -47,7 +47,8 @@
 //! the [`clock`] module makes that of `Instant` and `Duration`.
 //!
 //! The geometry is the second type parameter: how long a tick is, and how many buckets each of the
-//! four levels has. It sets costs, and nothing else.
+//! four levels has. It sets costs, and nothing else. [`Wheel::new`] takes the default,
+//! [`Wheel::with_geometry`] any.
 //!
 //! | preset | tick | horizon | all buckets | for |
 //! |---|---|---|---|---|

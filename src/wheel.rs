@@ -115,25 +115,24 @@ impl<T> fmt::Display for Full<T> {
 
 impl<T: fmt::Debug> Error for Full<T> {}
 
-impl<T, G: Geometry> Wheel<T, G> {
-    /// Makes an empty wheel whose clock stands at `now` nanoseconds. O(1).
+impl<T> Wheel<T> {
+    /// Makes an empty wheel of the geometry [`Millis`] whose clock stands at `now` nanoseconds. O(1).
     ///
-    /// `Wheel::<T>::new(0)` picks the geometry [`Millis`]. An empty wheel takes less than a kilobyte.
-    /// With timers its buckets take sixteen bytes each, up to the highest level in use: at most 16 KB,
-    /// or 4 KB in [`Compact`](crate::Compact) and 2.6 KB in [`Caffeine`](crate::Caffeine) geometry.
+    /// For another geometry there is [`with_geometry`](Wheel::with_geometry).
     ///
     /// ```
-    /// use timer_wheel::{Caffeine, Wheel};
+    /// use timer_wheel::Wheel;
     ///
-    /// let wheel: Wheel<String, Caffeine> = Wheel::new(1_000);
-    /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
+    /// let mut wheel = Wheel::new(1_000);
+    /// wheel.schedule(1_500, "soon");
+    /// assert_eq!((wheel.now(), wheel.len()), (1_000, 1));
     /// ```
     pub fn new(now: u64) -> Self {
-        Self::with_capacity(now, 0)
+        Self::with_geometry(now)
     }
 
-    /// Makes an empty wheel with memory for `capacity` timers, as [`reserve`](Wheel::reserve) does.
-    /// O(capacity).
+    /// Makes an empty wheel of the geometry [`Millis`] with memory for `capacity` timers, as
+    /// [`reserve`](Wheel::reserve) does. O(capacity).
     ///
     /// # Panics
     ///
@@ -147,13 +146,32 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[track_caller]
     pub fn with_capacity(now: u64, capacity: usize) -> Self {
-        let mut wheel = Self {
+        let mut wheel = Self::with_geometry(now);
+        wheel.reserve(capacity);
+        wheel
+    }
+}
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1).
+    ///
+    /// An empty wheel takes less than a kilobyte. With timers its buckets take sixteen bytes each, up
+    /// to the highest level in use: at most 16 KB, or 4 KB in [`Compact`](crate::Compact) and 2.6 KB in
+    /// [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve) gets memory for timers ahead.
+    ///
+    /// ```
+    /// use timer_wheel::{Caffeine, Wheel};
+    ///
+    /// let mut wheel = Wheel::<String, Caffeine>::with_geometry(1_000);
+    /// wheel.reserve(500);
+    /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
+    /// ```
+    pub fn with_geometry(now: u64) -> Self {
+        Self {
             filing: Filing::new(now),
             slots: Slots::new(0),
             limit: MAX_TIMERS,
-        };
-        wheel.reserve(capacity);
-        wheel
+        }
     }
 
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
@@ -621,7 +639,7 @@ impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
 impl<T, G: Geometry> Default for Wheel<T, G> {
     /// An empty wheel at time 0.
     fn default() -> Self {
-        Self::new(0)
+        Self::with_geometry(0)
     }
 }
 
@@ -689,7 +707,7 @@ mod tests {
     #[test]
     fn empty_wheel_is_small() {
         fn bytes<G: Geometry>() -> usize {
-            Wheel::<u64, G>::new(0).stats().bytes
+            Wheel::<u64, G>::with_geometry(0).stats().bytes
         }
         assert!(bytes::<Millis>() <= 10_000);
         assert!(bytes::<Micros>() <= 10_000);

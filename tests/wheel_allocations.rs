@@ -30,7 +30,7 @@ fn assert_bytes<G: Geometry>(wheel: &Wheel<u64, G>, region: &Region<'_, System>)
 /// At every stage of a wheel's life: the levels, the overflow, the due run and its heap.
 fn bytes_are_those_of_the_allocator<G: Geometry>() {
     let region = Region::new(ALLOCATOR);
-    let mut wheel: Wheel<u64, G> = Wheel::new(0);
+    let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
     assert_bytes(&wheel, &region);
     for n in 0..5_000 {
         wheel.schedule(n * n * TICK / 7, n);

@@ -18,7 +18,7 @@ pub(super) struct Retries<G: Geometry> {
 impl<G: Geometry> Retries<G> {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            wheel: Wheel::new(now),
+            wheel: Wheel::with_geometry(now),
             floor: Floor::new(),
         }
     }

@@ -19,7 +19,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};
     ///
-    /// let mut wheel = Wheel::<&str, Caffeine>::new(0);
+    /// let mut wheel = Wheel::<&str, Caffeine>::with_geometry(0);
     /// for second in 2..30 {
     ///     wheel.schedule(second * 1_000_000_000, "within a minute or so");
     /// }
@@ -95,7 +95,7 @@ impl<'a> Level<'a> {
     /// ```
     /// use timer_wheel::{Compact, Wheel};
     ///
-    /// let mut wheel = Wheel::<u32, Compact>::new(0);
+    /// let mut wheel = Wheel::<u32, Compact>::with_geometry(0);
     /// wheel.schedule(3 << 20, 1);
     /// wheel.schedule(3 << 20, 2);
     /// wheel.schedule(5 << 20, 3);

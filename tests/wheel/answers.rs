@@ -106,7 +106,7 @@ fn peek_ahead_finds_a_timer_that_was_brought_up_early() {
 #[test]
 fn peek_ahead_at_the_overflow_leads_to_a_rotation_and_to_a_backlog() {
     let rotation = spans::<Compact>()[4];
-    let mut wheel: Wheel<u64, Compact> = Wheel::new(7);
+    let mut wheel: Wheel<u64, Compact> = Wheel::with_geometry(7);
     for n in 0..3 {
         wheel.schedule(2 * rotation + 5 + n, n);
     }

@@ -21,7 +21,8 @@ fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
 
 /// Calls with a budget of one until all fired, in order. The deadlines are sorted.
 fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
-    let mut wheel: Wheel<u32, G> = Wheel::with_capacity(start, deadlines.len());
+    let mut wheel: Wheel<u32, G> = Wheel::with_geometry(start);
+    wheel.reserve(deadlines.len());
     for (nth, &deadline) in deadlines.iter().enumerate() {
         wheel.schedule(deadline, nth as u32);
     }
@@ -77,7 +78,7 @@ fn budgeted_calls_use_their_budget_and_no_more() {
     fn check<G: Geometry>() {
         let spans = spans::<G>();
         for budget in [1, 2, 3, 7, 64] {
-            let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 3);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(spans[2] / 3);
             for n in 0..500 {
                 let key = wheel.schedule(spans[3] + n * (spans[2] / 8), n);
                 if n % 3 == 0 {
@@ -113,7 +114,7 @@ fn budgeted_call_moves_no_more_entries_than_its_budget() {
     fn check<G: Geometry>(budget: usize) {
         let spans = spans::<G>();
         for level in 1..4 {
-            let mut wheel: Wheel<u64, G> = Wheel::new(spans[0] / 3);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(spans[0] / 3);
             let buckets = spans[level] / spans[level - 1];
             let start = spans[level];
             // One timer for each bucket of the level below, then many for one tick.
@@ -165,7 +166,7 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
     fn check<G: Geometry>() {
         let spans = spans::<G>();
         for (level, span) in spans.into_iter().enumerate() {
-            let mut wheel: Wheel<u64, G> = Wheel::new(0);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
             wheel.schedule(span, 0);
             let budget = 1_000;
             let mut advance = wheel.advance_with_budget(span, budget);
@@ -204,7 +205,7 @@ fn idle_jump_costs_by_timers_and_not_by_ticks() {
     fn check<G: Geometry>() {
         let minute = 60 * 1_000_000_000;
         for start in [0, 1, 987_654_321, 1 << 52] {
-            let mut wheel: Wheel<u64, G> = Wheel::new(start);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
             for n in 0..3 {
                 wheel.schedule(start + 59 * minute + n * 1_000_000, n);
             }
@@ -269,7 +270,7 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
     fn check<G: Geometry>() {
         let rotation = spans::<G>()[LEVELS - 1];
         let count = 500_u64.min(u64::MAX / rotation - 2);
-        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         for n in 0..count {
             wheel.schedule((n + 1) * rotation + n % rotation, n);
         }
@@ -295,7 +296,7 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
 fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
     const TIMERS: usize = 100_000;
     fn check<G: Geometry>(deadline: u64, budget: usize) {
-        let mut wheel: Wheel<u32, G> = Wheel::new(0);
+        let mut wheel: Wheel<u32, G> = Wheel::with_geometry(0);
         for nth in 0..TIMERS {
             wheel.schedule(deadline, nth as u32);
         }

@@ -72,7 +72,7 @@ fn timer_key_copies_compares_and_hashes() {
 #[test]
 fn wheel_of_values_without_any_trait_works() {
     struct Plain(#[expect(dead_code, reason = "only its type counts")] [u8; 3]);
-    let mut wheel: Wheel<Plain, Caffeine> = Wheel::new(0);
+    let mut wheel: Wheel<Plain, Caffeine> = Wheel::with_geometry(0);
     let key = wheel.schedule(3, Plain([1, 2, 3]));
     assert!(wheel.reschedule(key, 4));
     assert_eq!(wheel.iter().count(), 1);
@@ -87,7 +87,7 @@ fn wheel_of_values_without_any_trait_works() {
 
 #[test]
 fn wheel_of_empty_values_keeps_their_order() {
-    let mut wheel: Wheel<(), Micros> = Wheel::new(0);
+    let mut wheel: Wheel<(), Micros> = Wheel::with_geometry(0);
     let keys: Vec<TimerKey> = (0..100).map(|n| wheel.schedule(99 - n, ())).collect();
     let fired: Vec<TimerKey> = wheel.advance(100).map(|item| item.key).collect();
     assert!(fired.iter().eq(keys.iter().rev()));
@@ -118,7 +118,7 @@ fn schedule_of_equals_fires_first_in_first_out() {
 
 #[test]
 fn schedule_below_the_tick_fires_to_the_nanosecond() {
-    let mut wheel: Wheel<u64, Caffeine> = Wheel::new(0);
+    let mut wheel: Wheel<u64, Caffeine> = Wheel::with_geometry(0);
     for deadline in [30, 10, 20, 1 << 29, (1 << 30) - 1, 1 << 30] {
         wheel.schedule(deadline, deadline);
     }
@@ -147,7 +147,7 @@ fn reschedule_goes_behind_its_equals() {
     fn check<G: Geometry>() {
         for span in spans::<G>() {
             let deadline = span.saturating_mul(2);
-            let mut wheel: Wheel<u64, G> = Wheel::new(0);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
             let keys: Vec<TimerKey> = (0..6).map(|n| wheel.schedule(deadline, n)).collect();
             assert!(wheel.reschedule(keys[0], deadline));
             assert!(wheel.reschedule(keys[2], deadline - 1));
@@ -235,7 +235,7 @@ fn advance_after_its_end_stays_at_its_end() {
 fn backlog_with_operations_in_between_keeps_the_order() {
     fn check<G: Geometry>() {
         let span = spans::<G>()[3];
-        let mut wheel: Wheel<u64, G> = Wheel::new(span / 5);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(span / 5);
         let count = 300;
         let at = |n: u64| 2 * span + n * (span / 400).max(1);
         let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(at(n), n)).collect();
@@ -437,7 +437,7 @@ fn iterators_leave_the_wheel_alone_and_count_honestly() {
         assert!(lower <= count && upper.is_none_or(|upper| upper >= count));
         assert_eq!(items.count(), count);
     }
-    let mut wheel: Wheel<u64, Compact> = Wheel::new(77);
+    let mut wheel: Wheel<u64, Compact> = Wheel::with_geometry(77);
     for n in 0..500 {
         let key = wheel.schedule(77 + (n * 7_919 % 500) * (1 << 22), n);
         if n % 5 == 0 {
@@ -493,7 +493,7 @@ fn peek_ahead_tells_the_next_bucket_of_each_level() {
                     continue;
                 }
                 let deadline = start + spans[level] / 2;
-                let mut wheel: Wheel<u64, G> = Wheel::new(now);
+                let mut wheel: Wheel<u64, G> = Wheel::with_geometry(now);
                 wheel.schedule(deadline, 0);
                 for other in 0..5 {
                     let expected = (other == level).then_some(start - now);
@@ -503,7 +503,7 @@ fn peek_ahead_tells_the_next_bucket_of_each_level() {
                 assert_eq!(wheel.peek_ahead(0), Some(0), "the current tick");
                 assert_eq!(wheel.peek_ahead(level), Some(start - now));
             }
-            let mut wheel: Wheel<u64, G> = Wheel::new(now);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(now);
             wheel.schedule(u64::MAX, 0);
             assert!(
                 wheel
@@ -565,7 +565,7 @@ fn wheel_of_any_geometry_can_be_cloned() {
         const TICK_BITS: u32 = 4;
         const LEVEL_BITS: [u32; 4] = [2, 2, 2, 2];
     }
-    let mut wheel: Wheel<u32, Bare> = Wheel::new(0);
+    let mut wheel: Wheel<u32, Bare> = Wheel::with_geometry(0);
     let keys: Vec<TimerKey> = (0..100)
         .map(|n| wheel.schedule(u64::from(n) * 77, n))
         .collect();

@@ -64,7 +64,7 @@ fn timers_at_one_nanosecond_are_moved_once_a_level() {
     fn check<G: Geometry>() {
         for level in 0..LEVELS - 1 {
             let deadline = cascading::<G>(level) + 1;
-            let mut wheel: Wheel<usize, G> = Wheel::new(0);
+            let mut wheel: Wheel<usize, G> = Wheel::with_geometry(0);
             for n in 0..MANY {
                 wheel.schedule(deadline, n);
             }
@@ -86,7 +86,7 @@ fn timers_of_one_coarse_bucket_are_moved_once_a_level_in_however_many_steps() {
     fn check<G: Geometry>() {
         let span = spans::<G>()[3];
         let apart = span / MANY as u64;
-        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         for n in 0..MANY as u64 {
             wheel.schedule(span + n * apart, n);
         }
@@ -113,7 +113,7 @@ fn timers_that_cascade_through_every_level_are_moved_once_a_level() {
         let spans = spans::<G>();
         let [from_overflow, mut sum] = [true, false].map(|beyond| {
             let rotation = if beyond { spans[4] } else { 0 };
-            let mut wheel: Wheel<u64, G> = Wheel::new(0);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
             let mut deadlines = Vec::new();
             for crowd in 0..40 {
                 let deadline = rotation + cascading::<G>(3) + crowd * spans[0];
@@ -219,7 +219,7 @@ fn storms_in_a_budgeted_backlog_cost_visits_in_proportion_to_their_calls() {
         let spans = spans::<G>();
         let start = spans[3];
         let to = start + spans[2] / 2;
-        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         let count = 2_000;
         let apart = (spans[2] / count).max(1);
         let mut keys: Vec<TimerKey> = (0..count)
@@ -281,7 +281,7 @@ fn timer_moved_to_and_fro_a_million_times_is_passed_in_a_few_visits() {
             [u64::MAX, spans[1]],
             [u64::MAX, u64::MAX - spans[3]],
         ] {
-            let mut wheel: Wheel<usize, G> = Wheel::new(0);
+            let mut wheel: Wheel<usize, G> = Wheel::with_geometry(0);
             // Neighbours, so that no list is ever given up.
             wheel.schedule(there, 1);
             wheel.schedule(back, 2);
@@ -305,7 +305,7 @@ fn timer_moved_to_and_fro_a_million_times_is_passed_in_a_few_visits() {
 #[test]
 fn far_future_and_past_in_turn_cost_what_the_past_costs() {
     fn check<G: Geometry>() {
-        let mut wheel: Wheel<u64, G> = Wheel::new(1 << 40);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(1 << 40);
         let mut units = 0;
         for round in 0..MANY as u64 {
             wheel.schedule(u64::MAX - round, round);
@@ -362,7 +362,7 @@ fn assert_refused<G: Geometry>(wheel: &mut Wheel<u64, G>, key: TimerKey) {
 
 #[test]
 fn keys_of_another_wheel_reach_no_more_timers_than_there_are() {
-    let mut other: Wheel<u64, Caffeine> = Wheel::new(0);
+    let mut other: Wheel<u64, Caffeine> = Wheel::with_geometry(0);
     let mut foreign: Vec<TimerKey> = Vec::new();
     for round in 0..10 {
         let keys: Vec<TimerKey> = (0..10_000).map(|n| other.schedule(n, n)).collect();

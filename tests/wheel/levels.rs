@@ -44,7 +44,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
 fn levels_agree_with_division<G: Geometry>() {
     let horizon_bits = G::TICK_BITS + G::LEVEL_BITS.iter().sum::<u32>();
     for now in [0, 1, TICK - 1, 0x1234_5678_9abc_def0, u64::MAX - 9] {
-        let mut wheel = Wheel::<(), G>::new(now);
+        let mut wheel = Wheel::<(), G>::with_geometry(now);
         let mut deadlines = vec![0, now, u64::MAX];
         for bit in 0..64 {
             let step = 1_u64 << bit;
@@ -79,7 +79,7 @@ fn levels_show_each_timer_in_the_bucket_of_its_deadline() {
 
 #[test]
 fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
-    let wheel = Wheel::<(), Caffeine>::new(0);
+    let wheel = Wheel::<(), Caffeine>::with_geometry(0);
     let shape = wheel
         .levels()
         .map(|level| (level.number(), level.buckets().len(), level.bucket_span()));
@@ -99,7 +99,7 @@ fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
 #[test]
 fn cursor_is_the_bucket_of_now_on_every_level() {
     fn check<G: Geometry>() {
-        let mut wheel = Wheel::<(), G>::new(7);
+        let mut wheel = Wheel::<(), G>::with_geometry(7);
         for now in [7, TICK, TICK * 1_000_003, 1 << 40, u64::MAX - 1] {
             let _ = wheel.advance(now).count();
             for level in wheel.levels() {
@@ -210,7 +210,7 @@ fn empty_wheel_prints_no_levels() {
 
 #[test]
 fn buckets_count_down_and_print_short() {
-    let wheel = Wheel::<(), Caffeine>::new(0);
+    let wheel = Wheel::<(), Caffeine>::with_geometry(0);
     let mut buckets = wheel.levels()[3].buckets();
     assert_eq!(format!("{buckets:?}"), "Buckets(4 left)");
     assert_eq!(buckets.by_ref().count(), 4);

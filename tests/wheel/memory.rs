@@ -78,16 +78,16 @@ impl State {
         let now = unaligned::<G>();
         let [tick, _, coarse, ..] = spans::<G>();
         match self {
-            Self::Untouched => Wheel::new(now),
+            Self::Untouched => Wheel::with_geometry(now),
             Self::Sorted | Self::PulledInBetween => {
-                let mut wheel = Wheel::new(now - tick);
+                let mut wheel = Wheel::with_geometry(now - tick);
                 wheel.schedule(now - 1, 0);
                 wheel.schedule(now, 0);
                 assert_eq!(wheel.advance(now).count(), 2);
                 wheel
             }
             Self::Cascading => {
-                let mut wheel = Wheel::new(now - 2 * coarse);
+                let mut wheel = Wheel::with_geometry(now - 2 * coarse);
                 for number in 0..400 {
                     // Spread over one bucket of the third level, ahead of the clock.
                     wheel.schedule(now + coarse / 4 + number * (coarse / 4_000), 0);
@@ -98,7 +98,7 @@ impl State {
                 wheel
             }
             Self::Firing => {
-                let mut wheel = Wheel::new(now - tick);
+                let mut wheel = Wheel::with_geometry(now - tick);
                 for number in 0..100 {
                     wheel.schedule(now - number % 7, 0);
                 }
@@ -445,7 +445,7 @@ fn crowd_in_one_tick_leaves_no_memory_behind_in_the_due_run() {
 /// Memory that a crowded tick needed goes back when it is asked for.
 #[test]
 fn shrink_after_a_crowded_tick_leaves_the_memory_of_an_empty_wheel() {
-    let mut wheel: Wheel<u64, Compact> = Wheel::new(0);
+    let mut wheel: Wheel<u64, Compact> = Wheel::with_geometry(0);
     let empty = wheel.stats().bytes;
     for n in 0..4_000 {
         wheel.schedule(n, n);

@@ -85,7 +85,7 @@ impl<G: Geometry> Pair<G> {
 
     pub(crate) fn with_reload(start: u64, reload: Reload<G>) -> Self {
         Self {
-            wheel: Wheel::new(start),
+            wheel: Wheel::with_geometry(start),
             model: Model::new(start),
             keys: Vec::new(),
             known: HashSet::new(),
@@ -552,7 +552,7 @@ impl<G: Geometry> Pair<G> {
 
     fn pass_through(&mut self, road: Road) {
         let start = self.model.now();
-        let wheel = std::mem::replace(&mut self.wheel, Wheel::new(start));
+        let wheel = std::mem::replace(&mut self.wheel, Wheel::with_geometry(start));
         self.wheel = (self.reload)(wheel, road);
         self.wake_ups += self.model.len() * (LEVELS + 1);
     }

@@ -73,7 +73,7 @@ const COUNT: u64 = 60;
 fn prepared<G: Geometry>(state: State) -> (Wheel<Value, G>, Rc<Ledger>, Vec<TimerKey>) {
     let ledger = Rc::new(Ledger::default());
     let spans = spans::<G>();
-    let mut wheel = Wheel::new(spans[0] / 3);
+    let mut wheel = Wheel::with_geometry(spans[0] / 3);
     let keys: Vec<TimerKey> = (0..COUNT)
         .map(|number| {
             let span = spans[number as usize % 5];

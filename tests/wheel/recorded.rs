@@ -44,7 +44,7 @@ struct Recorder<G: Geometry> {
 /// Follows the script, and gives the record and the names that have fired.
 fn follow<G: Geometry>() -> (String, Vec<String>) {
     let mut recorder = Recorder::<G> {
-        wheel: Wheel::new(0),
+        wheel: Wheel::with_geometry(0),
         keys: HashMap::new(),
         deadlines: HashMap::new(),
         record: String::new(),
@@ -67,7 +67,7 @@ impl<G: Geometry> Recorder<G> {
     fn run(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match *words.as_slice() {
-            ["start", at] => self.wheel = Wheel::new(self.time(at)),
+            ["start", at] => self.wheel = Wheel::with_geometry(self.time(at)),
             ["schedule", name, at] => {
                 let what = self.schedule(name.to_owned(), self.time(at));
                 self.note(&what);

@@ -43,11 +43,11 @@ fn contents<G: Geometry>(wheel: &Wheel<u64, G>) -> Contents {
 fn wheels<G: Geometry>() -> Vec<(Wheel<u64, G>, Vec<TimerKey>)> {
     let spans = spans::<G>();
     let mut wheels = vec![
-        (Wheel::new(0), Vec::new()),
-        (Wheel::new(u64::MAX), Vec::new()),
+        (Wheel::with_geometry(0), Vec::new()),
+        (Wheel::with_geometry(u64::MAX), Vec::new()),
     ];
     for (now, budget) in [(0, 0), (1, 0), (3, 1), (3, 9), (3, 40), (4, 1_000)] {
-        let mut wheel: Wheel<u64, G> = Wheel::new(spans[1] / 3);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(spans[1] / 3);
         let mut keys = Vec::new();
         for n in 0..60 {
             let span = spans[n as usize % 5];

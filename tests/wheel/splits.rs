@@ -102,7 +102,7 @@ struct Run<G: Geometry> {
 impl<G: Geometry> Run<G> {
     fn follow(script: &Script, way: Way, timers: Timers) -> Vec<Fired> {
         let mut run = Self {
-            wheel: Wheel::new(script.start),
+            wheel: Wheel::with_geometry(script.start),
             way,
             timers,
             keys: Vec::new(),

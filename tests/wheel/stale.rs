@@ -149,7 +149,7 @@ fn timer_scheduled_into_an_early_run_fires_in_its_place() {
 #[test]
 fn churn_beside_timers_that_stay_leaves_the_blocks_where_they_were() {
     fn check<G: Geometry>() {
-        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         let far = 20_480 * TICK;
         let mut kept: Vec<u64> = (0..50).map(|n| far + n % 7).collect();
         for (n, &deadline) in kept.iter().enumerate() {
@@ -249,7 +249,7 @@ fn sweep_that_finds_nothing_stale_frees_no_block_of_another_list() {
 /// Timers that were brought up early may be in the heap of the due run, not only in its sorted part.
 #[test]
 fn descending_walk_knows_early_timers_in_the_heap() {
-    let mut wheel: Wheel<u64, Compact> = Wheel::new(0);
+    let mut wheel: Wheel<u64, Compact> = Wheel::with_geometry(0);
     let anchor = wheel.schedule((4_096 + 3_000) * TICK, 0);
     assert_eq!(fired(&mut wheel, 4_096 * TICK), []);
     let now = (4_096 + 640) * TICK;
@@ -348,7 +348,7 @@ fn sparse_bucket_of_a_wide_geometry_is_brought_up_whole_where_slots_are_few() {
     const SPAN: u64 = 1 << 47;
     const LATER: u64 = (1 << 40) + 5;
     for (slots, is_brought_up) in [(4, true), (1 << 16, true), (1 << 17, false)] {
-        let mut wheel: Wheel<u64, Caffeine> = Wheel::new(0);
+        let mut wheel: Wheel<u64, Caffeine> = Wheel::with_geometry(0);
         for n in 4..slots {
             wheel.schedule(u64::MAX, n);
         }

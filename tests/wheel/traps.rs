@@ -229,7 +229,7 @@ fn advance_left_between_items_by_drop_or_panic_yields_the_rest_first() {
 fn advance_with_budget_one_over_cascades_ends() {
     fn check<G: Geometry>() {
         for span in spans::<G>() {
-            let mut wheel: Wheel<u64, G> = Wheel::new(7);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(7);
             let count = 50;
             let base = span.saturating_mul(2);
             for n in 0..count {
@@ -284,7 +284,7 @@ fn advance_at_every_clock_and_jump_fires_exactly_what_is_due() {
 fn zero_tiny_and_past_delays_fire_on_the_very_next_advance() {
     fn check<G: Geometry>() {
         for clock in CLOCKS {
-            let mut wheel: Wheel<u64, G> = Wheel::new(clock);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(clock);
             wheel.schedule(clock, 0);
             wheel.schedule(clock.saturating_add(1), 1);
             wheel.schedule(clock.saturating_sub(1), 2);
@@ -343,7 +343,7 @@ fn advance_by_whole_revolutions_leaves_nothing_due_alive() {
 fn cancel_after_one_of_several_expired_clears_every_bit() {
     fn check<G: Geometry>() {
         for span in spans::<G>() {
-            let mut wheel: Wheel<u64, G> = Wheel::new(span / 3);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(span / 3);
             let base = span * 2;
             let delays = [0, 0, 1, span / 2, span - 1, span, span * 2];
             let keys = delays.map(|delay| wheel.schedule(base + delay, delay));
@@ -367,7 +367,7 @@ fn cancel_after_one_of_several_expired_clears_every_bit() {
 #[test]
 fn cancel_of_the_last_in_a_bucket_clears_its_bit() {
     fn check<G: Geometry>() {
-        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         for span in spans::<G>() {
             for count in [1, 2, 15, 16, 17, 31, 32, 33, 100] {
                 let deadline = span.saturating_mul(3) / 2;
@@ -444,7 +444,7 @@ fn reschedule_by_a_rotation_and_one_in_a_loop_fires_on_time() {
     fn check<G: Geometry>(ticks: u64) {
         let [tick, rotation, ..] = spans::<G>();
         let period = rotation + ticks * tick;
-        let mut wheel: Wheel<u64, G> = Wheel::new(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         let key = wheel.schedule(period, 1);
         for round in 1..600 {
             let deadline = round * period;
@@ -502,7 +502,8 @@ fn cancel_inside_the_firing_window_counts_once() {
 fn end_of_time_in_every_entry_point_does_not_panic() {
     fn check<G: Geometry>() {
         for clock in CLOCKS {
-            let mut wheel: Wheel<u64, G> = Wheel::with_capacity(clock, 1);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(clock);
+            wheel.reserve(1);
             let far = wheel.schedule(u64::MAX, 1);
             let other = wheel.schedule(clock, 2);
             assert!(wheel.reschedule(other, u64::MAX));
@@ -541,7 +542,7 @@ fn end_of_time_in_every_entry_point_does_not_panic() {
 fn expiration_delay_follows_removal_reset_and_clear() {
     fn check<G: Geometry>() {
         for span in spans::<G>() {
-            let mut wheel: Wheel<u64, G> = Wheel::new(10 * span / 3);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(10 * span / 3);
             let far = wheel.now().saturating_add(span.saturating_mul(2));
             let key = wheel.schedule(far, 1);
             assert!(wheel.expiration_delay().is_some());
@@ -578,7 +579,7 @@ fn next_deadline_ascending_and_next_fired_agree_to_the_end() {
     fn check<G: Geometry>() {
         let mut numbers = Numbers(42);
         let spans = spans::<G>();
-        let mut wheel: Wheel<u64, G> = Wheel::new(numbers.below(1 << 40));
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(numbers.below(1 << 40));
         let mut keys = Vec::new();
         for n in 0..200 {
             let span = spans[numbers.below(5) as usize];
@@ -609,7 +610,7 @@ fn ten_thousand_timers_at_one_deadline_all_fire_in_the_order_scheduled() {
     fn check<G: Geometry>() {
         for span in spans::<G>() {
             let deadline = span.saturating_mul(3) + 1;
-            let mut wheel: Wheel<u64, G> = Wheel::new(span / 2);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(span / 2);
             let count = 10_000;
             let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(deadline, n)).collect();
             // Holes move entries about, which must not show; so must a detour by another deadline.

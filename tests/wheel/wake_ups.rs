@@ -28,7 +28,7 @@ fn driver_wakes_up_once_a_level_and_once_more_for_a_timer() {
         for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 62] {
             for span in spans {
                 for delay in [1, span - 1, span, span + 1, 2 * span + 1, 3 * span - 1] {
-                    let mut wheel: Wheel<u64, G> = Wheel::new(start);
+                    let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
                     wheel.schedule(start + delay, 0);
                     let count = wake_ups(&mut wheel);
                     assert!(count <= LEVELS + 1, "{count} wake-ups, {start} + {delay}");
@@ -56,7 +56,7 @@ fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
                     (ragged, ragged),
                 ] {
                     for postponed in 1..4 {
-                        let mut wheel: Wheel<u64, G> = Wheel::new(start);
+                        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
                         let key = wheel.schedule(start + delay, 0);
                         for nth in 1..=postponed {
                             assert!(wheel.reschedule(key, start + delay + nth * more));
@@ -81,7 +81,7 @@ fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
 fn driver_of_many_timers_wakes_up_within_the_bound_of_each() {
     fn check<G: Geometry>() {
         let spans = spans::<G>();
-        let mut wheel: Wheel<u64, G> = Wheel::new(spans[2] / 7);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(spans[2] / 7);
         let (count, mut postponed) = (200, 0);
         for n in 0..count {
             let span = spans[n as usize % LEVELS];
@@ -111,7 +111,7 @@ fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
     fn check<G: Geometry>() {
         let [tick, .., horizon] = spans::<G>();
         for ttl in [3 * tick, horizon / 5, horizon, 2 * horizon] {
-            let mut wheel: Wheel<u64, G> = Wheel::new(tick / 3);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(tick / 3);
             let key = wheel.schedule(wheel.now() + ttl, 0);
             for _ in 0..50 {
                 let delay = wheel.expiration_delay().expect("the timer lives");

@@ -13,7 +13,7 @@ pub(crate) struct PlainWheel<G: Geometry>(Wheel<KeyId, G>);
 impl<G: Geometry> PlainWheel<G> {
     /// An empty wheel at a time in nanoseconds.
     pub(crate) fn new(now_ns: u64) -> Self {
-        Self(Wheel::new(now_ns))
+        Self(Wheel::with_geometry(now_ns))
     }
 }
 

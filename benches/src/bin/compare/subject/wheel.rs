@@ -21,7 +21,7 @@ impl<G: Geometry> Queue for Wheel<u32, G> {
 
     #[inline]
     fn new() -> Self {
-        Wheel::new(0)
+        Wheel::with_geometry(0)
     }
 
     #[inline]
