@@ -6,26 +6,22 @@
 
 use core::marker::PhantomData;
 
-/// Levels with buckets of their own; whatever lies beyond them shares the overflow bucket.
+/// Levels with an array of buckets; whatever lies beyond them is far.
 pub(crate) const LEVELS: usize = 4;
 
-/// The level of the overflow bucket, above all others.
-pub(crate) const OVERFLOW_LEVEL: usize = LEVELS;
+/// The level of the far timers, above all others: a bucket of it is a rotation of the level below.
+pub(crate) const FAR: usize = LEVELS;
 
-/// The most buckets a level may have, as a power of two: its occupancy is four words.
-const MAX_LEVEL_BITS: u32 = 8;
-
-/// Buckets that are on no level. They come first, so that an array of buckets need reach no
-/// further than to the highest level in use.
-pub(crate) const APART: u16 = 3;
+/// The most buckets of a rotation, as a power of two.
+pub(crate) const MAX_LEVEL_BITS: u32 = 8;
 
 /// The longest tick, as a power of two in nanoseconds (4.29 s).
 const MAX_TICK_BITS: u32 = 32;
 
-/// The length of a tick and the number of buckets on each of the four levels.
+/// The length of a tick and the number of buckets in a rotation of each of the four levels.
 ///
-/// The fifth level is always a single overflow bucket. A level-0 bucket spans one tick, and a
-/// bucket of level *k* spans all of level *k - 1*. The presets are [`Millis`], [`Caffeine`],
+/// The fifth level takes whatever lies beyond the others, by rotation. A level-0 bucket spans one tick,
+/// and a bucket of level *k* spans a rotation of level *k - 1*. The presets are [`Millis`], [`Caffeine`],
 /// [`Micros`] and [`Compact`].
 ///
 /// # Compile-time checks
@@ -83,6 +79,14 @@ pub trait Geometry {
     /// assert_eq!((1u64 << horizon_bits) / 1_000_000_000 / 3_600, 156); // hours: 6.5 days
     /// ```
     const LEVEL_BITS: [u32; 4];
+
+    /// Timers of any deadline that need no bucket. Tests lower it, so that a few timers make lists.
+    #[doc(hidden)]
+    const NEAR: usize = 32;
+
+    /// A bucket with more timers than these is crowded. Tests lower it likewise.
+    #[doc(hidden)]
+    const FEW: usize = 256;
 }
 
 /// Ticks of 1.05 ms, a horizon of 52 days: timeouts, sessions, general use. The default.
@@ -172,38 +176,45 @@ impl Geometry for Compact {
     ];
 }
 
-/// A point in time, in whole ticks of a geometry.
+/// A whole number of ticks since the origin.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Tick(u64);
 
 impl Tick {
-    /// The tick's low half, which is all that tells the timers of one rotation apart.
+    pub(crate) const FIRST: Self = Self(0);
+
     #[inline]
-    pub(crate) const fn low(self) -> LowTick {
-        LowTick(self.0 as u32)
+    pub(crate) const fn before(self) -> Self {
+        Self(self.0.saturating_sub(1))
+    }
+
+    /// Ticks from an earlier one to this one; none from a later one.
+    #[inline]
+    pub(crate) const fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    #[inline]
+    pub(crate) const fn plus(self, ticks: u64) -> Self {
+        Self(self.0.saturating_add(ticks))
     }
 }
 
-/// The low 32 bits of a [`Tick`].
-///
-/// All levels together have at most 32 bits, so within one rotation of the top level this is the
-/// whole tick.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LowTick(u32);
-
-impl LowTick {
-    pub(crate) const ZERO: Self = Self(0);
+/// A bucket of a level, counted from the beginning of time: no two have the same number.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    pub(crate) level: usize,
+    pub(crate) number: u64,
 }
 
-/// The number of a bucket: first the few that are on no level ([`APART`]), then those of level 0,
-/// of level 1 and so on.
+/// The index of a bucket of levels 0 to 3 among those there is room for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BucketIndex(u16);
 
 impl BucketIndex {
     #[inline]
-    pub(crate) const fn new(index: u16) -> Self {
-        Self(index)
+    pub(crate) const fn new(index: usize) -> Self {
+        Self(index as u16)
     }
 
     #[inline]
@@ -212,39 +223,20 @@ impl BucketIndex {
     }
 }
 
-/// Where a timer belongs relative to the cursor.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Placement {
-    /// In the cursor's own tick or before it.
-    Due,
-    /// In a bucket of levels 0 to 3, on this level.
-    Bucket(BucketIndex, usize),
-    /// In a later rotation of the top level.
-    Overflow,
-}
-
-/// The digit of a tick that one level sorts by.
+/// What follows from a geometry for one level.
 #[derive(Copy, Clone)]
-#[repr(align(8))]
-struct Digit {
-    /// Ticks a bucket of the level spans, as a power of two.
-    shift: u8,
-    /// The level's number of buckets, less one.
-    mask: u8,
-    /// The index of the level's first bucket.
-    base: u16,
-    level: u8,
-}
-
-impl Digit {
-    /// The bucket of the level that a tick falls into.
-    #[inline]
-    fn bucket_of(self, tick: u32) -> BucketIndex {
-        BucketIndex::new(self.base + ((tick >> self.shift) as u16 & u16::from(self.mask)))
-    }
+struct LevelLayout {
+    /// Ticks that a bucket spans, as a power of two.
+    bits: u8,
+    /// The number of buckets there is room for, less one.
+    index_mask: u16,
+    /// The index of the first of them.
+    first: u16,
 }
 
 /// Everything that follows from a geometry, computed at compile time.
+///
+/// There is room for two rotations of buckets a level: the one that time is in and the next.
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
@@ -254,6 +246,7 @@ impl<G: Geometry> Layout<G> {
             G::TICK_BITS <= MAX_TICK_BITS,
             "TICK_BITS must be at most 32"
         );
+        assert!(G::FEW > 0, "a crowd is more than no timer");
         let mut level = 0;
         while level < LEVELS {
             assert!(
@@ -263,90 +256,51 @@ impl<G: Geometry> Layout<G> {
             level += 1;
         }
         assert!(
-            Self::shift(LEVELS) <= u32::BITS,
-            "a low tick holds all levels"
-        );
-        assert!(
-            G::TICK_BITS + Self::shift(LEVELS) < u64::BITS,
+            G::TICK_BITS + Self::bits(FAR) < u64::BITS,
             "TICK_BITS and LEVEL_BITS together must stay below 64"
         );
     };
 
-    /// Ticks that a bucket of a level spans, as a power of two.
-    const fn shift(level: usize) -> u32 {
-        let mut shift = 0;
-        let mut below = 0;
-        while below < level {
-            shift += G::LEVEL_BITS[below];
-            below += 1;
-        }
-        shift
-    }
-
-    /// The index of a level's first bucket.
-    const fn base(level: usize) -> u16 {
-        let mut base = APART;
-        let mut below = 0;
-        while below < level {
-            base += 1 << G::LEVEL_BITS[below];
-            below += 1;
-        }
-        base
-    }
-
-    /// Ticks in one rotation of the top level, as a power of two.
-    const ROTATION_BITS: u32 = {
-        let () = Self::CHECKED;
-        Self::shift(LEVELS)
-    };
-
-    const DIGITS: [Digit; LEVELS] = {
-        let mut digits = [Digit {
-            shift: 0,
-            mask: 0,
-            base: 0,
-            level: 0,
-        }; LEVELS];
+    /// What is known of each level, the far one included.
+    const LEVELS: [LevelLayout; LEVELS + 1] = {
+        let mut levels = [LevelLayout {
+            bits: 0,
+            index_mask: 0,
+            first: 0,
+        }; LEVELS + 1];
         let mut level = 0;
         while level < LEVELS {
-            digits[level] = Digit {
-                shift: Self::shift(level) as u8,
-                mask: ((1u32 << G::LEVEL_BITS[level]) - 1) as u8,
-                base: Self::base(level),
-                level: level as u8,
-            };
+            let room = 2 << G::LEVEL_BITS[level];
+            levels[level].index_mask = room - 1;
+            levels[level + 1].bits = levels[level].bits + G::LEVEL_BITS[level] as u8;
+            levels[level + 1].first = levels[level].first + room;
             level += 1;
         }
-        digits
+        levels
     };
 
-    /// For each bit of a tick, the digit it belongs to.
-    ///
-    /// One look-up instead of a chain of comparisons: the levels of successive timers are not
-    /// predictable.
-    const DIGIT_OF_BIT: &'static [Digit; 32] = &{
-        let mut table = [Self::DIGITS[LEVELS - 1]; 32];
-        let mut level = LEVELS;
-        while level > 0 {
-            level -= 1;
-            let mut bit = 0;
-            while bit < Self::shift(level + 1) {
-                table[bit as usize] = Self::DIGITS[level];
-                bit += 1;
-            }
-        }
-        table
-    };
+    /// Ticks that a bucket of a level spans, as a power of two.
+    #[inline]
+    pub(crate) const fn bits(level: usize) -> u32 {
+        Self::LEVELS[level].bits as u32
+    }
 
     /// Nanoseconds that a bucket of a level spans, as a power of two.
     #[inline]
     pub(crate) const fn span_bits(level: usize) -> u32 {
-        G::TICK_BITS + Self::DIGITS[level].shift as u32
+        G::TICK_BITS + Self::bits(level)
     }
 
-    /// The number of buckets below a level, those that are on no level included.
-    pub(crate) const fn buckets_below(level: usize) -> usize {
-        Self::base(level) as usize
+    /// Buckets in one rotation of a level.
+    #[inline]
+    pub(crate) const fn buckets(level: usize) -> usize {
+        1 << G::LEVEL_BITS[level]
+    }
+
+    /// Buckets that there is room for below a level.
+    #[inline]
+    pub(crate) const fn room_below(level: usize) -> usize {
+        Self::LEVELS[level].first as usize
     }
 
     /// The tick that a time in nanoseconds falls into.
@@ -355,100 +309,63 @@ impl<G: Geometry> Layout<G> {
         Tick(time_ns >> G::TICK_BITS)
     }
 
-    /// The first nanosecond of a tick.
+    /// The first nanosecond of a tick, which is the latest time of all if it lies behind that.
     #[inline]
     pub(crate) const fn start_ns(tick: Tick) -> u64 {
+        if tick.0 > u64::MAX >> G::TICK_BITS {
+            return u64::MAX;
+        }
         tick.0 << G::TICK_BITS
     }
 
-    /// Where a timer due in `tick` belongs, as seen from `cursor`: the level of the highest digit
-    /// in which the two differ, and that digit of `tick`.
-    ///
-    /// Compared with choosing the level by duration, this puts every bucket ahead of the cursor
-    /// within one lap, so that no bucket ever holds timers of two laps.
+    /// The number of the bucket of a level that a tick falls into.
     #[inline]
-    pub(crate) fn place(tick: Tick, cursor: Tick) -> Placement {
-        if tick <= cursor {
-            return Placement::Due;
+    pub(crate) const fn number(level: usize, tick: Tick) -> u64 {
+        tick.0 >> Self::bits(level)
+    }
+
+    /// The first tick of a bucket.
+    #[inline]
+    pub(crate) const fn start(bucket: Bucket) -> Tick {
+        Tick(bucket.number << Self::bits(bucket.level))
+    }
+
+    /// The last tick of a bucket.
+    #[inline]
+    pub(crate) const fn end(bucket: Bucket) -> Tick {
+        Tick(Self::start(bucket).0 | ((1 << Self::bits(bucket.level)) - 1))
+    }
+
+    /// The index of a bucket on its level.
+    #[inline]
+    pub(crate) const fn index_on_level(level: usize, number: u64) -> usize {
+        number as usize & Self::LEVELS[level].index_mask as usize
+    }
+
+    /// The index of a bucket of levels 0 to 3.
+    #[inline]
+    pub(crate) const fn index(bucket: Bucket) -> BucketIndex {
+        let first = Self::room_below(bucket.level);
+        BucketIndex::new(first + Self::index_on_level(bucket.level, bucket.number))
+    }
+
+    /// The level of a bucket of levels 0 to 3, and its index there.
+    #[inline]
+    pub(crate) const fn level_and_index(bucket: BucketIndex) -> (usize, usize) {
+        let mut level = LEVELS - 1;
+        while bucket.get() < Self::room_below(level) {
+            level -= 1;
         }
-        let differing = tick.0 ^ cursor.0;
-        if differing >> Self::ROTATION_BITS != 0 {
-            return Placement::Overflow;
-        }
-        let digit = Self::highest_digit(differing as u32);
-        Placement::Bucket(digit.bucket_of(tick.0 as u32), usize::from(digit.level))
+        (level, bucket.get() - Self::room_below(level))
     }
 
-    /// As [`Layout::place`], for a tick known to be of the cursor's rotation; `None` is the
-    /// cursor's own tick.
+    /// The number of the bucket with an index on its level, when none there is has a number below
+    /// `least` nor two rotations above it.
     #[inline]
-    pub(crate) fn place_low(tick: LowTick, cursor: LowTick) -> Option<BucketIndex> {
-        let differing = tick.0 ^ cursor.0;
-        if differing == 0 {
-            return None;
-        }
-        Some(Self::highest_digit(differing).bucket_of(tick.0))
-    }
-
-    /// The digit of the highest bit that is set.
-    #[inline]
-    fn highest_digit(bits: u32) -> Digit {
-        // `| 1` tells the compiler that the argument is not zero; it is not.
-        Self::DIGIT_OF_BIT[(31 ^ (bits | 1).leading_zeros()) as usize]
-    }
-
-    /// The digit of a tick that a level sorts by.
-    pub(crate) const fn digit(tick: Tick, level: usize) -> usize {
-        let Digit { shift, mask, .. } = Self::DIGITS[level];
-        (tick.0 >> shift) as usize & mask as usize
-    }
-
-    /// The bucket of a level that a digit stands for.
-    #[inline]
-    pub(crate) const fn bucket(level: usize, digit: usize) -> BucketIndex {
-        BucketIndex::new(Self::DIGITS[level].base + digit as u16)
-    }
-
-    /// The level and the digit of a bucket of levels 0 to 3.
-    #[inline]
-    pub(crate) fn level_and_digit(bucket: BucketIndex) -> (usize, usize) {
-        let index = bucket.get();
-        let level = (1..LEVELS)
-            .map(|level| usize::from(index >= usize::from(Self::DIGITS[level].base)))
-            .sum();
-        (level, index - usize::from(Self::DIGITS[level].base))
-    }
-
-    /// Whether a bucket is on one of levels 0 to 3.
-    #[inline]
-    pub(crate) fn is_on_level(bucket: BucketIndex) -> bool {
-        (usize::from(APART)..Self::buckets_below(LEVELS)).contains(&bucket.get())
-    }
-
-    /// The level of a bucket of levels 0 to 3.
-    #[inline]
-    pub(crate) fn level(bucket: BucketIndex) -> usize {
-        Self::level_and_digit(bucket).0
-    }
-
-    /// The first tick of a bucket of levels 0 to 3 that lies in the cursor's lap.
-    #[inline]
-    pub(crate) fn bucket_start(level: usize, digit: usize, cursor: Tick) -> Tick {
-        let above = Self::shift(level + 1);
-        let lap = cursor.0 >> above << above;
-        Tick(lap | (digit as u64) << Self::DIGITS[level].shift)
-    }
-
-    /// The whole of a low tick that lies in the cursor's rotation.
-    #[inline]
-    pub(crate) const fn in_rotation(tick: LowTick, cursor: Tick) -> Tick {
-        Tick(cursor.0 >> u32::BITS << u32::BITS | tick.0 as u64)
-    }
-
-    /// The first tick of the top level's rotation that `tick` falls into.
-    #[inline]
-    pub(crate) const fn rotation_start(tick: Tick) -> Tick {
-        Tick(tick.0 >> Self::ROTATION_BITS << Self::ROTATION_BITS)
+    pub(crate) const fn number_from(level: usize, index: usize, least: u64) -> u64 {
+        let from = Self::index_on_level(level, least);
+        let ahead = index.wrapping_sub(from) & Self::LEVELS[level].index_mask as usize;
+        least + ahead as u64
     }
 }
 
@@ -456,53 +373,42 @@ impl<G: Geometry> Layout<G> {
 mod tests {
     use super::*;
 
-    fn placed<G: Geometry>(tick: u64, cursor: u64) -> Option<(usize, usize)> {
-        match Layout::<G>::place(Tick(tick), Tick(cursor)) {
-            Placement::Bucket(bucket, _) => Some(Layout::<G>::level_and_digit(bucket)),
-            Placement::Due | Placement::Overflow => None,
-        }
-    }
-
     #[test]
-    fn place_next_tick_is_level_zero_until_the_lap_ends() {
-        assert_eq!(placed::<Millis>(1, 0), Some((0, 1)));
-        assert_eq!(placed::<Millis>(255, 254), Some((0, 255)));
-        assert_eq!(placed::<Millis>(256, 255), Some((1, 1)));
-        assert_eq!(placed::<Millis>(1 << 16, (1 << 16) - 1), Some((2, 1)));
-        assert_eq!(placed::<Millis>(1 << 24, (1 << 24) - 1), Some((3, 1)));
-    }
-
-    #[test]
-    fn place_beyond_the_rotation_is_overflow() {
-        let last = (1 << 32) - 1;
-        assert_eq!(
-            Layout::<Millis>::place(Tick(1 << 32), Tick(last)),
-            Placement::Overflow
-        );
-        assert_eq!(placed::<Millis>(last, 0), Some((3, 255)));
-    }
-
-    #[test]
-    fn place_now_or_past_is_due() {
-        assert_eq!(Layout::<Millis>::place(Tick(7), Tick(7)), Placement::Due);
-        assert_eq!(Layout::<Millis>::place(Tick(6), Tick(7)), Placement::Due);
-    }
-
-    #[test]
-    fn bucket_start_of_a_placement_is_at_or_before_its_tick() {
-        for cursor in [0, 1, 63, 64, 4095, 4096, 0x00ab_cdef] {
-            for delta in [1, 2, 63, 64, 65, 4095, 4096, 131_071] {
-                let tick = cursor + delta;
-                let Some((level, digit)) = placed::<Caffeine>(tick, cursor) else {
-                    continue;
-                };
-                let start = Layout::<Caffeine>::bucket_start(level, digit, Tick(cursor));
-                assert!(start.0 <= tick && start.0 > cursor);
-                assert_eq!(
-                    Layout::<Caffeine>::level_and_digit(Layout::<Caffeine>::bucket(level, digit)),
-                    (level, digit)
+    fn bucket_of_a_tick_spans_it() {
+        for tick in [0, 1, 255, 256, 65_535, 65_536, 1 << 33, (1 << 44) - 1].map(Tick) {
+            for level in 0..=FAR {
+                let number = Layout::<Millis>::number(level, tick);
+                let bucket = Bucket { level, number };
+                let (start, end) = (
+                    Layout::<Millis>::start(bucket),
+                    Layout::<Millis>::end(bucket),
                 );
+                assert!(start <= tick && tick <= end);
+                assert_eq!(end.since(start) + 1, 1 << Layout::<Millis>::bits(level));
             }
         }
+    }
+
+    #[test]
+    fn index_leads_back_to_level_and_number() {
+        for level in 0..LEVELS {
+            let room = 2 * Layout::<Caffeine>::buckets(level) as u64;
+            for least in [0, 1, room - 1, room, 5 * room + 3] {
+                for number in least..least + room {
+                    let index = Layout::<Caffeine>::index(Bucket { level, number });
+                    let (found, on_level) = Layout::<Caffeine>::level_and_index(index);
+                    assert_eq!(found, level);
+                    let found = Layout::<Caffeine>::number_from(level, on_level, least);
+                    assert_eq!(found, number);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn time_of_a_tick_behind_the_end_of_time_is_the_end() {
+        let last = Layout::<Millis>::tick(u64::MAX);
+        assert_eq!(Layout::<Millis>::start_ns(last), u64::MAX >> 20 << 20);
+        assert_eq!(Layout::<Millis>::start_ns(last.plus(1)), u64::MAX);
     }
 }

@@ -8,6 +8,9 @@ use core::num::NonZeroU32;
 pub(crate) struct SlotIndex(u32);
 
 impl SlotIndex {
+    /// No slot: the arena never grows that far.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
     /// # Panics
     ///
     /// If the index does not fit: the arena never grows that far.

@@ -3,7 +3,7 @@
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when their time has come: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
-//! cancelling and putting off are O(1). It is made for caches, servers, simulators and replicated
+//! cancelling and putting off are O(1), and no call takes long. It is made for caches, servers, simulators and replicated
 //! stores that hold thousands to millions of deadlines and cancel or put off most of them.
 //!
 //! ```
@@ -24,9 +24,12 @@
 //! Time is cut into ticks, and each of the next ticks has a bucket; farther ahead a bucket spans as
 //! many ticks as all of the level below. A timer is dropped into the bucket of its deadline, without
 //! being compared with any other. When time reaches a coarse bucket, its timers move down to finer
-//! ones; most were cancelled or put off long before. The usual price is exactness: a bucket fires
-//! as a whole, in any order. Here the timers of one tick are sorted when it comes, so that nothing
-//! is early, late or out of order, and a tick is a matter of cost alone.
+//! ones; most were cancelled or put off long before.
+//!
+//! Wheels usually pay for that with exactness, as a bucket fires as a whole and in any order, and with
+//! pauses, as a coarse bucket is moved at one go. Here the timers of one tick are sorted when it comes,
+//! so that nothing is early, late or out of order, and a tick is a matter of cost alone. And a crowded
+//! bucket is moved down ahead of its time, a few timers with each advance.
 //!
 //! # The contract
 //!
@@ -36,10 +39,12 @@
 //! - [`advance(now)`](Wheel::advance) yields all live timers with `deadline <= now` and no others.
 //! - Neither the geometry nor how you split an advance changes what fires, or in which order.
 //! - Every `u64` is a deadline. Overdue ones fire next, and `u64::MAX` never wraps.
+//! - What is cancelled is gone at once: its value, its slot and its entry.
+//! - An advance that is called each tick takes little time, whatever lies ahead.
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
-//! `docs/semantics.md` in the repository has all fourteen promises with an example each.
+//! `docs/semantics.md` in the repository has all sixteen promises with an example each.
 //!
 //! # Time, and choosing a geometry
 //!
@@ -58,8 +63,8 @@
 //! | [`Compact`] | 1.05 ms | 4.9 h | 4 KB | many small wheels, one a shard or a connection |
 //!
 //! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty,
-//! and a horizon that covers most timers: what lies beyond it is looked at each time that the
-//! earliest of them comes within it. If in doubt, take the default. Any type that implements
+//! and a horizon that covers most timers: those beyond it are found in an ordered map and moved once
+//! more. Up to 32 timers need no buckets in any geometry. If in doubt, take the default. Any type that implements
 //! [`Geometry`] will do, and one that cannot work does not compile.
 //!
 //! # Driving it
@@ -91,10 +96,11 @@
 //! delay counts from the wheel's: ask for it right after an advance, or sleep until `now() + delay`.
 //!
 //! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
-//! advance then fires nothing: a bucket was opened, or a timer was looked at that had been put off.
-//! A timer costs at most one such wake-up for each level, and one for each time it was put off.
-//! Reading it is the read of a field, so that a driver looks before and after a `schedule` to learn
-//! whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
+//! advance then fires nothing: a bucket is opened, a timer that was put off is looked at in its old
+//! time, or at least 256 timers of a crowded bucket are moved ahead. A timer costs at most one such
+//! wake-up for each level, and one for each time it was put off; what was cancelled costs none.
+//! Reading the delay is the read of a field, so that a driver looks before and after a `schedule` to
+//! learn whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. Not
 //! pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
@@ -114,7 +120,8 @@
 //! ```
 //!
 //! [`advance_with`](Wheel::advance_with) fires in place: a callback says for each timer whether it
-//! goes or is kept, under the same key, until another deadline.
+//! goes or is kept, under the same key, until another deadline. [`pop_first`](Wheel::pop_first) takes
+//! the earliest timer whether it is due or not, for caches that evict and simulators that jump.
 //!
 //! Or let a driver do all that: see [below](#drivers).
 //!
@@ -131,10 +138,13 @@
 //!
 //! # Budgets and pauses
 //!
-//! An advance costs O(timers touched), never O(time passed), but that can be many at once: a coarse
-//! bucket is opened, or a million timers are due. [`advance_with_budget`](Wheel::advance_with_budget)
-//! stops after so many entries and says whether it left a backlog; the next call goes on from there,
-//! and with any budget repeated calls yield the same timers in the same order.
+//! An advance costs O(timers touched), never O(time passed). Called each tick, it touches few: what
+//! fires, what its tick holds, and a share of what comes later. Many at once are touched by an advance
+//! after a long sleep, and by one that comes to a crowd in a single tick.
+//! [`advance_with_budget`](Wheel::advance_with_budget) stops after so much work, or with a [`Budget`]
+//! after so many timers fired. [`has_backlog`](Wheel::has_backlog) says whether something is left; the
+//! next call goes on from there, and with any budget repeated calls yield the same timers in the same
+//! order.
 //!
 //! ```
 //! use timer_wheel::Wheel;
@@ -155,15 +165,15 @@
 //! # Order
 //!
 //! By deadline, and among equals by when a timer was last scheduled or rescheduled. The same order
-//! is to be had without firing anything, lazily: [`ascending`](Wheel::ascending)`().take(n)` are the
-//! n that fire next, [`descending`](Wheel::descending) goes backwards, and [`iter`](Wheel::iter) does
-//! not care.
+//! is to be had without firing anything: [`ascending`](Wheel::ascending)`().take(n)` are the n that
+//! fire next, read lazily; [`descending`](Wheel::descending) goes backwards, and reads all timers first;
+//! [`iter`](Wheel::iter) does not care.
 //!
 //! # Memory
 //!
-//! A timer takes a slot of 24 bytes and the value, and 8 bytes for its entry in a bucket; with
-//! `u32` values 41 bytes in all at a million timers. What is cancelled makes room for what
-//! comes, and nothing grows but with the number of live timers. Memory is kept until
+//! A timer takes a slot of 24 bytes and the value, and 4 bytes for its entry in a bucket, whose last
+//! block of 32 entries is filled in part. What is cancelled makes room for what comes, and nothing
+//! grows but with the number of live timers, a page at a time and without copying them. Memory is kept until
 //! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) tells how much there is.
 //! [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the number of
 //! timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and
@@ -181,8 +191,8 @@
 //! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
-//! - Not the fastest where nothing is cancelled or put off: up to some hundred thousand timers a
-//!   `BinaryHeap` schedules faster and fires about as fast. `docs/performance.md` in the repository
+//! - Not the fastest where nothing is cancelled or put off: a `BinaryHeap` schedules faster, and with
+//!   few timers fires about as fast. `docs/performance.md` in the repository
 //!   says where the wheel stands and where it does not.
 //!
 //! # Drivers
@@ -232,15 +242,23 @@ pub mod delay_queue;
 pub mod timer;
 pub mod ttl;
 
-mod filing;
+mod blocks;
+mod buckets;
+mod budget;
 mod geometry;
+mod header;
+mod heap;
+mod index;
 mod key;
 mod occupancy;
+mod pages;
+mod run;
 mod slots;
 #[cfg(feature = "std")]
 mod sync;
 mod wheel;
 
+pub use budget::Budget;
 #[cfg(feature = "std")]
 pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "tokio")]

@@ -1,26 +1,25 @@
-//! The arena that owns the timers: each slot holds a timer's card and value, and outlives it.
+//! The arena that owns the timers: each slot holds a timer's header and value, and outlives it.
 //!
 //! Not a [`slab`]: a slab threads its free list through the vacant entries, which once it has aged
 //! is a chain of dependent cache misses, and its keys carry no generation. Here a bitmap says
 //! which slots are free, and the lowest one is used first, so that the slots in use stay close
-//! together and a shrink finds the end of the arena empty.
+//! together and timers that are scheduled one after the other lie side by side.
 
 mod free_set;
-mod pages;
 
 use core::mem;
 use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
-use self::pages::{Pages, Placeholder};
-use crate::filing::card::{Card, Cards, Filed, Order};
-use crate::filing::place::Place;
+use crate::header::{Header, Headers};
+use crate::index::Spot;
 use crate::key::{SlotIndex, TimerKey};
+use crate::pages::{Pages, Placeholder};
 
 /// The most timers a wheel can hold.
 ///
-/// A slot index and an entry's location must fit into 32 bits. Besides the timers' entries there
-/// are stale ones, up to as many and a little more while they are swept, and partly filled blocks.
+/// A slot index and an entry's position must fit into 32 bits, and besides full blocks of entries there
+/// are partly filled ones.
 pub(crate) const MAX_TIMERS: usize = 3 << 29;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
@@ -30,20 +29,20 @@ pub(crate) const MOST_WORN: u32 = 1 << 31;
 /// The law that lets a value be taken from a slot that is taken.
 const VALUE: &str = "a slot has a value if it is taken";
 
-/// A card and its value.
+/// A header and its value.
 ///
-/// Invariant: the generation, which is the card's owner word, is odd if and only if the slot is
+/// Invariant: the generation, which is the header's owner word, is odd if and only if the slot is
 /// taken, and then `value` is `Some`.
 #[derive(Clone, Debug)]
 struct Slot<T> {
-    card: Card,
+    header: Header,
     value: Option<T>,
 }
 
 impl<T> Placeholder for Slot<T> {
     /// A free slot of generation 0.
     const PLACEHOLDER: Self = Self {
-        card: Card::new(0, Order::filed(0), 0),
+        header: Header::new(0),
         value: None,
     };
 }
@@ -51,15 +50,14 @@ impl<T> Placeholder for Slot<T> {
 impl<T> Slot<T> {
     #[inline]
     fn is_taken(&self) -> bool {
-        self.card.owner % 2 == 1
+        self.header.owner % 2 == 1
     }
 
     /// Takes the value out and makes every key of the slot stale. `None` if it is not taken.
     #[inline]
     fn vacate(&mut self) -> Option<T> {
         let value = self.value.take()?;
-        self.card.owner = self.card.owner.wrapping_add(1);
-        self.card.place = Place::NOWHERE;
+        self.header.owner = self.header.owner.wrapping_add(1);
         Some(value)
     }
 }
@@ -70,7 +68,7 @@ impl<T> Slot<T> {
 /// up.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
-    slots: Pages<Slot<T>>,
+    slots: Pages<Slot<T>, 8, 256>,
     free: FreeSet,
     taken: u32,
     /// Slots that are used no more.
@@ -80,6 +78,13 @@ pub(crate) struct Slots<T> {
     first_generation: u32,
 }
 
+/// A slot that is to be filled.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Vacant {
+    pub(crate) slot: SlotIndex,
+    is_new: bool,
+}
+
 #[inline]
 fn key(slot: SlotIndex, generation: u32) -> TimerKey {
     debug_assert!(generation % 2 == 1, "only taken slots have keys");
@@ -87,27 +92,15 @@ fn key(slot: SlotIndex, generation: u32) -> TimerKey {
     TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
 }
 
-impl<T> Cards for Slots<T> {
+impl<T> Headers for Slots<T> {
     #[inline]
-    fn card(&self, slot: SlotIndex) -> &Card {
-        &self.slots.at(slot.get()).card
+    fn header(&self, slot: SlotIndex) -> &Header {
+        &self.slots.at(slot.get()).header
     }
 
     #[inline]
-    fn card_mut(&mut self, slot: SlotIndex) -> &mut Card {
-        &mut self.slots.at_mut(slot.get()).card
-    }
-
-    #[inline]
-    fn slots(&self) -> usize {
-        self.slots.len()
-    }
-
-    fn filed(&self) -> impl Iterator<Item = SlotIndex> {
-        (0..self.slots.len()).map(SlotIndex::new).filter(|slot| {
-            let slot = self.slots.at(slot.get());
-            slot.is_taken() && slot.card.place != Place::NOWHERE
-        })
+    fn header_mut(&mut self, slot: SlotIndex) -> &mut Header {
+        &mut self.slots.at_mut(slot.get()).header
     }
 }
 
@@ -128,12 +121,14 @@ impl<T> Slots<T> {
         self.first_generation
     }
 
-    /// Makes a slot that is free.
+    /// Makes a slot that is free, of the given generation.
     #[cfg(feature = "serde")]
     pub(crate) fn restore_free(&mut self, generation: u32) {
         let slot = SlotIndex::new(self.slots.len());
-        self.slots.push_placeholder();
-        self.slots.at_mut(slot.get()).card.owner = generation;
+        self.slots.push(Slot {
+            header: Header::new(generation),
+            value: None,
+        });
         if generation != 0 {
             self.free.insert(slot);
         } else {
@@ -141,16 +136,16 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Makes a slot that is taken, with the generation that its card says.
+    /// Makes a slot that is taken, of the given generation, and says which.
     #[cfg(feature = "serde")]
-    pub(crate) fn restore_taken(&mut self, card: Card, value: T) {
-        let index = self.slots.len();
-        self.slots.push_placeholder();
-        *self.slots.at_mut(index) = Slot {
-            card,
+    pub(crate) fn restore_taken(&mut self, generation: u32, value: T) -> SlotIndex {
+        let slot = SlotIndex::new(self.slots.len());
+        self.slots.push(Slot {
+            header: Header::new(generation),
             value: Some(value),
-        };
+        });
         self.taken += 1;
+        slot
     }
 
     /// Timers held.
@@ -185,31 +180,55 @@ impl<T> Slots<T> {
         self.taken as usize + self.retired as usize >= MAX_TIMERS
     }
 
-    /// Takes the lowest free slot, or a new one behind all others, for a timer whose card is to be
-    /// filled in by `file`. Amortized O(1).
+    /// Takes the lowest free slot, or a new one behind all others, for a timer that is to be scheduled
+    /// then. O(1).
     ///
     /// # Panics
     ///
     /// If there is no room for another timer.
     #[inline]
     #[track_caller]
-    pub(crate) fn take(&mut self, value: T, file: impl FnOnce(&mut Card, SlotIndex)) -> TimerKey {
-        let (index, is_new) = match self.take_free() {
-            Some(index) => (index, false),
-            None => (self.make(), true),
-        };
-        let slot = self.slots.at_mut(index.get());
-        file(&mut slot.card, index);
-        let generation = if is_new {
+    pub(crate) fn take(&mut self, value: T) -> TimerKey {
+        let vacant = self.vacant();
+        self.fill(vacant, value, |_| {})
+    }
+
+    /// Finds the slot that [`Slots::take`] would take, to be [filled](Slots::fill) at once.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn vacant(&mut self) -> Vacant {
+        match self.take_free() {
+            Some(slot) => Vacant {
+                slot,
+                is_new: false,
+            },
+            None => Vacant {
+                slot: self.make(),
+                is_new: true,
+            },
+        }
+    }
+
+    /// Fills a slot, and lets `complete` write its header.
+    #[inline]
+    pub(crate) fn fill(
+        &mut self,
+        vacant: Vacant,
+        value: T,
+        complete: impl FnOnce(&mut Header),
+    ) -> TimerKey {
+        let slot = self.slots.at_mut(vacant.slot.get());
+        let generation = if vacant.is_new {
             self.first_generation
         } else {
-            slot.card.owner
+            slot.header.owner
         };
         self.taken += 1;
-        slot.card.owner = generation + 1;
+        slot.header.owner = generation + 1;
+        complete(&mut slot.header);
         // What it replaces is `None`: dropping that would only cost a look at it.
         mem::forget(slot.value.replace(value));
-        key(index, generation + 1)
+        key(vacant.slot, generation + 1)
     }
 
     #[inline]
@@ -230,7 +249,7 @@ impl<T> Slots<T> {
             index < MAX_TIMERS,
             "a timer wheel holds at most {MAX_TIMERS} timers"
         );
-        self.slots.push_placeholder();
+        self.slots.push_any();
         SlotIndex::new(index)
     }
 
@@ -239,13 +258,13 @@ impl<T> Slots<T> {
     pub(crate) fn find(&self, key: TimerKey) -> Option<SlotIndex> {
         let slot = self.slots.get(key.slot().get())?;
         // A key's generation is odd, so a match means that the slot is taken.
-        (slot.card.owner == key.generation()).then_some(key.slot())
+        (slot.header.owner == key.generation()).then_some(key.slot())
     }
 
     /// The key of a slot that is taken.
     #[inline]
     pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
-        let generation = self.slots.at(slot.get()).card.owner;
+        let generation = self.slots.at(slot.get()).header.owner;
         key(slot, generation)
     }
 
@@ -253,14 +272,14 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn value_of(&self, key: TimerKey) -> Option<&T> {
         let slot = self.slots.get(key.slot().get())?;
-        (slot.card.owner == key.generation()).then_some(slot.value.as_ref()?)
+        (slot.header.owner == key.generation()).then_some(slot.value.as_ref()?)
     }
 
     /// The value of a key's timer, unless the key is stale. O(1).
     #[inline]
     pub(crate) fn value_of_mut(&mut self, key: TimerKey) -> Option<&mut T> {
         let slot = self.slots.get_mut(key.slot().get())?;
-        (slot.card.owner == key.generation()).then_some(slot.value.as_mut()?)
+        (slot.header.owner == key.generation()).then_some(slot.value.as_mut()?)
     }
 
     #[inline]
@@ -279,19 +298,12 @@ impl<T> Slots<T> {
         self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
     }
 
-    /// The card and the value of a slot that is taken.
-    #[inline]
-    pub(crate) fn card_and_value_mut(&mut self, slot: SlotIndex) -> (&mut Card, &mut T) {
-        let slot = self.slots.at_mut(slot.get());
-        (&mut slot.card, slot.value.as_mut().expect(VALUE))
-    }
-
     /// The key and the value of a slot that is taken.
     #[inline]
     pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> (TimerKey, &mut T) {
         let slot = self.slots.at_mut(index.get());
         let value = slot.value.as_mut().expect(VALUE);
-        (key(index, slot.card.owner), value)
+        (key(index, slot.header.owner), value)
     }
 
     /// Whether a slot is taken.
@@ -307,33 +319,33 @@ impl<T> Slots<T> {
             .map(SlotIndex::new)
     }
 
-    /// The card of a key's timer, unless the key is stale. O(1).
+    /// The header of a key's timer, unless the key is stale. O(1).
     #[inline]
-    pub(crate) fn card_of(&mut self, key: TimerKey) -> Option<&mut Card> {
+    pub(crate) fn header_of(&mut self, key: TimerKey) -> Option<&mut Header> {
         let slot = self.slots.get_mut(key.slot().get())?;
         // A key's generation is odd, so a match means that the slot is taken.
-        (slot.card.owner == key.generation()).then_some(&mut slot.card)
+        (slot.header.owner == key.generation()).then_some(&mut slot.header)
     }
 
-    /// Frees the slot of a key, unless the key is stale, and hands back the value and how the timer
-    /// was filed: it is then to be withdrawn. O(1).
+    /// Frees the slot of a key, unless the key is stale, and hands back the value and where the entry of
+    /// the timer is: it is then to be cancelled. O(1).
     #[inline]
-    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Filed, T)> {
+    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Spot, T)> {
         let slot = self.slots.get_mut(key.slot().get())?;
-        if slot.card.owner != key.generation() {
+        if slot.header.owner != key.generation() {
             return None;
         }
-        let filed = slot.card.filed();
+        let spot = Spot::of(&slot.header);
         let value = slot.vacate()?;
         self.freed(key.slot(), key.generation());
-        Some((filed, value))
+        Some((spot, value))
     }
 
     /// Frees a slot, and hands back the key and the value, if it is taken. O(1).
     #[inline]
     pub(crate) fn release_slot(&mut self, index: SlotIndex) -> Option<(TimerKey, T)> {
         let slot = self.slots.get_mut(index.get())?;
-        let generation = slot.card.owner;
+        let generation = slot.header.owner;
         let value = slot.vacate()?;
         self.freed(index, generation);
         Some((key(index, generation), value))
@@ -350,11 +362,11 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Frees every slot and drops the values, the rest of them also if one panics. O(slots).
-    pub(crate) fn free_all(&mut self) {
+    /// Frees slots and drops their values, those of the rest also if one panics. O(slots given).
+    pub(crate) fn free_all(&mut self, slots: impl Iterator<Item = SlotIndex>) {
         let mut freeing = FreeAll {
             slots: self,
-            next: 0,
+            rest: slots,
         };
         while freeing.free_next() {}
     }
@@ -366,10 +378,10 @@ impl<T> Slots<T> {
             let last = self.slots.at(len - 1);
             // A used-up slot stays: dropping it would bring its first generations back. So does a
             // worn one: all slots made later would start as worn as it is.
-            if last.is_taken() || last.card.owner == 0 || last.card.owner > MOST_WORN {
+            if last.is_taken() || last.header.owner == 0 || last.header.owner > MOST_WORN {
                 break;
             }
-            self.first_generation = self.first_generation.max(last.card.owner);
+            self.first_generation = self.first_generation.max(last.header.owner);
             len -= 1;
         }
         self.slots.truncate(len);
@@ -392,7 +404,7 @@ impl<T> Slots<T> {
                 slot.is_taken() == slot.value.is_some(),
                 "a slot has a value if and only if it is taken"
             );
-            let is_free = !slot.is_taken() && slot.card.owner != 0;
+            let is_free = !slot.is_taken() && slot.header.owner != 0;
             free += usize::from(is_free);
             retired += usize::from(!slot.is_taken() && !is_free);
             assert!(
@@ -405,32 +417,31 @@ impl<T> Slots<T> {
             retired == self.retired as usize,
             "retired slots are counted"
         );
+        self.free.check(free);
         assert!(
             self.first_generation % 2 == 0,
             "a slot to be made is not taken"
         );
-        self.free.check(free);
     }
 }
 
-/// Frees all slots from `next` on; goes on doing so when it is dropped in a panic.
-struct FreeAll<'a, T> {
+/// Frees the rest of some slots; goes on doing so when it is dropped in a panic.
+struct FreeAll<'a, T, I: Iterator<Item = SlotIndex>> {
     slots: &'a mut Slots<T>,
-    next: usize,
+    rest: I,
 }
 
-impl<T> FreeAll<'_, T> {
+impl<T, I: Iterator<Item = SlotIndex>> FreeAll<'_, T, I> {
     fn free_next(&mut self) -> bool {
-        let Some(slot) = self.slots.taken_from(self.next) else {
+        let Some(slot) = self.rest.next() else {
             return false;
         };
-        self.next = slot.get() + 1;
         drop(self.slots.release_slot(slot));
         true
     }
 }
 
-impl<T> Drop for FreeAll<'_, T> {
+impl<T, I: Iterator<Item = SlotIndex>> Drop for FreeAll<'_, T, I> {
     fn drop(&mut self) {
         while self.free_next() {}
     }
@@ -443,14 +454,14 @@ mod tests {
     use super::*;
 
     fn take(slots: &mut Slots<u32>, value: u32) -> TimerKey {
-        slots.take(value, |_, _| {})
+        slots.take(value)
     }
 
     #[test]
     fn slot_with_used_up_generations_is_retired_and_its_keys_stay_stale() {
         let mut slots = Slots::new(0);
         let first = take(&mut slots, 1);
-        slots.card_mut(first.slot()).owner = u32::MAX;
+        slots.header_mut(first.slot()).owner = u32::MAX;
         let last = slots.key(first.slot());
         assert!(slots.release(last).is_some());
         slots.check();
@@ -470,7 +481,7 @@ mod tests {
     fn retired_slot_is_no_room() {
         let mut slots = Slots::new(0);
         let key = take(&mut slots, 1);
-        slots.card_mut(key.slot()).owner = u32::MAX;
+        slots.header_mut(key.slot()).owner = u32::MAX;
         let last = slots.key(key.slot());
         assert!(slots.release(last).is_some());
         slots.reserve(8);
@@ -492,7 +503,7 @@ mod tests {
         for (owner, made) in [(MOST_WORN - 1, 0), (MOST_WORN + 1, 1)] {
             let mut slots = Slots::new(0);
             let key = take(&mut slots, 1);
-            slots.card_mut(key.slot()).owner = owner;
+            slots.header_mut(key.slot()).owner = owner;
             let last = slots.key(key.slot());
             assert!(slots.release(last).is_some());
             slots.shrink_to_fit();
@@ -521,7 +532,7 @@ mod tests {
     fn worn_slot_does_not_age_those_made_after_a_shrink() {
         let mut slots = Slots::new(0);
         let key = take(&mut slots, 1);
-        slots.card_mut(key.slot()).owner = u32::MAX - 6;
+        slots.header_mut(key.slot()).owner = u32::MAX - 6;
         let worn = slots.key(key.slot());
         assert!(slots.release(worn).is_some());
         slots.shrink_to_fit();

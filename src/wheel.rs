@@ -13,9 +13,10 @@ mod serde;
 use core::error::Error;
 use core::fmt;
 
-use crate::filing::Filing;
-use crate::filing::card::Cards;
 use crate::geometry::{Geometry, Millis};
+use crate::header::Headers;
+use crate::heap::Near;
+use crate::index::IndexWheel;
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slots};
 
@@ -31,16 +32,15 @@ use crate::slots::{MAX_TIMERS, Slots};
 ///
 /// # Costs
 ///
-/// Scheduling, cancelling and rescheduling are O(1). A timer is moved at most once for each level
-/// between where it was scheduled and the finest, and once more for each time it was put off and
-/// the old time came; the timers of one tick are sorted when it is reached. An
-/// [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span. All
-/// timers beyond the horizon of the geometry are looked at each time that the earliest of them
-/// comes within it, so choose one whose horizon covers most timers.
+/// Scheduling, cancelling and rescheduling are O(1), among the few timers of the current tick O(log k).
+/// A timer is moved at most once for each level between where it was scheduled and the finest, and once
+/// more for each time it was put off and the old time came; the timers of one tick are sorted when it is
+/// reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the
+/// span; called at least once a tick it takes no longer for what lies ahead, as crowded buckets are moved
+/// down a few timers at a time before they begin.
 ///
-/// Memory is a slot for each timer (24 bytes and the value) and 8 bytes for its entry; entries that
-/// cancelled timers have left behind may take up to about as much again as those of live ones, and are
-/// then swept. Values are moved in and out, and slots are allocated by the page: box values of many kilobytes.
+/// Memory is a slot for each timer (24 bytes and the value) and 4 bytes for its entry, in pages that are
+/// never moved. Values are moved in and out: box those of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -73,7 +73,7 @@ use crate::slots::{MAX_TIMERS, Slots};
 /// assert!(wake_ups <= 6);
 /// ```
 pub struct Wheel<T, G: Geometry = Millis> {
-    filing: Filing<G>,
+    index: IndexWheel<G>,
     slots: Slots<T>,
     limit: usize,
 }
@@ -168,7 +168,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn with_geometry(now: u64) -> Self {
         Self {
-            filing: Filing::new(now),
+            index: IndexWheel::new(now),
             slots: Slots::new(0),
             limit: MAX_TIMERS,
         }
@@ -199,15 +199,22 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
-        if self.filing.is_sweeping() {
-            self.filing.sweep(&mut self.slots);
+        let sequence = self.index.next_sequence(&mut self.slots);
+        let vacant = self.slots.vacant();
+        let timer = Near {
+            deadline,
+            sequence,
+            slot: vacant.slot,
+        };
+        // As `IndexWheel::schedule` does, with one look-up of the slot for its header and its value.
+        let place = self.index.append_unless_near(&timer);
+        let key = self
+            .slots
+            .fill(vacant, value, |header| timer.complete(header, place));
+        if place.is_none() {
+            self.index.place_near(&mut self.slots, timer);
         }
-        let order = self.filing.next_order(&mut self.slots);
-        self.slots.take(value, |card, slot| {
-            card.deadline = deadline;
-            card.set_order(order);
-            self.filing.file(card, slot);
-        })
+        key
     }
 
     /// As [`schedule`](Wheel::schedule), but refuses when as many timers are live as
@@ -268,8 +275,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.limit
     }
 
-    /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), amortized for a
-    /// timer that is about to fire.
+    /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), O(log k) among the k
+    /// timers of the current tick.
     ///
     /// The timer's slot can be used again at once.
     ///
@@ -283,16 +290,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
-        let (filed, value) = self.slots.release(key)?;
-        self.filing.withdraw(&mut self.slots, filed);
+        let (spot, value) = self.slots.release(key)?;
+        self.index.cancel(&mut self.slots, spot);
         Some(value)
     }
 
     /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
-    /// to a stale key. O(1), amortized for a timer of the current tick.
+    /// to a stale key. O(1), O(log k) among the k timers of the current tick.
     ///
-    /// A later deadline costs one cache line: the timer stays filed where it is until its old time
-    /// comes. [`expiration_delay`](Wheel::expiration_delay) then still answers for the old time.
+    /// A later deadline costs one cache line: the timer stays in its bucket until its old time comes.
+    /// [`expiration_delay`](Wheel::expiration_delay) then still answers for the old time.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -306,14 +313,15 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        let order = self.filing.next_order(&mut self.slots);
-        let Some(card) = self.slots.card_of(key) else {
-            return false;
-        };
-        if !self.filing.postpone(card, deadline, order) {
-            self.filing
-                .refile(&mut self.slots, key.slot(), deadline, order);
+        match self.slots.header_of(key) {
+            Some(header) => self.index.postpone(header, deadline) || self.move_to(key, deadline),
+            None => false,
         }
+    }
+
+    #[inline(never)]
+    fn move_to(&mut self, key: TimerKey, deadline: u64) -> bool {
+        self.index.reschedule(&mut self.slots, key.slot(), deadline);
         true
     }
 
@@ -363,7 +371,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn deadline(&self, key: TimerKey) -> Option<u64> {
         let slot = self.slots.find(key)?;
-        Some(self.slots.card(slot).deadline)
+        Some(self.slots.header(slot).deadline)
     }
 
     /// Whether the key's timer is live. O(1).
@@ -388,13 +396,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// `now` is where the last advance left it. If time has passed since, the wake-up is at
     /// `now() + delay` all the same.
     ///
-    /// Never later than the earliest deadline. It may be earlier, because a bucket must be opened
-    /// then or a timer was put off: sleeping for it and advancing, a timer costs at most one
-    /// wake-up for each level and one to fire, and one more for each time it was put off before
-    /// that. A timer that is put off after it has come down some levels starts anew. A timer that
-    /// is cancelled in the current tick, or was the earliest beyond the top level, may cost one
-    /// wake-up all the same. The delay is 0 while a backlog is left, or may be left because an
-    /// advance was dropped before its end.
+    /// Never later than the earliest deadline. It may be earlier: a bucket is to be opened then, a timer
+    /// that was put off is to be looked at, or at least 256 timers of a crowded bucket are to be moved
+    /// ahead of its time. So sleeping for it and advancing always makes progress, and nobody is woken up
+    /// for what was cancelled. A wheel of up to 32 timers answers exactly. The delay is 0 while there is
+    /// a [backlog](Wheel::has_backlog).
     ///
     /// As reading it costs next to nothing, a driver compares it before and after a `schedule` to
     /// learn whether it must wake up earlier.
@@ -418,17 +424,16 @@ impl<T, G: Geometry> Wheel<T, G> {
         if self.is_empty() {
             return None;
         }
-        Some(self.filing.wake().saturating_sub(self.now()))
+        Some(self.index.wake().saturating_sub(self.now()))
     }
 
     /// The earliest deadline of all live timers in nanoseconds, exact even when timers were put
     /// off.
     ///
-    /// O(1) while timers of the current tick wait, but for those that were scheduled into it since
-    /// the last advance, and those of a bucket that a budget has left half emptied, which are all
-    /// looked at. Else O(timers in the first occupied bucket), and further buckets are looked at as
-    /// long as every timer so far has been put off beyond them: O(n) at worst. Of most timers it looks
-    /// at an entry of eight bytes that lies beside its neighbours, and not at the timer.
+    /// O(1) while the earliest timer is [ready](crate::Stats::ready). Else O(timers in the first
+    /// occupied bucket), and further buckets are looked at as long as every timer so far has been put off
+    /// beyond them: O(n) at worst. Whoever may change the wheel asks
+    /// [`peek_first`](Wheel::peek_first), which searches once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -441,31 +446,34 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.next_deadline(), Some(7_000_000_000));
     /// ```
     pub fn next_deadline(&self) -> Option<u64> {
-        self.filing.next_deadline(&self.slots)
+        self.index.next_deadline(&self.slots)
     }
 
     /// The earliest deadline, unless more than `most` entries would have to be looked at: then `None`.
     pub(crate) fn next_deadline_within(&self, most: usize) -> Option<Option<u64>> {
-        self.filing.next_deadline_within(&self.slots, most)
+        self.index.next_deadline_within(&self.slots, most)
     }
 
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
     /// level is empty or there is no such level. O(1).
     ///
-    /// Level 0 is the finest and includes the current tick; level 4 is the overflow bucket, which
-    /// falls due with the rotation of its earliest timer. Caffeine's `peekAhead` looks at the very
+    /// Level 0 is the finest and includes whatever is in no bucket; level 4 is what lies beyond the
+    /// others, and falls due with the rotation of its earliest timer. The least of all levels is
+    /// [`expiration_delay`](Wheel::expiration_delay), unless timers are to be moved ahead before that. Caffeine's `peekAhead` looks at the very
     /// next bucket of a level; this one sees them all at once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
     ///
-    /// let mut wheel = Wheel::<()>::new(0);
+    /// let mut wheel = Wheel::new(0);
+    /// (0..32).for_each(|_| _ = wheel.schedule(5 << 20, ())); // the first few need no bucket
     /// wheel.schedule(3 << 20, ());
+    /// wheel.schedule(3_600_000_000_000, ());
     /// assert_eq!(wheel.peek_ahead(0), Some(3 << 20));
-    /// assert_eq!(wheel.peek_ahead(1), None);
+    /// assert!(wheel.peek_ahead(1).is_none() && wheel.peek_ahead(2) > Some(3_500_000_000_000));
     /// ```
     pub fn peek_ahead(&self, level: usize) -> Option<u64> {
-        let wake = self.filing.level_wake(&self.slots, level)?;
+        let wake = self.index.level_wake(level)?;
         Some(wake.saturating_sub(self.now()))
     }
 
@@ -482,7 +490,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn now(&self) -> u64 {
-        self.filing.now()
+        self.index.now()
     }
 
     /// The number of live timers: those that are due and have not been yielded included. O(1).
@@ -516,7 +524,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.len() == 0
     }
 
-    /// Cancels every timer and drops the values. O(capacity).
+    /// Cancels every timer and drops the values. O(n), however many there once were.
     ///
     /// The clock and the memory stay. All keys become stale, also if a value panics when it is
     /// dropped.
@@ -531,11 +539,12 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.cancel(key), None);
     /// ```
     pub fn clear(&mut self) {
-        self.filing.clear();
-        self.slots.free_all();
+        // Also if a value panics when it is dropped.
+        let cleared = ClearAtEnd(&mut self.index);
+        self.slots.free_all(cleared.0.slots());
     }
 
-    /// The number of timers that fit before memory for more slots is asked for. O(slots / 4096).
+    /// The number of timers that fit before memory for more slots is asked for. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -565,9 +574,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// wheel.reserve(10_000);
     /// let bytes = wheel.stats().bytes;
     /// for value in 0..10_000 {
-    ///     wheel.schedule(1_000_000, value); // all in one bucket, hence in the fewest blocks
+    ///     wheel.schedule(1_000_000_000, value); // all in one bucket, hence in the fewest blocks
     /// }
-    /// assert_eq!(wheel.stats().bytes, bytes);
+    /// assert!(wheel.stats().bytes < bytes + 20_000, "the sentinels of the levels are all that is new");
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
@@ -576,7 +585,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             "a timer wheel holds at most {MAX_TIMERS} timers"
         );
         self.slots.reserve(additional);
-        self.filing.reserve(additional);
+        self.index.reserve(additional);
     }
 
     /// Gives back the memory that the live timers do not need. O(n).
@@ -598,7 +607,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.get(keys[0]), Some(&0));
     /// ```
     pub fn shrink_to_fit(&mut self) {
-        self.filing.shrink_to_fit(&mut self.slots);
+        self.index.shrink_to_fit(&mut self.slots);
         self.slots.shrink_to_fit();
     }
 
@@ -610,7 +619,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.slots.check();
-        self.filing.check(&self.slots, self.len());
+        self.index.check(&self.slots, self.len());
+    }
+}
+
+/// Forgets every entry of a wheel when it is dropped.
+struct ClearAtEnd<'a, G: Geometry>(&'a mut IndexWheel<G>);
+
+impl<G: Geometry> Drop for ClearAtEnd<'_, G> {
+    fn drop(&mut self) {
+        self.0.clear();
     }
 }
 
@@ -618,10 +636,10 @@ impl<T, G: Geometry> Wheel<T, G> {
 #[cfg(fuzzing)]
 impl<T, G: Geometry> Wheel<T, G> {
     /// Leaves no more than `left` sequence numbers before the timers must be renumbered, which
-    /// otherwise takes 2^47 calls.
+    /// otherwise takes 2^48 calls.
     #[doc(hidden)]
     pub fn exhaust_sequence(&mut self, left: u64) {
-        self.filing.exhaust_sequence(left);
+        self.index.exhaust_sequence(left);
     }
 }
 
@@ -629,7 +647,7 @@ impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {
         Self {
-            filing: self.filing.clone(),
+            index: self.index.clone(),
             slots: self.slots.clone(),
             limit: self.limit,
         }
@@ -648,11 +666,10 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::filing::card::Order;
     use crate::geometry::{Caffeine, Compact, Micros};
 
     /// Every sequence number but three has been given out. What is scheduled now comes after what
-    /// is there already, wherever that is filed.
+    /// is there already, wherever that is.
     #[test]
     fn sequence_that_runs_out_is_renumbered_in_order() {
         let now = 1 << 40;
@@ -665,11 +682,8 @@ mod tests {
             keys.push(wheel.schedule(deadline, value as u32));
         }
         assert!(wheel.reschedule(keys[3], later + 1), "postponed in place");
-        assert!(
-            wheel.pop_expired(now).is_some(),
-            "the others are in the due run"
-        );
-        wheel.filing.set_next_sequence(Order::SEQUENCES - 3);
+        assert!(wheel.pop_expired(now).is_some(), "the others stay in order");
+        wheel.index.exhaust_sequence(3);
         let before: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
         for value in 40..50 {
             keys.push(wheel.schedule(later, value));
@@ -698,7 +712,7 @@ mod tests {
         wheel.schedule(300 << 20, 1);
         wheel.schedule(400 << 20, 3);
         assert!(wheel.advance(256 << 20).next().is_none());
-        wheel.filing.set_next_sequence(Order::SEQUENCES);
+        wheel.index.exhaust_sequence(0);
         wheel.schedule(350 << 20, 2);
         let down: Vec<u32> = wheel.descending().map(|timer| *timer.value).collect();
         assert_eq!(down, [3, 2, 1]);

@@ -27,7 +27,7 @@ fn assert_bytes<G: Geometry>(wheel: &Wheel<u64, G>, region: &Region<'_, System>)
     assert!(differing < HARNESS, "{said} bytes, {counted} were counted");
 }
 
-/// At every stage of a wheel's life: the levels, the overflow, the due run and its heap.
+/// At every stage of a wheel's life: the levels, the far timers, the run and the near heap.
 fn bytes_are_those_of_the_allocator<G: Geometry>() {
     let region = Region::new(ALLOCATOR);
     let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
@@ -52,7 +52,7 @@ fn bytes_are_those_of_the_allocator<G: Geometry>() {
         wheel.schedule(n, n);
     }
     assert!(wheel.pop_expired(100 * TICK).is_some());
-    assert!(wheel.stats().due > 2_000, "they wait in the due run");
+    assert!(wheel.stats().ready > 2_000, "they are ready");
     assert_bytes(&wheel, &region);
     let fired = wheel.advance(10_000 * TICK).count();
     assert!(fired > 5_000);
@@ -88,11 +88,98 @@ fn reserved_timers_ask_for_nothing_more() {
     assert_eq!(allocations(|| wheel.reserve(COUNT)), 0, "there is room");
     assert_eq!(allocations(|| fill(&mut wheel, &mut keys)), 0);
     let mut wheel = Wheel::new(0);
-    wheel.schedule(5 * TICK, 0);
+    // The first few need no list.
+    (0..100).for_each(|n| _ = wheel.schedule(5 * TICK, n));
     wheel.reserve(COUNT);
     keys.clear();
     let asked = allocations(|| fill(&mut wheel, &mut keys));
     assert_eq!(asked, 0, "what is reserved comes on top of what is there");
+}
+
+/// Timers in the tests of what one call asks for.
+const TIMERS: usize = 200_000;
+
+/// The most that one call may ask for, in bytes: a page of slots, of entries or of the heap, or the lists
+/// of all levels, which are made once; or a table of pages or of links of blocks, or a bitmap, that
+/// doubles. Of those the links are the largest: 16 bytes for each 32 timers, and as many to spare.
+const MOST: usize = 64_000 + TIMERS;
+
+/// What the greediest of the calls asked for. Growing by doubling counts with what it grew by.
+fn greediest(calls: impl Iterator<Item = ()>) -> usize {
+    let mut greediest = 0;
+    let mut region = Region::new(ALLOCATOR);
+    for () in calls {
+        greediest = greediest.max(region.change_and_reset().bytes_allocated);
+    }
+    greediest
+}
+
+/// C15: no array of timers or of entries is ever copied to grow. One that doubled for so many timers
+/// would ask for millions of bytes at once.
+fn no_call_asks_for_more_than_a_page_and_its_tables() {
+    let orders: [(&str, fn(u64) -> u64); 4] = [
+        ("at one nanosecond", |_| 300 * TICK),
+        ("in a tick, in no order", |n| 300 * TICK + n * 7_919 % TICK),
+        ("over three minutes", |n| n * 900_000),
+        ("far ahead", |n| u64::MAX / 2 + (n << 30)),
+    ];
+    for (what, deadline) in orders {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let mut keys = Vec::with_capacity(TIMERS);
+        let asked = greediest((0..TIMERS as u64).map(|n| {
+            keys.push(wheel.schedule(deadline(n), n));
+        }));
+        assert!(asked <= MOST, "{asked} bytes for one timer, {what}");
+
+        let asked = greediest(keys[..TIMERS / 2].iter().map(|&key| {
+            assert!(wheel.reschedule(key, deadline(7)));
+        }));
+        assert!(asked <= MOST, "{asked} bytes for a reschedule, {what}");
+
+        assert_eq!(wheel.advance(u64::MAX).count(), TIMERS);
+        for n in 0..TIMERS as u64 {
+            keys.push(wheel.schedule(u64::MAX, n));
+        }
+        let asked = greediest(keys[TIMERS..].iter().map(|&key| {
+            assert!(wheel.cancel(key).is_some());
+        }));
+        assert!(asked <= MOST, "{asked} bytes for a cancel, {what}");
+    }
+    // Into the present tick, and so into the near heap.
+    let mut wheel: Wheel<u64> = Wheel::new(TIMERS as u64);
+    let asked = greediest((0..TIMERS as u64).map(|n| {
+        wheel.schedule(n * 7_919 % TIMERS as u64, n);
+    }));
+    assert!(asked <= MOST, "{asked} bytes for one timer of the present");
+    let asked = greediest((0..TIMERS).map(|_| {
+        assert!(wheel.pop_first().is_some());
+    }));
+    assert!(asked <= MOST, "{asked} bytes to take one out");
+}
+
+/// C10: the memory of what is ready is under the budget as well. Room for the whole tick, asked for when
+/// it is opened, is no copy.
+fn crowd_collected_within_a_budget_is_never_copied() {
+    for stride in [0, 1, TIMERS as u64 - 1, 7_919] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        for n in 0..TIMERS as u64 {
+            wheel.schedule(300 * TICK + n * stride % TIMERS as u64, n);
+        }
+        let _ = wheel.advance(299 * TICK).count();
+        // Looked at call by call; what is freed counts for what has been copied.
+        let mut region = Region::new(ALLOCATOR);
+        let (mut fired, mut asked_often) = (0, 0);
+        while !wheel.is_empty() {
+            fired += wheel.advance_with_budget(301 * TICK, 256).count();
+            let change = region.change_and_reset();
+            asked_often += usize::from(change.bytes_allocated > MOST);
+        }
+        assert_eq!(fired, TIMERS);
+        assert!(
+            asked_often <= 1,
+            "{asked_often} calls asked for more than {MOST} bytes, {stride} apart"
+        );
+    }
 }
 
 fn reserved_entries_ask_for_little_more() {
@@ -144,6 +231,8 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     reserved_timers_ask_for_nothing_more();
+    no_call_asks_for_more_than_a_page_and_its_tables();
     reserved_entries_ask_for_little_more();
     cleared_queue_gives_its_memory_back();
+    crowd_collected_within_a_budget_is_never_copied();
 }

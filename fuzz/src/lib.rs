@@ -7,6 +7,7 @@
 pub mod stored;
 
 #[path = "../../tests/wheel/geometries.rs"]
+#[allow(dead_code, reason = "the tests use more of them")]
 mod geometries;
 
 #[path = "../../tests/wheel/kinds.rs"]
@@ -33,7 +34,7 @@ use std::marker::PhantomData;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Wide, Widest};
 use crate::pair::Pair;
 use crate::script::{Op, Read, Script, spans};
 
@@ -67,10 +68,14 @@ pub trait Kinds {
     const KINDS: &'static [Kind];
 }
 
-/// The geometries to choose from. Append only: a stored input means its geometry by place.
+/// Those of the [`SUBJECTS`] that every input may choose from.
+const PLAIN: usize = 9;
+
+/// The geometries to choose from, and then the first of them again with lists and crowds from the first
+/// timers on, for half of the inputs. Append only: a stored input means its geometry by place.
 ///
 /// Not a `const`, of which each target would compile a copy, with all that the subjects do.
-static SUBJECTS: [Subject; 9] = [
+static SUBJECTS: [Subject; PLAIN + 4] = [
     Subject::new::<Millis>("Millis"),
     Subject::new::<Caffeine>("Caffeine"),
     Subject::new::<Micros>("Micros"),
@@ -80,6 +85,10 @@ static SUBJECTS: [Subject; 9] = [
     Subject::new::<Lopsided>("Lopsided"),
     Subject::new::<Wide>("Wide"),
     Subject::new::<Widest>("Widest"),
+    Subject::new::<Listed<Millis>>("Listed<Millis>"),
+    Subject::new::<Listed<Caffeine>>("Listed<Caffeine>"),
+    Subject::new::<Listed<Micros>>("Listed<Micros>"),
+    Subject::new::<Listed<Compact>>("Listed<Compact>"),
 ];
 
 /// A geometry, and what is done with a wheel of it.
@@ -106,8 +115,10 @@ impl Subject {
 
     /// The geometry that a byte stands for, and what is left of the byte.
     fn choose(byte: u8) -> (&'static Self, usize) {
-        let byte = usize::from(byte);
-        (&SUBJECTS[byte % SUBJECTS.len()], byte / SUBJECTS.len())
+        let (is_listed, byte) = (byte >= 1 << 7, usize::from(byte));
+        let plain = byte % PLAIN;
+        let listed = SUBJECTS[PLAIN..].get(plain).filter(|_| is_listed);
+        (listed.unwrap_or(&SUBJECTS[plain]), byte / PLAIN)
     }
 }
 

@@ -1,41 +1,42 @@
 //! Which slots are free: a bitmap, with bitmaps above it that find its lowest set bit.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::key::SlotIndex;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// A set of slot indexes that hands out its lowest element first. Amortized O(1) for every
-/// operation.
+/// A set of slot indexes that hands out its lowest element first. O(log n) to the base of 64.
 ///
-/// Rows are brought up to date lazily, so that a slot that is freed and taken again and again, the
-/// commonest case, touches one word.
+/// The word of the lowest element may run empty without the rows above being told, so that a slot that
+/// is freed and taken again and again, the commonest case, touches one word.
 ///
-/// Invariant: a word that is not zero has its bit set in the row above it, row for row (a bit that
-/// is set may stand for a word that has become zero); the top row is one word; every word before
-/// `lowest` is zero.
+/// Invariant: a word is not zero if and only if its bit is set in the row above it, row for row, but
+/// for the word `lowest`, whose bit is set anyway; the top row is one word; every word before `lowest`
+/// is zero.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
     words: Vec<u64>,
-    summaries: Box<[Vec<u64>]>,
+    summaries: Vec<Vec<u64>>,
     lowest: u32,
 }
 
+/// The lowest word of an empty set.
+const NO_WORD: u32 = u32::MAX;
+
 impl FreeSet {
-    pub(crate) fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             words: Vec::new(),
-            summaries: Box::default(),
-            lowest: u32::MAX,
+            summaries: Vec::new(),
+            lowest: NO_WORD,
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
         let words: usize = self.summaries.iter().map(Vec::capacity).sum();
         (words + self.words.capacity()) * size_of::<u64>()
-            + self.summaries.len() * size_of::<Vec<u64>>()
+            + self.summaries.capacity() * size_of::<Vec<u64>>()
     }
 
     pub(crate) fn contains(&self, slot: SlotIndex) -> bool {
@@ -47,21 +48,9 @@ impl FreeSet {
     /// Removes the lowest element, unless there is none.
     #[inline]
     pub(crate) fn take_lowest(&mut self) -> Option<SlotIndex> {
-        let word = self.words.get_mut(self.lowest as usize)?;
-        if *word == 0 {
-            return self.take_from_first_word();
+        if *self.words.get(self.lowest as usize)? == 0 {
+            self.find_lowest();
         }
-        let bit = word.trailing_zeros();
-        *word &= *word - 1;
-        Some(SlotIndex::new(
-            self.lowest as usize * WORD_BITS + bit as usize,
-        ))
-    }
-
-    #[inline(never)]
-    fn take_from_first_word(&mut self) -> Option<SlotIndex> {
-        // In an empty set no word is the lowest.
-        self.lowest = self.first_word().map_or(u32::MAX, |word| word as u32);
         let word = self.words.get_mut(self.lowest as usize)?;
         let bit = word.trailing_zeros();
         *word &= *word - 1;
@@ -81,13 +70,36 @@ impl FreeSet {
     }
 
     #[inline(never)]
-    fn insert_into_empty_word(&mut self, index: usize, bit: u64) {
+    fn insert_into_empty_word(&mut self, index: usize, bits: u64) {
         if index >= self.words.len() {
             self.words.resize(index + 1, 0);
         }
-        self.words[index] = bit;
-        self.lowest = self.lowest.min(index as u32);
+        self.words[index] = bits;
         self.summarize(index);
+        if index < self.lowest as usize {
+            if self.words.get(self.lowest as usize) == Some(&0) {
+                self.unsummarize(self.lowest as usize);
+            }
+            self.lowest = index as u32;
+        }
+    }
+
+    /// Goes on to the next word that is not zero: it is mostly one with a bit beside.
+    #[inline(never)]
+    fn find_lowest(&mut self) {
+        self.unsummarize(self.lowest as usize);
+        let beside = self.lowest as usize / WORD_BITS;
+        let near = self.summaries.first().map_or(0, |row| row[beside]);
+        if near != 0 {
+            self.lowest = (beside * WORD_BITS) as u32 + near.trailing_zeros();
+            return;
+        }
+        let rows = self.summaries.iter().rev();
+        let word = rows.chain([&self.words]).try_fold(0, |word, row| {
+            let bits = *row.get(word)?;
+            (bits != 0).then(|| word * WORD_BITS + bits.trailing_zeros() as usize)
+        });
+        self.lowest = word.map_or(NO_WORD, |slot| (slot / WORD_BITS) as u32);
     }
 
     /// Sets the bit of a word that is no longer zero in the rows above, as far up as needed.
@@ -95,59 +107,39 @@ impl FreeSet {
         let mut index = word;
         let mut row = 0;
         // The top row has one word; as soon as it gets a second, it needs a row above.
-        while row < self.summaries.len() || row == 0 || index > 0 {
+        while row < self.summaries.len() || index > 0 {
             let bit = 1 << (index % WORD_BITS);
             index /= WORD_BITS;
             if row == self.summaries.len() {
                 self.add_summary();
-            } else {
-                let words = &mut self.summaries[row];
-                if index >= words.len() {
-                    words.resize(index + 1, 0);
-                }
-                let was_zero = words[index] == 0;
-                words[index] |= bit;
-                if !was_zero {
-                    return;
-                }
             }
+            let words = &mut self.summaries[row];
+            if index >= words.len() {
+                words.resize(index + 1, 0);
+            }
+            let (was, words_len) = (words[index], words.len());
+            words[index] |= bit;
             row += 1;
+            if was != 0 && (row < self.summaries.len() || words_len == 1) {
+                return; // The rows above know.
+            }
         }
     }
 
     /// Adds a row above the others that summarizes the topmost of them.
     #[cold]
     fn add_summary(&mut self) {
-        let below = self.summaries.last().unwrap_or(&self.words);
+        let (below, lowest) = match self.summaries.last() {
+            Some(below) => (below, NO_WORD),
+            None => (&self.words, self.lowest),
+        };
         let mut words = alloc::vec![0; below.len().div_ceil(WORD_BITS)];
-        for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
-            words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        for (index, &word) in below.iter().enumerate() {
+            if word != 0 || index == lowest as usize {
+                words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+            }
         }
-        let mut summaries = core::mem::take(&mut self.summaries).into_vec();
-        summaries.push(words);
-        self.summaries = summaries.into_boxed_slice();
-    }
-
-    /// The first word that is not zero, found from the top. Clears the bits on its way that stand
-    /// for words which have become zero: each was set once since.
-    fn first_word(&mut self) -> Option<usize> {
-        loop {
-            let mut word = 0;
-            for words in self.summaries.iter().rev() {
-                let bits = words[word];
-                if bits == 0 {
-                    return None;
-                }
-                word = word * WORD_BITS + bits.trailing_zeros() as usize;
-            }
-            if self.words[word] != 0 {
-                return Some(word);
-            }
-            if self.summaries.is_empty() {
-                return None;
-            }
-            self.unsummarize(word);
-        }
+        self.summaries.push(words);
     }
 
     /// Clears the bit of a word that is zero in the rows above, as far up as needed.
@@ -188,15 +180,21 @@ impl FreeSet {
             .map(|word| word.count_ones() as usize)
             .sum();
         assert!(counted == len, "free slots are counted");
+        // The word that may be zero though its bit is set, row for row.
+        let mut lowest = self.lowest as usize;
         let mut below = &self.words;
         for words in &self.summaries {
-            for (index, _) in below.iter().enumerate().filter(|(_, word)| **word != 0) {
+            for (index, &word) in below.iter().enumerate() {
                 let bit = words
                     .get(index / WORD_BITS)
                     .is_some_and(|words| words >> (index % WORD_BITS) & 1 != 0);
-                assert!(bit, "a word that is not zero has its summary bit set");
+                assert!(
+                    bit == (word != 0 || index == lowest),
+                    "a word has its summary bit set if and only if it is not zero"
+                );
             }
             below = words;
+            lowest = NO_WORD as usize;
         }
         assert!(below.len() <= 1, "the top row is one word");
         let first = self.words.iter().position(|word| *word != 0);
@@ -253,6 +251,7 @@ mod tests {
         let rows = [&set.words, &set.summaries[0], &set.summaries[1]];
         let words: usize = rows.map(Vec::capacity).iter().sum();
         assert!(words >= 68);
-        assert_eq!(set.bytes(), words * 8 + 2 * 3 * size_of::<usize>());
+        let rows = set.summaries.capacity() * 3 * size_of::<usize>();
+        assert_eq!(set.bytes(), words * 8 + rows);
     }
 }

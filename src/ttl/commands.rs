@@ -9,7 +9,6 @@ use super::entry::{Context, Entry, Outcome, Timer};
 use super::error::TtlError;
 use super::item::{Item, ItemIndex, Place};
 use super::roster::ShortHash;
-use crate::filing::card::{Cards, Order};
 use crate::geometry::Geometry;
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
@@ -307,12 +306,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         // Whatever can fail for want of memory comes before the first change.
         self.roster.reserve_lead();
         let rank = self.rank(deadline_ns);
-        let order = self.queue.next_order(self.roster.slots_mut());
         let place = Place::Queued;
-        let item = Item { entry, rank, place };
-        self.roster.insert(hash, item, |card, item| {
-            self.queue.file(card, item, deadline_ns, order);
-        });
+        let item = self.roster.insert(hash, Item { entry, rank, place });
+        self.queue.file(self.roster.slots_mut(), item, deadline_ns);
     }
 
     /// Gives an entry another TTL, if that is of a newer index.
@@ -321,19 +317,17 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         if known.entry.index >= index {
             return self.stale();
         }
+        let is_queued = matches!(known.place, Place::Queued);
         let rank = self.rank(deadline_ns(ctx.created_ns, ttl_ms));
-        let order = self.queue.next_order(self.roster.slots_mut());
-        let (card, known) = self.roster.slots_mut().card_and_value_mut(item);
-        // One that has been drawn is in no bucket, and is not moved by this.
-        let is_filed = self
-            .queue
-            .reschedule_alone(card, item, rank.deadline_ns, order);
-        let known = if is_filed {
-            known
+        if is_queued {
+            let slots = self.roster.slots_mut();
+            self.queue.reschedule(slots, item, rank.deadline_ns);
         } else {
-            self.file_again(item, rank.deadline_ns, order);
-            self.roster.item_mut(item)
-        };
+            self.withdraw(item);
+            self.queue
+                .file(self.roster.slots_mut(), item, rank.deadline_ns);
+        }
+        let known = self.roster.item_mut(item);
         known.entry.index = index;
         known.entry.owner = ctx.owner;
         known.entry.leader_start_ms = ctx.leader_start_ms;
@@ -342,19 +336,6 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         known.place = Place::Queued;
         self.counters.updated += 1;
         Outcome::Updated
-    }
-
-    /// Files an entry at another deadline, wherever it is. O(1), expected if it was drawn.
-    #[inline(never)]
-    fn file_again(&mut self, item: ItemIndex, deadline_ns: u64, order: Order) {
-        if let Place::Queued = self.roster.item(item).place {
-            let slots = self.roster.slots_mut();
-            self.queue.reschedule(slots, item, deadline_ns, order);
-        } else {
-            self.withdraw(item);
-            let card = self.roster.slots_mut().card_mut(item);
-            self.queue.file(card, item, deadline_ns, order);
-        }
     }
 }
 

@@ -1,16 +1,16 @@
 //! The wheel of deadlines: the entries that have not been drawn.
 //!
-//! It is a filing over the roster's own slots, so that what an update or a poll must know of an
+//! It is a wheel over the roster's own slots, so that what an update or a poll must know of an
 //! entry lies in one place: a [`Wheel`](crate::Wheel) would keep slots of its own, and each
 //! operation would miss the cache once more.
 
 use super::floor::{Floor, SHORT_LOOK};
 use super::item::{Item, ItemIndex, Rank, touch};
-use crate::filing::Filing;
-use crate::filing::card::{Card, Cards, Order};
-use crate::filing::place::Place;
-use crate::filing::search::Ascent;
+use crate::budget::Budget;
 use crate::geometry::Geometry;
+use crate::header::Headers;
+use crate::index::search::Ascent;
+use crate::index::{IndexWheel, Spot};
 use crate::slots::Slots;
 
 /// Entries read at once before they are drawn: as many as a core fetches side by side, and some.
@@ -18,11 +18,10 @@ const AHEAD: usize = 16;
 
 /// The entries that have not been drawn, by deadline.
 ///
-/// Invariant: exactly these entries have a card that is filed.
 /// Invariant: `floor` is that of their ranks.
 #[derive(Clone)]
 pub(super) struct Deadlines<G> {
-    filing: Filing<G>,
+    index: IndexWheel<G>,
     len: usize,
     floor: Floor,
     /// How many of the entries that are drawn next have been read already.
@@ -32,7 +31,7 @@ pub(super) struct Deadlines<G> {
 impl<G: Geometry> Deadlines<G> {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            filing: Filing::new(now),
+            index: IndexWheel::new(now),
             len: 0,
             floor: Floor::new(),
             ahead: 0,
@@ -50,74 +49,41 @@ impl<G: Geometry> Deadlines<G> {
         self.floor.rank()
     }
 
-    /// Gets ready to [file](Deadlines::file) an entry: its place in the order. Amortized O(1).
-    #[inline]
-    pub(super) fn next_order<K>(&mut self, slots: &mut Slots<Item<K>>) -> Order {
-        if self.filing.is_sweeping() {
-            self.filing.sweep(slots);
-        }
-        self.filing.next_order(slots)
-    }
-
     /// Files an entry that is not filed. O(1).
     #[inline]
-    pub(super) fn file(
+    pub(super) fn file<K>(
         &mut self,
-        card: &mut Card,
+        slots: &mut Slots<Item<K>>,
         item: ItemIndex,
         deadline_ns: u64,
-        order: Order,
     ) {
-        card.deadline = deadline_ns;
-        card.set_order(order);
-        self.filing.file(card, item);
+        self.index.schedule(slots, item, deadline_ns);
         self.filed(deadline_ns);
     }
 
-    /// Gives an entry another deadline, if no card but its own has to be looked at for that;
-    /// otherwise `false`, and nothing has changed. O(1).
+    /// Gives an entry another deadline. O(1), O(log n) in the current tick.
     ///
     /// Never postponed in place, as a wheel would: entries filed under old times would have to be
     /// gone through by every search for the earliest deadline.
     #[inline]
-    pub(super) fn reschedule_alone(
-        &mut self,
-        card: &mut Card,
-        item: ItemIndex,
-        deadline_ns: u64,
-        order: Order,
-    ) -> bool {
-        let was_ns = card.deadline;
-        let is_filed = self.filing.refile_alone(card, item, deadline_ns, order);
-        if is_filed {
-            self.floor.leave(was_ns);
-            self.floor.file(deadline_ns, self.len);
-        }
-        is_filed
-    }
-
-    /// Gives an entry another deadline. O(1), amortized in the current tick.
     pub(super) fn reschedule<K>(
         &mut self,
         slots: &mut Slots<Item<K>>,
         item: ItemIndex,
         deadline_ns: u64,
-        order: Order,
     ) {
-        self.floor.leave(slots.card(item).deadline);
-        self.filing.refile(slots, item, deadline_ns, order);
+        self.floor.leave(slots.header(item).deadline);
+        self.index.reschedule(slots, item, deadline_ns);
         self.floor.file(deadline_ns, self.len);
     }
 
-    /// Takes an entry out. O(1), amortized in the current tick.
+    /// Takes an entry out. O(1), O(log n) in the current tick.
     #[inline]
     pub(super) fn cancel<K>(&mut self, slots: &mut Slots<Item<K>>, item: ItemIndex) {
-        let card = slots.card_mut(item);
-        let (filed, deadline_ns) = (card.filed(), card.deadline);
-        card.place = Place::NOWHERE;
-        self.filing.withdraw(slots, filed);
+        let spot = Spot::of(slots.header(item));
+        self.floor.leave(slots.header(item).deadline);
+        self.index.cancel(slots, spot);
         self.len -= 1;
-        self.floor.leave(deadline_ns);
     }
 
     /// Takes out the first entry that is due, if the budget suffices to find it: if nothing of it is
@@ -129,23 +95,27 @@ impl<G: Geometry> Deadlines<G> {
         now: u64,
         budget: &mut usize,
     ) -> Option<ItemIndex> {
-        self.filing.set_now(now);
-        let head = match self.filing.is_idle() {
+        self.index.set_now(now);
+        let due = match self.index.is_idle() {
             true => None,
-            false => self.filing.next_due(slots, budget),
+            false => {
+                let mut work = Budget::of_work(*budget);
+                let due = self.index.next_due(slots, &mut work);
+                *budget = work.work;
+                due
+            }
         };
-        let Some(head) = head else {
+        let Some(due) = due else {
             if *budget != 0 {
                 self.floor.pass(now);
             }
             return None;
         };
         self.look_ahead(slots);
-        slots.card_mut(head.slot).place = Place::NOWHERE;
-        self.filing.pop_due(head);
+        self.index.take(slots, due);
         self.len -= 1;
-        self.floor.take_first(slots.value(head.slot).rank);
-        Some(head.slot)
+        self.floor.take_first(slots.value(due.slot).rank);
+        Some(due.slot)
     }
 
     /// Reads the entries that are drawn next, some at once, so that the cache need not fetch one after
@@ -153,7 +123,7 @@ impl<G: Geometry> Deadlines<G> {
     #[inline]
     fn look_ahead<K>(&mut self, slots: &Slots<Item<K>>) {
         if self.ahead == 0 {
-            self.ahead = touch(slots, self.filing.upcoming().take(AHEAD));
+            self.ahead = touch(slots, self.index.upcoming().take(AHEAD));
         }
         self.ahead = self.ahead.saturating_sub(1);
     }
@@ -169,7 +139,7 @@ impl<G: Geometry> Deadlines<G> {
         if self.len == 0 || self.floor.is_exact() {
             return self.floor.known().filter(|_| self.len != 0);
         }
-        Some(self.filing.wake().max(self.floor().deadline_ns))
+        Some(self.index.wake().max(self.floor().deadline_ns))
     }
 
     /// Finds out what the earliest deadline is, if it is not known and that takes no more than a
@@ -184,12 +154,12 @@ impl<G: Geometry> Deadlines<G> {
 
     /// The earliest deadline, if there is one and it takes no more than a short look.
     fn look_up<K>(&self, slots: &Slots<Item<K>>) -> Option<u64> {
-        self.filing.next_deadline_within(slots, SHORT_LOOK)?
+        self.index.next_deadline_within(slots, SHORT_LOOK)?
     }
 
     /// A walk through the entries in order of their ranks.
     pub(super) fn ascent<K>(&self, slots: &Slots<Item<K>>) -> Ascent {
-        Ascent::new(&self.filing, slots)
+        Ascent::new(&self.index, slots)
     }
 
     /// The next entry of a walk.
@@ -198,7 +168,7 @@ impl<G: Geometry> Deadlines<G> {
         slots: &Slots<Item<K>>,
         ascent: &mut Ascent,
     ) -> Option<ItemIndex> {
-        ascent.next(&self.filing, slots)
+        ascent.next(&self.index, slots)
     }
 
     #[inline]
@@ -209,15 +179,14 @@ impl<G: Geometry> Deadlines<G> {
 
     /// Checks the invariants, by name. O(n log n).
     pub(super) fn check<K>(&self, slots: &Slots<Item<K>>) {
-        self.filing.check(slots, self.len);
+        self.index.check(slots, self.len);
         let filed = || {
-            slots
-                .filed()
-                .map(|item| (slots.card(item), slots.value(item)))
+            let filed = self.index.slots();
+            filed.map(|item| (slots.header(item), slots.value(item)))
         };
-        for (card, item) in filed() {
+        for (header, item) in filed() {
             assert_eq!(
-                card.deadline, item.rank.deadline_ns,
+                header.deadline, item.rank.deadline_ns,
                 "a queued entry is filed at its deadline"
             );
             assert!(
@@ -228,7 +197,7 @@ impl<G: Geometry> Deadlines<G> {
         if self.floor.is_exact() && self.len != 0 {
             assert_eq!(
                 self.floor.known(),
-                filed().map(|(card, _)| card.deadline).min(),
+                filed().map(|(header, _)| header.deadline).min(),
                 "an exact floor is the earliest deadline"
             );
         }
@@ -252,10 +221,10 @@ mod tests {
                 queue.init(round, key, ttl_ms, Context::default()).unwrap();
             }
             if round == 20 {
-                bytes = queue.queue.filing.bytes();
+                bytes = queue.queue.index.bytes();
             }
         }
-        assert_eq!(queue.queue.filing.bytes(), bytes);
+        assert_eq!(queue.queue.index.bytes(), bytes);
         queue.check_invariants();
     }
 
@@ -263,12 +232,14 @@ mod tests {
     fn entries_are_read_some_at_once_before_they_are_drawn() {
         let mut queue: TtlQueue<usize> = TtlQueue::new(0, TtlConfig::default());
         queue.role_change(Role::Leader, 0);
-        for key in 0..2 * AHEAD {
+        // The first few are in the near heap, and those of the run are read while they are drawn.
+        let keys = 4 * AHEAD;
+        for key in 0..keys {
             queue.init(1, key, 5, Context::default()).unwrap();
         }
-        for drawn in 1..=2 * AHEAD {
+        for drawn in 1..=keys {
             assert_eq!(queue.poll(5_000_000).take(1).count(), 1);
-            assert_eq!(queue.queue.ahead, (2 * AHEAD - drawn) % AHEAD);
+            assert_eq!(queue.queue.ahead, (keys - drawn) % AHEAD);
         }
     }
 }

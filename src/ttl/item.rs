@@ -2,7 +2,7 @@
 
 use super::drawn::Tower;
 use super::entry::{Entry, Phase};
-use crate::filing::card::Cards;
+use crate::header::Headers;
 use crate::key::{SlotIndex, TimerKey};
 use crate::slots::Slots;
 
@@ -200,8 +200,8 @@ pub(super) fn touch<K>(slots: &Slots<Item<K>>, items: impl Iterator<Item = ItemI
     let mut count = 0;
     let mut read = 0;
     for item in items {
-        // Card and entry may lie on different cache lines.
-        read ^= slots.card(item).deadline;
+        // Header and entry may lie on different cache lines.
+        read ^= slots.header(item).deadline;
         read ^= slots.peek(item).map_or(0, |item| item.entry.index);
         count += 1;
     }
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(touch(&slots, core::iter::empty()), 0);
         let mut slots: Slots<Item<u64>> = Slots::new(0);
         for key in 0..5 {
-            slots.take(Item::any(key), |_, _| ());
+            slots.take(Item::any(key));
         }
         assert_eq!(touch(&slots, (0..5).map(SlotIndex::new)), 5);
     }

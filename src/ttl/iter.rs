@@ -7,8 +7,8 @@ use super::TtlQueue;
 use super::drawn;
 use super::entry::Timer;
 use super::item::ItemIndex;
-use crate::filing::search::Ascent;
 use crate::geometry::Geometry;
+use crate::index::search::Ascent;
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// All entries in order of deadline, first come first among equals, whatever their phase.

@@ -14,7 +14,6 @@ use core::mem;
 pub(super) use self::leads::ShortHash;
 use self::leads::{Found, Leads};
 use super::item::{Item, ItemIndex, NO_ITEM, touch};
-use crate::filing::card::Card;
 use crate::slots::Slots;
 
 /// The most entries a queue holds. Towers of drawn entries take a third more than one `u32` each.
@@ -84,17 +83,12 @@ impl<K, S> Roster<K, S> {
         })
     }
 
-    /// Adds an entry whose key has none, and lets `file` fill in the card of its slot. Amortized
-    /// O(1).
+    /// Adds an entry whose key has none, and says where. O(1).
     #[inline]
-    pub(super) fn insert(
-        &mut self,
-        hash: ShortHash,
-        item: Item<K>,
-        file: impl FnOnce(&mut Card, ItemIndex),
-    ) {
-        let key = self.items.take(item, file);
-        self.leads.insert(hash, key.slot());
+    pub(super) fn insert(&mut self, hash: ShortHash, item: Item<K>) -> ItemIndex {
+        let item = self.items.take(item).slot();
+        self.leads.insert(hash, item);
+        item
     }
 
     /// Drops every entry, when the roster is empty already: a key may panic in its drop.
@@ -231,7 +225,7 @@ mod tests {
     fn room_ends_with_the_most_entries() {
         let mut roster: Roster<u64, ()> = Roster::new(());
         assert!(roster.has_room(MOST_ENTRIES) && !roster.has_room(MOST_ENTRIES + 1));
-        roster.insert(ShortHash::of(1), Item::any(7), |_, _| ());
+        roster.insert(ShortHash::of(1), Item::any(7));
         assert!(roster.has_room(MOST_ENTRIES - 1) && !roster.has_room(MOST_ENTRIES));
     }
 }

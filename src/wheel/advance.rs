@@ -3,10 +3,12 @@
 use core::fmt;
 use core::iter::FusedIterator;
 
-use crate::filing::due_run::Head;
+use crate::budget::Budget;
 use crate::geometry::Geometry;
+use crate::index::Due;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
+use crate::wheel::iter::TimerRef;
 
 /// A timer that has fired.
 ///
@@ -68,7 +70,7 @@ pub enum Verdict {
 pub struct Progress {
     /// The number of timers handed to the callback.
     pub fired: usize,
-    /// The part of the budget that was not needed.
+    /// The part of the budget of work that was not needed.
     pub unused: usize,
     /// Whether work that is due by now is left for another call.
     pub has_backlog: bool,
@@ -95,14 +97,15 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn advance(&mut self, now: u64) -> Advance<'_, T, G> {
-        self.advance_with_budget(now, usize::MAX)
+        self.advance_with_budget(now, Budget::UNLIMITED)
     }
 
-    /// As [`advance`](Wheel::advance), but does no more than `budget` units of work. O(budget), but
-    /// for arrays that grow when the wheel becomes larger than it ever was.
+    /// As [`advance`](Wheel::advance), but does no more than `budget` allows: a number of units of work,
+    /// or a [`Budget`] that bounds the timers fired as well. O(budget.work), and O(log n) for each timer
+    /// of a crowd that shares a tick and comes in no order.
     ///
-    /// One unit is one entry visited (fired, moved down a level or into the sorted run of
-    /// those that fire next, or filed again because it was put off) or one bucket opened. What is left is
+    /// One unit is one entry visited (fired, moved down a level or sorted into those that fire next) or
+    /// one bucket opened. What is left is
     /// carried over: call again, at the same or a later time, while
     /// [`has_backlog`](Advance::has_backlog). With any budget of at least 1, repeated calls finish
     /// and yield the same timers in the same order as one call without a budget.
@@ -127,12 +130,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(calls >= 1_000 / 64);
     /// ```
     #[inline]
-    pub fn advance_with_budget(&mut self, now: u64, budget: usize) -> Advance<'_, T, G> {
-        self.filing.set_now(now);
+    pub fn advance_with_budget(
+        &mut self,
+        now: u64,
+        budget: impl Into<Budget>,
+    ) -> Advance<'_, T, G> {
+        self.index.set_now(now);
         Advance {
-            is_settled: self.filing.is_idle(),
+            is_done: self.index.is_idle(),
             wheel: self,
-            budget,
+            budget: budget.into(),
         }
     }
 
@@ -157,6 +164,78 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn pop_expired(&mut self, now: u64) -> Option<Expired<T>> {
         self.advance(now).next()
+    }
+
+    /// Takes the earliest timer out, due or not; the clock stays. For whoever evicts what expires
+    /// soonest, and for simulators that jump from event to event. Amortized O(1) while time goes on.
+    ///
+    /// The order is that of [`advance`](Wheel::advance). To find the earliest timer prepares what comes
+    /// next, so that a call is cheap if others were made before; the first may have a crowded bucket to
+    /// open. What is scheduled before the earliest timer from then on is kept in a heap.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut cache = Wheel::new(0);
+    /// for (expires, entry) in [(30, "c"), (10, "a"), (20, "b")] {
+    ///     if cache.len() == 2 {
+    ///         let evicted = cache.pop_first().unwrap();
+    ///         assert_eq!((evicted.deadline, evicted.value), (10, "a"));
+    ///     }
+    ///     cache.schedule(expires, entry);
+    /// }
+    /// assert_eq!((cache.len(), cache.now()), (2, 0));
+    /// ```
+    pub fn pop_first(&mut self) -> Option<Expired<T>> {
+        let due = self.index.first(&mut self.slots)?;
+        let (key, value) = self.fire(due)?;
+        Some(Expired {
+            key,
+            deadline: due.deadline,
+            value,
+        })
+    }
+
+    /// The earliest timer, due or not. Costs what [`pop_first`](Wheel::pop_first) does; the wheel
+    /// is borrowed mutably because it prepares what comes next.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(20, "later");
+    /// wheel.schedule(10, "sooner");
+    /// assert_eq!(wheel.peek_first().map(|timer| *timer.value), Some("sooner"));
+    /// assert_eq!(wheel.len(), 2);
+    /// ```
+    pub fn peek_first(&mut self) -> Option<TimerRef<'_, T>> {
+        let due = self.index.first(&mut self.slots)?;
+        Some(self.timer(due.slot))
+    }
+
+    /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open.
+    /// O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// (0..100).for_each(|value| _ = wheel.schedule(7, value));
+    /// assert_eq!(wheel.advance_with_budget(7, 10).count(), 10);
+    /// assert!(wheel.has_backlog());
+    /// assert_eq!(wheel.advance(7).count(), 90);
+    /// assert!(!wheel.has_backlog());
+    /// ```
+    pub fn has_backlog(&self) -> bool {
+        self.index.has_backlog()
+    }
+
+    /// Takes a timer out that is at the head of those that are ready.
+    #[inline]
+    fn fire(&mut self, due: Due) -> Option<(TimerKey, T)> {
+        let fired = self.slots.release_slot(due.slot);
+        self.index.take(&mut self.slots, due);
+        fired
     }
 
     /// Moves the clock to `now` nanoseconds and hands each due timer to `f`, in order and in
@@ -187,24 +266,22 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn advance_with(
         &mut self,
         now: u64,
-        budget: usize,
+        budget: impl Into<Budget>,
         mut f: impl FnMut(TimerKey, u64, &mut T) -> Verdict,
     ) -> Progress {
         let mut fired = 0;
         let mut advance = self.advance_with_budget(now, budget);
-        while let Some(head) = advance.next_due() {
+        while let Some(due) = advance.next_due() {
             let wheel = &mut *advance.wheel;
-            let (key, value) = wheel.slots.timer_mut(head.slot);
-            let verdict = f(key, head.deadline, value);
+            let (key, value) = wheel.slots.timer_mut(due.slot);
+            let verdict = f(key, due.deadline, value);
             fired += 1;
+            advance.budget.pay_for_fire();
             match verdict {
                 // The value is dropped here, with the wheel in order should that panic.
-                Verdict::Remove => drop(advance.fire(head)),
-                Verdict::Rearm(deadline) => {
-                    wheel.filing.rearm_due(&mut wheel.slots, head, deadline);
-                }
+                Verdict::Remove => drop(wheel.fire(due)),
+                Verdict::Rearm(deadline) => wheel.index.rearm(&mut wheel.slots, due, deadline),
             }
-            advance.pay_for_firing();
         }
         Progress {
             fired,
@@ -231,14 +308,13 @@ impl<T, G: Geometry> Wheel<T, G> {
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
-    budget: usize,
-    /// Whether the filing knows when there is work again.
-    is_settled: bool,
+    budget: Budget,
+    /// Whether nothing more is due.
+    is_done: bool,
 }
 
 impl<T, G: Geometry> Advance<'_, T, G> {
-    /// Whether work that is due by now is left: timers to fire, or buckets to open and move down.
-    /// O(levels).
+    /// Whether work that is due by now is left: timers to fire, or buckets to open and move down. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -255,10 +331,10 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     /// assert!(!advance.has_backlog());
     /// ```
     pub fn has_backlog(&self) -> bool {
-        !self.is_settled && self.wheel.filing.has_work(&self.wheel.slots)
+        self.wheel.has_backlog()
     }
 
-    /// The part of the budget that has not been used, in units. O(1).
+    /// The part of the budget of work that has not been used, in units. O(1).
     ///
     /// What several wheels share can be handed from one to the next.
     ///
@@ -277,47 +353,19 @@ impl<T, G: Geometry> Advance<'_, T, G> {
     /// assert!(budget < 1_000);
     /// ```
     pub fn unused(&self) -> usize {
-        self.budget
+        self.budget.work
     }
 
     /// The timer that fires next, if there is one and there is budget to fire it.
     #[inline]
-    fn next_due(&mut self) -> Option<Head> {
-        if self.is_settled {
+    fn next_due(&mut self) -> Option<Due> {
+        if self.is_done {
             return None;
         }
         let wheel = &mut *self.wheel;
-        let head = wheel.filing.next_due(&mut wheel.slots, &mut self.budget);
-        if head.is_none() {
-            self.stopped();
-        }
-        head
-    }
-
-    #[inline]
-    fn pay_for_firing(&mut self) {
-        self.budget -= 1;
-        if self.budget == 0 {
-            // The caller may stop here, and perhaps this was the last.
-            self.stopped();
-        }
-    }
-
-    /// Sees to it that the wheel knows when there is work again.
-    fn stopped(&mut self) {
-        if self.budget == 0 {
-            self.wheel.filing.refresh_wake(&self.wheel.slots);
-        } else {
-            self.is_settled = true;
-        }
-    }
-
-    #[inline]
-    fn fire(&mut self, head: Head) -> Option<(TimerKey, T)> {
-        let wheel = &mut *self.wheel;
-        let fired = wheel.slots.release_slot(head.slot);
-        wheel.filing.pop_due(head);
-        fired
+        let due = wheel.index.next_due(&mut wheel.slots, &mut self.budget);
+        self.is_done = due.is_none();
+        due
     }
 }
 
@@ -326,27 +374,28 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
 
     #[inline]
     fn next(&mut self) -> Option<Expired<T>> {
-        if self.is_settled {
+        if self.is_done {
             return None;
         }
         self.next_expired()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.wheel.len().min(self.budget)))
+        let most = self.budget.work.min(self.budget.fires);
+        (0, Some(self.wheel.len().min(most)))
     }
 }
 
 impl<T, G: Geometry> Advance<'_, T, G> {
     fn next_expired(&mut self) -> Option<Expired<T>> {
-        let head = self.next_due()?;
-        let (key, value) = self.fire(head)?;
-        self.pay_for_firing();
+        let due = self.next_due()?;
+        let (key, value) = self.wheel.fire(due)?;
+        self.budget.pay_for_fire();
         // Mostly there is no need to be asked again.
-        self.is_settled = self.wheel.filing.is_plainly_done();
+        self.is_done = self.wheel.index.is_idle();
         Some(Expired {
             key,
-            deadline: head.deadline,
+            deadline: due.deadline,
             value,
         })
     }

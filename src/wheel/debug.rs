@@ -11,19 +11,19 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
     /// are. O(buckets).
     ///
-    /// `current` are the timers that are on no level: those of the current tick, and those that an
-    /// advance has brought up from a bucket with few timers. Levels without timers are left out.
+    /// `ready` are the timers that are in no bucket, as [`Stats::ready`](crate::Stats::ready) has them.
+    /// Levels without timers are left out.
     ///
     /// ```
     /// use timer_wheel::Wheel;
     ///
     /// let mut wheel = Wheel::<&str>::new(0);
-    /// wheel.schedule(5_000_000, "soon");
+    /// (0..32).for_each(|_| _ = wheel.schedule(5_000_000, "soon"));
     /// wheel.schedule(60_000_000_000, "in a minute");
     /// assert_eq!(
     ///     format!("{wheel:?}"),
-    ///     "Wheel { now: 0ns, len: 2, expiration_delay: Some(4.194304ms), current: 0, postponed: 0, \
-    ///      levels: {0: 1 timer in 1 of 256 buckets, 1: 1 timer in 1 of 256 buckets}, .. }"
+    ///     "Wheel { now: 0ns, len: 33, expiration_delay: Some(5ms), ready: 32, \
+    ///      levels: {1: 1 timer in 1 of 512 buckets}, .. }"
     /// );
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,8 +37,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
                 "expiration_delay",
                 &self.expiration_delay().map(Duration::from_nanos),
             )
-            .field("current", &(self.len() - on_levels))
-            .field("postponed", &self.filing.postponed())
+            .field("ready", &(self.len() - on_levels))
             .field("levels", &Occupied(&levels))
             .finish_non_exhaustive()
     }
@@ -52,7 +51,7 @@ impl fmt::Debug for Occupied<'_> {
         let mut map = f.debug_map();
         for level in self.0.iter().filter(|level| level.timers() != 0) {
             if level.number() == LEVELS {
-                map.entry(&format_args!("overflow"), level);
+                map.entry(&format_args!("far"), level);
             } else {
                 map.entry(&level.number(), level);
             }

@@ -4,9 +4,9 @@
 use core::fmt;
 use core::iter::FusedIterator;
 
-use crate::filing::card::Cards;
-use crate::filing::search::{Ascent, Descent};
 use crate::geometry::Geometry;
+use crate::header::Headers;
+use crate::index::search::{Ascent, Descent};
 use crate::key::{SlotIndex, TimerKey};
 use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;
@@ -39,7 +39,7 @@ impl<T> Clone for TimerRef<'_, T> {
 impl<T> Copy for TimerRef<'_, T> {}
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// All live timers, in no particular order. O(capacity) in all.
+    /// All live timers, in no particular order. O(slots) in all.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -75,7 +75,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn ascending(&self) -> Ascending<'_, T, G> {
         Ascending {
             wheel: self,
-            ascent: Ascent::new(&self.filing, &self.slots),
+            ascent: Ascent::new(&self.index, &self.slots),
             left: self.len(),
         }
     }
@@ -83,8 +83,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
     /// wheel.
     ///
-    /// Lazy as [`ascending`](Wheel::ascending), but timers that were put off are looked for first,
-    /// O(capacity) when there are any, and those that are about to fire are read first.
+    /// O(n) for the first, as a timer that was put off may be later than any bucket tells, and O(log n)
+    /// for each further one.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -99,12 +99,12 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn descending(&self) -> Descending<'_, T, G> {
         Descending {
             wheel: self,
-            descent: Descent::new(&self.filing, &self.slots),
+            descent: Descent::new(&self.index, &self.slots),
             left: self.len(),
         }
     }
 
-    /// Takes all timers out, due or not, in no particular order. O(capacity) in all.
+    /// Takes all timers out, due or not, in no particular order. O(n) in all.
     ///
     /// Dropping the iterator removes the rest.
     ///
@@ -118,16 +118,13 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(wheel.is_empty());
     /// ```
     pub fn drain(&mut self) -> Drain<'_, T, G> {
-        Drain {
-            wheel: self,
-            next: 0,
-        }
+        Drain { wheel: self }
     }
 
-    fn timer(&self, slot: SlotIndex) -> TimerRef<'_, T> {
+    pub(super) fn timer(&self, slot: SlotIndex) -> TimerRef<'_, T> {
         TimerRef {
             key: self.slots.key(slot),
-            deadline: self.slots.card(slot).deadline,
+            deadline: self.slots.header(slot).deadline,
             value: self.slots.value(slot),
         }
     }
@@ -209,7 +206,6 @@ pub struct Descending<'a, T, G: Geometry> {
 /// ```
 pub struct Drain<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
-    next: usize,
 }
 
 impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
@@ -234,7 +230,7 @@ impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        let slot = self.ascent.next(&self.wheel.filing, &self.wheel.slots)?;
+        let slot = self.ascent.next(&self.wheel.index, &self.wheel.slots)?;
         self.left -= 1;
         Some(self.wheel.timer(slot))
     }
@@ -248,7 +244,7 @@ impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        let slot = self.descent.next(&self.wheel.filing, &self.wheel.slots)?;
+        let slot = self.descent.next()?;
         self.left -= 1;
         Some(self.wheel.timer(slot))
     }
@@ -262,10 +258,9 @@ impl<T, G: Geometry> Iterator for Drain<'_, T, G> {
     type Item = Expired<T>;
 
     fn next(&mut self) -> Option<Expired<T>> {
-        let slot = self.wheel.slots.taken_from(self.next)?;
-        self.next = slot.get() + 1;
+        let slot = self.wheel.index.any()?;
         let key = self.wheel.slots.key(slot);
-        let deadline = self.wheel.slots.card(slot).deadline;
+        let deadline = self.wheel.slots.header(slot).deadline;
         let value = self.wheel.cancel(key)?;
         Some(Expired {
             key,

@@ -4,22 +4,23 @@ use core::array;
 use core::fmt;
 use core::iter::FusedIterator;
 
-use crate::filing::shape::LevelLists;
-use crate::geometry::{Geometry, LEVELS};
+use crate::blocks::List;
+use crate::geometry::{FAR, Geometry, Layout};
 use crate::wheel::Wheel;
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The five levels of the wheel as they stand, the finest first and the overflow bucket last. O(1).
+    /// The five levels of the wheel as they stand, the finest first and what lies beyond the others
+    /// last. O(far rotations).
     ///
     /// For pictures and for choosing a geometry: [`Level`] tells how its timers are spread over its
-    /// buckets. Timers of the current tick are on no level, nor are those of a bucket with few timers
-    /// that an advance has brought up all at once. A timer that was put off counts where it was
-    /// until its old time comes.
+    /// buckets. Timers that are [ready](crate::Stats::ready) are on no level. A timer that was put off
+    /// counts where it was until its old time comes.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};
     ///
     /// let mut wheel = Wheel::<&str, Caffeine>::with_geometry(0);
+    /// (0..32).for_each(|_| _ = wheel.schedule(0, "the first few need no bucket"));
     /// for second in 2..30 {
     ///     wheel.schedule(second * 1_000_000_000, "within a minute or so");
     /// }
@@ -31,12 +32,36 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// // A row of the picture: `#` where there are timers.
     /// let [finest, ..] = wheel.levels();
     /// let row: String = finest.buckets().map(|timers| if timers > 0 { '#' } else { '.' }).collect();
-    /// assert_eq!(row, ".###########################....................................");
+    /// assert_eq!(row[..40], *".###########################............");
     /// ```
     pub fn levels(&self) -> [Level<'_>; 5] {
-        array::from_fn(|level| Level {
-            number: level,
-            lists: self.filing.level_lists(level),
+        array::from_fn(|number| {
+            let (buckets, cursor, rotation, span_ns) = if number == FAR {
+                (1, 0, 0, None)
+            } else {
+                let (cursor, rotation) =
+                    (self.index.cursor_on(number), self.index.rotation_on(number));
+                let span_ns = 1 << Layout::<G>::span_bits(number);
+                (
+                    2 * Layout::<G>::buckets(number),
+                    cursor,
+                    rotation,
+                    Some(span_ns),
+                )
+            };
+            Level {
+                number,
+                lists: self.index.buckets().lists_of(number),
+                far: if number == FAR {
+                    self.index.buckets().far_timers()
+                } else {
+                    0
+                },
+                buckets,
+                cursor,
+                rotation,
+                span_ns,
+            }
         })
     }
 }
@@ -46,25 +71,35 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// ```
 /// use timer_wheel::Wheel;
 ///
-/// let mut wheel = Wheel::<&str>::new(0);
+/// let mut wheel = Wheel::new(0);
+/// (0..32).for_each(|_| _ = wheel.schedule(0, "the first few need no bucket"));
 /// wheel.schedule(3 << 20, "one");
 /// wheel.schedule(3 << 20, "another");
-/// assert_eq!(format!("{:?}", wheel.levels()[0]), "2 timers in 1 of 256 buckets");
+/// assert_eq!(format!("{:?}", wheel.levels()[0]), "2 timers in 1 of 512 buckets");
 /// ```
 #[derive(Copy, Clone)]
 pub struct Level<'a> {
     number: usize,
-    lists: LevelLists<'a>,
+    /// By their indexes on the level; none if it was never used.
+    lists: &'a [List],
+    /// Timers that are in no such list.
+    far: usize,
+    buckets: usize,
+    cursor: usize,
+    /// The index of the first list of the rotation that the cursor is in.
+    rotation: usize,
+    /// Nanoseconds that a bucket spans.
+    span_ns: Option<u64>,
 }
 
 impl<'a> Level<'a> {
-    /// The number of the level: 0 is the finest, 4 the overflow bucket. O(1).
+    /// The number of the level: 0 is the finest, 4 what lies beyond the others. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
     ///
-    /// let mut wheel = Wheel::<()>::new(0);
-    /// wheel.schedule(60_000_000_000, ());
+    /// let mut wheel = Wheel::new(0);
+    /// (0..=32).for_each(|_| _ = wheel.schedule(60_000_000_000, ()));
     /// let levels = wheel.levels();
     /// let holds = levels.iter().find(|level| level.timers() != 0).unwrap();
     /// assert_eq!(holds.number(), 1);
@@ -73,7 +108,7 @@ impl<'a> Level<'a> {
         self.number
     }
 
-    /// The nanoseconds that each of the level's buckets spans; `None` for the overflow bucket, which
+    /// The nanoseconds that each of the level's buckets spans; `None` for the last level, which
     /// takes whatever lies beyond the others. O(1).
     ///
     /// ```
@@ -83,19 +118,21 @@ impl<'a> Level<'a> {
     /// assert_eq!(spans, [Some(1 << 20), Some(1 << 28), Some(1 << 36), Some(1 << 44), None]);
     /// ```
     pub fn bucket_span(&self) -> Option<u64> {
-        self.lists.span_ns
+        self.span_ns
     }
 
-    /// The timers of each of the level's buckets, in the order of time. O(1), and O(1) for each.
+    /// The timers of each of the level's buckets, in the order of time: those of the rotation that time
+    /// is in and then as many of the next. O(1), and O(1) for each.
     ///
     /// Those up to the [cursor](Level::cursor) belong to the past and are empty, unless an advance
-    /// has stopped in the middle of one. The level goes round: when the cursor has passed the last
-    /// bucket, it enters the first, which is filled from the level above just then.
+    /// has stopped in the middle of one. Those of the next rotation hold timers only once the bucket
+    /// above has been opened ahead of its time. What lies beyond the levels counts as one bucket.
     ///
     /// ```
     /// use timer_wheel::{Compact, Wheel};
     ///
     /// let mut wheel = Wheel::<u32, Compact>::with_geometry(0);
+    /// (0..32).for_each(|_| _ = wheel.schedule(0, 0)); // the first few need no bucket
     /// wheel.schedule(3 << 20, 1);
     /// wheel.schedule(3 << 20, 2);
     /// wheel.schedule(5 << 20, 3);
@@ -104,7 +141,7 @@ impl<'a> Level<'a> {
     /// ```
     pub fn buckets(&self) -> Buckets<'a> {
         Buckets {
-            lists: self.lists,
+            level: *self,
             next: 0,
         }
     }
@@ -123,7 +160,7 @@ impl<'a> Level<'a> {
     /// assert_eq!(wheel.levels().map(|level| level.cursor()), [9, 2, 0, 0, 0]);
     /// ```
     pub fn cursor(&self) -> usize {
-        self.lists.cursor
+        self.cursor
     }
 
     /// The number of timers on the level. O(buckets).
@@ -131,7 +168,8 @@ impl<'a> Level<'a> {
     /// ```
     /// use timer_wheel::Wheel;
     ///
-    /// let mut wheel = Wheel::<()>::new(0);
+    /// let mut wheel = Wheel::new(0);
+    /// (0..32).for_each(|_| _ = wheel.schedule(0, ())); // the first few need no bucket
     /// wheel.schedule(3 << 20, ());
     /// wheel.schedule(3 << 20, ());
     /// assert_eq!(wheel.levels()[0].timers(), 2);
@@ -145,7 +183,8 @@ impl<'a> Level<'a> {
     /// ```
     /// use timer_wheel::Wheel;
     ///
-    /// let mut wheel = Wheel::<()>::new(0);
+    /// let mut wheel = Wheel::new(0);
+    /// (0..32).for_each(|_| _ = wheel.schedule(0, ())); // the first few need no bucket
     /// wheel.schedule(3 << 20, ());
     /// wheel.schedule(3 << 20, ());
     /// wheel.schedule(4 << 20, ());
@@ -160,10 +199,10 @@ impl fmt::Debug for Level<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timers = self.timers();
         let s = if timers == 1 { "" } else { "s" };
-        if self.number == LEVELS {
+        if self.number == FAR {
             return write!(f, "{timers} timer{s}");
         }
-        let (occupied, buckets) = (self.occupied(), self.lists.buckets);
+        let (occupied, buckets) = (self.occupied(), self.buckets);
         write!(f, "{timers} timer{s} in {occupied} of {buckets} buckets")
     }
 }
@@ -173,16 +212,17 @@ impl fmt::Debug for Level<'_> {
 /// ```
 /// use timer_wheel::Wheel;
 ///
-/// let mut wheel = Wheel::<()>::new(0);
+/// let mut wheel = Wheel::new(0);
+/// (0..32).for_each(|_| _ = wheel.schedule(0, ())); // the first few need no bucket
 /// wheel.schedule(3 << 20, ());
 /// let buckets = wheel.levels()[0].buckets();
-/// assert_eq!(buckets.len(), 256);
+/// assert_eq!(buckets.len(), 512);
 /// assert_eq!(buckets.sum::<usize>(), 1);
 /// ```
 #[derive(Clone)]
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Buckets<'a> {
-    lists: LevelLists<'a>,
+    level: Level<'a>,
     next: usize,
 }
 
@@ -190,19 +230,18 @@ impl Iterator for Buckets<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
-        if self.next == self.lists.buckets {
+        if self.next == self.level.buckets {
             return None;
         }
-        let first = self.next * self.lists.lists_a_bucket;
-        let lists = first..first + self.lists.lists_a_bucket;
-        // A level that was never used has none.
-        let lists = self.lists.lists.get(lists).unwrap_or_default();
+        // The next rotation comes first in the array every other time.
+        let index = (self.level.rotation + self.next) % self.level.buckets;
         self.next += 1;
-        Some(lists.iter().map(|list| list.live as usize).sum())
+        let list = self.level.lists.get(index);
+        Some(list.map_or(self.level.far, |list| list.len()))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.lists.buckets - self.next;
+        let left = self.level.buckets - self.next;
         (left, Some(left))
     }
 }

@@ -12,9 +12,9 @@ use core::num::NonZeroU32;
 use ::serde::de::{Error, Unexpected};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::filing::Filing;
-use crate::filing::card::{Card, Cards, Order};
 use crate::geometry::Geometry;
+use crate::header::Headers;
+use crate::index::IndexWheel;
 use crate::key::{SlotIndex, TimerKey};
 use crate::slots::{MAX_TIMERS, MOST_WORN, Slots};
 use crate::wheel::Wheel;
@@ -59,12 +59,12 @@ impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
         let slots = (0..self.slots.made())
             .map(SlotIndex::new)
             .map(|slot| {
-                let card = self.slots.card(slot);
+                let header = self.slots.header(slot);
                 StoredSlot {
-                    generation: card.owner,
+                    generation: header.owner,
                     timer: self.slots.is_taken(slot).then(|| StoredTimer {
-                        deadline: card.deadline,
-                        sequence: card.order().sequence(),
+                        deadline: header.deadline,
+                        sequence: header.sequence().get(),
                         value: self.slots.value(slot),
                     }),
                 }
@@ -105,8 +105,7 @@ impl<T> Stored<T> {
         }
         let mut slots = Slots::new(self.first_generation);
         let mut sequences = Vec::new();
-        for (index, stored) in self.slots.into_iter().enumerate() {
-            let slot = SlotIndex::new(index);
+        for stored in self.slots {
             let timer = match stored.timer {
                 Some(timer) if stored.generation % 2 == 1 => timer,
                 None if stored.generation % 2 == 0 => {
@@ -119,9 +118,8 @@ impl<T> Stored<T> {
                     return Err(E::invalid_value(found, &expected));
                 }
             };
-            let card = Card::new(timer.deadline, Order::filed(0), stored.generation);
-            slots.restore_taken(card, timer.value);
-            sequences.push((timer.sequence, slot));
+            let slot = slots.restore_taken(stored.generation, timer.value);
+            sequences.push((timer.sequence, slot, timer.deadline));
         }
         sequences.sort_unstable();
         if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -131,15 +129,12 @@ impl<T> Stored<T> {
                 &"a different sequence number for each timer",
             ));
         }
-        let mut filing = Filing::new(self.now);
-        for (_, slot) in sequences {
-            let order = filing.next_order(&mut slots);
-            let card = slots.card_mut(slot);
-            card.set_order(order);
-            filing.file(card, slot);
+        let mut index = IndexWheel::new(self.now);
+        for (_, slot, deadline) in sequences {
+            index.schedule(&mut slots, slot, deadline);
         }
         Ok(Wheel {
-            filing,
+            index,
             slots,
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
         })

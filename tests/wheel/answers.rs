@@ -2,6 +2,7 @@
 
 use timer_wheel::{Compact, Full, Millis, TimerKey, Wheel};
 
+use crate::geometries::Listed;
 use crate::script::spans;
 
 const TICK: u64 = 1 << 20;
@@ -30,31 +31,58 @@ fn refusal_says_why_and_hands_the_value_back() {
 }
 
 #[test]
-fn statistics_count_buckets_due_timers_and_slots() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
+fn statistics_count_buckets_ready_timers_and_slots() {
+    let mut wheel: Wheel<u64, Listed<Millis>> = Wheel::with_geometry(0);
     let [_, _, second, _, rotation] = spans::<Millis>();
     for deadline in [TICK, TICK + 1, TICK + 2, 2 * TICK, second, 3 * rotation] {
         wheel.schedule(deadline, 0);
     }
     let stats = wheel.stats();
     assert_eq!(stats.occupied, [2, 0, 1, 0, 1]);
-    assert_eq!((stats.timers, stats.due, stats.slots), (6, 0, 6));
-    assert_eq!((stats.blocks, stats.postponed), (4, 0));
+    assert_eq!((stats.timers, stats.ready, stats.slots), (6, 0, 6));
+    assert_eq!(stats.blocks, 4);
     assert!(wheel.pop_expired(TICK).is_some());
     let stats = wheel.stats();
     assert_eq!(stats.occupied, [1, 0, 1, 0, 1]);
-    assert_eq!((stats.timers, stats.due, stats.slots), (5, 2, 6));
+    assert_eq!((stats.timers, stats.ready, stats.slots), (5, 2, 6));
     assert_eq!(wheel.advance(TICK + 2).count(), 2);
-    assert_eq!(wheel.stats().due, 0);
+    assert_eq!(wheel.stats().ready, 0);
+}
+
+/// The first few timers wait in exact order, whenever they are due: no bucket, no wake-up on the way.
+#[test]
+fn wheel_of_ten_timers_makes_no_lists_and_knows_exactly_when_to_wake() {
+    let mut wheel: Wheel<u64> = Wheel::new(12_345);
+    let spans = spans::<Millis>();
+    let mut deadlines: Vec<u64> = (0..10)
+        .map(|n| spans[n % 5] * (n as u64 + 1) + 777 * n as u64)
+        .collect();
+    for &deadline in &deadlines {
+        wheel.schedule(deadline, deadline);
+    }
+    deadlines.sort_unstable();
+    let most = wheel.stats().bytes + 100;
+    for deadline in deadlines {
+        let stats = wheel.stats();
+        assert_eq!((stats.blocks, stats.occupied), (0, [0; 5]));
+        assert!(stats.bytes <= most, "{} bytes", stats.bytes);
+        assert_eq!(stats.ready, wheel.len());
+        let delay = wheel.expiration_delay().expect("timers live");
+        assert_eq!(wheel.now() + delay, deadline, "exact");
+        let fired: Vec<u64> = wheel.advance(deadline).map(|item| item.value).collect();
+        assert_eq!(fired, [deadline]);
+    }
+    assert_eq!(wheel.expiration_delay(), None);
 }
 
 /// Buckets are made up to the highest level in use, and given back by a shrink.
 #[test]
 fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
+    type Lists = Wheel<u64, Listed<Millis>>;
     let spans = spans::<Millis>();
     for kept in [None, Some(0), Some(1), Some(2), Some(3), Some(4)] {
-        let mut fresh: Wheel<u64> = Wheel::new(0);
-        let mut used: Wheel<u64> = Wheel::new(0);
+        let mut fresh = Lists::with_geometry(0);
+        let mut used = Lists::with_geometry(0);
         for wheel in [&mut fresh, &mut used] {
             if let Some(level) = kept {
                 wheel.schedule(spans[level], 0);
@@ -65,48 +93,47 @@ fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
         fresh.shrink_to_fit();
         used.shrink_to_fit();
         assert_eq!(used.stats().bytes, fresh.stats().bytes, "{kept:?} is kept");
-        assert!(kept.is_some() || used.stats().bytes == Wheel::<u64>::new(0).stats().bytes);
+        assert!(kept.is_some() || used.stats().bytes == Lists::with_geometry(0).stats().bytes);
         used.check_invariants();
         assert_eq!(used.advance(u64::MAX).count(), usize::from(kept.is_some()));
     }
 }
 
-/// A touch writes to the timer and to nothing else: it stays filed where it is.
+/// A touch writes to the timer and to nothing else: its entry stays where it is.
 #[test]
-fn postponed_timer_is_counted_once_and_wakes_at_its_old_time() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
+fn postponed_timer_keeps_its_bucket_and_wakes_at_its_old_time() {
+    let mut wheel: Wheel<u64, Listed<Millis>> = Wheel::with_geometry(0);
     let key = wheel.schedule(5 * TICK, 0);
     assert!(wheel.reschedule(key, 5 * TICK + 1));
-    assert_eq!(wheel.stats().postponed, 0, "still of its tick");
     for ticks in [9, 70, 700_000] {
         assert!(wheel.reschedule(key, ticks * TICK));
-        assert_eq!(wheel.stats().postponed, 1);
         assert_eq!(wheel.stats().occupied, [1, 0, 0, 0, 0]);
         assert_eq!(wheel.expiration_delay(), Some(5 * TICK));
+        assert_eq!(wheel.next_deadline(), Some(ticks * TICK), "exact");
     }
     assert!(wheel.advance(5 * TICK).next().is_none());
-    assert_eq!(wheel.stats().postponed, 0, "it has been filed again");
-    assert_eq!(wheel.stats().occupied, [0, 0, 1, 0, 0]);
+    assert_eq!(wheel.stats().occupied, [0, 0, 1, 0, 0], "placed again");
 }
 
-/// A sparse bucket is brought up as a whole: its timers count as in the buckets of their ticks.
+/// A bucket of few timers is brought up as a whole, and then they are known to the nanosecond.
 #[test]
 fn peek_ahead_finds_a_timer_that_was_brought_up_early() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let mut wheel: Wheel<u64, Listed<Millis>> = Wheel::with_geometry(0);
     wheel.schedule(300 * TICK + 5, 0);
     assert_eq!(wheel.peek_ahead(1), Some(256 * TICK));
     assert!(wheel.advance(256 * TICK).next().is_none());
-    assert_eq!(wheel.stats().due, 1, "it is in the due run");
-    assert_eq!(wheel.peek_ahead(0), Some(44 * TICK), "its tick");
+    assert_eq!(wheel.stats().ready, 1, "it is sorted");
+    assert_eq!(wheel.peek_ahead(0), Some(44 * TICK + 5), "the timer");
+    assert_eq!(wheel.expiration_delay(), Some(44 * TICK + 5));
     assert_eq!(wheel.peek_ahead(1), None);
     assert!(wheel.advance(300 * TICK).next().is_none());
     assert_eq!(wheel.peek_ahead(0), Some(5), "the tick has come");
 }
 
 #[test]
-fn peek_ahead_at_the_overflow_leads_to_a_rotation_and_to_a_backlog() {
+fn peek_ahead_at_the_far_level_leads_to_a_rotation_and_to_a_backlog() {
     let rotation = spans::<Compact>()[4];
-    let mut wheel: Wheel<u64, Compact> = Wheel::with_geometry(7);
+    let mut wheel: Wheel<u64, Listed<Compact>> = Wheel::with_geometry(7);
     for n in 0..3 {
         wheel.schedule(2 * rotation + 5 + n, n);
     }

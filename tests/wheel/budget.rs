@@ -1,8 +1,8 @@
 //! A budget bounds one call, repeated calls come to an end, and work follows the timers.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick};
+use crate::geometries::{Bare, Listed, Lopsided, Tiny, TinyTick};
 use crate::pair::LEVELS;
 use crate::script::spans;
 
@@ -64,7 +64,7 @@ fn million_timers_at_one_deadline_with_budget_one_end() {
 }
 
 #[test]
-fn million_timers_in_the_overflow_with_budget_one_end() {
+fn million_far_timers_with_budget_one_end() {
     let [tick, .., horizon] = spans::<Caffeine>();
     let deadlines: Vec<u64> = (0..MILLION as u64)
         .map(|n| 3 * horizon + n / 16 * tick)
@@ -103,8 +103,55 @@ fn budgeted_calls_use_their_budget_and_no_more() {
     }
     check::<Millis>();
     check::<Caffeine>();
+    check::<Listed<Millis>>();
+    check::<Listed<Caffeine>>();
     check::<Lopsided>();
     check::<Tiny>();
+}
+
+/// Fires cost the caller what they do, and are bounded apart.
+#[test]
+fn fires_are_bounded_apart_from_work() {
+    fn check<G: Geometry>() {
+        let [tick, _, coarse, ..] = spans::<G>();
+        for fires in [1, 2, 7, 100] {
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+            for n in 0..300 {
+                wheel.schedule(coarse + n % 3 * tick, n % 3 * 300 + n);
+            }
+            let budget = Budget::UNLIMITED.with_fires(fires);
+            let (mut fired, mut calls) = (Vec::new(), 0);
+            loop {
+                let mut advance = wheel.advance_with_budget(2 * coarse, budget);
+                assert!(advance.size_hint().1 <= Some(fires));
+                let before = fired.len();
+                fired.extend(advance.by_ref().map(|item| item.value));
+                assert!(advance.next().is_none(), "an item after the end");
+                calls += 1;
+                let yielded = fired.len() - before;
+                assert!(yielded <= fires, "{yielded} fired, {fires} allowed");
+                if !advance.has_backlog() {
+                    break;
+                }
+                assert_eq!(yielded, fires, "a backlog, and fires left");
+            }
+            assert!(fired.is_sorted() && fired.len() == 300);
+            assert!(calls <= 300usize.div_ceil(fires) + 1, "{calls} calls");
+        }
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+        wheel.schedule(coarse, 0);
+        let none = Budget::UNLIMITED.with_fires(0);
+        let mut advance = wheel.advance_with_budget(coarse, none);
+        assert!(advance.next().is_none() && advance.has_backlog());
+        let remove = |_: TimerKey, _: u64, _: &mut u64| Verdict::Remove;
+        let progress = wheel.advance_with(coarse, none, remove);
+        assert_eq!((progress.fired, progress.has_backlog), (0, true));
+        let one = Budget::UNLIMITED.with_fires(1);
+        let again = |_: TimerKey, at: u64, _: &mut u64| Verdict::Rearm(at);
+        let progress = wheel.advance_with(coarse, one, again);
+        assert_eq!((progress.fired, progress.has_backlog), (1, true));
+    }
+    in_every_geometry!(check);
 }
 
 /// A budget that bounded nothing would be kept easily. Here the work is seen from outside: how many
@@ -138,7 +185,7 @@ fn budgeted_call_moves_no_more_entries_than_its_budget() {
                     .zip(after.occupied)
                     .map(|(&before, after)| after.saturating_sub(before))
                     .sum();
-                let collected = (after.due + fired).saturating_sub(before.due);
+                let collected = (after.ready + fired).saturating_sub(before.ready);
                 assert!(filled <= budget, "{filled} buckets filled by {budget}");
                 assert!(collected <= budget, "{collected} collected by {budget}");
                 calls += 1;
@@ -152,15 +199,16 @@ fn budgeted_call_moves_no_more_entries_than_its_budget() {
         }
     }
     for budget in [1, 2, 7, 33] {
-        check::<Millis>(budget);
-        check::<Caffeine>(budget);
-        check::<Micros>(budget);
+        check::<Listed<Millis>>(budget);
+        check::<Listed<Caffeine>>(budget);
+        check::<Listed<Micros>>(budget);
+        check::<Bare<Micros>>(budget);
         check::<Lopsided>(budget);
     }
 }
 
-/// One unit each for the bucket opened, the entry collected and the timer fired; and for each level
-/// on the way, for the bucket and the entry.
+/// One unit each for the bucket opened, the entry collected and the timer fired, whatever the level: a
+/// bucket of few timers is brought up as a whole. From the near heap only the fire.
 #[test]
 fn units_of_one_timer_count_buckets_visits_and_firing() {
     fn check<G: Geometry>() {
@@ -172,12 +220,14 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
             let mut advance = wheel.advance_with_budget(span, budget);
             assert_eq!(advance.by_ref().count(), 1);
             let used = budget - advance.unused();
-            assert!((3..=2 * level + 3).contains(&used), "{used} on {level}");
+            let expected = if G::NEAR == 0 { 3 } else { 1 };
+            assert_eq!(used, expected, "on level {level}");
         }
     }
     check::<Millis>();
-    check::<Caffeine>();
-    check::<Compact>();
+    check::<Listed<Millis>>();
+    check::<Listed<Caffeine>>();
+    check::<Listed<Compact>>();
     check::<Tiny>();
 }
 
@@ -229,10 +279,9 @@ fn idle_jump_costs_by_timers_and_not_by_ticks() {
     in_every_geometry!(check);
 }
 
-/// Cancelled timers of the current tick cost a unit each when they are passed, like any entry: not
-/// even a million of them make one call long.
+/// Holes side by side are passed in one step, however many timers they were.
 #[test]
-fn stale_entries_of_the_current_tick_are_paid_for() {
+fn timers_cancelled_in_the_current_tick_cost_nothing_to_pass() {
     let count = 100_000_u32;
     let at = 5 << 20;
     for cancelled in [2..49_000, 50_500..100_000] {
@@ -242,24 +291,15 @@ fn stale_entries_of_the_current_tick_are_paid_for() {
         for &key in &keys[cancelled.clone()] {
             assert!(wheel.cancel(key).is_some());
         }
+        let left = wheel.len();
         let mut fired = vec![0];
-        loop {
-            let before = wheel.stats().due;
+        for _ in 0..left {
             let mut advance = wheel.advance_with_budget(at, 1);
             fired.extend(advance.by_ref().map(|item| item.value));
-            let has_backlog = advance.has_backlog();
-            let after = wheel.stats().due;
-            if !has_backlog {
-                break;
-            }
-            assert!(
-                before - after <= 1,
-                "{} entries for one unit",
-                before - after
-            );
         }
         let expected = (0..count).filter(|&n| !cancelled.contains(&(n as usize)));
         assert!(fired.into_iter().eq(expected));
+        assert_eq!(wheel.stats().ready, 0);
     }
 }
 
@@ -277,7 +317,8 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
         let mut advance = wheel.advance_with_budget((count + 1) * rotation, usize::MAX);
         assert!(advance.by_ref().map(|item| item.value).eq(0..count));
         let used = usize::MAX - advance.unused();
-        let most = 2 * count as usize + 1;
+        // Its rotation is opened, it is visited, and it fires.
+        let most = 3 * count as usize;
         assert!(
             used <= most,
             "{used} units for {count} timers, {most} allowed"
@@ -290,8 +331,11 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
     check::<TinyTick>();
 }
 
-/// Eight bytes an entry, and little more: a heap takes three times as much, an array that doubles
-/// twice.
+/// Bytes of an entry of the run.
+const ENTRY: usize = 24;
+
+/// Whichever way round it is collected, a crowd in the order in which it was scheduled joins the run: no
+/// heap, and no second copy of it but for an array that doubles.
 #[test]
 fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
     const TIMERS: usize = 100_000;
@@ -302,7 +346,7 @@ fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
         }
         // A call before anything is due lets what is allocated once be allocated.
         assert_eq!(wheel.advance_with_budget(1, budget).count(), 0);
-        let most = wheel.stats().bytes + (TIMERS + 4 * budget.max(1024)) * 8;
+        let most = wheel.stats().bytes + 2 * (TIMERS + 4 * budget.max(1024)) * ENTRY;
         let mut next = 0;
         while !wheel.is_empty() {
             for item in wheel.advance_with_budget(deadline, budget) {
@@ -327,7 +371,7 @@ fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
 fn early_timer_makes_way_for_a_crowd() {
     const CROWD: usize = 100_000;
     for budget in [100, usize::MAX] {
-        let mut wheel: Wheel<u32, Millis> = Wheel::new(0);
+        let mut wheel: Wheel<u32, Bare<Millis>> = Wheel::with_geometry(0);
         let coarse = 5 << 26;
         wheel.schedule(coarse + (63 << 20), u32::MAX);
         // Brings it up, and leaves time for others in front of it.
@@ -335,9 +379,7 @@ fn early_timer_makes_way_for_a_crowd() {
         for nth in 0..CROWD {
             wheel.schedule(coarse + (40 << 20), nth as u32);
         }
-        // The run may double here: no budget, no promise.
-        let room = if budget == usize::MAX { 2 } else { 1 };
-        let most = wheel.stats().bytes + room * (CROWD + 8192) * 8;
+        let most = wheel.stats().bytes + 3 * (CROWD + 8192) * ENTRY;
         let mut next = 0;
         while wheel.len() > 1 {
             for item in wheel.advance_with_budget(coarse + (40 << 20), budget) {
@@ -354,68 +396,81 @@ fn early_timer_makes_way_for_a_crowd() {
     }
 }
 
-/// What is moved out of a crowd's way is paid for, as it is visited; and it is moved for the sake of
-/// four times as many at least, if the budget is enough.
+/// Timers of the same tick that were brought up early lie among the crowd. They are moved out of its
+/// way, or it waits in the heap; both are paid for, as each is visited.
 #[test]
-fn timers_that_make_way_are_paid_for_and_fewer_than_those_they_make_way_for() {
+fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
     const TICK: u64 = 1 << 20;
-    const EARLY: usize = 64;
-    let start = 256 * TICK;
-    let now = start + 50 * TICK;
-    // In the run at the end are the early timers, and what was collected and has not fired.
-    for (crowd, budget, used, due) in [
-        (1000, 9_999, 1 + EARLY + 2 * 1000, EARLY),
-        (4 * EARLY, 9_999, 1 + EARLY + 2 * 4 * EARLY, EARLY),
-        (4 * EARLY - 1, 9_999, 1 + 2 * (4 * EARLY - 1), EARLY),
-        (1000, EARLY + 1, EARLY + 1, EARLY),
-        (1000, EARLY, EARLY, 2 * EARLY - 1),
-        (1000, 1, 1, EARLY),
-    ] {
-        let mut wheel: Wheel<usize> = Wheel::new(0);
-        for n in 0..EARLY {
-            wheel.schedule(start + (100 + n as u64) * TICK, n);
+    const EARLY: u64 = 64;
+    let tick = 356 * TICK;
+    for crowd in [10, 64, 1_000, 5_000] {
+        for budget in [1, 63, 64, 65, 1_000, 99_999] {
+            let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+            let mut expected: Vec<(u64, u64)> = (0..EARLY).map(|n| (tick + 150 * n, n)).collect();
+            for &(deadline, n) in &expected {
+                wheel.schedule(deadline, n);
+            }
+            assert_eq!(wheel.advance(256 * TICK).count(), 0);
+            assert_eq!(wheel.stats().ready as u64, EARLY, "brought up early");
+            for n in 0..crowd {
+                // In no order, so that pieces of the crowd lie among each other as well.
+                let item = (tick + n * 7_919 % 10_000, EARLY + n);
+                wheel.schedule(item.0, item.1);
+                expected.push(item);
+            }
+            expected.sort_unstable();
+            let (mut fired, mut units) = (Vec::new(), 0);
+            while !wheel.is_empty() {
+                let mut advance = wheel.advance_with_budget(tick + 10_000, budget);
+                fired.extend(advance.by_ref().map(|item| (item.deadline, item.value)));
+                units += budget - advance.unused();
+                assert!(advance.unused() == 0 || !advance.has_backlog());
+                wheel.check_invariants();
+            }
+            assert_eq!(fired, expected, "{crowd}, budget {budget}");
+            // Opened; each of the crowd collected and fired, each early one moved perhaps and fired.
+            // What has joined the run may make way again for each piece behind it, a few at most.
+            let pieces = crowd as usize / budget + 1;
+            let ways = pieces.min(4) * 256;
+            let most = 1 + 2 * (crowd + EARLY) as usize + ways;
+            assert!(units <= most, "{units} units, {crowd}, budget {budget}");
         }
-        assert_eq!(wheel.advance(start).count(), 0);
-        assert_eq!(wheel.stats().due, EARLY, "brought up early");
-        for n in 0..crowd {
-            wheel.schedule(now, n);
-        }
-        let mut advance = wheel.advance_with_budget(now, budget);
-        advance.by_ref().for_each(drop);
-        assert_eq!(budget - advance.unused(), used, "{crowd}, budget {budget}");
-        assert_eq!(wheel.stats().due, due, "{crowd}, budget {budget}");
-        wheel.check_invariants();
     }
 }
 
-/// Cancelling the very last timer that a call has collected leaves a stale entry at the end of the
-/// run, and what is collected next must extend it all the same.
+/// Cancelling the very first timer that a call has collected, and the very last, leaves an end that what
+/// is collected next must join all the same.
 #[test]
-fn cancelled_end_of_a_piece_sends_no_crowd_to_the_heap() {
+fn cancelled_ends_of_a_piece_send_no_crowd_to_the_heap() {
     const CROWD: usize = 100_000;
     const BUDGET: usize = 256;
     let deadline = 300 << 20;
-    let mut wheel: Wheel<u32> = Wheel::new(0);
+    let mut wheel: Wheel<u32, Bare<Millis>> = Wheel::with_geometry(0);
+    // Up to the tick before, so that the next calls only collect.
+    assert_eq!(wheel.advance(299 << 20).count(), 0);
     let keys: Vec<TimerKey> = (0..CROWD as u32)
         .map(|nth| wheel.schedule(deadline, nth))
         .collect();
-    // Up to the tick before, so that the next calls only collect.
-    assert_eq!(wheel.advance(299 << 20).count(), 0);
-    let most = wheel.stats().bytes + (CROWD + 8192) * 8;
-    let mut expected: Vec<u32> = (0..CROWD as u32).collect();
+    let most = wheel.stats().bytes + 2 * (CROWD + 8192) * ENTRY;
+    let mut is_cancelled = vec![false; CROWD];
     let mut fired = Vec::new();
     while !wheel.is_empty() {
         let advance = wheel.advance_with_budget(deadline, BUDGET);
         fired.extend(advance.map(|item| item.value));
-        let collected = fired.len() + wheel.stats().due;
-        if fired.is_empty() && (1..CROWD).contains(&collected) {
-            let cancelled = expected.remove(collected - 1);
-            assert_eq!(wheel.cancel(keys[cancelled as usize]), Some(cancelled));
+        let left = wheel.levels()[0].timers();
+        if fired.is_empty() && left < CROWD {
+            // A list is collected from its end, or from its beginning.
+            for end in [left, CROWD - left - 1] {
+                if let Some(value) = wheel.cancel(keys[end]) {
+                    is_cancelled[value as usize] = true;
+                }
+            }
             wheel.check_invariants();
         }
         let bytes = wheel.stats().bytes;
         assert!(bytes <= most, "{bytes} bytes, {most} at the most");
     }
-    assert!(expected.len() < CROWD - 100, "most pieces lost their last");
-    assert_eq!(fired, expected);
+    let expected = (0..CROWD as u32).filter(|&n| !is_cancelled[n as usize]);
+    assert!(is_cancelled.iter().filter(|&&is| is).count() > 100);
+    assert!(fired.into_iter().eq(expected));
 }

@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use timer_wheel::{
-    Advance, Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, Verdict, Wheel,
+    Advance, Budget, Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, Verdict, Wheel,
 };
 
-use crate::geometries::{Lopsided, Tiny};
+use crate::geometries::{Listed, Lopsided, Tiny};
 use crate::script::spans;
 
 /// A geometry of the kind that no thread could share: it must not matter, none is ever made.
@@ -230,6 +230,48 @@ fn advance_after_its_end_stays_at_its_end() {
     }
 }
 
+/// Every iterator of the wheel says that it is fused.
+#[test]
+fn every_iterator_stays_at_its_end() {
+    fn check<I: std::iter::FusedIterator>(mut items: I, count: usize, what: &str) {
+        assert_eq!(items.by_ref().count(), count, "{what}");
+        for _ in 0..3 {
+            assert!(items.next().is_none(), "{what} goes on after its end");
+        }
+    }
+    fn wheel<G: Geometry>() -> Wheel<u64, G> {
+        let mut wheel = Wheel::with_geometry(0);
+        for n in 0..100 {
+            wheel.schedule(5 + (n % 10 << 21), n);
+        }
+        wheel
+    }
+    fn check_all<G: Geometry>() {
+        let mut all = wheel::<G>();
+        check(all.iter(), 100, "iter");
+        check(all.ascending(), 100, "ascending");
+        check(all.descending(), 100, "descending");
+        for level in all.levels() {
+            check(level.buckets(), level.buckets().len(), "buckets");
+        }
+        for budget in [Budget::of_work(0), Budget::UNLIMITED.with_fires(0)] {
+            check(all.advance_with_budget(5, budget), 0, "nothing");
+        }
+        // Ten are due, and what is left of the budget must not be spent after the end.
+        let three = Budget::UNLIMITED.with_fires(3);
+        check(all.advance_with_budget(5, three), 3, "three fires");
+        let mut rest = all.clone().advance_with_budget(5, 1).count();
+        check(all.advance_with_budget(5, 1), rest, "one unit");
+        rest = 7 - rest;
+        check(all.advance(5), rest, "advance");
+        check(all.advance(5), 0, "idle");
+        check(all.drain(), 90, "drain");
+    }
+    check_all::<Millis>();
+    check_all::<Listed<Millis>>();
+    check_all::<Tiny>();
+}
+
 /// A backlog is carried over calls in which the clock moves on, and timers come and go.
 #[test]
 fn backlog_with_operations_in_between_keeps_the_order() {
@@ -338,7 +380,7 @@ fn timer_rearmed_to_the_past_is_bounded_by_the_budget_alone() {
         assert_eq!(progress.unused, 0);
         wheel.check_invariants();
     }
-    // A unit each time it fires, and one for filing it again.
+    // A unit each time it fires, and one for placing it again.
     assert!(wheel.get(key).is_some_and(|&times| times >= 53 / 2 - 2));
     assert_eq!(wheel.advance(1_000).count(), 2);
 }
@@ -513,10 +555,10 @@ fn peek_ahead_tells_the_next_bucket_of_each_level() {
             assert!((0..4).all(|level| wheel.peek_ahead(level).is_none()));
         }
     }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
+    check::<Listed<Millis>>();
+    check::<Listed<Caffeine>>();
+    check::<Listed<Micros>>();
+    check::<Listed<Compact>>();
     check::<Lopsided>();
 }
 
@@ -578,7 +620,7 @@ fn wheel_of_any_geometry_can_be_cloned() {
     assert!(copy.advance(u64::MAX).map(|item| item.value).eq(rest));
 }
 
-/// Everything at the end of time, and `next_deadline` while timers of the tick wait and arrive.
+/// `next_deadline` while timers of the tick wait and arrive.
 #[test]
 fn next_deadline_is_exact_among_the_waiting_and_the_arriving() {
     let mut wheel: Wheel<u32> = Wheel::new(0);

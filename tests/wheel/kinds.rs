@@ -11,7 +11,7 @@ pub(crate) const EDGES: Read = edges;
 /// Advances that a budget interrupts, and everything that can happen while a backlog waits.
 pub(crate) const BACKLOG: Read = backlog;
 
-/// Timers by the hundred that come, go and move, so that stale entries are swept.
+/// Timers by the hundred that come, go and move, so that there are crowds.
 pub(crate) const BURSTS: Read = bursts;
 
 fn edges(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
@@ -50,11 +50,12 @@ fn edges(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
 
 fn backlog(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
     match decoder.below(32) {
-        0..=10 => Op::AdvanceBudgeted {
+        0..=9 => Op::AdvanceBudgeted {
             to: step(decoder, spans),
             budget: budget(decoder),
             calls: 0,
         },
+        10 => Op::first_or_fires(decoder, spans),
         11..=12 => Op::AdvanceWith {
             to: step(decoder, spans),
             budget: budget(decoder),

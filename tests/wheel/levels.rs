@@ -2,6 +2,8 @@
 
 use timer_wheel::{Caffeine, Geometry, Level, Millis, Wheel};
 
+use crate::geometries::Listed;
+
 /// Nanoseconds in a tick of [`Millis`].
 const TICK: u64 = 1 << 20;
 
@@ -11,25 +13,26 @@ fn buckets(level: Level<'_>) -> Vec<usize> {
 }
 
 /// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
-/// each level, and of those in the current tick.
+/// each level, in the rotation of `now` and the next; and of those in the near heap, which are those of
+/// the current tick and the first few.
 fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
-    let mut levels = [0, 1, 2, 3].map(|level| vec![0; 1 << G::LEVEL_BITS[level]]);
-    let (mut overflow, mut current) = (0, 0);
+    let mut levels = [0, 1, 2, 3].map(|level| vec![0; 2 << G::LEVEL_BITS[level]]);
+    let (mut far, mut near) = (0, 0);
     let tick_ns = 1_u64 << G::TICK_BITS;
     for &deadline in deadlines {
         let (tick, cursor) = (deadline / tick_ns, now / tick_ns);
-        if tick <= cursor {
-            current += 1;
+        if tick <= cursor || near < G::NEAR {
+            near += 1;
             continue;
         }
         // From the coarsest level down, the first on whose buckets the two differ.
-        let mut span: u64 = levels.iter().map(|level| level.len() as u64).product();
+        let sizes = levels.each_ref().map(|level| level.len() as u64 / 2);
+        let mut span: u64 = sizes.iter().product();
         if tick / span != cursor / span {
-            overflow += 1;
+            far += 1;
             continue;
         }
-        for level in levels.iter_mut().rev() {
-            let size = level.len() as u64;
+        for (level, size) in levels.iter_mut().zip(sizes).rev() {
             span /= size;
             if tick / span != cursor / span {
                 level[(tick / span % size) as usize] += 1;
@@ -38,7 +41,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
         }
     }
     let [a, b, c, d] = levels;
-    ([a, b, c, d, vec![overflow]], current)
+    ([a, b, c, d, vec![far]], near)
 }
 
 fn levels_agree_with_division<G: Geometry>() {
@@ -60,10 +63,10 @@ fn levels_agree_with_division<G: Geometry>() {
             .collect();
         let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), ());
         wheel.cancel(cancelled);
-        let (expected, current) = by_division::<G>(now, &deadlines);
+        let (expected, near) = by_division::<G>(now, &deadlines);
         assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
         let on_levels: usize = wheel.levels().iter().map(Level::timers).sum();
-        assert_eq!(on_levels + current, wheel.len());
+        assert_eq!(on_levels + near, wheel.len());
 
         for key in keys {
             wheel.cancel(key);
@@ -87,10 +90,10 @@ fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
     assert_eq!(
         shape,
         [
-            (0, 64, ns(30)),
-            (1, 64, ns(36)),
-            (2, 32, ns(42)),
-            (3, 4, ns(47)),
+            (0, 128, ns(30)),
+            (1, 128, ns(36)),
+            (2, 64, ns(42)),
+            (3, 8, ns(47)),
             (4, 1, None)
         ]
     );
@@ -104,7 +107,7 @@ fn cursor_is_the_bucket_of_now_on_every_level() {
             let _ = wheel.advance(now).count();
             for level in wheel.levels() {
                 let expected = match level.bucket_span() {
-                    Some(span) => now / span % level.buckets().len() as u64,
+                    Some(span) => now / span % (level.buckets().len() as u64 / 2),
                     None => 0,
                 };
                 assert_eq!(level.cursor() as u64, expected, "level {level:?} at {now}");
@@ -116,7 +119,7 @@ fn cursor_is_the_bucket_of_now_on_every_level() {
 
 #[test]
 fn cursor_stays_behind_while_there_is_a_backlog() {
-    let mut wheel = Wheel::<u32>::new(0);
+    let mut wheel = Wheel::<u32, Listed<Millis>>::with_geometry(0);
     for value in 0..10 {
         wheel.schedule(3 * TICK, value);
     }
@@ -131,7 +134,7 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
 
 #[test]
 fn postponed_timer_counts_where_it_was_until_its_old_time() {
-    let mut wheel = Wheel::<u32>::new(0);
+    let mut wheel = Wheel::<u32, Listed<Millis>>::with_geometry(0);
     let key = wheel.schedule(5 * TICK, 1);
     wheel.reschedule(key, 300 * TICK);
     assert_eq!(wheel.levels()[0].occupied(), 1);
@@ -142,22 +145,49 @@ fn postponed_timer_counts_where_it_was_until_its_old_time() {
 }
 
 #[test]
-fn overflow_that_is_being_emptied_shows_what_is_left_and_what_came_back() {
-    let mut wheel = Wheel::<u32>::new(0);
+fn far_rotation_that_is_being_emptied_shows_what_is_left() {
+    let mut wheel = Wheel::<u32, Listed<Millis>>::with_geometry(0);
     let horizon = 1_u64 << 52;
     for nth in 0..6 {
         wheel.schedule(horizon + nth, 0);
         wheel.schedule(u64::MAX, 1);
     }
-    // One unit opens the bucket; of the four timers it visits then, two go back.
-    assert!(
-        wheel
-            .advance_with_budget(horizon - 1 + TICK, 5)
-            .next()
-            .is_none()
+    assert_eq!(wheel.levels()[4].timers(), 12);
+    // One unit opens the rotation, and each of the others moves one of its six.
+    let mut advance = wheel.advance_with_budget(horizon - 1 + TICK, 5);
+    assert!(advance.next().is_none());
+    assert_eq!(wheel.levels()[4].timers(), 8);
+    assert_eq!(wheel.stats().occupied, [0, 0, 0, 1, 1]);
+}
+
+/// The bucket after the one that time is in, if it is crowded, is opened and moved down ahead of its
+/// time, and what it held then shows in the next rotation of the level below.
+#[test]
+fn crowded_bucket_ahead_shows_in_the_next_rotation_of_the_level_below() {
+    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
+    for n in 0..256 {
+        wheel.schedule((256 + n) * TICK, n);
+    }
+    assert_eq!(
+        wheel.levels().map(|level| level.timers()),
+        [0, 256, 0, 0, 0]
     );
-    assert_eq!(wheel.levels()[4].timers(), 10);
-    assert_eq!(wheel.stats().occupied, [0, 0, 0, 0, 1]);
+    let half = 128 * TICK;
+    assert_eq!(wheel.advance(half).count(), 0);
+    let [finest, above, ..] = wheel.levels();
+    assert_eq!((finest.timers(), above.timers()), (128, 128), "half of it");
+    let buckets = buckets(finest);
+    assert!(buckets[..256].iter().all(|&timers| timers == 0));
+    assert_eq!(buckets[256..].iter().sum::<usize>(), 128);
+    assert_eq!(wheel.advance(255 * TICK).count(), 0);
+    assert_eq!(wheel.advance(256 * TICK).count(), 1);
+    let [finest, ..] = wheel.levels();
+    assert_eq!(finest.timers(), 255);
+    assert_eq!(
+        finest.buckets().collect::<Vec<_>>()[..256],
+        [[0].as_slice(), &[1; 255]].concat()
+    );
+    wheel.check_invariants();
 }
 
 #[test]
@@ -173,9 +203,9 @@ fn wheel_prints_in_a_line_or_in_a_few() {
     wheel.reschedule(put_off, 9_000_000_000);
     assert_eq!(
         format!("{wheel:?}"),
-        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), current: 126, postponed: 1, \
-         levels: {0: 26881 timers in 105 of 256 buckets, 1: 606784 timers in 10 of 256 buckets, \
-         overflow: 1 timer}, .. }"
+        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 127, \
+         levels: {0: 65280 timers in 255 of 512 buckets, 1: 568384 timers in 10 of 512 buckets, \
+         far: 1 timer}, .. }"
     );
     wheel.cancel(key);
     assert_eq!(
@@ -187,12 +217,11 @@ Wheel {
     expiration_delay: Some(
         256ns,
     ),
-    current: 125,
-    postponed: 1,
+    ready: 126,
     levels: {
-        0: 26881 timers in 105 of 256 buckets,
-        1: 606784 timers in 10 of 256 buckets,
-        overflow: 1 timer,
+        0: 65280 timers in 255 of 512 buckets,
+        1: 568384 timers in 10 of 512 buckets,
+        far: 1 timer,
     },
     ..
 }"
@@ -203,8 +232,8 @@ Wheel {
 fn empty_wheel_prints_no_levels() {
     assert_eq!(
         format!("{:?}", Wheel::<(), Millis>::new(u64::MAX)),
-        "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, current: 0, \
-         postponed: 0, levels: {}, .. }"
+        "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, ready: 0, \
+         levels: {}, .. }"
     );
 }
 
@@ -212,7 +241,7 @@ fn empty_wheel_prints_no_levels() {
 fn buckets_count_down_and_print_short() {
     let wheel = Wheel::<(), Caffeine>::with_geometry(0);
     let mut buckets = wheel.levels()[3].buckets();
-    assert_eq!(format!("{buckets:?}"), "Buckets(4 left)");
-    assert_eq!(buckets.by_ref().count(), 4);
+    assert_eq!(format!("{buckets:?}"), "Buckets(8 left)");
+    assert_eq!(buckets.by_ref().count(), 8);
     assert_eq!((buckets.len(), buckets.next()), (0, None));
 }

@@ -3,22 +3,19 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use timer_wheel::{Expired, Geometry, Level, TimerKey, Verdict, Wheel};
+use timer_wheel::{Budget, Expired, Geometry, Level, TimerKey, Verdict, Wheel};
 
 use crate::model::{Model, Timer};
 use crate::script::{Op, Pick, Road, Rule, When};
 
-/// The overflow counts as a level.
+/// The far timers count as a level.
 pub(crate) const LEVELS: usize = 5;
 
-/// Entries of cancelled timers that the due run may hold on to, beside one for each live timer.
-pub(crate) const DUE_SLACK: usize = 64;
-
-/// Blocks that stale entries may hold on to, beside a few for each live timer.
-pub(crate) const BLOCKS_SLACK: usize = 8;
+/// Entries of a block.
+const BLOCK: usize = 32;
 
 /// What one timer may cost while an advance passes it: a visit on each level, the collection into
-/// the due run and the firing, all of it once more when it was postponed.
+/// the run and the firing, all of it once more when it was postponed.
 const VISITS: usize = 2 * (LEVELS + 2);
 
 /// Serializes a wheel and reads it back; without that feature, gives back the same wheel.
@@ -46,13 +43,12 @@ pub(crate) struct Pair<G: Geometry> {
     pub(crate) fired: Vec<Fired>,
     reload: Reload<G>,
     exhaust: Exhaust<G>,
-    /// Calls of `schedule` within a burst that left fewer blocks than there were: they have swept.
-    pub(crate) sweeps: usize,
+    /// Comparisons that found timers moved ahead of their time, out of a crowded bucket.
+    pub(crate) moved_ahead: usize,
     /// Wake-ups that the contract allows and that were not used.
     wake_ups: usize,
-    /// Entries that the due run may have held after the last operation, or did hold.
-    due_allowed: usize,
-    blocks_allowed: usize,
+    /// Timers that were ready after the last operation, holes included.
+    ready_before: usize,
     rounds: usize,
 }
 
@@ -92,10 +88,9 @@ impl<G: Geometry> Pair<G> {
             fired: Vec::new(),
             reload,
             exhaust: |_, _| {},
-            sweeps: 0,
+            moved_ahead: 0,
             wake_ups: 0,
-            due_allowed: 0,
-            blocks_allowed: 0,
+            ready_before: 0,
             rounds: 0,
         }
     }
@@ -193,7 +188,21 @@ impl<G: Geometry> Pair<G> {
             Op::AdvanceWith { to, budget, rule } => {
                 self.advance_with(self.resolve(to), budget, rule);
             }
+            Op::AdvanceFires { to, budget } => {
+                self.advance_budgeted(self.resolve(to), budget);
+            }
+            Op::AdvanceWithFires { to, budget, rule } => {
+                self.advance_with(self.resolve(to), budget, rule);
+            }
             Op::Pop(to) => self.pop(self.resolve(to)),
+            Op::PopFirst => self.pop_first(),
+            Op::PeekFirst => self.peek_first(),
+            Op::Evict { at, count } => {
+                for _ in 0..count {
+                    self.pop_first();
+                    self.schedule(self.resolve(at));
+                }
+            }
             Op::PopAndSchedule { to, count } => self.pop_and_schedule(self.resolve(to), count),
             Op::Drive { wake_ups, within } => self.drive(wake_ups, within),
             Op::Clear => self.clear(),
@@ -271,9 +280,7 @@ impl<G: Geometry> Pair<G> {
     fn churn(&mut self, deadline: impl Fn(u64) -> u64, count: u16, lag: u8, keep: u8) {
         let mut lingering = VecDeque::new();
         for nth in 0..count {
-            let blocks = self.wheel.stats().blocks;
             self.schedule(deadline(u64::from(nth)));
-            self.sweeps += usize::from(self.wheel.stats().blocks < blocks);
             lingering.extend(self.keys.last().copied());
             if lingering.len() > usize::from(lag) {
                 let oldest = lingering.pop_front();
@@ -366,6 +373,8 @@ impl<G: Geometry> Pair<G> {
             fire(&mut self.model, &mut self.fired, item);
         }
         assert!(!advance.has_backlog(), "an unbounded advance left work");
+        assert!(advance.next().is_none(), "an item after the end");
+        drop(advance);
         self.check_progress();
     }
 
@@ -377,12 +386,13 @@ impl<G: Geometry> Pair<G> {
     }
 
     /// One call with a budget, pulled to its end.
-    fn advance_budgeted(&mut self, to: u64, budget: usize) -> Call {
+    fn advance_budgeted(&mut self, to: u64, budget: impl Into<Budget>) -> Call {
+        let budget = budget.into();
         self.model.set_clock(to);
         let mut advance = self.wheel.advance_with_budget(to, budget);
-        assert_eq!(advance.unused(), budget, "budget used before any work");
+        assert_eq!(advance.unused(), budget.work, "budget used before any work");
         let mut yielded = 0;
-        let mut unused = budget;
+        let mut unused = budget.work;
         while let Some(item) = advance.next() {
             fire(&mut self.model, &mut self.fired, item);
             yielded += 1;
@@ -397,12 +407,20 @@ impl<G: Geometry> Pair<G> {
         assert!(advance.unused() <= unused, "budget came back");
         let call = Call {
             yielded,
-            used: budget - advance.unused(),
-            ended: advance.unused() > 0,
+            used: budget.work - advance.unused(),
+            ended: advance.unused() > 0 && yielded < budget.fires,
             has_backlog: advance.has_backlog(),
         };
-        assert!(advance.next().is_none(), "an item after the end");
+        for _ in 0..3 {
+            assert!(advance.next().is_none(), "an item after the end");
+        }
+        assert_eq!(
+            call.used,
+            budget.work - advance.unused(),
+            "work after the end"
+        );
         drop(advance);
+        assert!(yielded <= budget.fires, "more fires than the budget has");
         self.check_call(&call);
         call
     }
@@ -431,7 +449,7 @@ impl<G: Geometry> Pair<G> {
     }
 
     fn advance_to_end(&mut self, to: u64, budget: usize) {
-        // In the overflow, every rotation reached may look at every timer again.
+        // Every far rotation reached may look at every timer put off again.
         let rotations = self.model.len() + 2;
         let bound = 2 * VISITS * (self.model.len() + 2) * rotations;
         for _ in 0..bound {
@@ -444,7 +462,8 @@ impl<G: Geometry> Pair<G> {
         panic!("still a backlog after {bound} calls");
     }
 
-    fn advance_with(&mut self, to: u64, budget: usize, rule: Rule) {
+    fn advance_with(&mut self, to: u64, budget: impl Into<Budget>, rule: Rule) {
+        let budget = budget.into();
         self.model.set_clock(to);
         let now = self.model.now();
         let most = 2 * self.model.len() + 50;
@@ -476,11 +495,12 @@ impl<G: Geometry> Pair<G> {
                 None => assert!(self.model.cancel(key).is_some()),
             }
         }
-        assert!(progress.unused <= budget, "more budget than was given");
+        assert!(progress.unused <= budget.work, "more budget than was given");
+        assert!(progress.fired <= budget.fires, "more fires than given");
         self.check_call(&Call {
             yielded: progress.fired,
-            used: budget - progress.unused,
-            ended: progress.unused > 0,
+            used: budget.work - progress.unused,
+            ended: progress.unused > 0 && progress.fired < budget.fires,
             has_backlog: progress.has_backlog,
         });
     }
@@ -491,6 +511,34 @@ impl<G: Geometry> Pair<G> {
             Some(item) => fire(&mut self.model, &mut self.fired, item),
             None => self.check_progress(),
         }
+    }
+
+    fn pop_first(&mut self) {
+        let item = self.wheel.pop_first();
+        let item = item.map(|item| (item.key, item.deadline, item.value));
+        let first = self.model.nth(0).map(|key| {
+            let deadline = self.model.get(key).map(|timer| timer.deadline);
+            let value = self.model.cancel(key);
+            (key, deadline.expect("it lives"), value.expect("it lives"))
+        });
+        assert_eq!(item, first, "pop_first");
+        self.fired
+            .extend(item.map(|(_, deadline, value)| (deadline, value)));
+    }
+
+    fn peek_first(&mut self) {
+        let first = self.model.nth(0);
+        let timer = self.wheel.peek_first();
+        assert_eq!(timer.as_ref().map(|timer| timer.key), first, "peek_first");
+        if let Some(timer) = timer {
+            let modelled = self.model.get(timer.key).expect("it lives");
+            let timer = (timer.deadline, *timer.value);
+            assert_eq!(timer, (modelled.deadline, modelled.value), "peek_first");
+        }
+        assert!(
+            self.wheel.next_deadline() == self.model.next_deadline(),
+            "looking changed what comes first"
+        );
     }
 
     fn pop_and_schedule(&mut self, to: u64, count: u8) {
@@ -578,9 +626,29 @@ impl<G: Geometry> Pair<G> {
         let next = self.model.next_deadline();
         assert_eq!(self.wheel.next_deadline(), next, "next_deadline");
         let exact = next.map(|deadline| deadline.saturating_sub(self.model.now()));
-        check_delay(self.wheel.expiration_delay(), exact, "expiration_delay");
+        let delay = self.wheel.expiration_delay();
+        check_delay(delay, exact, "expiration_delay");
+        let has_backlog = self.wheel.has_backlog();
+        assert_eq!(
+            has_backlog,
+            delay == Some(0),
+            "a backlog is no reason to sleep"
+        );
+        assert!(has_backlog || !self.model.has_due(), "a backlog is denied");
         let ahead = (0..LEVELS).filter_map(|level| self.wheel.peek_ahead(level));
-        check_delay(ahead.min(), exact, "peek_ahead");
+        let ahead = ahead.min();
+        check_delay(ahead, exact, "peek_ahead");
+        assert!(delay <= ahead, "told to sleep past a bucket that begins");
+        // Nobody is woken but for what begins, or for a crowd: and a crowd is noticed block by block.
+        let crowds = self.wheel.levels().iter().any(|level| {
+            let is_far = level.bucket_span().is_none();
+            level
+                .buckets()
+                .any(|timers| timers > G::FEW || is_far && timers != 0)
+        });
+        if !crowds && G::FEW % BLOCK == 0 {
+            assert_eq!(delay, ahead, "woken up for nothing");
+        }
         for level in [LEVELS, LEVELS + 1, 63, 64, usize::MAX] {
             assert_eq!(self.wheel.peek_ahead(level), None, "level {level}");
         }
@@ -644,31 +712,32 @@ impl<G: Geometry> Pair<G> {
         let stats = self.wheel.stats();
         let live = self.model.len();
         assert_eq!(stats.timers, live, "timers counted");
-        assert!(stats.postponed <= live, "postponed timers that do not live");
         assert!(stats.slots >= live, "fewer slots than timers");
-        // A cancel leaves no more stale entries than live ones; firing removes live ones, and may
-        // leave the stale for later, but never adds any.
-        let due_allowed = 2 * live + DUE_SLACK;
         assert!(
-            stats.due <= due_allowed.max(self.due_allowed),
-            "the due run has grown"
+            stats.ready <= live + self.ready_before,
+            "more timers are ready than live, the holes among those before apart"
         );
-        self.due_allowed = due_allowed.max(stats.due);
-        // So do cancels and blocks.
-        let blocks_allowed = 4 * live + BLOCKS_SLACK;
-        assert!(
-            stats.blocks <= blocks_allowed.max(self.blocks_allowed),
-            "blocks do not follow the timers"
-        );
+        self.ready_before = stats.ready;
+        // So do blocks: a bucket fills its last one only in part.
+        assert!(stats.blocks <= live, "blocks do not follow the timers");
         assert!(live != 0 || stats.blocks == 0, "a block for no timer");
-        self.blocks_allowed = blocks_allowed.max(stats.blocks);
         let buckets: usize = stats.occupied.iter().sum();
         assert!(buckets <= live, "occupied buckets without timers");
         let levels = self.wheel.levels();
         let occupied = levels.map(|level| level.occupied());
         assert_eq!(occupied, stats.occupied, "levels and statistics differ");
         let on_levels: usize = levels.iter().map(Level::timers).sum();
-        assert!(on_levels <= live, "timers on the levels that do not live");
+        assert!(
+            on_levels <= live && live <= on_levels + stats.ready,
+            "a timer is in a bucket or ready"
+        );
+        self.moved_ahead += usize::from(levels.iter().any(|level| {
+            let one_rotation = level.buckets().len() / 2;
+            level
+                .buckets()
+                .skip(one_rotation.max(1))
+                .any(|timers| timers != 0)
+        }));
     }
 }
 
@@ -697,7 +766,7 @@ impl Rule {
 fn again(verdict: &Verdict) -> Option<u64> {
     match *verdict {
         Verdict::Rearm(deadline) => Some(deadline),
-        Verdict::Remove => None,
+        _ => None,
     }
 }
 

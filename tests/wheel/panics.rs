@@ -82,7 +82,7 @@ fn prepared<G: Geometry>(state: State) -> (Wheel<Value, G>, Rc<Ledger>, Vec<Time
         })
         .collect();
     for key in [keys[4], keys[17], keys[33]] {
-        // Some are filed under a time that is not theirs.
+        // Some have their entries where their old time is.
         let later = wheel.deadline(key).expect("it lives") + spans[1];
         assert!(wheel.reschedule(key, later));
     }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick, Widest};
+use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Widest};
 use crate::pair::{Pair, Reload};
 use crate::script::{Decoder, Op, Pick, Script, When, spans};
 
@@ -108,7 +108,10 @@ impl Arbitrary for Op {
             Self::Advance(to) => to.simpler().map(Self::Advance).collect(),
             Self::AdvanceDropped { to, .. }
             | Self::AdvanceToEnd { to, .. }
+            | Self::AdvanceFires { to, .. }
+            | Self::AdvanceWithFires { to, .. }
             | Self::AdvanceWith { to, .. } => vec![Self::Advance(to)],
+            Self::Evict { at, .. } => vec![Self::PopFirst, Self::Schedule(at)],
             Self::AdvanceBudgeted { to, budget, calls } => {
                 let fewer = |calls| Self::AdvanceBudgeted { to, budget, calls };
                 let fewer = calls.shrink().map(fewer);
@@ -180,6 +183,7 @@ fn scripts_decoded_from_bytes_agree_with_model() {
         for bytes in [&same, &rising, &mixed] {
             let Script { start, ops } = Script::decode(bytes, &spans::<Compact>(), 100);
             Pair::<Compact>::new(start).run(&ops);
+            Pair::<Listed<Compact>>::new(start).run(&ops);
         }
     }
     assert!(Script::decode(&[], &spans::<Millis>(), 100).ops.is_empty());
@@ -218,6 +222,16 @@ fn tiny_tick_random_scripts_agree_with_model() {
 #[test]
 fn lopsided_random_scripts_agree_with_model() {
     check::<Lopsided>();
+}
+
+#[test]
+fn listed_millis_random_scripts_agree_with_model() {
+    check::<Listed<Millis>>();
+}
+
+#[test]
+fn listed_caffeine_random_scripts_agree_with_model() {
+    check::<Listed<Caffeine>>();
 }
 
 #[test]

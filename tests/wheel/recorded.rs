@@ -17,7 +17,7 @@ use timer_wheel::{
     Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, TimerRef, Verdict, Wheel,
 };
 
-use crate::geometries::{Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Wide, Widest};
 
 const SCRIPT: &str = include_str!("recorded/script.txt");
 
@@ -337,6 +337,8 @@ recorded! {
     caffeine_does_what_is_on_record: Caffeine, "caffeine";
     micros_does_what_is_on_record: Micros, "micros";
     compact_does_what_is_on_record: Compact, "compact";
+    listed_millis_does_what_is_on_record: Listed<Millis>, "listed_millis";
+    listed_caffeine_does_what_is_on_record: Listed<Caffeine>, "listed_caffeine";
     tiny_does_what_is_on_record: Tiny, "tiny";
     tiny_tick_does_what_is_on_record: TinyTick, "tiny_tick";
     lopsided_does_what_is_on_record: Lopsided, "lopsided";

@@ -1,7 +1,7 @@
 //! Scripts: the operations a wheel and its model are both run through, and their decoding from
 //! bytes, biased towards the clocks, deadlines and jumps that broke other wheels.
 
-use timer_wheel::Geometry;
+use timer_wheel::{Budget, Geometry};
 
 /// One operation. Whatever it names that is not there (a timer of an empty wheel) is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,27 @@ pub(crate) enum Op {
         budget: usize,
         rule: Rule,
     },
+    /// One call whose budget bounds work and fires apart.
+    AdvanceFires {
+        to: When,
+        budget: Budget,
+    },
+    /// One call of `advance_with` whose budget bounds work and fires apart.
+    AdvanceWithFires {
+        to: When,
+        budget: Budget,
+        rule: Rule,
+    },
     Pop(When),
+    /// Takes the earliest timer out, due or not.
+    PopFirst,
+    /// Looks at the earliest timer, due or not.
+    PeekFirst,
+    /// Takes the earliest timer out and schedules another, time and again.
+    Evict {
+        at: When,
+        count: u8,
+    },
     /// Pops what is due, and schedules into the same moment in between.
     PopAndSchedule {
         to: When,
@@ -297,7 +317,29 @@ impl Op {
             59 => Self::Shrink,
             60 => Self::Reserve(decoder.byte()),
             61 => Self::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
-            _ => Self::Touch(decoder.pick()),
+            62 => Self::Touch(decoder.pick()),
+            _ => Self::first_or_fires(decoder, spans),
+        }
+    }
+
+    /// What takes timers before their time, or fires few of those that are due.
+    pub(crate) fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
+        match decoder.below(8) {
+            0 => Self::PeekFirst,
+            1..=2 => Self::PopFirst,
+            3..=4 => Self::Evict {
+                at: decoder.deadline(spans),
+                count: decoder.choose(&[2, 5, 9, 33]),
+            },
+            5..=6 => Self::AdvanceFires {
+                to: decoder.jump(spans),
+                budget: decoder.fires(),
+            },
+            _ => Self::AdvanceWithFires {
+                to: decoder.jump(spans),
+                budget: decoder.fires(),
+                rule: decoder.rule(spans),
+            },
         }
     }
 
@@ -439,6 +481,13 @@ impl<'a> Decoder<'a> {
 
     fn budget(&mut self) -> usize {
         self.choose(&[0, 1, 1, 2, 3, 7, 20, 100])
+    }
+
+    fn fires(&mut self) -> Budget {
+        Budget {
+            work: self.choose(&[1, 5, 40, 1_000, 1_000]),
+            fires: self.choose(&[0, 1, 1, 2, 5, 30]),
+        }
     }
 
     pub(crate) fn byte(&mut self) -> u8 {

@@ -3,7 +3,7 @@
 use quickcheck::{Arbitrary, Gen, QuickCheck};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick, Widest};
+use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Widest};
 use crate::model::Model;
 use crate::pair::Fired;
 use crate::script::{Op, Pick, Script, When};
@@ -268,6 +268,8 @@ fn steps(op: &Op) -> Step {
         | Op::AdvanceBudgeted { to, .. }
         | Op::AdvanceToEnd { to, .. }
         | Op::AdvanceWith { to, .. }
+        | Op::AdvanceFires { to, .. }
+        | Op::AdvanceWithFires { to, .. }
         | Op::Pop(to)
         | Op::PopAndSchedule { to, .. } => Step::Advance(to),
         _ => once(When::In(0)),
@@ -363,6 +365,8 @@ fn compare_everywhere(script: &Script, timers: Timers) {
     compare_all_ways::<Caffeine>(script, timers, &expected);
     compare_all_ways::<Micros>(script, timers, &expected);
     compare_all_ways::<Compact>(script, timers, &expected);
+    compare_all_ways::<Listed<Millis>>(script, timers, &expected);
+    compare_all_ways::<Listed<Caffeine>>(script, timers, &expected);
     compare_all_ways::<Tiny>(script, timers, &expected);
     compare_all_ways::<TinyTick>(script, timers, &expected);
     compare_all_ways::<Lopsided>(script, timers, &expected);

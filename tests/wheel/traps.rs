@@ -320,7 +320,7 @@ fn advance_by_whole_revolutions_leaves_nothing_due_alive() {
     fn check<G: Geometry>() {
         let spans = spans::<G>();
         for (level, &span) in spans.iter().enumerate() {
-            // The rotation of a level is the span of the next; the overflow has none.
+            // The rotation of a level is the span of the next; the far level has none.
             let rotation = spans.get(level + 1).copied().unwrap_or(span * 2);
             for jump in [span, rotation - 1, rotation, rotation + 1, 3 * rotation] {
                 let mut pair = Pair::<G>::new(span / 2);

@@ -4,8 +4,8 @@
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
 use crate::geometries::{Lopsided, Tiny, TinyTick};
-use crate::pair::LEVELS;
-use crate::script::spans;
+use crate::pair::{LEVELS, Pair};
+use crate::script::{Op, Rule, When, spans};
 
 /// The wake-ups of a driver that sleeps for `expiration_delay` until nothing is left.
 fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
@@ -134,4 +134,41 @@ fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
     check::<Caffeine>();
     check::<Tiny>();
     check::<Lopsided>();
+}
+
+/// Found by random scripts: crowds of timers that come in no order, in a geometry of two buckets a level.
+#[test]
+fn crowd_put_off_behind_a_rearmed_one_asks_for_no_wake_up_at_once() {
+    let edge = |span, steps, offset| When::Edge {
+        span,
+        steps,
+        offset,
+    };
+    let rule = Rule::Mixed {
+        seed: 178,
+        delay: 7,
+    };
+    Pair::<TinyTick>::new(0).run(&[
+        Op::Advance(edge(8, 7, 0)),
+        Op::Bunch {
+            at: When::In(32),
+            count: 15,
+        },
+        Op::Advance(edge(2, 3, -1)),
+        Op::AdvanceWith {
+            to: edge(2, 7, 0),
+            budget: 2,
+            rule,
+        },
+        Op::Advance(When::In(0)),
+        Op::RescheduleMany {
+            stride: 1,
+            to: When::In(30),
+        },
+        Op::Pop(When::Like {
+            nth: 2,
+            offset: -1,
+            within: 128,
+        }),
+    ]);
 }

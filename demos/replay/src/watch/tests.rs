@@ -79,12 +79,10 @@ fn in_mid_run<G: Geometry>(watch: &Watch<'_, G>, state: State) -> View {
         }
     }
     view.elsewhere = Elsewhere {
-        overflow: 12,
-        current: 345,
-        due: 367,
+        far: 12,
+        ready: 345,
     };
     view.timers = 12 + 345 + view.levels.iter().map(LevelView::timers).sum::<usize>();
-    view.postponed = 6_789;
     view.delay_ns = Some(1_048_576);
     view.bytes = 123_000_000;
     view.counts = Counts {
@@ -228,7 +226,7 @@ fn view_of_a_session_adds_up() {
         assert_eq!(view.elapsed_ns, (second * NS_PER_S).min(view.length_ns));
         let on_levels: usize = view.levels.iter().map(LevelView::timers).sum();
         let at = view.elsewhere;
-        assert_eq!(on_levels + at.overflow + at.current, view.timers);
+        assert_eq!(on_levels + at.far + at.ready, view.timers);
         let counts = view.counts;
         let gone = counts.expired + counts.cancelled;
         assert_eq!(view.timers as u64, counts.scheduled - gone, "{counts:?}");

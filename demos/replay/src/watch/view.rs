@@ -56,12 +56,10 @@ impl LevelView {
 /// The timers that are not in the buckets of a level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elsewhere {
-    /// In the overflow bucket.
-    pub(super) overflow: usize,
-    /// In the current tick, or brought up with few others.
-    pub(super) current: usize,
-    /// Entries of the due run, stale ones included.
-    pub(super) due: usize,
+    /// Beyond the last level.
+    pub(super) far: usize,
+    /// In no bucket: in order already, to fire next.
+    pub(super) ready: usize,
 }
 
 /// All that is on the screen.
@@ -81,7 +79,6 @@ pub(super) struct View {
     pub(super) levels: Vec<LevelView>,
     pub(super) elsewhere: Elsewhere,
     pub(super) timers: usize,
-    pub(super) postponed: usize,
     /// How long until the wheel wants to be advanced.
     pub(super) delay_ns: Option<u64>,
     pub(super) bytes: usize,
@@ -122,12 +119,10 @@ impl View {
             length_ns: trace.end_ns() - trace.start_ns(),
             levels: levels.iter().filter_map(LevelView::of).collect(),
             elsewhere: Elsewhere {
-                overflow: levels.last().map_or(0, Level::timers),
-                current: wheel.len() - on_levels,
-                due: stats.due,
+                far: levels.last().map_or(0, Level::timers),
+                ready: wheel.len() - on_levels,
             },
             timers: stats.timers,
-            postponed: stats.postponed,
             delay_ns: wheel.expiration_delay(),
             bytes: stats.bytes,
             counts: session.tally.counts,

@@ -63,10 +63,8 @@ pub(super) fn elsewhere(view: &View, frame: &mut Frame<'_>, area: Rect) {
         None => "never".to_owned(),
     };
     let facts = [
-        ("overflow", count(at.overflow)),
-        ("current", count(at.current)),
-        ("due run", count(at.due)),
-        ("put off", count(view.postponed)),
+        ("far", count(at.far)),
+        ("ready", count(at.ready)),
         ("wake-up in", wake_up),
     ];
     frame.render_widget(named(&facts, area.width), area);

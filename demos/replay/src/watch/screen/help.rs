@@ -14,23 +14,15 @@ use crate::figure::grouped;
 const WIDTH: u16 = 76;
 
 /// What the names on the screen mean.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 6] = [
     (
         "level",
-        "a bucket spans all buckets of the level above it on the screen",
+        "two turns of buckets, each spanning a turn of the level above",
     ),
-    ("overflow", "timers beyond the last level"),
+    ("far", "timers beyond the last level"),
     (
-        "current",
-        "timers of the current tick, or brought up with few others",
-    ),
-    (
-        "due run",
-        "those among them that have been sorted, and stale entries",
-    ),
-    (
-        "put off",
-        "timers whose deadline has moved on since they were filed",
+        "ready",
+        "timers in no bucket: to fire next, or among the first few",
     ),
     (
         "a second",

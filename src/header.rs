@@ -1,0 +1,136 @@
+//! What a wheel must know of one timer, kept by whoever owns the timers.
+
+use crate::geometry::BucketIndex;
+use crate::key::SlotIndex;
+
+/// One timer's deadline, its place in the order, and where its entry is.
+///
+/// The fields are packed by hand so that a header is 24 bytes, and a slot with a value of up to four
+/// bytes half a cache line. The sequence number is split in two so that the place can be stored
+/// without loading anything.
+///
+/// Invariant: the entry at `place` and `position` names the slot of this header.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Header {
+    /// When the timer is due, in nanoseconds.
+    pub(crate) deadline: u64,
+    sequence_high: u32,
+    position: u32,
+    /// A word for the owner of the timers; the wheel never looks at it.
+    pub(crate) owner: u32,
+    sequence_low: u16,
+    place: Place,
+}
+
+/// When a timer was last scheduled or rescheduled, relative to all others: the order among equal
+/// deadlines.
+///
+/// 48 bits last for a month at a hundred million operations a second; the timers are renumbered when
+/// they run out.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sequence(u64);
+
+impl Sequence {
+    /// As many different numbers there are.
+    pub(crate) const COUNT: u64 = 1 << 48;
+
+    #[inline]
+    pub(crate) const fn new(number: u64) -> Self {
+        debug_assert!(number < Self::COUNT);
+        Self(number)
+    }
+
+    #[inline]
+    pub(crate) const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// The structure that holds a timer's entry.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u16);
+
+impl Place {
+    /// In none: the timer is not scheduled.
+    pub(crate) const NONE: Self = Self(u16::MAX);
+    /// In the near heap.
+    pub(crate) const HEAP: Self = Self(u16::MAX - 1);
+    /// In the run.
+    pub(crate) const RUN: Self = Self(u16::MAX - 2);
+    /// In the far list of the rotation that its deadline lay in when it was placed.
+    pub(crate) const FAR: Self = Self(u16::MAX - 3);
+
+    /// In a bucket of levels 0 to 3.
+    #[inline]
+    pub(crate) const fn bucket(bucket: BucketIndex) -> Self {
+        Self(bucket.get() as u16)
+    }
+
+    /// The bucket, if the place is one.
+    #[inline]
+    pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
+        if self.0 < Self::FAR.0 {
+            Some(BucketIndex::new(self.0 as usize))
+        } else {
+            None
+        }
+    }
+}
+
+impl Header {
+    /// Of a timer that is not scheduled.
+    pub(crate) const fn new(owner: u32) -> Self {
+        Self {
+            deadline: 0,
+            sequence_high: 0,
+            position: 0,
+            owner,
+            sequence_low: 0,
+            place: Place::NONE,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn sequence(&self) -> Sequence {
+        Sequence((self.sequence_high as u64) << 16 | self.sequence_low as u64)
+    }
+
+    #[inline]
+    pub(crate) const fn set_sequence(&mut self, sequence: Sequence) {
+        self.sequence_high = (sequence.0 >> 16) as u32;
+        self.sequence_low = sequence.0 as u16;
+    }
+
+    #[inline]
+    pub(crate) const fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The position of the entry in the structure that holds it.
+    #[inline]
+    pub(crate) const fn position(&self) -> u32 {
+        self.position
+    }
+
+    #[inline]
+    pub(crate) const fn set_place(&mut self, place: Place, position: u32) {
+        self.place = place;
+        self.position = position;
+    }
+
+    /// Takes note that the entry has moved within the structure that holds it.
+    #[inline]
+    pub(crate) const fn set_position(&mut self, position: u32) {
+        self.position = position;
+    }
+}
+
+/// Where a wheel finds the headers of its timers: the arena of a [`Wheel`](crate::Wheel), or a
+/// program's own store.
+pub(crate) trait Headers {
+    /// The header of a slot that is scheduled.
+    fn header(&self, slot: SlotIndex) -> &Header;
+
+    /// The header of a slot that is scheduled, to be changed.
+    fn header_mut(&mut self, slot: SlotIndex) -> &mut Header;
+}

@@ -1,0 +1,216 @@
+//! The near heap: timers in exact order, each found again by its position.
+//!
+//! It takes what is scheduled into the cursor's tick or before it, and the first few timers of any
+//! deadline, so that a small wheel is a heap and makes no lists. A heap of fan-out four is half as
+//! deep as a binary one, and every level less is a header that need not be told where its entry is.
+
+use crate::blocks::Location;
+use crate::header::{Header, Headers, Place, Sequence};
+use crate::key::SlotIndex;
+use crate::pages::{Pages, Placeholder};
+
+/// Children of an entry.
+const FANOUT: usize = 4;
+
+/// A timer in the heap, with the key it is ordered by.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Near {
+    pub(crate) deadline: u64,
+    pub(crate) sequence: Sequence,
+    pub(crate) slot: SlotIndex,
+}
+
+impl Near {
+    /// Of a timer as its header says.
+    #[inline]
+    pub(crate) fn of<H: Headers>(headers: &H, slot: SlotIndex) -> Self {
+        let header = headers.header(slot);
+        Self {
+            deadline: header.deadline,
+            sequence: header.sequence(),
+            slot,
+        }
+    }
+
+    /// Writes the header of this timer, whose entry is there, or is to go to the near heap.
+    #[inline]
+    pub(crate) fn complete(&self, header: &mut Header, place: Option<(Place, Location)>) {
+        header.deadline = self.deadline;
+        header.set_sequence(self.sequence);
+        if let Some((place, location)) = place {
+            header.set_place(place, location.position());
+        }
+    }
+
+    /// Whether this timer fires before another.
+    #[inline]
+    pub(crate) fn precedes(&self, other: &Self) -> bool {
+        (self.deadline, self.sequence) < (other.deadline, other.sequence)
+    }
+}
+
+impl Placeholder for Near {
+    const PLACEHOLDER: Self = Self {
+        deadline: 0,
+        sequence: Sequence::new(0),
+        slot: SlotIndex::NONE,
+    };
+}
+
+/// An indexed heap of timers, the earliest first.
+///
+/// Invariant: no entry precedes its parent, at `(index - 1) / 4`, and the header of each timer says
+/// at which index its entry is.
+#[derive(Clone, Debug)]
+pub(crate) struct NearHeap {
+    entries: Pages<Near, 8, 64>,
+}
+
+impl NearHeap {
+    pub(crate) const fn new() -> Self {
+        Self {
+            entries: Pages::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The heap memory, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.bytes()
+    }
+
+    /// The timer that fires first. O(1).
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Near> {
+        if self.len() == 0 {
+            return None;
+        }
+        self.entries.get(0)
+    }
+
+    /// The entry that is the least trouble to remove. O(1).
+    pub(crate) fn last(&self) -> Option<&Near> {
+        self.entries.get(self.len().checked_sub(1)?)
+    }
+
+    /// All entries, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Near> {
+        (0..self.len()).map(|index| self.entries.at(index))
+    }
+
+    /// Adds a timer. O(log n), O(1) on average.
+    #[inline]
+    pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, entry: Near) {
+        self.entries.push(entry);
+        self.rise(headers, self.len() - 1, entry);
+    }
+
+    /// Removes the entry at an index. O(log n).
+    pub(crate) fn remove<H: Headers>(&mut self, headers: &mut H, index: usize) {
+        let last = *self.entries.at(self.len() - 1);
+        self.entries.pop();
+        // What a crowd has left behind is given back as it goes.
+        self.entries.trim(1);
+        if index == self.len() {
+            return;
+        }
+        if index != 0 && last.precedes(self.entries.at((index - 1) / FANOUT)) {
+            self.rise(headers, index, last);
+        } else {
+            self.sink(headers, index, last);
+        }
+    }
+
+    /// Puts an entry that belongs at an index or above it where it belongs.
+    #[inline]
+    fn rise<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: Near) {
+        while index != 0 {
+            let parent = *self.entries.at((index - 1) / FANOUT);
+            if !entry.precedes(&parent) {
+                break;
+            }
+            self.put(headers, index, parent);
+            index = (index - 1) / FANOUT;
+        }
+        self.put(headers, index, entry);
+    }
+
+    /// Puts an entry that belongs at an index or below it where it belongs.
+    fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: Near) {
+        loop {
+            let first = FANOUT * index + 1;
+            let children = first..(first + FANOUT).min(self.len());
+            let Some(least) = children.reduce(|least, child| {
+                if self.entries.at(child).precedes(self.entries.at(least)) {
+                    child
+                } else {
+                    least
+                }
+            }) else {
+                break;
+            };
+            let child = *self.entries.at(least);
+            if !child.precedes(&entry) {
+                break;
+            }
+            self.put(headers, index, child);
+            index = least;
+        }
+        self.put(headers, index, entry);
+    }
+
+    #[inline]
+    fn put<H: Headers>(&mut self, headers: &mut H, index: usize, entry: Near) {
+        *self.entries.at_mut(index) = entry;
+        headers
+            .header_mut(entry.slot)
+            .set_place(Place::HEAP, index as u32);
+    }
+
+    /// Takes note that the timers have been renumbered in the same order.
+    pub(crate) fn renumber<H: Headers>(&mut self, headers: &H) {
+        for index in 0..self.len() {
+            let entry = self.entries.at_mut(index);
+            entry.sequence = headers.header(entry.slot).sequence();
+        }
+    }
+
+    /// Forgets every entry and gives back the memory of all but the first.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.entries.trim(1);
+    }
+
+    /// Gives back spare memory.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.entries.truncate(self.len());
+    }
+
+    /// Checks the laws of the heap, and hands each timer to `visit`.
+    ///
+    /// # Panics
+    ///
+    /// If a law is broken, with its name.
+    pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
+        for (index, entry) in self.iter().enumerate() {
+            assert!(
+                index == 0 || !entry.precedes(self.entries.at((index - 1) / FANOUT)),
+                "no entry of the near heap precedes its parent"
+            );
+            let header = headers.header(entry.slot);
+            assert!(
+                *entry == Near::of(headers, entry.slot),
+                "an entry of the near heap has its timer's deadline and sequence"
+            );
+            assert!(
+                header.place() == Place::HEAP && header.position() as usize == index,
+                "the header of a timer in the near heap says where"
+            );
+            visit(entry.slot);
+        }
+    }
+}

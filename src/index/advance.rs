@@ -1,0 +1,238 @@
+//! The passage of time: opening buckets and bringing up what is due.
+
+use super::{IndexWheel, NEVER};
+use crate::blocks::BLOCK;
+use crate::budget::Budget;
+use crate::geometry::{Bucket, FAR, Geometry, Layout};
+use crate::header::Headers;
+use crate::heap::Near;
+use crate::key::SlotIndex;
+
+/// A timer at the head of the run or of the near heap.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) deadline: u64,
+    pub(crate) slot: SlotIndex,
+    is_near: bool,
+}
+
+impl<G: Geometry> IndexWheel<G> {
+    /// Moves the clock, never backwards.
+    #[inline]
+    pub(crate) fn set_now(&mut self, now: u64) {
+        self.now = self.now.max(now);
+    }
+
+    /// Whether an advance to the present has nothing to do; if so, moves the cursor along.
+    #[inline]
+    pub(crate) fn is_idle(&mut self) -> bool {
+        if self.now >= self.wake || self.now >= self.chores {
+            return false;
+        }
+        self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
+        true
+    }
+
+    /// The next timer that is due. `None` when nothing more is due, and then what lies ahead has been
+    /// prepared for; or when the budget is used up.
+    ///
+    /// Each entry visited and each bucket opened takes one unit of work; firing the timer is the
+    /// caller's to pay for.
+    #[inline]
+    pub(crate) fn next_due<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        budget: &mut Budget,
+    ) -> Option<Due> {
+        while !budget.is_used_up() {
+            let due = self.earliest();
+            let by = due.map_or(self.now, |due| due.deadline.min(self.now));
+            if self.first.start <= by {
+                if let Some(bucket) = self.first.bucket {
+                    self.open(headers, bucket, budget);
+                    continue;
+                }
+            }
+            if due.is_some_and(|due| due.deadline <= self.now) {
+                return due;
+            }
+            self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
+            self.do_chores(headers, budget);
+            break;
+        }
+        self.refresh_wake();
+        None
+    }
+
+    /// The earliest timer, due or not; it has been brought up to the head of the run or the near heap,
+    /// and the cursor to its tick. Amortized O(1) while time goes on.
+    pub(crate) fn first<H: Headers>(&mut self, headers: &mut H) -> Option<Due> {
+        let mut budget = Budget::UNLIMITED;
+        loop {
+            let due = self.earliest();
+            match self.first.bucket {
+                Some(bucket) if self.first.start <= due.map_or(NEVER, |due| due.deadline) => {
+                    self.open(headers, bucket, &mut budget);
+                    self.do_chores(headers, &mut budget);
+                }
+                _ => {
+                    self.refresh_wake();
+                    return due;
+                }
+            }
+        }
+    }
+
+    /// The earliest timer in the run and the near heap.
+    #[inline]
+    fn earliest(&self) -> Option<Due> {
+        let of = |timer: &Near, is_near| Due {
+            deadline: timer.deadline,
+            slot: timer.slot,
+            is_near,
+        };
+        match (self.run.first(), self.heap.first()) {
+            (Some(run), Some(near)) if near.precedes(&run) => Some(of(near, true)),
+            (Some(run), _) => Some(of(&run, false)),
+            (None, near) => Some(of(near?, true)),
+        }
+    }
+
+    /// Takes the entry of a timer that is at the head of the run or the near heap out of there. O(1)
+    /// from the run, O(log k) from the near heap.
+    #[inline]
+    pub(crate) fn take<H: Headers>(&mut self, headers: &mut H, due: Due) {
+        if due.is_near {
+            self.heap.remove(headers, 0);
+        } else {
+            self.run.pop();
+        }
+        self.refresh_wake();
+    }
+
+    /// Gives a timer that is at the head of the run or the near heap a new deadline.
+    pub(crate) fn rearm<H: Headers>(&mut self, headers: &mut H, due: Due, deadline: u64) {
+        self.take(headers, due);
+        self.schedule(headers, due.slot, deadline);
+    }
+
+    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move
+    /// ahead that nobody may sleep on.
+    pub(crate) fn has_backlog(&self) -> bool {
+        let is_empty = self.ready() == 0 && self.first.bucket.is_none();
+        !is_empty && self.wake <= self.now
+    }
+
+    /// Opens the first bucket, or goes on doing so, within the budget.
+    ///
+    /// A tick, or a coarser bucket with few timers, is sorted into the run; the timers of any other
+    /// are moved to where they belong, as seen from its start.
+    #[inline(never)]
+    fn open<H: Headers>(&mut self, headers: &mut H, bucket: Bucket, budget: &mut Budget) {
+        let start = Layout::<G>::start(bucket);
+        let len = self.buckets.list(bucket).len();
+        let is_new = if bucket.level == 0 {
+            self.cursor < start
+        } else {
+            self.reach[bucket.level] <= bucket.number
+        };
+        budget.work -= usize::from(is_new);
+        let is_sorted = bucket.level == 0 || is_new && len <= G::FEW.min(budget.work);
+        // What is moved down into the first tick is to be sorted there like the others.
+        let cursor = if is_sorted { start } else { start.before() };
+        self.cursor = self.cursor.max(cursor);
+        if Layout::<G>::start_ns(self.cursor) >= self.chores {
+            self.enter();
+        }
+        if bucket.level != 0 {
+            self.reach[bucket.level] = self.reach[bucket.level].max(bucket.number + 1);
+        }
+        if is_sorted {
+            self.sort_into_run(headers, bucket, len, budget);
+        } else {
+            let count = len.min(budget.work);
+            self.move_down(headers, bucket, count);
+            budget.work -= count;
+        }
+        self.closed_if_empty(bucket);
+    }
+
+    /// Takes note that a bucket may have been emptied.
+    #[inline]
+    pub(super) fn closed_if_empty(&mut self, bucket: Bucket) {
+        if self.first.bucket == Some(bucket) && self.buckets.list(bucket).is_empty() {
+            self.refresh_first();
+        }
+    }
+
+    /// Takes note of the buckets that the cursor is in: they count as opened.
+    #[inline]
+    pub(super) fn enter(&mut self) {
+        for level in 1..=FAR {
+            let number = Layout::<G>::number(level, self.cursor);
+            self.reach[level] = self.reach[level].max(number + 1);
+        }
+    }
+
+    /// Sorts the timers of a bucket into the run, within the budget; those that were put off beyond it
+    /// are placed again.
+    fn sort_into_run<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        bucket: Bucket,
+        len: usize,
+        budget: &mut Budget,
+    ) {
+        let end = Layout::<G>::end(bucket);
+        let mut left = len.min(budget.work);
+        budget.work -= left;
+        self.run.expect(len, left);
+        while left != 0 {
+            let taken = self.buckets.take_last(bucket, left);
+            left -= taken.as_slice().len();
+            for &slot in taken.as_slice() {
+                let timer = Near::of(headers, slot);
+                if Layout::<G>::tick(timer.deadline) <= end {
+                    self.run.collect(timer);
+                } else {
+                    self.place(headers, timer);
+                }
+            }
+        }
+        match self.run.join(headers, G::FEW.min(budget.work)) {
+            Some(moved) => budget.work -= moved,
+            None => {
+                let (run, heap) = (&mut self.run, &mut self.heap);
+                run.take_piece(|slot| {
+                    let near = Near::of(headers, slot);
+                    heap.push(headers, near);
+                });
+            }
+        }
+    }
+
+    /// Moves so many timers of a bucket that has been opened, and has as many, to where they belong.
+    pub(super) fn move_down<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        bucket: Bucket,
+        mut count: usize,
+    ) {
+        while count != 0 {
+            let taken = self.buckets.take_last(bucket, count);
+            let taken = taken.as_slice();
+            count -= taken.len();
+            // All headers of a block are asked for before any is waited for.
+            let mut ticks = [self.cursor; BLOCK];
+            for (tick, &slot) in ticks.iter_mut().zip(taken) {
+                *tick = Layout::<G>::tick(headers.header(slot).deadline);
+            }
+            for (&tick, &slot) in ticks.iter().zip(taken) {
+                let (place, location) = self.append(tick, slot);
+                headers
+                    .header_mut(slot)
+                    .set_place(place, location.position());
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Looking through the timers in the order of time, without disturbing them.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+
+use super::IndexWheel;
+use crate::geometry::{Bucket, Geometry, Layout};
+use crate::header::{Headers, Sequence};
+use crate::key::SlotIndex;
+
+/// A timer by its place in the order.
+type Ordered = (u64, Sequence, SlotIndex);
+
+fn ordered<H: Headers>(headers: &H, slot: SlotIndex) -> Ordered {
+    let header = headers.header(slot);
+    (header.deadline, header.sequence(), slot)
+}
+
+impl<G: Geometry> IndexWheel<G> {
+    /// The deadline of the timer that is due next. See
+    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
+    pub(crate) fn next_deadline<H: Headers>(&self, headers: &H) -> Option<u64> {
+        self.next_deadline_within(headers, usize::MAX).flatten()
+    }
+
+    /// The same, unless that takes a look at more than `most` entries of lists: then `None`.
+    pub(crate) fn next_deadline_within<H: Headers>(
+        &self,
+        headers: &H,
+        mut most: usize,
+    ) -> Option<Option<u64>> {
+        let mut earliest = (self.ready() != 0).then(|| self.first_ready());
+        let mut unread = self.first.bucket;
+        while let Some(bucket) = unread {
+            let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
+            if earliest.is_some_and(|earliest| earliest <= start) {
+                break;
+            }
+            most = most.checked_sub(self.buckets.list(bucket).len())?;
+            let slots = self.buckets.slices(bucket).flatten();
+            let least = slots.map(|&slot| headers.header(slot).deadline).min();
+            earliest = earliest.into_iter().chain(least).min();
+            unread = self.bucket_after(unread);
+        }
+        Some(earliest)
+    }
+}
+
+/// A walk through all timers in the order in which they fire.
+///
+/// It reads a bucket when it has used up what comes before it. What it has read and not yet handed
+/// out waits in a heap of its own; the run, which is sorted, is read as it goes.
+#[derive(Clone)]
+pub(crate) struct Ascent {
+    waiting: BinaryHeap<Reverse<Ordered>>,
+    /// Entries of the run that have been passed.
+    passed: usize,
+    unread: Option<Bucket>,
+}
+
+impl Ascent {
+    /// O(k) for the k timers of the near heap.
+    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &IndexWheel<G>, headers: &H) -> Self {
+        let near = wheel.heap.iter();
+        Self {
+            waiting: near
+                .map(|near| Reverse(ordered(headers, near.slot)))
+                .collect(),
+            passed: 0,
+            unread: wheel.first.bucket,
+        }
+    }
+
+    pub(crate) fn next<G: Geometry, H: Headers>(
+        &mut self,
+        wheel: &IndexWheel<G>,
+        headers: &H,
+    ) -> Option<SlotIndex> {
+        loop {
+            let in_run = wheel.run.iter_from(self.passed).next();
+            let run = in_run.map(|(_, _, slot)| ordered(headers, slot));
+            let waiting = self.waiting.peek().map(|&Reverse(waiting)| waiting);
+            let next = run.into_iter().chain(waiting).min();
+            if let Some(bucket) = self.unread {
+                let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
+                if next.is_none_or(|(deadline, ..)| deadline >= start) {
+                    let slots = wheel.buckets.slices(bucket).flatten();
+                    self.waiting
+                        .extend(slots.map(|&slot| Reverse(ordered(headers, slot))));
+                    self.unread = wheel.bucket_after(self.unread);
+                    continue;
+                }
+            }
+            let (_, _, slot) = next?;
+            match in_run {
+                Some((index, ..)) if run == next => self.passed = index + 1,
+                _ => drop(self.waiting.pop()),
+            }
+            return Some(slot);
+        }
+    }
+}
+
+/// A walk through all timers in the reverse of the order in which they fire.
+///
+/// A timer that was put off may be later than those of any bucket behind its own, so all of them are
+/// read before the first is handed out.
+#[derive(Clone)]
+pub(crate) struct Descent {
+    waiting: BinaryHeap<Ordered>,
+}
+
+impl Descent {
+    /// O(n).
+    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &IndexWheel<G>, headers: &H) -> Self {
+        Self {
+            waiting: wheel.slots().map(|slot| ordered(headers, slot)).collect(),
+        }
+    }
+
+    /// O(log n).
+    pub(crate) fn next(&mut self) -> Option<SlotIndex> {
+        self.waiting.pop().map(|(_, _, slot)| slot)
+    }
+}
