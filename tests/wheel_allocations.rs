@@ -117,7 +117,8 @@ fn greediest(calls: impl Iterator<Item = ()>) -> usize {
 /// C15: no array of timers or of entries is ever copied to grow. One that doubled for so many timers
 /// would ask for millions of bytes at once.
 fn no_call_asks_for_more_than_a_page_and_its_tables() {
-    let orders: [(&str, fn(u64) -> u64); 4] = [
+    type DeadlineOf = fn(u64) -> u64;
+    let orders: [(&str, DeadlineOf); 4] = [
         ("at one nanosecond", |_| 300 * TICK),
         ("in a tick, in no order", |n| 300 * TICK + n * 7_919 % TICK),
         ("over three minutes", |n| n * 900_000),
