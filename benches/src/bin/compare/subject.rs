@@ -5,6 +5,7 @@
 //! says why it takes no part in others; then list it in [`ALL`]. An operation that a queue lacks is not
 //! made up for: a figure would be the substitute's.
 
+mod absence;
 mod btree;
 mod btree_queue;
 mod btree_slab;
@@ -23,8 +24,10 @@ use crate::answer::WrongAnswer;
 use crate::experiment::{
     budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
 };
-use crate::figure::{self, Figure, Sample};
+use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
+
+use absence::{Absence, NO_BUDGET, NO_COUNT, NO_ORDER};
 
 pub(crate) use queue::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
 
@@ -78,37 +81,6 @@ pub(crate) struct Caffeine {
     pub(crate) wake: Option<Measure<caffeine::Input>>,
     pub(crate) order: Option<Measure<caffeine::Input>>,
 }
-
-/// Why a subject does not have some figures.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Absence {
-    figures: &'static [Figure],
-    reason: &'static str,
-}
-
-impl Absence {
-    const fn new(figures: &'static [Figure], reason: &'static str) -> Self {
-        Self { figures, reason }
-    }
-}
-
-/// What only a queue with a budget has.
-const BUDGETED: &[Figure] = &[
-    figure::BUDGETED_LONGEST_CALL,
-    figure::CALM_BUDGETED_LONGEST_CALL,
-    figure::BUDGETED_MOST_ENTRIES,
-    figure::BUDGETED_WHOLE_HOUR,
-    figure::BURST_LONGEST_CALL,
-];
-const NO_BUDGET: Absence = Absence::new(BUDGETED, "an advance cannot be bounded");
-const NO_ORDER: Absence = Absence::new(
-    &[figure::ASCENDING, figure::DESCENDING],
-    "its timers cannot be listed in order",
-);
-const NO_COUNT: Absence = Absence::new(
-    &[figure::MOVES, figure::MOST_ENTRIES],
-    "it does not say how many timers it moves",
-);
 
 impl Subject {
     /// A subject that takes part in nothing.
@@ -218,7 +190,7 @@ impl Subject {
     pub(crate) fn reason_to_lack(&self, figure: Figure) -> Option<&'static str> {
         self.absences
             .iter()
-            .find(|absence| absence.figures.contains(&figure))
+            .find(|absence| absence.covers(figure))
             .map(|absence| absence.reason)
     }
 }
@@ -251,6 +223,7 @@ pub(crate) fn all() -> &'static [Subject] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure;
 
     #[test]
     fn subject_without_a_figure_and_without_a_reason_is_refused() {

@@ -1,0 +1,119 @@
+//! The workloads: their names, their titles, and the figure that stands for each.
+
+use clap::ValueEnum;
+
+use super::{
+    AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
+    CHURN, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP, RANDOM_CANCEL,
+    REFRESH, WAKE_QUERY,
+};
+
+/// A workload, by the name under which every program's figures are laid side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Workload {
+    /// Schedule into an empty queue
+    #[value(name = "W1a")]
+    W1a,
+    /// Cancel all in a random order
+    #[value(name = "W1b")]
+    W1b,
+    /// Schedule again, into an aged queue
+    #[value(name = "W1c")]
+    W1c,
+    /// Expire over 60 s in steps of a tick
+    #[value(name = "W2")]
+    W2,
+    /// Expire over 60 s in steps of 16 ticks
+    #[value(name = "W2j")]
+    W2j,
+    /// Cancel the oldest, schedule a new one
+    #[value(name = "W3")]
+    W3,
+    /// Postpone a random one
+    #[value(name = "W4")]
+    W4,
+    /// Ask for the next wake-up
+    #[value(name = "W5")]
+    W5,
+    /// Cross an idle hour
+    #[value(name = "W5i")]
+    W5i,
+    /// Expire over an hour, timing every call
+    #[value(name = "W6")]
+    W6,
+    /// W6 with a budget of 256 a call
+    #[value(name = "W6b")]
+    W6b,
+    /// Expire a burst at one nanosecond
+    #[value(name = "W7")]
+    W7,
+    /// Live heap bytes a timer
+    #[value(name = "W8")]
+    W8,
+    /// Caffeine's own shapes
+    #[value(name = "W9")]
+    W9,
+}
+
+impl Workload {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::W1a => "W1a",
+            Self::W1b => "W1b",
+            Self::W1c => "W1c",
+            Self::W2 => "W2",
+            Self::W2j => "W2j",
+            Self::W3 => "W3",
+            Self::W4 => "W4",
+            Self::W5 => "W5",
+            Self::W5i => "W5i",
+            Self::W6 => "W6",
+            Self::W6b => "W6b",
+            Self::W7 => "W7",
+            Self::W8 => "W8",
+            Self::W9 => "W9",
+        }
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::W1a => "schedule into an empty queue",
+            Self::W1b => "cancel all in a random order",
+            Self::W1c => "schedule again, into an aged queue",
+            Self::W2 => "expire over 60 s in steps of 2^20 ns",
+            Self::W2j => "expire over 60 s in steps of 16 x 2^20 ns",
+            Self::W3 => "churn: cancel the oldest, schedule a new one",
+            Self::W4 => "refresh: postpone a random one",
+            Self::W5 => "ask for the next wake-up, then advance 2^20 ns, for an hour",
+            Self::W5i => "cross an hour with 3 timers at 59 min",
+            Self::W6 => "expire over an hour in steps of 2^20 ns, every call timed",
+            Self::W6b => "the same with a budget of 256 a call",
+            Self::W7 => "expire a burst, all at one nanosecond",
+            Self::W8 => "live heap bytes a timer",
+            Self::W9 => "Caffeine's shapes and geometry, uniform over 5 days",
+        }
+    }
+}
+
+impl Workload {
+    /// The one that a drawing of the workload shows against the number of timers. A longest call is
+    /// shown calm: otherwise the drawing is one of the machine.
+    pub(crate) fn main_figure(self) -> Figure {
+        match self {
+            Self::W1a => FRESH_SCHEDULE,
+            Self::W1b => RANDOM_CANCEL,
+            Self::W1c => AGED_SCHEDULE,
+            Self::W2 => EXPIRE,
+            Self::W2j => EXPIRE_JUMPING,
+            Self::W3 => CHURN,
+            Self::W4 => REFRESH,
+            Self::W5 => WAKE_QUERY,
+            Self::W5i => IDLE_JUMP,
+            Self::W6 => CALM_LONGEST_CALL,
+            Self::W6b => CALM_BUDGETED_LONGEST_CALL,
+            Self::W7 => BURST,
+            Self::W8 => FRESH_BYTES,
+            Self::W9 => CAFFEINE_RESCHEDULE,
+        }
+    }
+}
