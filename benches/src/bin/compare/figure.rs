@@ -11,6 +11,25 @@ pub(crate) struct Figure {
     /// What it is the number of.
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
+    pub(crate) summary: Summary,
+}
+
+/// What stands for the samples of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Summary {
+    /// The middle one.
+    Median,
+    /// The least one: of a single call, which something else may have made longer and nothing shorter.
+    Least,
+}
+
+impl Summary {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Least => "min",
+        }
+    }
 }
 
 /// What a figure counts: time, or something that is the same on every machine.
@@ -38,11 +57,20 @@ const fn figure(workload: Workload, name: &'static str, unit: Unit) -> Figure {
         workload,
         name,
         unit,
+        summary: Summary::Median,
     }
 }
 
 const fn time(workload: Workload, name: &'static str) -> Figure {
     figure(workload, name, Unit::Nanoseconds)
+}
+
+/// The time of a single call.
+const fn call(workload: Workload, name: &'static str) -> Figure {
+    Figure {
+        summary: Summary::Least,
+        ..time(workload, name)
+    }
 }
 
 pub(crate) const FRESH_SCHEDULE: Figure = time(Workload::W1a, "schedule");
@@ -58,20 +86,20 @@ pub(crate) const WAKE_QUERY: Figure = time(Workload::W5, "query");
 pub(crate) const WAKE_QUERY_AND_ADVANCE: Figure = time(Workload::W5, "query and advance");
 pub(crate) const IDLE_JUMP: Figure = time(Workload::W5i, "in all, one advance");
 pub(crate) const IDLE_STEPS: Figure = time(Workload::W5i, "in all, steps of 2^20 ns");
-pub(crate) const LONGEST_CALL: Figure = time(Workload::W6, "longest call");
+pub(crate) const LONGEST_CALL: Figure = call(Workload::W6, "longest call");
 /// The longest call once each is given the fastest of several identical runs.
 pub(crate) const CALM_LONGEST_CALL: Figure = time(Workload::W6, "longest call, calm");
 pub(crate) const TAIL_CALL: Figure = time(Workload::W6, "p99.99 of calls");
 pub(crate) const MOST_ENTRIES: Figure =
     figure(Workload::W6, "most entries in one call", Unit::Entries);
 pub(crate) const WHOLE_HOUR: Figure = time(Workload::W6, "timer, in all");
-pub(crate) const BUDGETED_LONGEST_CALL: Figure = time(Workload::W6b, "longest call");
+pub(crate) const BUDGETED_LONGEST_CALL: Figure = call(Workload::W6b, "longest call");
 pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure = time(Workload::W6b, "longest call, calm");
 pub(crate) const BUDGETED_MOST_ENTRIES: Figure =
     figure(Workload::W6b, "most entries in one call", Unit::Entries);
 pub(crate) const BUDGETED_WHOLE_HOUR: Figure = time(Workload::W6b, "timer, in all");
 pub(crate) const BURST: Figure = time(Workload::W7, "timer");
-pub(crate) const BURST_LONGEST_CALL: Figure = time(Workload::W7, "longest call, budget 256");
+pub(crate) const BURST_LONGEST_CALL: Figure = call(Workload::W7, "longest call, budget 256");
 pub(crate) const FRESH_BYTES: Figure = figure(Workload::W8, "after W1a", Unit::Bytes);
 pub(crate) const CANCELLED_BYTES: Figure = figure(Workload::W8, "after W1b", Unit::Bytes);
 pub(crate) const CHURN_BYTES: Figure = figure(Workload::W8, "worst during W3", Unit::Bytes);

@@ -17,7 +17,7 @@ const TEXTBOOK: &str = "textbook";
 const MANY: usize = 1_000_000;
 const FEW: usize = 10_000;
 
-/// How the wheel is to stand to a rival.
+/// How the wheel is to stand to a rival: their medians, or of single calls the least samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     /// The rival's median is at least so many times the wheel's.
@@ -58,8 +58,8 @@ impl Goal {
     }
 
     fn judge(self, ledger: &Ledger) -> Option<Verdict> {
-        let wheel = ledger.find(self.n, WHEEL, self.figure)?.median();
-        let rival = ledger.find(self.n, self.rival, self.rival_figure)?.median();
+        let wheel = ledger.find(self.n, WHEEL, self.figure)?.value();
+        let rival = ledger.find(self.n, self.rival, self.rival_figure)?.value();
         Some(Verdict {
             goal: self,
             ratio: rival / wheel,

@@ -5,13 +5,13 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::{Value, json};
 
-use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, WHOLE_HOUR};
+use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, Summary, WHOLE_HOUR};
 use crate::goals::{self, Bound, Verdict};
 use crate::ledger::Ledger;
 use crate::subject::{self, Subject};
 
-/// One table a workload, a row for each of its figures and subjects, with each median as a multiple
-/// of the first subject's.
+/// One table a workload, a row for each of its figures and subjects, with what counts of each, the median
+/// unless another is named, as a multiple of the first subject's.
 pub(crate) fn print_tables(
     out: &mut impl Write,
     n: usize,
@@ -43,7 +43,11 @@ fn print_rows(
 ) -> io::Result<()> {
     let reference = subject::ALL[0].name;
     let heading = format!("/ {reference}");
-    let title = format!("{} [{}]", figure.name, figure.unit.name());
+    let counts = match figure.summary {
+        Summary::Median => "",
+        Summary::Least => ", min",
+    };
+    let title = format!("{} [{}{counts}]", figure.name, figure.unit.name());
     writeln!(
         out,
         "  {title:<34}{:>12}{:>12}{:>12}{heading:>11}{:>9}",
@@ -51,7 +55,7 @@ fn print_rows(
     )?;
     let base = ledger
         .find(n, reference, figure)
-        .map(|entry| entry.median())
+        .map(|entry| entry.value())
         .filter(|&base| base > 0.0);
     for subject in subjects {
         let name = subject.name;
@@ -62,9 +66,7 @@ fn print_rows(
             }
             continue;
         };
-        let ratio = base.map_or(String::new(), |base| {
-            format!("{:.2}", entry.median() / base)
-        });
+        let ratio = base.map_or(String::new(), |base| format!("{:.2}", entry.value() / base));
         writeln!(
             out,
             "    {name:<32}{:>12.1}{:>12.1}{:>12.1}{ratio:>11}{:>9}",
@@ -98,7 +100,7 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
     for whole in ledger.entries() {
         let budgeted = ledger.find(whole.n, whole.subject, BUDGETED_WHOLE_HOUR);
         if let (true, Some(budgeted)) = (whole.figure == WHOLE_HOUR, budgeted) {
-            let ratio = budgeted.median() / whole.median();
+            let ratio = budgeted.value() / whole.value();
             let (n, subject) = (whole.n, whole.subject);
             writeln!(
                 out,
@@ -110,7 +112,10 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
     if verdicts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nGoals (ratios of medians)")?;
+    writeln!(
+        out,
+        "\nGoals (ratios of medians, of single calls of the least)"
+    )?;
     for verdict in verdicts {
         let outcome = if verdict.is_met() { "met" } else { "missed" };
         let goal = verdict.goal;
@@ -171,6 +176,7 @@ fn json(ledger: &Ledger) -> Value {
                 "min": entry.min(),
                 "median": entry.median(),
                 "max": entry.max(),
+                "counts": entry.figure.summary.name(),
             })
         })
         .collect()
@@ -205,7 +211,7 @@ mod tests {
         let written = json(&ledger);
         let expected = json!({
             "workload": "W2", "n": 10, "subject": "wheel", "figure": "timer", "unit": "ns",
-            "min": 2.0, "median": 4.0, "max": 9.0,
+            "min": 2.0, "median": 4.0, "max": 9.0, "counts": "median",
         });
         assert_eq!(written[0], expected);
         for ((_, unit), at) in counts.into_iter().zip(1..) {
