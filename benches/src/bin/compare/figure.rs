@@ -102,6 +102,9 @@ pub(crate) const BURST: Figure = time(Workload::W7, "timer");
 pub(crate) const BURST_LONGEST_CALL: Figure = call(Workload::W7, "longest call, budget 256");
 pub(crate) const FRESH_BYTES: Figure = figure(Workload::W8, "after W1a", Unit::Bytes);
 pub(crate) const CANCELLED_BYTES: Figure = figure(Workload::W8, "after W1b", Unit::Bytes);
+/// The same, once all that was cancelled would have come down to the lowest level.
+pub(crate) const ROTATED_BYTES: Figure =
+    figure(Workload::W8, "after W1b and a rotation", Unit::Bytes);
 pub(crate) const CHURN_BYTES: Figure = figure(Workload::W8, "worst during W3", Unit::Bytes);
 pub(crate) const CAFFEINE_RESCHEDULE: Figure = time(Workload::W9, "reschedule");
 pub(crate) const CAFFEINE_EXPIRE: Figure = time(Workload::W9, "timer, expired in 5 min steps");
@@ -116,6 +119,7 @@ pub(crate) const OF_CANCELLING: &[Figure] = &[
     CHURN,
     REFRESH,
     CANCELLED_BYTES,
+    ROTATED_BYTES,
     CHURN_BYTES,
     CAFFEINE_RESCHEDULE,
 ];

@@ -116,20 +116,38 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
         out,
         "\nGoals (ratios of medians, of single calls of the least)"
     )?;
-    for verdict in verdicts {
+    for verdict in &verdicts {
         let outcome = if verdict.is_met() { "met" } else { "missed" };
         let goal = verdict.goal;
         writeln!(
             out,
-            "  {outcome:<8}{:<5}{:<24}n = {:<9}{:<32}{}",
+            "  {outcome:<8}{:<5}{:<28}n = {:<9}{:<38}{}",
             goal.figure.workload.name(),
             goal.figure.name,
             goal.n,
-            wanted(&verdict),
-            found(&verdict),
+            wanted(verdict),
+            found(verdict),
         )?;
     }
-    Ok(())
+    let (missed, of) = (missed(&verdicts), verdicts.len());
+    if missed.is_empty() {
+        writeln!(out, "\nall {of} goals met")
+    } else {
+        let (count, missed) = (missed.len(), missed.join(", "));
+        writeln!(out, "\n{count} of {of} goals missed: {missed}")
+    }
+}
+
+/// Names each goal that was missed.
+fn missed(verdicts: &[Verdict]) -> Vec<String> {
+    verdicts
+        .iter()
+        .filter(|verdict| !verdict.is_met())
+        .map(|Verdict { goal, .. }| {
+            let (workload, figure) = (goal.figure.workload.name(), goal.figure.name);
+            format!("{workload} {figure} at {} ({})", goal.n, goal.rival)
+        })
+        .collect()
 }
 
 fn wanted(verdict: &Verdict) -> String {
@@ -138,14 +156,13 @@ fn wanted(verdict: &Verdict) -> String {
         Bound::Faster(least) => format!(">= {least} x faster than {rival}"),
         Bound::Within(1.0) => format!("no slower than {rival}"),
         Bound::Within(most) => format!("<= {most} x {rival}"),
-        Bound::Below => format!("below {rival} in W6"),
     }
 }
 
 fn found(verdict: &Verdict) -> String {
     match verdict.goal.bound {
         Bound::Faster(_) => format!("{:.2} x faster", verdict.ratio),
-        Bound::Within(_) | Bound::Below => format!("{:.2} x", 1.0 / verdict.ratio),
+        Bound::Within(_) => format!("{:.2} x", 1.0 / verdict.ratio),
     }
 }
 
@@ -185,7 +202,7 @@ fn json(ledger: &Ledger) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{CHURN, CHURN_BYTES, EXPIRE, MOST_ENTRIES, MOVES, REFRESH};
+    use crate::figure::{CHURN, CHURN_BYTES, EXPIRE, FRESH_BYTES, MOST_ENTRIES, MOVES, REFRESH};
 
     fn table(ledger: &Ledger) -> String {
         let mut out = Vec::new();
@@ -238,8 +255,8 @@ mod tests {
         let mut ledger = Ledger::new();
         ledger.record(1_000_000, "wheel", CHURN.sample(10.0));
         ledger.record(1_000_000, "delayqueue", CHURN.sample(65.0));
-        ledger.record(1_000_000, "wheel", CHURN_BYTES.sample(60.0));
-        ledger.record(1_000_000, "btree+slab", CHURN_BYTES.sample(50.0));
+        ledger.record(1_000_000, "wheel", FRESH_BYTES.sample(60.0));
+        ledger.record(1_000_000, "btree+slab", FRESH_BYTES.sample(50.0));
         let mut out = Vec::new();
         print_goals(&mut out, &ledger).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -254,5 +271,17 @@ mod tests {
                 .iter()
                 .any(|it| it.starts_with("missed") && it.ends_with("1.20 x"))
         );
+        let last = "1 of 2 goals missed: W8 after W1a at 1000000 (btree+slab)";
+        assert_eq!(lines.last(), Some(&last));
+    }
+
+    #[test]
+    fn last_line_says_that_all_goals_are_met() {
+        let mut ledger = Ledger::new();
+        ledger.record(1_000_000, "wheel", CHURN.sample(10.0));
+        ledger.record(1_000_000, "delayqueue", CHURN.sample(65.0));
+        let mut out = Vec::new();
+        print_goals(&mut out, &ledger).unwrap();
+        assert!(out.ends_with(b"\nall 1 goals met\n"));
     }
 }

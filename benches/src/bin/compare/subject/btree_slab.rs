@@ -3,7 +3,7 @@
 use timer_wheel_bench::LeanBTreeQueue;
 use timer_wheel_bench::btree::LeanBTreeKey;
 
-use super::{Cancel, NO_BUDGET, Ordered, Queue, Reschedule, Subject, Wakes, Work};
+use super::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
 type Lean = LeanBTreeQueue<u32>;
@@ -11,7 +11,7 @@ type Lean = LeanBTreeQueue<u32>;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
     .waking::<Lean, Lean>()
     .ordered::<Lean>()
-    .lacking(&[NO_BUDGET]);
+    .budgeted::<Lean>();
 
 impl Queue for LeanBTreeQueue<u32> {
     const NAME: &'static str = "btree+slab";
@@ -65,5 +65,30 @@ impl Ordered for LeanBTreeQueue<u32> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         self.iter().rev().for_each(|(_, &value)| visit(value));
+    }
+}
+
+/// Its work is what fires: a tree's call is as long as it has timers to take.
+impl Budgeted for LeanBTreeQueue<u32> {
+    #[inline]
+    fn advance_with_budget(
+        &mut self,
+        now: u64,
+        budget: usize,
+        mut fire: impl FnMut(u32),
+    ) -> Instalment {
+        for used in 0..budget {
+            let Some((_, value)) = LeanBTreeQueue::pop_expired(self, now) else {
+                return Instalment {
+                    used,
+                    has_backlog: false,
+                };
+            };
+            fire(value);
+        }
+        Instalment {
+            used: budget,
+            has_backlog: self.next_wake().is_some_and(|deadline| deadline <= now),
+        }
     }
 }

@@ -75,7 +75,8 @@ pub(crate) trait Ordered: Queue {
     fn descending(&self, visit: impl FnMut(u32));
 }
 
-/// A queue that can stop an advance part way and resume it.
+/// A queue that can stop an advance part way and resume it. The budget is of its own work: what it handles,
+/// fires included.
 pub(crate) trait Budgeted: Queue {
     fn advance_with_budget(&mut self, now: u64, budget: usize, fire: impl FnMut(u32))
     -> Instalment;
