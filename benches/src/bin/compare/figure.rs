@@ -111,6 +111,28 @@ pub(crate) const CAFFEINE_EXPIRE: Figure = time(Workload::W9, "timer, expired in
 pub(crate) const CAFFEINE_WAKE: Figure = time(Workload::W9, "query of the expiration delay");
 pub(crate) const ASCENDING: Figure = time(Workload::W9, "timer, in ascending order");
 pub(crate) const DESCENDING: Figure = time(Workload::W9, "timer, in descending order");
+pub(crate) const PAUSE_LONGEST: Figure = call(Workload::W10, "longest advance");
+pub(crate) const PAUSE_TAIL: Figure = time(Workload::W10, "p99.99 of advances");
+pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
+pub(crate) const SERVER_SCHEDULES: [Figure; 4] = [
+    time(Workload::W16, "p50 of schedules"),
+    time(Workload::W16, "p99 of schedules"),
+    time(Workload::W16, "p99.9 of schedules"),
+    time(Workload::W16, "p99.99 of schedules"),
+];
+pub(crate) const SERVER_CANCELS: [Figure; 4] = [
+    time(Workload::W16, "p50 of cancels"),
+    time(Workload::W16, "p99 of cancels"),
+    time(Workload::W16, "p99.9 of cancels"),
+    time(Workload::W16, "p99.99 of cancels"),
+];
+pub(crate) const SERVER_ADVANCES: [Figure; 4] = [
+    time(Workload::W16, "p50 of advances"),
+    time(Workload::W16, "p99 of advances"),
+    time(Workload::W16, "p99.9 of advances"),
+    time(Workload::W16, "p99.99 of advances"),
+];
+pub(crate) const SERVER_WHOLE: Figure = time(Workload::W16, "in all");
 
 /// What only a queue has whose timers can be cancelled and moved.
 pub(crate) const OF_CANCELLING: &[Figure] = &[

@@ -1,8 +1,10 @@
 //! The goals that the wheel is held to: ratios of medians, within one run, against the others.
 
+use crate::experiment::server;
 use crate::figure::{
     AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EXPIRE, FRESH_BYTES,
-    FRESH_SCHEDULE, Figure, LONGEST_CALL, RANDOM_CANCEL, REFRESH, ROTATED_BYTES,
+    FRESH_SCHEDULE, Figure, LONGEST_CALL, PAUSE_LONGEST, PAUSE_WHOLE, RANDOM_CANCEL, REFRESH,
+    ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES,
 };
 use crate::ledger::Ledger;
 
@@ -11,7 +13,9 @@ const SET_WITH_SLAB: &str = "btree+slab";
 const SET: &str = "btree";
 const DELAY_QUEUE: &str = "delayqueue";
 const TEXTBOOK: &str = "textbook";
+const BITWHEEL: &str = "bitwheel";
 
+const VERY_MANY: usize = 4_000_000;
 const MANY: usize = 1_000_000;
 const FEW: usize = 10_000;
 
@@ -137,15 +141,30 @@ fn of_few() -> Vec<Goal> {
     ]
 }
 
-/// No call takes long.
+/// No call takes long, and few take longer than most.
 fn of_pauses() -> Vec<Goal> {
     use Bound::Within;
 
-    vec![
+    let mut goals = vec![
         Goal::new(MANY, LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
         Goal::new(MANY, BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
         Goal::new(MANY, BURST_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
-    ]
+        Goal::new(MANY, PAUSE_LONGEST, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(VERY_MANY, PAUSE_LONGEST, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(MANY, PAUSE_WHOLE, SET_WITH_SLAB, Within(0.35)),
+        Goal::new(MANY, PAUSE_WHOLE, TEXTBOOK, Within(1.0)),
+    ];
+    for &n in server::SIZES {
+        for rival in [SET_WITH_SLAB, BITWHEEL] {
+            let [_, p99, p999, _] = SERVER_SCHEDULES;
+            goals.push(Goal::new(n, p99, rival, Within(0.5)));
+            goals.push(Goal::new(n, p999, rival, Within(0.5)));
+            let [_, p99, p999, _] = SERVER_CANCELS;
+            goals.push(Goal::new(n, p99, rival, Within(0.75)));
+            goals.push(Goal::new(n, p999, rival, Within(0.75)));
+        }
+    }
+    goals
 }
 
 #[cfg(test)]

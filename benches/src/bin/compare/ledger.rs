@@ -124,17 +124,17 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{CHURN, LONGEST_CALL, REFRESH};
+    use crate::figure::{CHURN, PAUSE_LONGEST, REFRESH};
 
     #[test]
     fn single_call_is_worth_its_least_sample() {
         let mut ledger = Ledger::new();
         for value in [5.0, 1.0, 2.0] {
             ledger.record(10, "wheel", CHURN.sample(value));
-            ledger.record(10, "wheel", LONGEST_CALL.sample(value));
+            ledger.record(10, "wheel", PAUSE_LONGEST.sample(value));
         }
         let value_of = |figure| ledger.find(10, "wheel", figure).unwrap().value();
-        assert_eq!((value_of(CHURN), value_of(LONGEST_CALL)), (2.0, 1.0));
+        assert_eq!((value_of(CHURN), value_of(PAUSE_LONGEST)), (2.0, 1.0));
     }
 
     #[test]

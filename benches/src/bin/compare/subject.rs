@@ -6,6 +6,7 @@
 //! made up for: a figure would be the substitute's.
 
 mod absence;
+mod bitwheel;
 mod btree;
 mod btree_queue;
 mod btree_slab;
@@ -22,17 +23,18 @@ mod wheel;
 
 use crate::answer::WrongAnswer;
 use crate::experiment::{
-    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
+    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, pause, refresh,
+    server, wake,
 };
 use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
 
-use absence::{Absence, NO_BUDGET, NO_COUNT, NO_ORDER};
+use absence::{Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_MOVE, NO_ORDER};
 
 pub(crate) use queue::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
 
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
-pub(crate) const ALL: [Subject; 11] = [
+pub(crate) const ALL: [Subject; 12] = [
     wheel::SUBJECT,
     textbook::SUBJECT,
     slab::SUBJECT,
@@ -44,6 +46,7 @@ pub(crate) const ALL: [Subject; 11] = [
     hhwt::SUBJECT,
     ora_timer::SUBJECT,
     priority_queue::SUBJECT,
+    bitwheel::SUBJECT,
 ];
 
 /// Not measured unless asked for: it is there to show what its promises cost.
@@ -71,6 +74,8 @@ pub(crate) struct Subject {
     pub(crate) wake: Option<Measure<wake::Input>>,
     pub(crate) idle: Option<Measure<idle::Input>>,
     pub(crate) caffeine: Caffeine,
+    pub(crate) pause: Option<Measure<pause::Input>>,
+    pub(crate) server: Option<Measure<server::Input>>,
 }
 
 /// The parts of W9, in which a queue that has a geometry is given Caffeine's.
@@ -106,6 +111,8 @@ impl Subject {
                 wake: None,
                 order: None,
             },
+            pause: None,
+            server: None,
         }
     }
 
@@ -177,6 +184,15 @@ impl Subject {
         Self {
             budgeted: Some(budgeted::measure::<Q>),
             budgeted_burst: Some(burst::measure_budgeted::<Q>),
+            ..self
+        }
+    }
+
+    /// The same, in steady use.
+    const fn mixed<Q: Cancel + Reschedule>(self) -> Self {
+        Self {
+            pause: Some(pause::measure::<Q>),
+            server: Some(server::measure::<Q>),
             ..self
         }
     }

@@ -5,11 +5,12 @@ mod faulty;
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{
-    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
+    Sizes, budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, pause,
+    refresh, server, wake,
 };
 use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
-use crate::subject::{Queue, Work};
+use crate::subject::{Cancel, Queue, Work};
 
 use faulty::{Early, Faulty, Forgetful, HoursLate, Late, NoFault, Unfair};
 
@@ -37,6 +38,61 @@ fn right_answers_become_figures() {
     assert!(caffeine::measure_expire::<Exact>(&input).is_ok());
     assert!(caffeine::measure_wake::<Exact>(&input).is_ok());
     assert!(caffeine::measure_order::<Exact>(&input).is_ok());
+    assert!(pause::measure::<Exact>(&pause::Input::new(N)).is_ok());
+    assert!(server::measure::<Exact>(&server::Input::new(N)).is_ok());
+}
+
+#[test]
+fn timers_that_begin_again_are_refused_late_and_with_wrong_values() {
+    let input = pause::Input::new(N);
+    assert!(pause::measure::<Faulty<Late>>(&input).is_err());
+    assert!(pause::measure::<Faulty<Forgetful>>(&input).is_err());
+    let input = server::Input::new(N);
+    assert!(server::measure::<Faulty<Late>>(&input).is_err());
+    assert!(server::measure::<Faulty<Early>>(&input).is_err());
+    assert!(server::measure::<Faulty<Forgetful>>(&input).is_err());
+}
+
+#[test]
+fn late_answers_are_allowed_to_whom_promises_no_more() {
+    /// Promises what the one that it is made of does not keep.
+    struct Tardy(Faulty<Late>);
+
+    impl Queue for Tardy {
+        const NAME: &'static str = "tardy";
+        const PROMISE: Promise = Promise::Late;
+        const WORK: Work = Work::FiresOnly;
+        type Key = BTreeKey;
+
+        fn new() -> Self {
+            Self(Queue::new())
+        }
+
+        fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
+            self.0.schedule(deadline, value)
+        }
+
+        fn advance(&mut self, now: u64, fire: impl FnMut(u32)) {
+            self.0.advance(now, fire);
+        }
+    }
+
+    impl Cancel for Tardy {
+        fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
+            self.0.cancel(key)
+        }
+    }
+
+    assert!(server::measure::<Tardy>(&server::Input::new(N)).is_ok());
+}
+
+#[test]
+fn sizes_of_a_definition_end_at_what_is_asked_for() {
+    let own = Sizes::UpTo(&[100, 1_000, 10_000]);
+    assert_eq!(own.given(&[2_000, 500]), [100, 1_000]);
+    assert_eq!(own.given(&[50, 70]), [50, 70]);
+    assert_eq!(Sizes::Always(7).given(&[2_000]), [7]);
+    assert_eq!(Sizes::AsAsked.given(&[2_000, 500]), [2_000, 500]);
 }
 
 #[test]

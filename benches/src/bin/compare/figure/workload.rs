@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use super::{
     AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
-    CHURN, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP, RANDOM_CANCEL,
-    REFRESH, WAKE_QUERY,
+    CHURN, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP, PAUSE_LONGEST,
+    RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES, WAKE_QUERY,
 };
 
 /// A workload, by the name under which every program's figures are laid side by side.
@@ -53,6 +53,12 @@ pub(crate) enum Workload {
     /// Caffeine's own shapes
     #[value(name = "W9")]
     W9,
+    /// The pause mix, timing every advance
+    #[value(name = "W10")]
+    W10,
+    /// The server mix, timing every call
+    #[value(name = "W16")]
+    W16,
 }
 
 impl Workload {
@@ -72,6 +78,8 @@ impl Workload {
             Self::W7 => "W7",
             Self::W8 => "W8",
             Self::W9 => "W9",
+            Self::W10 => "W10",
+            Self::W16 => "W16",
         }
     }
 
@@ -91,6 +99,8 @@ impl Workload {
             Self::W7 => "expire a burst, all at one nanosecond",
             Self::W8 => "live heap bytes a timer",
             Self::W9 => "Caffeine's shapes and geometry, uniform over 5 days",
+            Self::W10 => "pause mix: steady use for 150 s, every advance timed",
+            Self::W16 => "server mix: requests with one timeout, every call timed",
         }
     }
 }
@@ -114,6 +124,8 @@ impl Workload {
             Self::W7 => BURST,
             Self::W8 => FRESH_BYTES,
             Self::W9 => CAFFEINE_RESCHEDULE,
+            Self::W10 => PAUSE_LONGEST,
+            Self::W16 => SERVER_SCHEDULES[2],
         }
     }
 }

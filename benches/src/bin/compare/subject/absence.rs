@@ -1,21 +1,44 @@
 //! Why a subject lacks a figure that others have.
 
-use crate::figure::{self, Figure};
+use crate::figure::{self, Figure, Workload};
 
 /// Why a subject does not have some figures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Absence {
-    figures: &'static [Figure],
+    of: Missing,
     pub(super) reason: &'static str,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Missing {
+    Figures(&'static [Figure]),
+    Workloads(&'static [Workload]),
+    /// All that no other reason is given for.
+    Rest,
 }
 
 impl Absence {
     pub(super) const fn new(figures: &'static [Figure], reason: &'static str) -> Self {
-        Self { figures, reason }
+        let of = Missing::Figures(figures);
+        Self { of, reason }
+    }
+
+    pub(super) const fn from(workloads: &'static [Workload], reason: &'static str) -> Self {
+        let of = Missing::Workloads(workloads);
+        Self { of, reason }
+    }
+
+    pub(super) const fn of_the_rest(reason: &'static str) -> Self {
+        let of = Missing::Rest;
+        Self { of, reason }
     }
 
     pub(super) fn covers(&self, figure: Figure) -> bool {
-        self.figures.contains(&figure)
+        match self.of {
+            Missing::Figures(figures) => figures.contains(&figure),
+            Missing::Workloads(workloads) => workloads.contains(&figure.workload),
+            Missing::Rest => true,
+        }
     }
 }
 
@@ -36,3 +59,8 @@ pub(super) const NO_COUNT: Absence = Absence::new(
     &[figure::MOVES, figure::MOST_ENTRIES],
     "it does not say how many timers it moves",
 );
+pub(super) const NO_CANCEL: Absence = Absence::from(
+    &[Workload::W10, Workload::W16],
+    "a timer cannot be cancelled",
+);
+pub(super) const NO_MOVE: Absence = Absence::from(&[Workload::W10], "a timer cannot be moved");

@@ -8,6 +8,7 @@ use crate::answer::Promise;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet, BareSet>()
     .waking::<BareSet, BareSet>()
     .ordered::<BareSet>()
+    .mixed::<BareSet>()
     .lacking(&[NO_BUDGET]);
 
 struct BareSet(BTreeSet<(u64, u32)>);

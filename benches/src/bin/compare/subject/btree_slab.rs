@@ -11,6 +11,7 @@ type Lean = LeanBTreeQueue<u32>;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
     .waking::<Lean, Lean>()
     .ordered::<Lean>()
+    .mixed::<Lean>()
     .budgeted::<Lean>();
 
 impl Queue for LeanBTreeQueue<u32> {

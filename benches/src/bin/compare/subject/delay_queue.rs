@@ -20,7 +20,7 @@ use super::{
     Absence, Cancel, NO_BUDGET, NO_COUNT, NO_ORDER, Queue, Reschedule, Subject, Work, ticks,
 };
 use crate::answer::Promise;
-use crate::figure;
+use crate::figure::{self, Workload};
 
 type Fine = Delays<{ ticks::FINE }>;
 type Coarse = Delays<{ ticks::COARSE }>;
@@ -41,8 +41,9 @@ pub(super) const SUBJECT: Subject = Subject {
                 figure::IDLE_JUMP,
                 figure::IDLE_STEPS,
             ],
-            "a single call cannot be told from the turn of the runtime that it needs",
+            ONE_OF_TWO,
         ),
+        Absence::from(&[Workload::W10, Workload::W16], ONE_OF_TWO),
         Absence::new(
             &[
                 figure::WAKE_QUERY,
@@ -58,7 +59,9 @@ pub(super) const SUBJECT: Subject = Subject {
     ])
 };
 
-struct Delays<const TICK_BITS: u32> {
+const ONE_OF_TWO: &str = "a single call cannot be told from the turn of the runtime that it needs";
+
+struct Delays<const TICK_NS: u64> {
     runtime: &'static Runtime,
     origin: Instant,
     now: u64,
@@ -86,7 +89,7 @@ fn runtime() -> &'static Runtime {
     })
 }
 
-impl<const TICK_BITS: u32> Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Delays<TICK_NS> {
     /// Lets so many ticks pass, and the runtime notice.
     #[inline]
     fn pass(&self, ticks: u64) {
@@ -96,11 +99,11 @@ impl<const TICK_BITS: u32> Delays<TICK_BITS> {
 
     #[inline]
     fn instant(&self, deadline: u64) -> Instant {
-        self.origin + Duration::from_millis(ticks::due_at::<TICK_BITS>(deadline))
+        self.origin + Duration::from_millis(ticks::due_at::<TICK_NS>(deadline))
     }
 }
 
-impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     const NAME: &'static str = "delayqueue";
     const PROMISE: Promise = Promise::StepOrder;
     const WORK: Work = Work::Untold;
@@ -124,7 +127,7 @@ impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        let now = ticks::reached_by::<TICK_BITS>(now);
+        let now = ticks::reached_by::<TICK_NS>(now);
         let elapsed = now.saturating_sub(self.now);
         if elapsed > 0 {
             self.now = now;
@@ -146,7 +149,7 @@ impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
     }
 }
 
-impl<const TICK_BITS: u32> Cancel for Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Cancel for Delays<TICK_NS> {
     const REFUSES_STALE_KEYS: bool = false;
 
     #[inline]
@@ -157,7 +160,7 @@ impl<const TICK_BITS: u32> Cancel for Delays<TICK_BITS> {
     }
 }
 
-impl<const TICK_BITS: u32> Reschedule for Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Reschedule for Delays<TICK_NS> {
     #[inline]
     fn reschedule(&mut self, key: &mut Key, deadline: u64) -> bool {
         let when = self.instant(deadline);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Absence, NO_BUDGET, NO_ORDER, Queue, Subject, Wakes, Work};
+use super::{Absence, NO_BUDGET, NO_CANCEL, NO_ORDER, Queue, Subject, Wakes, Work};
 use crate::answer::Promise;
 use crate::experiment::{fill, memory};
 use crate::figure;
@@ -12,6 +12,7 @@ pub(super) const SUBJECT: Subject = Subject {
     absences: &[
         NO_BUDGET,
         NO_ORDER,
+        NO_CANCEL,
         Absence::new(
             figure::OF_CANCELLING,
             "a timer cannot be cancelled or moved",

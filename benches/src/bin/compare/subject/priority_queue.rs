@@ -10,6 +10,7 @@ use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Indexed, Indexed>()
     .waking::<Indexed, Indexed>()
+    .mixed::<Indexed>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 /// With the hasher that suits small integers best.

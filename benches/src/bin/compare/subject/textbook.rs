@@ -12,6 +12,7 @@ type Coarse = TextbookWheel<u32, Caffeine>;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
+    .mixed::<Millis>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 impl<G: Geometry> Queue for TextbookWheel<u32, G> {

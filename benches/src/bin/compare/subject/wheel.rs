@@ -11,7 +11,8 @@ type Coarse = Wheel<u32, Caffeine>;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
     .ordered::<Coarse>()
-    .budgeted::<Millis>();
+    .budgeted::<Millis>()
+    .mixed::<Millis>();
 
 impl<G: Geometry> Queue for Wheel<u32, G> {
     const NAME: &'static str = "wheel";
