@@ -17,6 +17,7 @@ pub(crate) mod moves;
 pub(crate) mod pause;
 pub(crate) mod refresh;
 pub(crate) mod server;
+pub(crate) mod small;
 #[cfg(test)]
 mod tests;
 pub(crate) mod wake;
@@ -49,11 +50,12 @@ pub(crate) enum Plan {
     Idle,
     Caffeine,
     Pause,
+    Small,
     Server,
 }
 
 /// In the order of the workloads, those that have sizes of their own last.
-const ALL: [Plan; 14] = [
+const ALL: [Plan; 15] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -67,6 +69,7 @@ const ALL: [Plan; 14] = [
     Plan::Wake,
     Plan::Idle,
     Plan::Caffeine,
+    Plan::Small,
     Plan::Server,
 ];
 
@@ -138,6 +141,7 @@ impl Plan {
             Self::Idle => &[Workload::W5i],
             Self::Caffeine => &[Workload::W9],
             Self::Pause => &[Workload::W10],
+            Self::Small => &[Workload::W12],
             Self::Server => &[Workload::W16],
         }
     }
@@ -148,6 +152,7 @@ impl Plan {
             Self::Wake => Sizes::Always(wake::N),
             Self::Idle => Sizes::Always(idle::N),
             Self::Caffeine => Sizes::Always(caffeine::N),
+            Self::Small => Sizes::UpTo(small::SIZES),
             Self::Server => Sizes::UpTo(server::SIZES),
             _ => Sizes::AsAsked,
         }
@@ -201,6 +206,11 @@ impl Plan {
                 &[],
             ),
             Self::Pause => turns.take(&pause::Input::new(n), &[|subject| subject.pause], &[]),
+            Self::Small => turns.take(
+                &small::Input::new(n),
+                &[|subject| subject.small],
+                &[|subject| subject.weigh_small],
+            ),
             Self::Server => turns.take(&server::Input::new(n), &[|subject| subject.server], &[]),
         }
     }

@@ -114,6 +114,8 @@ pub(crate) const DESCENDING: Figure = time(Workload::W9, "timer, in descending o
 pub(crate) const PAUSE_LONGEST: Figure = call(Workload::W10, "longest advance");
 pub(crate) const PAUSE_TAIL: Figure = time(Workload::W10, "p99.99 of advances");
 pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
+pub(crate) const SMALL_BYTES: Figure = figure(Workload::W12, "a queue", Unit::Bytes);
+pub(crate) const SMALL_OPERATION: Figure = time(Workload::W12, "operation");
 pub(crate) const SERVER_SCHEDULES: [Figure; 4] = [
     time(Workload::W16, "p50 of schedules"),
     time(Workload::W16, "p99 of schedules"),

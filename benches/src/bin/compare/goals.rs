@@ -1,10 +1,10 @@
 //! The goals that the wheel is held to: ratios of medians, within one run, against the others.
 
-use crate::experiment::server;
+use crate::experiment::{server, small};
 use crate::figure::{
     AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EXPIRE, FRESH_BYTES,
     FRESH_SCHEDULE, Figure, LONGEST_CALL, PAUSE_LONGEST, PAUSE_WHOLE, RANDOM_CANCEL, REFRESH,
-    ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES,
+    ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES, SMALL_OPERATION,
 };
 use crate::ledger::Ledger;
 
@@ -26,6 +26,8 @@ pub(crate) enum Bound {
     Faster(f64),
     /// The wheel's median is at most so many times the rival's.
     Within(f64),
+    /// The wheel's is at most so much, whatever a rival's.
+    AtMost(f64),
 }
 
 /// One thing that the wheel is to achieve.
@@ -40,8 +42,9 @@ pub(crate) struct Goal {
 /// A goal whose subjects were measured.
 pub(crate) struct Verdict {
     pub(crate) goal: Goal,
-    /// The rival's in units of the wheel's.
-    pub(crate) ratio: f64,
+    /// What the wheel was measured at.
+    pub(crate) wheel: f64,
+    rival: f64,
 }
 
 impl Goal {
@@ -56,10 +59,14 @@ impl Goal {
 
     fn judge(self, ledger: &Ledger) -> Option<Verdict> {
         let wheel = ledger.find(self.n, WHEEL, self.figure)?.value();
-        let rival = ledger.find(self.n, self.rival, self.figure)?.value();
+        let rival = match self.bound {
+            Bound::AtMost(most) => most,
+            _ => ledger.find(self.n, self.rival, self.figure)?.value(),
+        };
         Some(Verdict {
             goal: self,
-            ratio: rival / wheel,
+            wheel,
+            rival,
         })
     }
 }
@@ -67,9 +74,15 @@ impl Goal {
 impl Verdict {
     pub(crate) fn is_met(&self) -> bool {
         match self.goal.bound {
-            Bound::Faster(least) => self.ratio >= least,
-            Bound::Within(most) => 1.0 / self.ratio <= most,
+            Bound::Faster(least) => self.ratio() >= least,
+            Bound::Within(most) => 1.0 / self.ratio() <= most,
+            Bound::AtMost(most) => self.wheel <= most,
         }
+    }
+
+    /// The rival's in units of the wheel's.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.rival / self.wheel
     }
 }
 
@@ -85,6 +98,7 @@ fn all() -> Vec<Goal> {
     let mut goals = of_many();
     goals.extend(of_few());
     goals.extend(of_pauses());
+    goals.extend(of_other_uses());
     goals
 }
 
@@ -167,13 +181,30 @@ fn of_pauses() -> Vec<Goal> {
     goals
 }
 
+/// What is a tree's own ground: few timers.
+fn of_other_uses() -> Vec<Goal> {
+    use Bound::{AtMost, Within};
+
+    let mut goals = Vec::new();
+    for &n in small::SIZES {
+        goals.push(Goal::new(n, SMALL_OPERATION, SET_WITH_SLAB, Within(1.2)));
+        goals.push(Goal::new(n, SMALL_BYTES, WHEEL, AtMost(1_600.0)));
+    }
+    goals
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn verdict(bound: Bound, ratio: f64) -> bool {
         let goal = Goal::new(MANY, CHURN, TEXTBOOK, bound);
-        Verdict { goal, ratio }.is_met()
+        let verdict = Verdict {
+            goal,
+            wheel: 1.0,
+            rival: ratio,
+        };
+        verdict.is_met()
     }
 
     #[test]
@@ -182,6 +213,8 @@ mod tests {
         assert!(!verdict(Bound::Faster(4.0), 3.9));
         assert!(verdict(Bound::Within(2.0), 0.5));
         assert!(!verdict(Bound::Within(2.0), 0.49));
+        assert!(verdict(Bound::AtMost(1.0), 0.0));
+        assert!(!verdict(Bound::AtMost(0.9), 9.0));
     }
 
     #[test]

@@ -156,13 +156,15 @@ fn wanted(verdict: &Verdict) -> String {
         Bound::Faster(least) => format!(">= {least} x faster than {rival}"),
         Bound::Within(1.0) => format!("no slower than {rival}"),
         Bound::Within(most) => format!("<= {most} x {rival}"),
+        Bound::AtMost(most) => format!("<= {most}"),
     }
 }
 
 fn found(verdict: &Verdict) -> String {
     match verdict.goal.bound {
-        Bound::Faster(_) => format!("{:.2} x faster", verdict.ratio),
-        Bound::Within(_) => format!("{:.2} x", 1.0 / verdict.ratio),
+        Bound::Faster(_) => format!("{:.2} x faster", verdict.ratio()),
+        Bound::Within(_) => format!("{:.2} x", 1.0 / verdict.ratio()),
+        Bound::AtMost(_) => format!("{:.0}", verdict.wheel),
     }
 }
 

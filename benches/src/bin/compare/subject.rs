@@ -24,7 +24,7 @@ mod wheel;
 use crate::answer::WrongAnswer;
 use crate::experiment::{
     budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, pause, refresh,
-    server, wake,
+    server, small, wake,
 };
 use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
@@ -75,6 +75,8 @@ pub(crate) struct Subject {
     pub(crate) idle: Option<Measure<idle::Input>>,
     pub(crate) caffeine: Caffeine,
     pub(crate) pause: Option<Measure<pause::Input>>,
+    pub(crate) small: Option<Measure<small::Input>>,
+    pub(crate) weigh_small: Option<Measure<small::Input>>,
     pub(crate) server: Option<Measure<server::Input>>,
 }
 
@@ -112,6 +114,8 @@ impl Subject {
                 order: None,
             },
             pause: None,
+            small: None,
+            weigh_small: None,
             server: None,
         }
     }
@@ -188,10 +192,12 @@ impl Subject {
         }
     }
 
-    /// The same, in steady use.
+    /// The same, in steady use by many and in many small ones.
     const fn mixed<Q: Cancel + Reschedule>(self) -> Self {
         Self {
             pause: Some(pause::measure::<Q>),
+            small: Some(small::measure::<Q>),
+            weigh_small: Some(small::weigh::<Q>),
             server: Some(server::measure::<Q>),
             ..self
         }

@@ -6,7 +6,7 @@ use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{
     Sizes, budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, pause,
-    refresh, server, wake,
+    refresh, server, small, wake,
 };
 use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
@@ -39,6 +39,8 @@ fn right_answers_become_figures() {
     assert!(caffeine::measure_wake::<Exact>(&input).is_ok());
     assert!(caffeine::measure_order::<Exact>(&input).is_ok());
     assert!(pause::measure::<Exact>(&pause::Input::new(N)).is_ok());
+    assert!(small::measure::<Exact>(&small::Input::new(N)).is_ok());
+    assert!(small::weigh::<Exact>(&small::Input::new(N)).is_ok());
     assert!(server::measure::<Exact>(&server::Input::new(N)).is_ok());
 }
 
@@ -47,6 +49,9 @@ fn timers_that_begin_again_are_refused_late_and_with_wrong_values() {
     let input = pause::Input::new(N);
     assert!(pause::measure::<Faulty<Late>>(&input).is_err());
     assert!(pause::measure::<Faulty<Forgetful>>(&input).is_err());
+    let input = small::Input::new(N);
+    assert!(small::measure::<Faulty<Late>>(&input).is_err());
+    assert!(small::weigh::<Faulty<Forgetful>>(&input).is_err());
     let input = server::Input::new(N);
     assert!(server::measure::<Faulty<Late>>(&input).is_err());
     assert!(server::measure::<Faulty<Early>>(&input).is_err());

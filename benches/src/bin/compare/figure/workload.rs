@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use super::{
     AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
     CHURN, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP, PAUSE_LONGEST,
-    RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES, WAKE_QUERY,
+    RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES, SMALL_OPERATION, WAKE_QUERY,
 };
 
 /// A workload, by the name under which every program's figures are laid side by side.
@@ -56,6 +56,9 @@ pub(crate) enum Workload {
     /// The pause mix, timing every advance
     #[value(name = "W10")]
     W10,
+    /// Many small queues
+    #[value(name = "W12")]
+    W12,
     /// The server mix, timing every call
     #[value(name = "W16")]
     W16,
@@ -79,6 +82,7 @@ impl Workload {
             Self::W8 => "W8",
             Self::W9 => "W9",
             Self::W10 => "W10",
+            Self::W12 => "W12",
             Self::W16 => "W16",
         }
     }
@@ -100,6 +104,7 @@ impl Workload {
             Self::W8 => "live heap bytes a timer",
             Self::W9 => "Caffeine's shapes and geometry, uniform over 5 days",
             Self::W10 => "pause mix: steady use for 150 s, every advance timed",
+            Self::W12 => "small queues of ten timers each, in use for 30 s",
             Self::W16 => "server mix: requests with one timeout, every call timed",
         }
     }
@@ -125,6 +130,7 @@ impl Workload {
             Self::W8 => FRESH_BYTES,
             Self::W9 => CAFFEINE_RESCHEDULE,
             Self::W10 => PAUSE_LONGEST,
+            Self::W12 => SMALL_OPERATION,
             Self::W16 => SERVER_SCHEDULES[2],
         }
     }

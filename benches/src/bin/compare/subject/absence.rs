@@ -60,7 +60,8 @@ pub(super) const NO_COUNT: Absence = Absence::new(
     "it does not say how many timers it moves",
 );
 pub(super) const NO_CANCEL: Absence = Absence::from(
-    &[Workload::W10, Workload::W16],
+    &[Workload::W10, Workload::W12, Workload::W16],
     "a timer cannot be cancelled",
 );
-pub(super) const NO_MOVE: Absence = Absence::from(&[Workload::W10], "a timer cannot be moved");
+pub(super) const NO_MOVE: Absence =
+    Absence::from(&[Workload::W10, Workload::W12], "a timer cannot be moved");

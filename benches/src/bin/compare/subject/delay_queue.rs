@@ -43,7 +43,7 @@ pub(super) const SUBJECT: Subject = Subject {
             ],
             ONE_OF_TWO,
         ),
-        Absence::from(&[Workload::W10, Workload::W16], ONE_OF_TWO),
+        Absence::from(&[Workload::W10, Workload::W12, Workload::W16], ONE_OF_TWO),
         Absence::new(
             &[
                 figure::WAKE_QUERY,

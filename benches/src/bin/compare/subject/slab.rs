@@ -13,7 +13,10 @@ pub(super) const SUBJECT: Subject = Subject {
     absences: &[
         NO_BUDGET,
         NO_ORDER,
-        Absence::from(&[Workload::W10, Workload::W16], NOTHING_IS_DUE),
+        Absence::from(
+            &[Workload::W10, Workload::W12, Workload::W16],
+            NOTHING_IS_DUE,
+        ),
         Absence::new(
             &[
                 figure::EXPIRE,
