@@ -8,6 +8,7 @@ pub(crate) mod caffeine;
 mod calls;
 pub(crate) mod churn;
 pub(crate) mod expire;
+pub(crate) mod far;
 pub(crate) mod fill;
 pub(crate) mod idle;
 mod lives;
@@ -51,11 +52,12 @@ pub(crate) enum Plan {
     Caffeine,
     Pause,
     Small,
+    Far,
     Server,
 }
 
 /// In the order of the workloads, those that have sizes of their own last.
-const ALL: [Plan; 15] = [
+const ALL: [Plan; 16] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -66,6 +68,7 @@ const ALL: [Plan; 15] = [
     Plan::Burst,
     Plan::Memory,
     Plan::Pause,
+    Plan::Far,
     Plan::Wake,
     Plan::Idle,
     Plan::Caffeine,
@@ -142,6 +145,7 @@ impl Plan {
             Self::Caffeine => &[Workload::W9],
             Self::Pause => &[Workload::W10],
             Self::Small => &[Workload::W12],
+            Self::Far => &[Workload::W14],
             Self::Server => &[Workload::W16],
         }
     }
@@ -211,6 +215,7 @@ impl Plan {
                 &[|subject| subject.small],
                 &[|subject| subject.weigh_small],
             ),
+            Self::Far => turns.take(&far::Input::new(n), &[|subject| subject.far], &[]),
             Self::Server => turns.take(&server::Input::new(n), &[|subject| subject.server], &[]),
         }
     }

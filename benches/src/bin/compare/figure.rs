@@ -116,6 +116,7 @@ pub(crate) const PAUSE_TAIL: Figure = time(Workload::W10, "p99.99 of advances");
 pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
 pub(crate) const SMALL_BYTES: Figure = figure(Workload::W12, "a queue", Unit::Bytes);
 pub(crate) const SMALL_OPERATION: Figure = time(Workload::W12, "operation");
+pub(crate) const FAR: Figure = time(Workload::W14, "timer");
 pub(crate) const SERVER_SCHEDULES: [Figure; 4] = [
     time(Workload::W16, "p50 of schedules"),
     time(Workload::W16, "p99 of schedules"),

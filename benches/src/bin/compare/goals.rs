@@ -2,7 +2,7 @@
 
 use crate::experiment::{server, small};
 use crate::figure::{
-    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EXPIRE, FRESH_BYTES,
+    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EXPIRE, FAR, FRESH_BYTES,
     FRESH_SCHEDULE, Figure, LONGEST_CALL, PAUSE_LONGEST, PAUSE_WHOLE, RANDOM_CANCEL, REFRESH,
     ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES, SMALL_OPERATION,
 };
@@ -181,7 +181,7 @@ fn of_pauses() -> Vec<Goal> {
     goals
 }
 
-/// What is a tree's own ground: few timers.
+/// What is a tree's own ground: few timers, and those very far away.
 fn of_other_uses() -> Vec<Goal> {
     use Bound::{AtMost, Within};
 
@@ -190,6 +190,7 @@ fn of_other_uses() -> Vec<Goal> {
         goals.push(Goal::new(n, SMALL_OPERATION, SET_WITH_SLAB, Within(1.2)));
         goals.push(Goal::new(n, SMALL_BYTES, WHEEL, AtMost(1_600.0)));
     }
+    goals.push(Goal::new(MANY, FAR, SET_WITH_SLAB, Within(5.0)));
     goals
 }
 

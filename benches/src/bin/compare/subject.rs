@@ -23,13 +23,13 @@ mod wheel;
 
 use crate::answer::WrongAnswer;
 use crate::experiment::{
-    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, pause, refresh,
-    server, small, wake,
+    budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves, pause,
+    refresh, server, small, wake,
 };
 use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
 
-use absence::{Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_MOVE, NO_ORDER};
+use absence::{Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_MOVE, NO_ORDER, OTHER_HORIZON};
 
 pub(crate) use queue::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
 
@@ -77,6 +77,7 @@ pub(crate) struct Subject {
     pub(crate) pause: Option<Measure<pause::Input>>,
     pub(crate) small: Option<Measure<small::Input>>,
     pub(crate) weigh_small: Option<Measure<small::Input>>,
+    pub(crate) far: Option<Measure<far::Input>>,
     pub(crate) server: Option<Measure<server::Input>>,
 }
 
@@ -116,6 +117,7 @@ impl Subject {
             pause: None,
             small: None,
             weigh_small: None,
+            far: None,
             server: None,
         }
     }
@@ -199,6 +201,14 @@ impl Subject {
             small: Some(small::measure::<Q>),
             weigh_small: Some(small::weigh::<Q>),
             server: Some(server::measure::<Q>),
+            ..self
+        }
+    }
+
+    /// The same, beyond the horizon of the geometry `Micros`, which is that of `F`.
+    const fn far<F: Queue>(self) -> Self {
+        Self {
+            far: Some(far::measure::<F>),
             ..self
         }
     }

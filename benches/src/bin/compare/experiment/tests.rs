@@ -5,8 +5,8 @@ mod faulty;
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{
-    Sizes, budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, pause,
-    refresh, server, small, wake,
+    Sizes, budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves,
+    pause, refresh, server, small, wake,
 };
 use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
@@ -41,6 +41,7 @@ fn right_answers_become_figures() {
     assert!(pause::measure::<Exact>(&pause::Input::new(N)).is_ok());
     assert!(small::measure::<Exact>(&small::Input::new(N)).is_ok());
     assert!(small::weigh::<Exact>(&small::Input::new(N)).is_ok());
+    assert!(far::measure::<Exact>(&far::Input::new(N)).is_ok());
     assert!(server::measure::<Exact>(&server::Input::new(N)).is_ok());
 }
 
@@ -56,6 +57,11 @@ fn timers_that_begin_again_are_refused_late_and_with_wrong_values() {
     assert!(server::measure::<Faulty<Late>>(&input).is_err());
     assert!(server::measure::<Faulty<Early>>(&input).is_err());
     assert!(server::measure::<Faulty<Forgetful>>(&input).is_err());
+}
+
+#[test]
+fn far_timers_are_refused_late() {
+    assert!(far::measure::<Faulty<Late>>(&far::Input::new(N)).is_err());
 }
 
 #[test]

@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use super::{
     AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
-    CHURN, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP, PAUSE_LONGEST,
-    RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES, SMALL_OPERATION, WAKE_QUERY,
+    CHURN, EXPIRE, EXPIRE_JUMPING, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP,
+    PAUSE_LONGEST, RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES, SMALL_OPERATION, WAKE_QUERY,
 };
 
 /// A workload, by the name under which every program's figures are laid side by side.
@@ -59,6 +59,9 @@ pub(crate) enum Workload {
     /// Many small queues
     #[value(name = "W12")]
     W12,
+    /// Stop in every rotation beyond the horizon
+    #[value(name = "W14")]
+    W14,
     /// The server mix, timing every call
     #[value(name = "W16")]
     W16,
@@ -83,6 +86,7 @@ impl Workload {
             Self::W9 => "W9",
             Self::W10 => "W10",
             Self::W12 => "W12",
+            Self::W14 => "W14",
             Self::W16 => "W16",
         }
     }
@@ -105,6 +109,7 @@ impl Workload {
             Self::W9 => "Caffeine's shapes and geometry, uniform over 5 days",
             Self::W10 => "pause mix: steady use for 150 s, every advance timed",
             Self::W12 => "small queues of ten timers each, in use for 30 s",
+            Self::W14 => "a timer and a stop in each rotation beyond the horizon (Micros)",
             Self::W16 => "server mix: requests with one timeout, every call timed",
         }
     }
@@ -131,6 +136,7 @@ impl Workload {
             Self::W9 => CAFFEINE_RESCHEDULE,
             Self::W10 => PAUSE_LONGEST,
             Self::W12 => SMALL_OPERATION,
+            Self::W14 => FAR,
             Self::W16 => SERVER_SCHEDULES[2],
         }
     }

@@ -65,3 +65,4 @@ pub(super) const NO_CANCEL: Absence = Absence::from(
 );
 pub(super) const NO_MOVE: Absence =
     Absence::from(&[Workload::W10, Workload::W12], "a timer cannot be moved");
+pub(super) const OTHER_HORIZON: Absence = Absence::from(&[Workload::W14], "its horizon is another");

@@ -9,6 +9,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet, BareSet>()
     .waking::<BareSet, BareSet>()
     .ordered::<BareSet>()
     .mixed::<BareSet>()
+    .far::<BareSet>()
     .lacking(&[NO_BUDGET]);
 
 struct BareSet(BTreeSet<(u64, u32)>);

@@ -12,6 +12,7 @@ type Fair = BTreeQueue<u32>;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Fair, Fair>()
     .waking::<Fair, Fair>()
     .mixed::<Fair>()
+    .far::<Fair>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 impl Queue for BTreeQueue<u32> {

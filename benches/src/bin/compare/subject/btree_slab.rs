@@ -12,6 +12,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
     .waking::<Lean, Lean>()
     .ordered::<Lean>()
     .mixed::<Lean>()
+    .far::<Lean>()
     .budgeted::<Lean>();
 
 impl Queue for LeanBTreeQueue<u32> {

@@ -20,7 +20,9 @@ pub(super) const SUBJECT: Subject = Subject {
     ],
     fill: Some(fill::measure_fresh::<Heap>),
     memory: Some(memory::measure_fresh::<Heap>),
-    ..Subject::firing::<Heap, Heap>().waking::<Heap, Heap>()
+    ..Subject::firing::<Heap, Heap>()
+        .waking::<Heap, Heap>()
+        .far::<Heap>()
 };
 
 struct Heap(BinaryHeap<Reverse<(u64, u32)>>);

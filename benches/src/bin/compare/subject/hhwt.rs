@@ -12,7 +12,8 @@ use hierarchical_hash_wheel_timer::wheels::cancellable::{
 };
 
 use super::{
-    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_MOVE, NO_ORDER, Queue, Subject, Wakes, Work, ticks,
+    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_MOVE, NO_ORDER, OTHER_HORIZON, Queue, Subject, Wakes,
+    Work, ticks,
 };
 use crate::answer::Promise;
 use crate::experiment::server;
@@ -31,6 +32,7 @@ pub(super) const SUBJECT: Subject = Subject {
             NO_COUNT,
             NO_ORDER,
             NO_MOVE,
+            OTHER_HORIZON,
             Absence::new(
                 &[figure::REFRESH, figure::CAFFEINE_RESCHEDULE],
                 "a timer cannot be moved",

@@ -11,6 +11,7 @@ use crate::answer::Promise;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Indexed, Indexed>()
     .waking::<Indexed, Indexed>()
     .mixed::<Indexed>()
+    .far::<Indexed>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 /// With the hasher that suits small integers best.

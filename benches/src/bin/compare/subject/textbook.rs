@@ -1,6 +1,6 @@
 //! The textbook wheel: a list node a timer, in the geometry of the wheel it is compared with.
 
-use timer_wheel::{Caffeine, Geometry};
+use timer_wheel::{Caffeine, Geometry, Micros};
 use timer_wheel_bench::TextbookWheel;
 use timer_wheel_bench::textbook::TextbookKey;
 
@@ -9,10 +9,12 @@ use crate::answer::Promise;
 
 type Millis = TextbookWheel<u32>;
 type Coarse = TextbookWheel<u32, Caffeine>;
+type Fine = TextbookWheel<u32, Micros>;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
     .mixed::<Millis>()
+    .far::<Fine>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 impl<G: Geometry> Queue for TextbookWheel<u32, G> {

@@ -1,18 +1,20 @@
 //! The wheel itself, in the `Millis` geometry where no other is named.
 
-use timer_wheel::{Caffeine, Geometry, TimerKey, Wheel};
+use timer_wheel::{Caffeine, Geometry, Micros, TimerKey, Wheel};
 
 use super::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Subject, Wakes, Work};
 use crate::answer::Promise;
 
 type Millis = Wheel<u32>;
 type Coarse = Wheel<u32, Caffeine>;
+type Fine = Wheel<u32, Micros>;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
     .ordered::<Coarse>()
     .budgeted::<Millis>()
-    .mixed::<Millis>();
+    .mixed::<Millis>()
+    .far::<Fine>();
 
 impl<G: Geometry> Queue for Wheel<u32, G> {
     const NAME: &'static str = "wheel";
