@@ -16,6 +16,7 @@ pub(crate) mod longest;
 pub(crate) mod memory;
 pub(crate) mod moves;
 pub(crate) mod pause;
+pub(crate) mod peak;
 pub(crate) mod refresh;
 pub(crate) mod server;
 pub(crate) mod small;
@@ -53,11 +54,12 @@ pub(crate) enum Plan {
     Pause,
     Small,
     Far,
+    Peak,
     Server,
 }
 
 /// In the order of the workloads, those that have sizes of their own last.
-const ALL: [Plan; 16] = [
+const ALL: [Plan; 17] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -69,6 +71,7 @@ const ALL: [Plan; 16] = [
     Plan::Memory,
     Plan::Pause,
     Plan::Far,
+    Plan::Peak,
     Plan::Wake,
     Plan::Idle,
     Plan::Caffeine,
@@ -146,6 +149,7 @@ impl Plan {
             Self::Pause => &[Workload::W10],
             Self::Small => &[Workload::W12],
             Self::Far => &[Workload::W14],
+            Self::Peak => &[Workload::W15],
             Self::Server => &[Workload::W16],
         }
     }
@@ -216,6 +220,7 @@ impl Plan {
                 &[|subject| subject.weigh_small],
             ),
             Self::Far => turns.take(&far::Input::new(n), &[|subject| subject.far], &[]),
+            Self::Peak => turns.take(&peak::Input::new(n), &[|subject| subject.peak], &[]),
             Self::Server => turns.take(&server::Input::new(n), &[|subject| subject.server], &[]),
         }
     }

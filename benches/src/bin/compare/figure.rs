@@ -117,6 +117,10 @@ pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
 pub(crate) const SMALL_BYTES: Figure = figure(Workload::W12, "a queue", Unit::Bytes);
 pub(crate) const SMALL_OPERATION: Figure = time(Workload::W12, "operation");
 pub(crate) const FAR: Figure = time(Workload::W14, "timer");
+pub(crate) const PEAK_LONGEST_SCHEDULE: Figure = call(Workload::W15, "longest schedule");
+pub(crate) const PEAK_LONGEST_CANCEL: Figure = call(Workload::W15, "longest cancel of collected");
+pub(crate) const PEAK_CLEAR: Figure = call(Workload::W15, "clear of 10 after the peak");
+pub(crate) const PEAK_DROP: Figure = call(Workload::W15, "drop of 10 after the peak");
 pub(crate) const SERVER_SCHEDULES: [Figure; 4] = [
     time(Workload::W16, "p50 of schedules"),
     time(Workload::W16, "p99 of schedules"),

@@ -3,8 +3,9 @@
 use crate::experiment::{server, small};
 use crate::figure::{
     AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EXPIRE, FAR, FRESH_BYTES,
-    FRESH_SCHEDULE, Figure, LONGEST_CALL, PAUSE_LONGEST, PAUSE_WHOLE, RANDOM_CANCEL, REFRESH,
-    ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES, SMALL_OPERATION,
+    FRESH_SCHEDULE, Figure, LONGEST_CALL, PAUSE_LONGEST, PAUSE_WHOLE, PEAK_CLEAR, PEAK_DROP,
+    PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE, RANDOM_CANCEL, REFRESH, ROTATED_BYTES,
+    SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES, SMALL_OPERATION,
 };
 use crate::ledger::Ledger;
 
@@ -15,6 +16,7 @@ const DELAY_QUEUE: &str = "delayqueue";
 const TEXTBOOK: &str = "textbook";
 const BITWHEEL: &str = "bitwheel";
 
+const MOST: usize = 10_000_000;
 const VERY_MANY: usize = 4_000_000;
 const MANY: usize = 1_000_000;
 const FEW: usize = 10_000;
@@ -28,6 +30,8 @@ pub(crate) enum Bound {
     Within(f64),
     /// The wheel's is at most so much, whatever a rival's.
     AtMost(f64),
+    /// The wheel's is at most so much, or so many times the rival's where that is more.
+    AtMostOr { most: f64, times: f64 },
 }
 
 /// One thing that the wheel is to achieve.
@@ -77,6 +81,7 @@ impl Verdict {
             Bound::Faster(least) => self.ratio() >= least,
             Bound::Within(most) => 1.0 / self.ratio() <= most,
             Bound::AtMost(most) => self.wheel <= most,
+            Bound::AtMostOr { most, times } => self.wheel <= most.max(times * self.rival),
         }
     }
 
@@ -157,7 +162,7 @@ fn of_few() -> Vec<Goal> {
 
 /// No call takes long, and few take longer than most.
 fn of_pauses() -> Vec<Goal> {
-    use Bound::Within;
+    use Bound::{AtMostOr, Within};
 
     let mut goals = vec![
         Goal::new(MANY, LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
@@ -168,6 +173,20 @@ fn of_pauses() -> Vec<Goal> {
         Goal::new(MANY, PAUSE_WHOLE, SET_WITH_SLAB, Within(0.35)),
         Goal::new(MANY, PAUSE_WHOLE, TEXTBOOK, Within(1.0)),
     ];
+    let short = AtMostOr {
+        most: 300_000.0,
+        times: 3.0,
+    };
+    for n in [MANY, MOST] {
+        for figure in [
+            PEAK_LONGEST_SCHEDULE,
+            PEAK_LONGEST_CANCEL,
+            PEAK_CLEAR,
+            PEAK_DROP,
+        ] {
+            goals.push(Goal::new(n, figure, SET_WITH_SLAB, short));
+        }
+    }
     for &n in server::SIZES {
         for rival in [SET_WITH_SLAB, BITWHEEL] {
             let [_, p99, p999, _] = SERVER_SCHEDULES;
@@ -216,6 +235,10 @@ mod tests {
         assert!(!verdict(Bound::Within(2.0), 0.49));
         assert!(verdict(Bound::AtMost(1.0), 0.0));
         assert!(!verdict(Bound::AtMost(0.9), 9.0));
+        let or_twice = |most| Bound::AtMostOr { most, times: 2.0 };
+        assert!(verdict(or_twice(1.0), 0.1));
+        assert!(verdict(or_twice(0.1), 0.5));
+        assert!(!verdict(or_twice(0.9), 0.4));
     }
 
     #[test]

@@ -157,6 +157,7 @@ fn wanted(verdict: &Verdict) -> String {
         Bound::Within(1.0) => format!("no slower than {rival}"),
         Bound::Within(most) => format!("<= {most} x {rival}"),
         Bound::AtMost(most) => format!("<= {most}"),
+        Bound::AtMostOr { most, times } => format!("<= {most}, or {times} x {rival}"),
     }
 }
 
@@ -165,6 +166,10 @@ fn found(verdict: &Verdict) -> String {
         Bound::Faster(_) => format!("{:.2} x faster", verdict.ratio()),
         Bound::Within(_) => format!("{:.2} x", 1.0 / verdict.ratio()),
         Bound::AtMost(_) => format!("{:.0}", verdict.wheel),
+        Bound::AtMostOr { .. } => {
+            let (wheel, ratio) = (verdict.wheel, 1.0 / verdict.ratio());
+            format!("{wheel:.0}, {ratio:.2} x")
+        }
     }
 }
 

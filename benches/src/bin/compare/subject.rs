@@ -23,15 +23,19 @@ mod wheel;
 
 use crate::answer::WrongAnswer;
 use crate::experiment::{
-    budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves, pause,
+    budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves, pause, peak,
     refresh, server, small, wake,
 };
 use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
 
-use absence::{Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_MOVE, NO_ORDER, OTHER_HORIZON};
+use absence::{
+    Absence, NO_BUDGET, NO_CANCEL, NO_CLEAR, NO_COUNT, NO_MOVE, NO_ORDER, OTHER_HORIZON,
+};
 
-pub(crate) use queue::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
+pub(crate) use queue::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Wakes, Work,
+};
 
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
 pub(crate) const ALL: [Subject; 12] = [
@@ -78,6 +82,7 @@ pub(crate) struct Subject {
     pub(crate) small: Option<Measure<small::Input>>,
     pub(crate) weigh_small: Option<Measure<small::Input>>,
     pub(crate) far: Option<Measure<far::Input>>,
+    pub(crate) peak: Option<Measure<peak::Input>>,
     pub(crate) server: Option<Measure<server::Input>>,
 }
 
@@ -118,6 +123,7 @@ impl Subject {
             small: None,
             weigh_small: None,
             far: None,
+            peak: None,
             server: None,
         }
     }
@@ -209,6 +215,14 @@ impl Subject {
     const fn far<F: Queue>(self) -> Self {
         Self {
             far: Some(far::measure::<F>),
+            ..self
+        }
+    }
+
+    /// The same, able to be emptied.
+    const fn clearing<Q: Cancel + PopExpired + Clear>(self) -> Self {
+        Self {
+            peak: Some(peak::measure::<Q>),
             ..self
         }
     }

@@ -6,13 +6,13 @@ use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{
     Sizes, budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves,
-    pause, refresh, server, small, wake,
+    pause, peak, refresh, server, small, wake,
 };
 use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
 use crate::subject::{Cancel, Queue, Work};
 
-use faulty::{Early, Faulty, Forgetful, HoursLate, Late, NoFault, Unfair};
+use faulty::{Early, Faulty, Forgetful, HoursLate, Late, NoFault, Tenacious, Unfair};
 
 const N: usize = 1_000;
 
@@ -42,6 +42,7 @@ fn right_answers_become_figures() {
     assert!(small::measure::<Exact>(&small::Input::new(N)).is_ok());
     assert!(small::weigh::<Exact>(&small::Input::new(N)).is_ok());
     assert!(far::measure::<Exact>(&far::Input::new(N)).is_ok());
+    assert!(peak::measure::<Exact>(&peak::Input::new(N)).is_ok());
     assert!(server::measure::<Exact>(&server::Input::new(N)).is_ok());
 }
 
@@ -62,6 +63,13 @@ fn timers_that_begin_again_are_refused_late_and_with_wrong_values() {
 #[test]
 fn far_timers_are_refused_late() {
     assert!(far::measure::<Faulty<Late>>(&far::Input::new(N)).is_err());
+}
+
+#[test]
+fn peak_with_wrong_values_or_not_cleared_is_refused() {
+    let input = peak::Input::new(N);
+    assert!(peak::measure::<Faulty<Forgetful>>(&input).is_err());
+    assert!(peak::measure::<Faulty<Tenacious>>(&input).is_err());
 }
 
 #[test]

@@ -5,7 +5,8 @@ use clap::ValueEnum;
 use super::{
     AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
     CHURN, EXPIRE, EXPIRE_JUMPING, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP,
-    PAUSE_LONGEST, RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES, SMALL_OPERATION, WAKE_QUERY,
+    PAUSE_LONGEST, PEAK_LONGEST_SCHEDULE, RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES,
+    SMALL_OPERATION, WAKE_QUERY,
 };
 
 /// A workload, by the name under which every program's figures are laid side by side.
@@ -62,6 +63,9 @@ pub(crate) enum Workload {
     /// Stop in every rotation beyond the horizon
     #[value(name = "W14")]
     W14,
+    /// The longest calls at a peak
+    #[value(name = "W15")]
+    W15,
     /// The server mix, timing every call
     #[value(name = "W16")]
     W16,
@@ -87,6 +91,7 @@ impl Workload {
             Self::W10 => "W10",
             Self::W12 => "W12",
             Self::W14 => "W14",
+            Self::W15 => "W15",
             Self::W16 => "W16",
         }
     }
@@ -110,6 +115,7 @@ impl Workload {
             Self::W10 => "pause mix: steady use for 150 s, every advance timed",
             Self::W12 => "small queues of ten timers each, in use for 30 s",
             Self::W14 => "a timer and a stop in each rotation beyond the horizon (Micros)",
+            Self::W15 => "the longest calls at a peak and after it",
             Self::W16 => "server mix: requests with one timeout, every call timed",
         }
     }
@@ -137,6 +143,7 @@ impl Workload {
             Self::W10 => PAUSE_LONGEST,
             Self::W12 => SMALL_OPERATION,
             Self::W14 => FAR,
+            Self::W15 => PEAK_LONGEST_SCHEDULE,
             Self::W16 => SERVER_SCHEDULES[2],
         }
     }

@@ -60,9 +60,11 @@ pub(super) const NO_COUNT: Absence = Absence::new(
     "it does not say how many timers it moves",
 );
 pub(super) const NO_CANCEL: Absence = Absence::from(
-    &[Workload::W10, Workload::W12, Workload::W16],
+    &[Workload::W10, Workload::W12, Workload::W15, Workload::W16],
     "a timer cannot be cancelled",
 );
 pub(super) const NO_MOVE: Absence =
     Absence::from(&[Workload::W10, Workload::W12], "a timer cannot be moved");
+pub(super) const NO_CLEAR: Absence =
+    Absence::from(&[Workload::W15], "it cannot be emptied at one go");
 pub(super) const OTHER_HORIZON: Absence = Absence::from(&[Workload::W14], "its horizon is another");

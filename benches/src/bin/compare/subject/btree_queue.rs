@@ -4,7 +4,9 @@
 use timer_wheel_bench::BTreeQueue;
 use timer_wheel_bench::btree::BTreeKey;
 
-use super::{Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, Queue, Reschedule, Subject, Wakes, Work,
+};
 use crate::answer::Promise;
 
 type Fair = BTreeQueue<u32>;
@@ -13,6 +15,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Fair, Fair>()
     .waking::<Fair, Fair>()
     .mixed::<Fair>()
     .far::<Fair>()
+    .clearing::<Fair>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 impl Queue for BTreeQueue<u32> {
@@ -55,5 +58,18 @@ impl Wakes for BTreeQueue<u32> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         BTreeQueue::next_wake(self)
+    }
+}
+
+impl PopExpired for BTreeQueue<u32> {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        BTreeQueue::pop_expired(self, now).map(|(_, value)| value)
+    }
+}
+
+impl Clear for BTreeQueue<u32> {
+    fn clear(&mut self) {
+        BTreeQueue::clear(self);
     }
 }

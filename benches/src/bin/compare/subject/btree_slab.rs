@@ -3,7 +3,10 @@
 use timer_wheel_bench::LeanBTreeQueue;
 use timer_wheel_bench::btree::LeanBTreeKey;
 
-use super::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Subject, Wakes,
+    Work,
+};
 use crate::answer::Promise;
 
 type Lean = LeanBTreeQueue<u32>;
@@ -13,6 +16,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
     .ordered::<Lean>()
     .mixed::<Lean>()
     .far::<Lean>()
+    .clearing::<Lean>()
     .budgeted::<Lean>();
 
 impl Queue for LeanBTreeQueue<u32> {
@@ -67,6 +71,19 @@ impl Ordered for LeanBTreeQueue<u32> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         self.iter().rev().for_each(|(_, &value)| visit(value));
+    }
+}
+
+impl PopExpired for LeanBTreeQueue<u32> {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        LeanBTreeQueue::pop_expired(self, now).map(|(_, value)| value)
+    }
+}
+
+impl Clear for LeanBTreeQueue<u32> {
+    fn clear(&mut self) {
+        LeanBTreeQueue::clear(self);
     }
 }
 

@@ -45,7 +45,10 @@ pub(super) const SUBJECT: Subject = Subject {
             ],
             ONE_OF_TWO,
         ),
-        Absence::from(&[Workload::W10, Workload::W12, Workload::W16], ONE_OF_TWO),
+        Absence::from(
+            &[Workload::W10, Workload::W12, Workload::W15, Workload::W16],
+            ONE_OF_TWO,
+        ),
         Absence::new(
             &[
                 figure::WAKE_QUERY,

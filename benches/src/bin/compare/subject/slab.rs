@@ -14,7 +14,13 @@ pub(super) const SUBJECT: Subject = Subject {
         NO_BUDGET,
         NO_ORDER,
         Absence::from(
-            &[Workload::W10, Workload::W12, Workload::W14, Workload::W16],
+            &[
+                Workload::W10,
+                Workload::W12,
+                Workload::W14,
+                Workload::W15,
+                Workload::W16,
+            ],
             NOTHING_IS_DUE,
         ),
         Absence::new(

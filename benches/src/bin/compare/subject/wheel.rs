@@ -2,7 +2,10 @@
 
 use timer_wheel::{Caffeine, Geometry, Micros, TimerKey, Wheel};
 
-use super::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Subject, Wakes,
+    Work,
+};
 use crate::answer::Promise;
 
 type Millis = Wheel<u32>;
@@ -14,7 +17,8 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .ordered::<Coarse>()
     .budgeted::<Millis>()
     .mixed::<Millis>()
-    .far::<Fine>();
+    .far::<Fine>()
+    .clearing::<Millis>();
 
 impl<G: Geometry> Queue for Wheel<u32, G> {
     const NAME: &'static str = "wheel";
@@ -96,5 +100,18 @@ impl<G: Geometry> Ordered for Wheel<u32, G> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         Wheel::descending(self).for_each(|timer| visit(*timer.value));
+    }
+}
+
+impl<G: Geometry> PopExpired for Wheel<u32, G> {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        Wheel::pop_expired(self, now).map(|expired| expired.value)
+    }
+}
+
+impl<G: Geometry> Clear for Wheel<u32, G> {
+    fn clear(&mut self) {
+        Wheel::clear(self);
     }
 }

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use crate::answer::Promise;
-use crate::subject::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
+use crate::subject::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Wakes, Work,
+};
 
 /// How a queue goes wrong.
 pub(super) trait Fault {
@@ -18,6 +20,9 @@ pub(super) trait Fault {
     }
     fn distort_deadline(deadline: u64, _value: u32) -> u64 {
         deadline
+    }
+    fn clear(queue: &mut BTreeQueue<u32>) {
+        queue.clear();
     }
 }
 
@@ -60,6 +65,19 @@ impl<F: Fault> Cancel for Faulty<F> {
 impl<F: Fault> Reschedule for Faulty<F> {
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
         self.queue.reschedule(*key, deadline)
+    }
+}
+
+impl<F: Fault> PopExpired for Faulty<F> {
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        let expired = self.queue.pop_expired(F::distort_now(now));
+        expired.map(|(_, value)| value)
+    }
+}
+
+impl<F: Fault> Clear for Faulty<F> {
+    fn clear(&mut self) {
+        F::clear(&mut self.queue);
     }
 }
 
@@ -141,6 +159,12 @@ impl Fault for Forgetful {
     fn distort_value(value: u32) -> u32 {
         value & !1
     }
+}
+
+/// Keeps what it should forget.
+pub(super) struct Tenacious;
+impl Fault for Tenacious {
+    fn clear(_queue: &mut BTreeQueue<u32>) {}
 }
 
 /// Yields equals in another order than they came.
