@@ -7,9 +7,11 @@ pub(crate) mod burst;
 pub(crate) mod caffeine;
 mod calls;
 pub(crate) mod churn;
+pub(crate) mod evict;
 pub(crate) mod expire;
 pub(crate) mod far;
 pub(crate) mod fill;
+pub(crate) mod hold;
 pub(crate) mod idle;
 mod lives;
 pub(crate) mod longest;
@@ -52,14 +54,16 @@ pub(crate) enum Plan {
     Idle,
     Caffeine,
     Pause,
+    Hold,
     Small,
+    Evict,
     Far,
     Peak,
     Server,
 }
 
 /// In the order of the workloads, those that have sizes of their own last.
-const ALL: [Plan; 17] = [
+const ALL: [Plan; 19] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -70,11 +74,13 @@ const ALL: [Plan; 17] = [
     Plan::Burst,
     Plan::Memory,
     Plan::Pause,
+    Plan::Evict,
     Plan::Far,
     Plan::Peak,
     Plan::Wake,
     Plan::Idle,
     Plan::Caffeine,
+    Plan::Hold,
     Plan::Small,
     Plan::Server,
 ];
@@ -147,7 +153,9 @@ impl Plan {
             Self::Idle => &[Workload::W5i],
             Self::Caffeine => &[Workload::W9],
             Self::Pause => &[Workload::W10],
+            Self::Hold => &[Workload::W11],
             Self::Small => &[Workload::W12],
+            Self::Evict => &[Workload::W13],
             Self::Far => &[Workload::W14],
             Self::Peak => &[Workload::W15],
             Self::Server => &[Workload::W16],
@@ -160,6 +168,7 @@ impl Plan {
             Self::Wake => Sizes::Always(wake::N),
             Self::Idle => Sizes::Always(idle::N),
             Self::Caffeine => Sizes::Always(caffeine::N),
+            Self::Hold => Sizes::UpTo(hold::SIZES),
             Self::Small => Sizes::UpTo(small::SIZES),
             Self::Server => Sizes::UpTo(server::SIZES),
             _ => Sizes::AsAsked,
@@ -214,11 +223,13 @@ impl Plan {
                 &[],
             ),
             Self::Pause => turns.take(&pause::Input::new(n), &[|subject| subject.pause], &[]),
+            Self::Hold => turns.take(&hold::Input::new(n), &[|subject| subject.hold], &[]),
             Self::Small => turns.take(
                 &small::Input::new(n),
                 &[|subject| subject.small],
                 &[|subject| subject.weigh_small],
             ),
+            Self::Evict => turns.take(&evict::Input::new(n), &[|subject| subject.evict], &[]),
             Self::Far => turns.take(&far::Input::new(n), &[|subject| subject.far], &[]),
             Self::Peak => turns.take(&peak::Input::new(n), &[|subject| subject.peak], &[]),
             Self::Server => turns.take(&server::Input::new(n), &[|subject| subject.server], &[]),

@@ -114,8 +114,18 @@ pub(crate) const DESCENDING: Figure = time(Workload::W9, "timer, in descending o
 pub(crate) const PAUSE_LONGEST: Figure = call(Workload::W10, "longest advance");
 pub(crate) const PAUSE_TAIL: Figure = time(Workload::W10, "p99.99 of advances");
 pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
+/// A figure for each distribution of the increments.
+pub(crate) const HOLDS: [Figure; 5] = [
+    time(Workload::W11, "hold, exponential"),
+    time(Workload::W11, "hold, uniform"),
+    time(Workload::W11, "hold, bimodal"),
+    time(Workload::W11, "hold, triangular"),
+    time(Workload::W11, "hold, nearly constant"),
+];
 pub(crate) const SMALL_BYTES: Figure = figure(Workload::W12, "a queue", Unit::Bytes);
 pub(crate) const SMALL_OPERATION: Figure = time(Workload::W12, "operation");
+pub(crate) const EVICTION: Figure = time(Workload::W13, "eviction, one TTL");
+pub(crate) const EVICTION_OF_MANY_TTLS: Figure = time(Workload::W13, "eviction, many TTLs");
 pub(crate) const FAR: Figure = time(Workload::W14, "timer");
 pub(crate) const PEAK_LONGEST_SCHEDULE: Figure = call(Workload::W15, "longest schedule");
 pub(crate) const PEAK_LONGEST_CANCEL: Figure = call(Workload::W15, "longest cancel of collected");

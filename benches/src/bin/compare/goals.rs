@@ -1,11 +1,12 @@
 //! The goals that the wheel is held to: ratios of medians, within one run, against the others.
 
-use crate::experiment::{server, small};
+use crate::experiment::{hold, server, small};
 use crate::figure::{
-    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EXPIRE, FAR, FRESH_BYTES,
-    FRESH_SCHEDULE, Figure, LONGEST_CALL, PAUSE_LONGEST, PAUSE_WHOLE, PEAK_CLEAR, PEAK_DROP,
-    PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE, RANDOM_CANCEL, REFRESH, ROTATED_BYTES,
-    SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES, SMALL_OPERATION,
+    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EVICTION,
+    EVICTION_OF_MANY_TTLS, EXPIRE, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, HOLDS, LONGEST_CALL,
+    PAUSE_LONGEST, PAUSE_WHOLE, PEAK_CLEAR, PEAK_DROP, PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE,
+    RANDOM_CANCEL, REFRESH, ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES,
+    SMALL_OPERATION,
 };
 use crate::ledger::Ledger;
 
@@ -14,6 +15,7 @@ const SET_WITH_SLAB: &str = "btree+slab";
 const SET: &str = "btree";
 const DELAY_QUEUE: &str = "delayqueue";
 const TEXTBOOK: &str = "textbook";
+const HEAP: &str = "heap";
 const BITWHEEL: &str = "bitwheel";
 
 const MOST: usize = 10_000_000;
@@ -200,14 +202,23 @@ fn of_pauses() -> Vec<Goal> {
     goals
 }
 
-/// What is a tree's own ground: few timers, and those very far away.
+/// What is a tree's own ground: the earliest timer, few timers, and those very far away.
 fn of_other_uses() -> Vec<Goal> {
     use Bound::{AtMost, Within};
 
     let mut goals = Vec::new();
+    for &n in hold::SIZES {
+        for figure in HOLDS {
+            goals.push(Goal::new(n, figure, SET_WITH_SLAB, Within(1.0)));
+            goals.push(Goal::new(n, figure, HEAP, Within(1.2)));
+        }
+    }
     for &n in small::SIZES {
         goals.push(Goal::new(n, SMALL_OPERATION, SET_WITH_SLAB, Within(1.2)));
         goals.push(Goal::new(n, SMALL_BYTES, WHEEL, AtMost(1_600.0)));
+    }
+    for figure in [EVICTION, EVICTION_OF_MANY_TTLS] {
+        goals.push(Goal::new(MANY, figure, SET_WITH_SLAB, Within(3.0)));
     }
     goals.push(Goal::new(MANY, FAR, SET_WITH_SLAB, Within(5.0)));
     goals

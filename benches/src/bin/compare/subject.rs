@@ -23,18 +23,19 @@ mod wheel;
 
 use crate::answer::WrongAnswer;
 use crate::experiment::{
-    budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves, pause, peak,
-    refresh, server, small, wake,
+    budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory, moves,
+    pause, peak, refresh, server, small, wake,
 };
 use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
 
 use absence::{
-    Absence, NO_BUDGET, NO_CANCEL, NO_CLEAR, NO_COUNT, NO_MOVE, NO_ORDER, OTHER_HORIZON,
+    Absence, NO_BUDGET, NO_CANCEL, NO_CLEAR, NO_COUNT, NO_FIRST, NO_MOVE, NO_ORDER, OTHER_HORIZON,
 };
 
 pub(crate) use queue::{
-    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Wakes, Work,
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Wakes,
+    Work,
 };
 
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
@@ -79,8 +80,10 @@ pub(crate) struct Subject {
     pub(crate) idle: Option<Measure<idle::Input>>,
     pub(crate) caffeine: Caffeine,
     pub(crate) pause: Option<Measure<pause::Input>>,
+    pub(crate) hold: Option<Measure<hold::Input>>,
     pub(crate) small: Option<Measure<small::Input>>,
     pub(crate) weigh_small: Option<Measure<small::Input>>,
+    pub(crate) evict: Option<Measure<evict::Input>>,
     pub(crate) far: Option<Measure<far::Input>>,
     pub(crate) peak: Option<Measure<peak::Input>>,
     pub(crate) server: Option<Measure<server::Input>>,
@@ -120,8 +123,10 @@ impl Subject {
                 order: None,
             },
             pause: None,
+            hold: None,
             small: None,
             weigh_small: None,
+            evict: None,
             far: None,
             peak: None,
             server: None,
@@ -207,6 +212,15 @@ impl Subject {
             small: Some(small::measure::<Q>),
             weigh_small: Some(small::weigh::<Q>),
             server: Some(server::measure::<Q>),
+            ..self
+        }
+    }
+
+    /// The same, able to give its earliest timer: `F` is the same queue in the geometry `Micros`.
+    const fn popping<Q: PopFirst, F: PopFirst>(self) -> Self {
+        Self {
+            hold: Some(hold::measure::<F>),
+            evict: Some(evict::measure::<Q>),
             ..self
         }
     }

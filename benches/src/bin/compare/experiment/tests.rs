@@ -5,8 +5,8 @@ mod faulty;
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{
-    Sizes, budgeted, burst, caffeine, churn, expire, far, fill, idle, longest, memory, moves,
-    pause, peak, refresh, server, small, wake,
+    Sizes, budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory,
+    moves, pause, peak, refresh, server, small, wake,
 };
 use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
@@ -39,8 +39,10 @@ fn right_answers_become_figures() {
     assert!(caffeine::measure_wake::<Exact>(&input).is_ok());
     assert!(caffeine::measure_order::<Exact>(&input).is_ok());
     assert!(pause::measure::<Exact>(&pause::Input::new(N)).is_ok());
+    assert!(hold::measure::<Exact>(&hold::Input::new(N)).is_ok());
     assert!(small::measure::<Exact>(&small::Input::new(N)).is_ok());
     assert!(small::weigh::<Exact>(&small::Input::new(N)).is_ok());
+    assert!(evict::measure::<Exact>(&evict::Input::new(N)).is_ok());
     assert!(far::measure::<Exact>(&far::Input::new(N)).is_ok());
     assert!(peak::measure::<Exact>(&peak::Input::new(N)).is_ok());
     assert!(server::measure::<Exact>(&server::Input::new(N)).is_ok());
@@ -61,7 +63,10 @@ fn timers_that_begin_again_are_refused_late_and_with_wrong_values() {
 }
 
 #[test]
-fn far_timers_are_refused_late() {
+fn other_first_timers_are_refused() {
+    assert!(hold::measure::<Faulty<Unfair>>(&hold::Input::new(N)).is_err());
+    assert!(evict::measure::<Faulty<Unfair>>(&evict::Input::new(N)).is_err());
+    assert!(evict::measure::<Faulty<HoursLate>>(&evict::Input::new(N)).is_err());
     assert!(far::measure::<Faulty<Late>>(&far::Input::new(N)).is_err());
 }
 

@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use super::{
     AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
-    CHURN, EXPIRE, EXPIRE_JUMPING, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, IDLE_JUMP,
-    PAUSE_LONGEST, PEAK_LONGEST_SCHEDULE, RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES,
+    CHURN, EVICTION, EXPIRE, EXPIRE_JUMPING, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, HOLDS,
+    IDLE_JUMP, PAUSE_LONGEST, PEAK_LONGEST_SCHEDULE, RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES,
     SMALL_OPERATION, WAKE_QUERY,
 };
 
@@ -57,9 +57,15 @@ pub(crate) enum Workload {
     /// The pause mix, timing every advance
     #[value(name = "W10")]
     W10,
+    /// Hold: take the earliest, schedule another
+    #[value(name = "W11")]
+    W11,
     /// Many small queues
     #[value(name = "W12")]
     W12,
+    /// Evict the earliest of a full cache
+    #[value(name = "W13")]
+    W13,
     /// Stop in every rotation beyond the horizon
     #[value(name = "W14")]
     W14,
@@ -89,7 +95,9 @@ impl Workload {
             Self::W8 => "W8",
             Self::W9 => "W9",
             Self::W10 => "W10",
+            Self::W11 => "W11",
             Self::W12 => "W12",
+            Self::W13 => "W13",
             Self::W14 => "W14",
             Self::W15 => "W15",
             Self::W16 => "W16",
@@ -113,7 +121,9 @@ impl Workload {
             Self::W8 => "live heap bytes a timer",
             Self::W9 => "Caffeine's shapes and geometry, uniform over 5 days",
             Self::W10 => "pause mix: steady use for 150 s, every advance timed",
+            Self::W11 => "hold: take the earliest, schedule another (Micros)",
             Self::W12 => "small queues of ten timers each, in use for 30 s",
+            Self::W13 => "a full cache: evict the earliest for each write",
             Self::W14 => "a timer and a stop in each rotation beyond the horizon (Micros)",
             Self::W15 => "the longest calls at a peak and after it",
             Self::W16 => "server mix: requests with one timeout, every call timed",
@@ -141,7 +151,9 @@ impl Workload {
             Self::W8 => FRESH_BYTES,
             Self::W9 => CAFFEINE_RESCHEDULE,
             Self::W10 => PAUSE_LONGEST,
+            Self::W11 => HOLDS[0],
             Self::W12 => SMALL_OPERATION,
+            Self::W13 => EVICTION,
             Self::W14 => FAR,
             Self::W15 => PEAK_LONGEST_SCHEDULE,
             Self::W16 => SERVER_SCHEDULES[2],

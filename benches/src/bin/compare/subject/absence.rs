@@ -59,6 +59,10 @@ pub(super) const NO_COUNT: Absence = Absence::new(
     &[figure::MOVES, figure::MOST_ENTRIES],
     "it does not say how many timers it moves",
 );
+pub(super) const NO_FIRST: Absence = Absence::from(
+    &[Workload::W11, Workload::W13],
+    "its earliest timer cannot be taken before it is due",
+);
 pub(super) const NO_CANCEL: Absence = Absence::from(
     &[Workload::W10, Workload::W12, Workload::W15, Workload::W16],
     "a timer cannot be cancelled",

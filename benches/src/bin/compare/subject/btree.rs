@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Cancel, Clear, NO_BUDGET, Ordered, PopExpired, Queue, Reschedule, Subject, Wakes, Work,
+    Cancel, Clear, NO_BUDGET, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
+    Work,
 };
 use crate::answer::Promise;
 
@@ -11,6 +12,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet, BareSet>()
     .waking::<BareSet, BareSet>()
     .ordered::<BareSet>()
     .mixed::<BareSet>()
+    .popping::<BareSet, BareSet>()
     .far::<BareSet>()
     .clearing::<BareSet>()
     .lacking(&[NO_BUDGET]);
@@ -79,6 +81,13 @@ impl Ordered for BareSet {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         self.0.iter().rev().for_each(|&(_, value)| visit(value));
+    }
+}
+
+impl PopFirst for BareSet {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        self.0.pop_first()
     }
 }
 

@@ -5,7 +5,8 @@ use timer_wheel_bench::BTreeQueue;
 use timer_wheel_bench::btree::BTreeKey;
 
 use super::{
-    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, Queue, Reschedule, Subject, Wakes, Work,
+    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
+    Work,
 };
 use crate::answer::Promise;
 
@@ -14,6 +15,7 @@ type Fair = BTreeQueue<u32>;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Fair, Fair>()
     .waking::<Fair, Fair>()
     .mixed::<Fair>()
+    .popping::<Fair, Fair>()
     .far::<Fair>()
     .clearing::<Fair>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
@@ -58,6 +60,13 @@ impl Wakes for BTreeQueue<u32> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         BTreeQueue::next_wake(self)
+    }
+}
+
+impl PopFirst for BTreeQueue<u32> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        BTreeQueue::pop_first(self)
     }
 }
 

@@ -4,8 +4,8 @@ use timer_wheel_bench::LeanBTreeQueue;
 use timer_wheel_bench::btree::LeanBTreeKey;
 
 use super::{
-    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Subject, Wakes,
-    Work,
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject,
+    Wakes, Work,
 };
 use crate::answer::Promise;
 
@@ -15,6 +15,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
     .waking::<Lean, Lean>()
     .ordered::<Lean>()
     .mixed::<Lean>()
+    .popping::<Lean, Lean>()
     .far::<Lean>()
     .clearing::<Lean>()
     .budgeted::<Lean>();
@@ -71,6 +72,13 @@ impl Ordered for LeanBTreeQueue<u32> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         self.iter().rev().for_each(|(_, &value)| visit(value));
+    }
+}
+
+impl PopFirst for LeanBTreeQueue<u32> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        LeanBTreeQueue::pop_first(self)
     }
 }
 

@@ -17,8 +17,8 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use super::{
-    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_ORDER, OTHER_HORIZON, Queue, Reschedule, Subject,
-    Work, ticks,
+    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_FIRST, NO_ORDER, OTHER_HORIZON, Queue, Reschedule,
+    Subject, Work, ticks,
 };
 use crate::answer::Promise;
 use crate::figure::{self, Workload};
@@ -33,6 +33,7 @@ pub(super) const SUBJECT: Subject = Subject {
         NO_BUDGET,
         NO_COUNT,
         NO_ORDER,
+        NO_FIRST,
         OTHER_HORIZON,
         Absence::new(
             &[

@@ -12,8 +12,8 @@ use hierarchical_hash_wheel_timer::wheels::cancellable::{
 };
 
 use super::{
-    Absence, Cancel, NO_BUDGET, NO_CLEAR, NO_COUNT, NO_MOVE, NO_ORDER, OTHER_HORIZON, Queue,
-    Subject, Wakes, Work, ticks,
+    Absence, Cancel, NO_BUDGET, NO_CLEAR, NO_COUNT, NO_FIRST, NO_MOVE, NO_ORDER, OTHER_HORIZON,
+    Queue, Subject, Wakes, Work, ticks,
 };
 use crate::answer::Promise;
 use crate::experiment::server;
@@ -32,6 +32,7 @@ pub(super) const SUBJECT: Subject = Subject {
             NO_COUNT,
             NO_ORDER,
             NO_MOVE,
+            NO_FIRST,
             NO_CLEAR,
             OTHER_HORIZON,
             Absence::new(

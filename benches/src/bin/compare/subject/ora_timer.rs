@@ -5,8 +5,8 @@ use std::time::Duration;
 use ora_timer::wheel::TimingWheel;
 
 use super::{
-    Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_ORDER, OTHER_HORIZON, Queue, Subject, Wakes, Work,
-    ticks,
+    Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_FIRST, NO_ORDER, OTHER_HORIZON, Queue, Subject,
+    Wakes, Work, ticks,
 };
 use crate::answer::Promise;
 use crate::experiment::{fill, memory};
@@ -25,6 +25,7 @@ pub(super) const SUBJECT: Subject = Subject {
             NO_COUNT,
             NO_ORDER,
             NO_CANCEL,
+            NO_FIRST,
             OTHER_HORIZON,
             Absence::new(
                 figure::OF_CANCELLING,

@@ -6,13 +6,15 @@ use priority_queue::PriorityQueue;
 use rustc_hash::FxBuildHasher;
 
 use super::{
-    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, Queue, Reschedule, Subject, Wakes, Work,
+    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
+    Work,
 };
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Indexed, Indexed>()
     .waking::<Indexed, Indexed>()
     .mixed::<Indexed>()
+    .popping::<Indexed, Indexed>()
     .far::<Indexed>()
     .clearing::<Indexed>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
@@ -69,6 +71,14 @@ impl Wakes for Indexed {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         self.0.peek().map(|(_, &Reverse(deadline))| deadline)
+    }
+}
+
+impl PopFirst for Indexed {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        let (value, Reverse(deadline)) = self.0.pop()?;
+        Some((deadline, value))
     }
 }
 

@@ -75,6 +75,12 @@ pub(crate) trait Ordered: Queue {
     fn descending(&self, visit: impl FnMut(u32));
 }
 
+/// A queue that gives its earliest timer, whether that is due or not.
+pub(crate) trait PopFirst: Queue {
+    /// The deadline and the value.
+    fn pop_first(&mut self) -> Option<(u64, u32)>;
+}
+
 /// A queue that fires one timer at a time.
 pub(crate) trait PopExpired: Queue {
     /// Fires the earliest timer due by `now`, and no other.

@@ -16,7 +16,9 @@ pub(super) const SUBJECT: Subject = Subject {
         Absence::from(
             &[
                 Workload::W10,
+                Workload::W11,
                 Workload::W12,
+                Workload::W13,
                 Workload::W14,
                 Workload::W15,
                 Workload::W16,

@@ -4,7 +4,9 @@ use timer_wheel::{Caffeine, Geometry, Micros};
 use timer_wheel_bench::TextbookWheel;
 use timer_wheel_bench::textbook::TextbookKey;
 
-use super::{Cancel, NO_BUDGET, NO_CLEAR, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Cancel, NO_BUDGET, NO_CLEAR, NO_FIRST, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work,
+};
 use crate::answer::Promise;
 
 type Millis = TextbookWheel<u32>;
@@ -15,7 +17,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
     .mixed::<Millis>()
     .far::<Fine>()
-    .lacking(&[NO_BUDGET, NO_ORDER, NO_CLEAR]);
+    .lacking(&[NO_BUDGET, NO_ORDER, NO_FIRST, NO_CLEAR]);
 
 impl<G: Geometry> Queue for TextbookWheel<u32, G> {
     const NAME: &'static str = "textbook";

@@ -3,8 +3,8 @@
 use timer_wheel::{Caffeine, Geometry, Micros, TimerKey, Wheel};
 
 use super::{
-    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Subject, Wakes,
-    Work,
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject,
+    Wakes, Work,
 };
 use crate::answer::Promise;
 
@@ -17,6 +17,7 @@ pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .ordered::<Coarse>()
     .budgeted::<Millis>()
     .mixed::<Millis>()
+    .popping::<Millis, Fine>()
     .far::<Fine>()
     .clearing::<Millis>();
 
@@ -100,6 +101,13 @@ impl<G: Geometry> Ordered for Wheel<u32, G> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         Wheel::descending(self).for_each(|timer| visit(*timer.value));
+    }
+}
+
+impl<G: Geometry> PopFirst for Wheel<u32, G> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        Wheel::pop_first(self).map(|first| (first.deadline, first.value))
     }
 }
 

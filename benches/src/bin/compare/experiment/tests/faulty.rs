@@ -6,7 +6,8 @@ use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use crate::answer::Promise;
 use crate::subject::{
-    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, Queue, Reschedule, Wakes, Work,
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Wakes,
+    Work,
 };
 
 /// How a queue goes wrong.
@@ -65,6 +66,12 @@ impl<F: Fault> Cancel for Faulty<F> {
 impl<F: Fault> Reschedule for Faulty<F> {
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
         self.queue.reschedule(*key, deadline)
+    }
+}
+
+impl<F: Fault> PopFirst for Faulty<F> {
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        self.queue.pop_first()
     }
 }
 
