@@ -111,8 +111,19 @@ impl<T> BTreeQueue<T> {
         if self.order.first()?.0 > self.now {
             return None;
         }
+        self.pop_first()
+    }
+
+    /// Takes the earliest timer, due or not, with its deadline. O(log n).
+    pub fn pop_first(&mut self) -> Option<(u64, T)> {
         let (deadline, _, slot) = self.order.pop_first()?;
         Some((deadline, self.slots.remove(slot as usize).value))
+    }
+
+    /// Forgets every timer; its key is refused. O(n).
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.slots.clear();
     }
 
     /// Hands every timer whose deadline is `now` or before to `fire`, with its deadline, in order.

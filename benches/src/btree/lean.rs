@@ -82,8 +82,20 @@ impl<T> LeanBTreeQueue<T> {
         if self.order.first()?.0 > now {
             return None;
         }
+        self.pop_first()
+    }
+
+    /// Takes the earliest timer, due or not, with its deadline. O(log n).
+    #[inline]
+    pub fn pop_first(&mut self) -> Option<(u64, T)> {
         let (deadline, slot) = self.order.pop_first()?;
         Some((deadline, self.values.remove(slot as usize)))
+    }
+
+    /// Forgets every timer. O(n).
+    pub fn clear(&mut self) {
+        self.order.clear();
+        self.values.clear();
     }
 
     /// Hands every timer whose deadline is `now` or before to `fire`, with its deadline, in order.

@@ -38,6 +38,8 @@ pub(crate) enum Promise {
     AnyAmongEquals,
     /// In the step of the measurement in which it is due, in any order within the step.
     StepOrder,
+    /// Some time after it is due.
+    Late,
     /// It yields nothing at all: it is here for what comes before.
     NothingExpires,
 }
@@ -46,7 +48,7 @@ impl Promise {
     /// Whether a digest of what fired leaves the order within a step out: it knows values only, and
     /// these may come in any order where deadlines are equal.
     const fn is_checked_by_step(self) -> bool {
-        matches!(self, Self::StepOrder | Self::AnyAmongEquals)
+        matches!(self, Self::StepOrder | Self::AnyAmongEquals | Self::Late)
     }
 }
 
@@ -126,6 +128,18 @@ impl Digest {
             self.events.wrapping_mul(MULTIPLIER).wrapping_add(event)
         };
     }
+
+    /// Holds what a subject fired against this, which is what it should have.
+    pub(crate) fn check(self, fired: Self, subject: &'static str) -> Result<(), WrongAnswer> {
+        fired.tally.check(self.tally, subject, "fired")?;
+        if fired.events == self.events {
+            return Ok(());
+        }
+        Err(WrongAnswer::new(
+            subject,
+            "fired the right values early, late or in another order than promised",
+        ))
+    }
 }
 
 /// What an exact queue answers, as an ordered digest and as one that does not depend on the order.
@@ -159,14 +173,7 @@ impl Expected {
         } else {
             self.in_order
         };
-        fired.tally.check(expected.tally, subject, "fired")?;
-        if fired.events == expected.events {
-            return Ok(());
-        }
-        Err(WrongAnswer::new(
-            subject,
-            "fired the right values early, late or in another order than promised",
-        ))
+        expected.check(fired, subject)
     }
 }
 
@@ -188,7 +195,7 @@ pub(crate) fn check_rest(
         Promise::DeadlineOrder | Promise::AnyAmongEquals => {
             fired.is_sorted_by_key(|&value| deadline_of(value)) && are_the_same(fired, exact)
         }
-        Promise::StepOrder => are_the_same(fired, exact),
+        Promise::StepOrder | Promise::Late => are_the_same(fired, exact),
         Promise::NothingExpires => fired.is_empty(),
     };
     if is_right {

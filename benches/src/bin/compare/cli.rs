@@ -21,7 +21,8 @@ const MOST_TIMERS: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 pub(crate) struct Options {
-    /// How many timers, separated by commas
+    /// How many timers, separated by commas; W11, W12 and W16 have sizes of their own, of which those run
+    /// that are no larger
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "10000,1000000",
           value_parser = parse_count)]
     n: Vec<usize>,

@@ -7,13 +7,21 @@ pub(crate) mod burst;
 pub(crate) mod caffeine;
 mod calls;
 pub(crate) mod churn;
+pub(crate) mod evict;
 pub(crate) mod expire;
+pub(crate) mod far;
 pub(crate) mod fill;
+pub(crate) mod hold;
 pub(crate) mod idle;
+mod lives;
 pub(crate) mod longest;
 pub(crate) mod memory;
 pub(crate) mod moves;
+pub(crate) mod pause;
+pub(crate) mod peak;
 pub(crate) mod refresh;
+pub(crate) mod server;
+pub(crate) mod small;
 #[cfg(test)]
 mod tests;
 pub(crate) mod wake;
@@ -45,10 +53,17 @@ pub(crate) enum Plan {
     Wake,
     Idle,
     Caffeine,
+    Pause,
+    Hold,
+    Small,
+    Evict,
+    Far,
+    Peak,
+    Server,
 }
 
-/// In the order of the workloads, those of fixed size last.
-const ALL: [Plan; 12] = [
+/// In the order of the workloads, those that have sizes of their own last.
+const ALL: [Plan; 19] = [
     Plan::Fill,
     Plan::Expire,
     Plan::ExpireJumping,
@@ -58,29 +73,61 @@ const ALL: [Plan; 12] = [
     Plan::Budgeted,
     Plan::Burst,
     Plan::Memory,
+    Plan::Pause,
+    Plan::Evict,
+    Plan::Far,
+    Plan::Peak,
     Plan::Wake,
     Plan::Idle,
     Plan::Caffeine,
+    Plan::Hold,
+    Plan::Small,
+    Plan::Server,
 ];
 
 /// What is to be run, in order, and on how many timers: the experiments that give a figure someone
 /// asked for, at every size asked for if they have none of their own.
 pub(crate) fn agenda(options: &Options) -> Vec<(Plan, usize)> {
     let wanted = |plan: &Plan| plan.workloads().iter().any(|&it| options.wants(it));
-    let (of_any_size, of_fixed_size): (Vec<Plan>, Vec<Plan>) = ALL
+    let (of_any_size, of_own_sizes): (Vec<Plan>, Vec<Plan>) = ALL
         .into_iter()
         .filter(wanted)
-        .partition(|plan| plan.fixed_size().is_none());
+        .partition(|plan| plan.own_sizes() == Sizes::AsAsked);
+    let asked = options.sizes();
     let mut agenda = Vec::new();
-    for n in options.sizes() {
+    for &n in &asked {
         agenda.extend(of_any_size.iter().map(|&plan| (plan, n)));
     }
-    agenda.extend(
-        of_fixed_size
-            .into_iter()
-            .filter_map(|plan| Some((plan, plan.fixed_size()?))),
-    );
+    for plan in of_own_sizes {
+        let sizes = plan.own_sizes().given(&asked);
+        agenda.extend(sizes.into_iter().map(|n| (plan, n)));
+    }
     agenda
+}
+
+/// On how many timers an experiment runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sizes {
+    AsAsked,
+    /// Whatever is asked for.
+    Always(usize),
+    /// On those that are no larger than what is asked for, so that a quick look stays one.
+    UpTo(&'static [usize]),
+}
+
+impl Sizes {
+    fn given(self, asked: &[usize]) -> Vec<usize> {
+        let own: Vec<usize> = match self {
+            Self::AsAsked => Vec::new(),
+            Self::Always(n) => vec![n],
+            Self::UpTo(sizes) => {
+                let largest = asked.iter().copied().max().unwrap_or_default();
+                let wanted = sizes.iter().copied().filter(|&n| n <= largest);
+                wanted.collect()
+            }
+        };
+        if own.is_empty() { asked.to_vec() } else { own }
+    }
 }
 
 pub(crate) fn progress_bar(agenda: &[(Plan, usize)], options: &Options) -> ProgressBar {
@@ -105,16 +152,26 @@ impl Plan {
             Self::Wake => &[Workload::W5],
             Self::Idle => &[Workload::W5i],
             Self::Caffeine => &[Workload::W9],
+            Self::Pause => &[Workload::W10],
+            Self::Hold => &[Workload::W11],
+            Self::Small => &[Workload::W12],
+            Self::Evict => &[Workload::W13],
+            Self::Far => &[Workload::W14],
+            Self::Peak => &[Workload::W15],
+            Self::Server => &[Workload::W16],
         }
     }
 
     /// On how many timers the experiment runs, if that is part of its definition.
-    fn fixed_size(self) -> Option<usize> {
+    fn own_sizes(self) -> Sizes {
         match self {
-            Self::Wake => Some(wake::N),
-            Self::Idle => Some(idle::N),
-            Self::Caffeine => Some(caffeine::N),
-            _ => None,
+            Self::Wake => Sizes::Always(wake::N),
+            Self::Idle => Sizes::Always(idle::N),
+            Self::Caffeine => Sizes::Always(caffeine::N),
+            Self::Hold => Sizes::UpTo(hold::SIZES),
+            Self::Small => Sizes::UpTo(small::SIZES),
+            Self::Server => Sizes::UpTo(server::SIZES),
+            _ => Sizes::AsAsked,
         }
     }
 
@@ -165,6 +222,17 @@ impl Plan {
                 ],
                 &[],
             ),
+            Self::Pause => turns.take(&pause::Input::new(n), &[|subject| subject.pause], &[]),
+            Self::Hold => turns.take(&hold::Input::new(n), &[|subject| subject.hold], &[]),
+            Self::Small => turns.take(
+                &small::Input::new(n),
+                &[|subject| subject.small],
+                &[|subject| subject.weigh_small],
+            ),
+            Self::Evict => turns.take(&evict::Input::new(n), &[|subject| subject.evict], &[]),
+            Self::Far => turns.take(&far::Input::new(n), &[|subject| subject.far], &[]),
+            Self::Peak => turns.take(&peak::Input::new(n), &[|subject| subject.peak], &[]),
+            Self::Server => turns.take(&server::Input::new(n), &[|subject| subject.server], &[]),
         }
     }
 }

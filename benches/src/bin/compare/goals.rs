@@ -1,31 +1,39 @@
 //! The goals that the wheel is held to: ratios of medians, within one run, against the others.
 
+use crate::experiment::{hold, server, small};
 use crate::figure::{
-    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
-    CANCELLED_BYTES, CHURN, CHURN_BYTES, EXPIRE, EXPIRE_JUMPING, FRESH_BYTES, FRESH_SCHEDULE,
-    Figure, LONGEST_CALL, RANDOM_CANCEL, REFRESH,
+    AGED_SCHEDULE, BUDGETED_LONGEST_CALL, BURST_LONGEST_CALL, CHURN, EVICTION,
+    EVICTION_OF_MANY_TTLS, EXPIRE, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, HOLDS, LONGEST_CALL,
+    PAUSE_LONGEST, PAUSE_WHOLE, PEAK_CLEAR, PEAK_DROP, PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE,
+    RANDOM_CANCEL, REFRESH, ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES,
+    SMALL_OPERATION,
 };
 use crate::ledger::Ledger;
 
 const WHEEL: &str = "wheel";
 const SET_WITH_SLAB: &str = "btree+slab";
 const SET: &str = "btree";
-const SLAB: &str = "slab";
 const DELAY_QUEUE: &str = "delayqueue";
 const TEXTBOOK: &str = "textbook";
+const HEAP: &str = "heap";
+const BITWHEEL: &str = "bitwheel";
 
+const MOST: usize = 10_000_000;
+const VERY_MANY: usize = 4_000_000;
 const MANY: usize = 1_000_000;
 const FEW: usize = 10_000;
 
-/// How the wheel is to stand to a rival.
+/// How the wheel is to stand to a rival: their medians, or of single calls the least samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     /// The rival's median is at least so many times the wheel's.
     Faster(f64),
     /// The wheel's median is at most so many times the rival's.
     Within(f64),
-    /// The wheel's median is below the rival's.
-    Below,
+    /// The wheel's is at most so much, whatever a rival's.
+    AtMost(f64),
+    /// The wheel's is at most so much, or so many times the rival's where that is more.
+    AtMostOr { most: f64, times: f64 },
 }
 
 /// One thing that the wheel is to achieve.
@@ -34,16 +42,15 @@ pub(crate) struct Goal {
     pub(crate) n: usize,
     pub(crate) figure: Figure,
     pub(crate) rival: &'static str,
-    /// Differs from the wheel's only where the rival has no such figure of its own.
-    rival_figure: Figure,
     pub(crate) bound: Bound,
 }
 
 /// A goal whose subjects were measured.
 pub(crate) struct Verdict {
     pub(crate) goal: Goal,
-    /// The rival's median in units of the wheel's.
-    pub(crate) ratio: f64,
+    /// What the wheel was measured at.
+    pub(crate) wheel: f64,
+    rival: f64,
 }
 
 impl Goal {
@@ -52,17 +59,20 @@ impl Goal {
             n,
             figure,
             rival,
-            rival_figure: figure,
             bound,
         }
     }
 
     fn judge(self, ledger: &Ledger) -> Option<Verdict> {
-        let wheel = ledger.find(self.n, WHEEL, self.figure)?.median();
-        let rival = ledger.find(self.n, self.rival, self.rival_figure)?.median();
+        let wheel = ledger.find(self.n, WHEEL, self.figure)?.value();
+        let rival = match self.bound {
+            Bound::AtMost(most) => most,
+            _ => ledger.find(self.n, self.rival, self.figure)?.value(),
+        };
         Some(Verdict {
             goal: self,
-            ratio: rival / wheel,
+            wheel,
+            rival,
         })
     }
 }
@@ -70,10 +80,16 @@ impl Goal {
 impl Verdict {
     pub(crate) fn is_met(&self) -> bool {
         match self.goal.bound {
-            Bound::Faster(least) => self.ratio >= least,
-            Bound::Within(most) => 1.0 / self.ratio <= most,
-            Bound::Below => self.ratio > 1.0,
+            Bound::Faster(least) => self.ratio() >= least,
+            Bound::Within(most) => 1.0 / self.ratio() <= most,
+            Bound::AtMost(most) => self.wheel <= most,
+            Bound::AtMostOr { most, times } => self.wheel <= most.max(times * self.rival),
         }
+    }
+
+    /// The rival's in units of the wheel's.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.rival / self.wheel
     }
 }
 
@@ -86,67 +102,125 @@ pub(crate) fn judge(ledger: &Ledger) -> Vec<Verdict> {
 }
 
 fn all() -> Vec<Goal> {
-    use Bound::{Below, Faster, Within};
+    let mut goals = of_many();
+    goals.extend(of_few());
+    goals.extend(of_pauses());
+    goals.extend(of_other_uses());
+    goals
+}
 
-    let at_many = |figure, rival, bound| Goal::new(MANY, figure, rival, bound);
-    let at_few = |figure, rival, bound| Goal::new(FEW, figure, rival, bound);
+/// What each operation costs at a million.
+fn of_many() -> Vec<Goal> {
+    use Bound::{Faster, Within};
+
+    let goal = |figure, rival, bound| Goal::new(MANY, figure, rival, bound);
+    vec![
+        goal(FRESH_SCHEDULE, SET_WITH_SLAB, Faster(18.0)),
+        goal(FRESH_SCHEDULE, TEXTBOOK, Within(1.2)),
+        goal(FRESH_SCHEDULE, DELAY_QUEUE, Faster(3.5)),
+        goal(RANDOM_CANCEL, SET_WITH_SLAB, Faster(8.0)),
+        goal(RANDOM_CANCEL, TEXTBOOK, Within(1.5)),
+        goal(RANDOM_CANCEL, DELAY_QUEUE, Faster(6.0)),
+        goal(AGED_SCHEDULE, SET_WITH_SLAB, Faster(18.0)),
+        goal(AGED_SCHEDULE, TEXTBOOK, Within(0.2)),
+        goal(EXPIRE, SET_WITH_SLAB, Faster(1.7)),
+        goal(EXPIRE, SET, Within(1.15)),
+        goal(EXPIRE, TEXTBOOK, Within(0.35)),
+        goal(EXPIRE, DELAY_QUEUE, Faster(7.0)),
+        goal(CHURN, SET_WITH_SLAB, Faster(7.5)),
+        goal(CHURN, TEXTBOOK, Within(1.3)),
+        goal(CHURN, DELAY_QUEUE, Faster(4.5)),
+        goal(REFRESH, SET_WITH_SLAB, Faster(40.0)),
+        goal(REFRESH, TEXTBOOK, Within(0.4)),
+        goal(REFRESH, DELAY_QUEUE, Faster(25.0)),
+        goal(FRESH_BYTES, SET_WITH_SLAB, Within(1.0)),
+        goal(ROTATED_BYTES, SET_WITH_SLAB, Within(1.1)),
+    ]
+}
+
+/// The same where all of it is in the cache, and bookkeeping shows.
+fn of_few() -> Vec<Goal> {
+    use Bound::{Faster, Within};
+
+    let goal = |figure, rival, bound| Goal::new(FEW, figure, rival, bound);
+    vec![
+        goal(FRESH_SCHEDULE, SET_WITH_SLAB, Faster(7.0)),
+        goal(FRESH_SCHEDULE, TEXTBOOK, Within(1.5)),
+        goal(FRESH_SCHEDULE, DELAY_QUEUE, Faster(3.0)),
+        goal(RANDOM_CANCEL, SET_WITH_SLAB, Faster(7.0)),
+        goal(RANDOM_CANCEL, TEXTBOOK, Within(2.5)),
+        goal(RANDOM_CANCEL, DELAY_QUEUE, Faster(6.0)),
+        goal(EXPIRE, SET_WITH_SLAB, Within(1.0)),
+        goal(EXPIRE, TEXTBOOK, Within(0.8)),
+        goal(EXPIRE, DELAY_QUEUE, Faster(8.0)),
+        goal(CHURN, SET_WITH_SLAB, Faster(7.0)),
+        goal(CHURN, TEXTBOOK, Within(1.5)),
+        goal(CHURN, DELAY_QUEUE, Faster(5.0)),
+        goal(REFRESH, SET_WITH_SLAB, Faster(60.0)),
+        goal(REFRESH, TEXTBOOK, Within(0.4)),
+        goal(REFRESH, DELAY_QUEUE, Faster(25.0)),
+    ]
+}
+
+/// No call takes long, and few take longer than most.
+fn of_pauses() -> Vec<Goal> {
+    use Bound::{AtMostOr, Within};
+
     let mut goals = vec![
-        at_many(FRESH_SCHEDULE, SET_WITH_SLAB, Faster(20.0)),
-        at_many(FRESH_SCHEDULE, SLAB, Within(2.0)),
-        at_many(FRESH_SCHEDULE, DELAY_QUEUE, Faster(5.0)),
-        at_many(RANDOM_CANCEL, SET_WITH_SLAB, Faster(8.0)),
-        at_many(RANDOM_CANCEL, SLAB, Within(4.0)),
-        at_many(RANDOM_CANCEL, DELAY_QUEUE, Faster(6.0)),
-        at_many(AGED_SCHEDULE, SET_WITH_SLAB, Faster(9.0)),
-        at_many(AGED_SCHEDULE, SLAB, Within(0.3)),
-        at_many(CHURN, SET_WITH_SLAB, Faster(9.0)),
-        at_many(CHURN, SLAB, Within(3.0)),
-        at_many(CHURN, DELAY_QUEUE, Faster(6.0)),
-        at_many(REFRESH, SET_WITH_SLAB, Faster(22.0)),
-        at_many(REFRESH, SLAB, Within(2.0)),
-        at_many(REFRESH, DELAY_QUEUE, Faster(14.0)),
-        at_many(EXPIRE, SET_WITH_SLAB, Faster(3.0)),
-        at_many(EXPIRE, SET, Within(1.0)),
-        at_many(EXPIRE, DELAY_QUEUE, Faster(9.0)),
-        at_many(FRESH_BYTES, SET_WITH_SLAB, Within(1.1)),
-        at_many(CANCELLED_BYTES, SET_WITH_SLAB, Within(1.1)),
-        at_many(CHURN_BYTES, SET_WITH_SLAB, Within(1.1)),
-        at_many(LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
-        at_many(CALM_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
-        Goal {
-            rival_figure: LONGEST_CALL,
-            ..at_many(BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Below)
-        },
-        Goal {
-            rival_figure: CALM_LONGEST_CALL,
-            ..at_many(CALM_BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Below)
-        },
+        Goal::new(MANY, LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(MANY, BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(MANY, BURST_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(MANY, PAUSE_LONGEST, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(VERY_MANY, PAUSE_LONGEST, SET_WITH_SLAB, Within(3.0)),
+        Goal::new(MANY, PAUSE_WHOLE, SET_WITH_SLAB, Within(0.35)),
+        Goal::new(MANY, PAUSE_WHOLE, TEXTBOOK, Within(1.0)),
     ];
-    for figure in [FRESH_SCHEDULE, RANDOM_CANCEL, CHURN, REFRESH] {
-        goals.push(at_few(figure, SET_WITH_SLAB, Faster(6.0)));
-        goals.push(at_few(figure, DELAY_QUEUE, Faster(5.0)));
+    let short = AtMostOr {
+        most: 300_000.0,
+        times: 3.0,
+    };
+    for n in [MANY, MOST] {
+        for figure in [
+            PEAK_LONGEST_SCHEDULE,
+            PEAK_LONGEST_CANCEL,
+            PEAK_CLEAR,
+            PEAK_DROP,
+        ] {
+            goals.push(Goal::new(n, figure, SET_WITH_SLAB, short));
+        }
     }
-    goals.push(at_few(EXPIRE, SET_WITH_SLAB, Within(1.0)));
-    goals.push(at_few(EXPIRE, DELAY_QUEUE, Faster(8.0)));
-    let all_of_w1_to_w4 = [
-        FRESH_SCHEDULE,
-        RANDOM_CANCEL,
-        AGED_SCHEDULE,
-        EXPIRE,
-        EXPIRE_JUMPING,
-        CHURN,
-        REFRESH,
-    ];
-    for figure in all_of_w1_to_w4 {
-        goals.push(at_few(figure, TEXTBOOK, Within(1.0)));
+    for &n in server::SIZES {
+        for rival in [SET_WITH_SLAB, BITWHEEL] {
+            let [_, p99, p999, _] = SERVER_SCHEDULES;
+            goals.push(Goal::new(n, p99, rival, Within(0.5)));
+            goals.push(Goal::new(n, p999, rival, Within(0.5)));
+            let [_, p99, p999, _] = SERVER_CANCELS;
+            goals.push(Goal::new(n, p99, rival, Within(0.75)));
+            goals.push(Goal::new(n, p999, rival, Within(0.75)));
+        }
     }
-    for figure in all_of_w1_to_w4 {
-        goals.push(at_many(figure, TEXTBOOK, Within(1.0)));
+    goals
+}
+
+/// What is a tree's own ground: the earliest timer, few timers, and those very far away.
+fn of_other_uses() -> Vec<Goal> {
+    use Bound::{AtMost, Within};
+
+    let mut goals = Vec::new();
+    for &n in hold::SIZES {
+        for figure in HOLDS {
+            goals.push(Goal::new(n, figure, SET_WITH_SLAB, Within(1.0)));
+            goals.push(Goal::new(n, figure, HEAP, Within(1.2)));
+        }
     }
-    goals.push(at_many(EXPIRE, TEXTBOOK, Faster(4.0)));
-    goals.push(at_many(REFRESH, TEXTBOOK, Faster(3.0)));
-    goals.push(at_many(LONGEST_CALL, TEXTBOOK, Faster(10.0)));
-    goals.push(at_many(CALM_LONGEST_CALL, TEXTBOOK, Faster(10.0)));
+    for &n in small::SIZES {
+        goals.push(Goal::new(n, SMALL_OPERATION, SET_WITH_SLAB, Within(1.2)));
+        goals.push(Goal::new(n, SMALL_BYTES, WHEEL, AtMost(1_600.0)));
+    }
+    for figure in [EVICTION, EVICTION_OF_MANY_TTLS] {
+        goals.push(Goal::new(MANY, figure, SET_WITH_SLAB, Within(3.0)));
+    }
+    goals.push(Goal::new(MANY, FAR, SET_WITH_SLAB, Within(5.0)));
     goals
 }
 
@@ -155,8 +229,13 @@ mod tests {
     use super::*;
 
     fn verdict(bound: Bound, ratio: f64) -> bool {
-        let goal = Goal::new(MANY, CHURN, SLAB, bound);
-        Verdict { goal, ratio }.is_met()
+        let goal = Goal::new(MANY, CHURN, TEXTBOOK, bound);
+        let verdict = Verdict {
+            goal,
+            wheel: 1.0,
+            rival: ratio,
+        };
+        verdict.is_met()
     }
 
     #[test]
@@ -165,7 +244,12 @@ mod tests {
         assert!(!verdict(Bound::Faster(4.0), 3.9));
         assert!(verdict(Bound::Within(2.0), 0.5));
         assert!(!verdict(Bound::Within(2.0), 0.49));
-        assert!(!verdict(Bound::Below, 1.0));
+        assert!(verdict(Bound::AtMost(1.0), 0.0));
+        assert!(!verdict(Bound::AtMost(0.9), 9.0));
+        let or_twice = |most| Bound::AtMostOr { most, times: 2.0 };
+        assert!(verdict(or_twice(1.0), 0.1));
+        assert!(verdict(or_twice(0.1), 0.5));
+        assert!(!verdict(or_twice(0.9), 0.4));
     }
 
     #[test]
@@ -173,7 +257,7 @@ mod tests {
         let mut ledger = Ledger::new();
         ledger.record(MANY, WHEEL, CHURN.sample(10.0));
         assert!(judge(&ledger).is_empty());
-        ledger.record(MANY, SLAB, CHURN.sample(5.0));
+        ledger.record(MANY, TEXTBOOK, CHURN.sample(9.0));
         let verdicts = judge(&ledger);
         assert_eq!(verdicts.len(), 1);
         assert!(verdicts[0].is_met());

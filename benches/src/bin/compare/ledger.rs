@@ -1,6 +1,6 @@
 //! The samples of every figure, and what is made of them.
 
-use crate::figure::{Figure, Sample, Workload};
+use crate::figure::{Figure, Sample, Summary, Workload};
 use crate::subject;
 
 /// Every sample of one figure for one subject at one size.
@@ -100,6 +100,14 @@ impl Entry {
         self.samples.iter().copied().fold(0.0, f64::max)
     }
 
+    /// What stands for them.
+    pub(crate) fn value(&self) -> f64 {
+        match self.figure.summary {
+            Summary::Median => self.median(),
+            Summary::Least => self.min(),
+        }
+    }
+
     /// The middle sample, or the mean of the middle two.
     pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.samples.clone();
@@ -116,7 +124,18 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{CHURN, REFRESH};
+    use crate::figure::{CHURN, PAUSE_LONGEST, REFRESH};
+
+    #[test]
+    fn single_call_is_worth_its_least_sample() {
+        let mut ledger = Ledger::new();
+        for value in [5.0, 1.0, 2.0] {
+            ledger.record(10, "wheel", CHURN.sample(value));
+            ledger.record(10, "wheel", PAUSE_LONGEST.sample(value));
+        }
+        let value_of = |figure| ledger.find(10, "wheel", figure).unwrap().value();
+        assert_eq!((value_of(CHURN), value_of(PAUSE_LONGEST)), (2.0, 1.0));
+    }
 
     #[test]
     fn samples_of_one_figure_are_gathered() {

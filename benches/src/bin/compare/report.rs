@@ -5,13 +5,13 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::{Value, json};
 
-use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, WHOLE_HOUR};
+use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, Summary, WHOLE_HOUR};
 use crate::goals::{self, Bound, Verdict};
 use crate::ledger::Ledger;
 use crate::subject::{self, Subject};
 
-/// One table a workload, a row for each of its figures and subjects, with each median as a multiple
-/// of the first subject's.
+/// One table a workload, a row for each of its figures and subjects, with what counts of each, the median
+/// unless another is named, as a multiple of the first subject's.
 pub(crate) fn print_tables(
     out: &mut impl Write,
     n: usize,
@@ -43,7 +43,11 @@ fn print_rows(
 ) -> io::Result<()> {
     let reference = subject::ALL[0].name;
     let heading = format!("/ {reference}");
-    let title = format!("{} [{}]", figure.name, figure.unit.name());
+    let counts = match figure.summary {
+        Summary::Median => "",
+        Summary::Least => ", min",
+    };
+    let title = format!("{} [{}{counts}]", figure.name, figure.unit.name());
     writeln!(
         out,
         "  {title:<34}{:>12}{:>12}{:>12}{heading:>11}{:>9}",
@@ -51,7 +55,7 @@ fn print_rows(
     )?;
     let base = ledger
         .find(n, reference, figure)
-        .map(|entry| entry.median())
+        .map(|entry| entry.value())
         .filter(|&base| base > 0.0);
     for subject in subjects {
         let name = subject.name;
@@ -62,9 +66,7 @@ fn print_rows(
             }
             continue;
         };
-        let ratio = base.map_or(String::new(), |base| {
-            format!("{:.2}", entry.median() / base)
-        });
+        let ratio = base.map_or(String::new(), |base| format!("{:.2}", entry.value() / base));
         writeln!(
             out,
             "    {name:<32}{:>12.1}{:>12.1}{:>12.1}{ratio:>11}{:>9}",
@@ -98,7 +100,7 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
     for whole in ledger.entries() {
         let budgeted = ledger.find(whole.n, whole.subject, BUDGETED_WHOLE_HOUR);
         if let (true, Some(budgeted)) = (whole.figure == WHOLE_HOUR, budgeted) {
-            let ratio = budgeted.median() / whole.median();
+            let ratio = budgeted.value() / whole.value();
             let (n, subject) = (whole.n, whole.subject);
             writeln!(
                 out,
@@ -110,21 +112,42 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
     if verdicts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nGoals (ratios of medians)")?;
-    for verdict in verdicts {
+    writeln!(
+        out,
+        "\nGoals (ratios of medians, of single calls of the least)"
+    )?;
+    for verdict in &verdicts {
         let outcome = if verdict.is_met() { "met" } else { "missed" };
         let goal = verdict.goal;
         writeln!(
             out,
-            "  {outcome:<8}{:<5}{:<24}n = {:<9}{:<32}{}",
+            "  {outcome:<8}{:<5}{:<28}n = {:<9}{:<38}{}",
             goal.figure.workload.name(),
             goal.figure.name,
             goal.n,
-            wanted(&verdict),
-            found(&verdict),
+            wanted(verdict),
+            found(verdict),
         )?;
     }
-    Ok(())
+    let (missed, of) = (missed(&verdicts), verdicts.len());
+    if missed.is_empty() {
+        writeln!(out, "\nall {of} goals met")
+    } else {
+        let (count, missed) = (missed.len(), missed.join(", "));
+        writeln!(out, "\n{count} of {of} goals missed: {missed}")
+    }
+}
+
+/// Names each goal that was missed.
+fn missed(verdicts: &[Verdict]) -> Vec<String> {
+    verdicts
+        .iter()
+        .filter(|verdict| !verdict.is_met())
+        .map(|Verdict { goal, .. }| {
+            let (workload, figure) = (goal.figure.workload.name(), goal.figure.name);
+            format!("{workload} {figure} at {} ({})", goal.n, goal.rival)
+        })
+        .collect()
 }
 
 fn wanted(verdict: &Verdict) -> String {
@@ -133,14 +156,20 @@ fn wanted(verdict: &Verdict) -> String {
         Bound::Faster(least) => format!(">= {least} x faster than {rival}"),
         Bound::Within(1.0) => format!("no slower than {rival}"),
         Bound::Within(most) => format!("<= {most} x {rival}"),
-        Bound::Below => format!("below {rival} in W6"),
+        Bound::AtMost(most) => format!("<= {most}"),
+        Bound::AtMostOr { most, times } => format!("<= {most}, or {times} x {rival}"),
     }
 }
 
 fn found(verdict: &Verdict) -> String {
     match verdict.goal.bound {
-        Bound::Faster(_) => format!("{:.2} x faster", verdict.ratio),
-        Bound::Within(_) | Bound::Below => format!("{:.2} x", 1.0 / verdict.ratio),
+        Bound::Faster(_) => format!("{:.2} x faster", verdict.ratio()),
+        Bound::Within(_) => format!("{:.2} x", 1.0 / verdict.ratio()),
+        Bound::AtMost(_) => format!("{:.0}", verdict.wheel),
+        Bound::AtMostOr { .. } => {
+            let (wheel, ratio) = (verdict.wheel, 1.0 / verdict.ratio());
+            format!("{wheel:.0}, {ratio:.2} x")
+        }
     }
 }
 
@@ -171,6 +200,7 @@ fn json(ledger: &Ledger) -> Value {
                 "min": entry.min(),
                 "median": entry.median(),
                 "max": entry.max(),
+                "counts": entry.figure.summary.name(),
             })
         })
         .collect()
@@ -179,7 +209,7 @@ fn json(ledger: &Ledger) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{CHURN, CHURN_BYTES, EXPIRE, MOST_ENTRIES, MOVES, REFRESH};
+    use crate::figure::{CHURN, CHURN_BYTES, EXPIRE, FRESH_BYTES, MOST_ENTRIES, MOVES, REFRESH};
 
     fn table(ledger: &Ledger) -> String {
         let mut out = Vec::new();
@@ -205,7 +235,7 @@ mod tests {
         let written = json(&ledger);
         let expected = json!({
             "workload": "W2", "n": 10, "subject": "wheel", "figure": "timer", "unit": "ns",
-            "min": 2.0, "median": 4.0, "max": 9.0,
+            "min": 2.0, "median": 4.0, "max": 9.0, "counts": "median",
         });
         assert_eq!(written[0], expected);
         for ((_, unit), at) in counts.into_iter().zip(1..) {
@@ -232,8 +262,8 @@ mod tests {
         let mut ledger = Ledger::new();
         ledger.record(1_000_000, "wheel", CHURN.sample(10.0));
         ledger.record(1_000_000, "delayqueue", CHURN.sample(65.0));
-        ledger.record(1_000_000, "wheel", CHURN_BYTES.sample(60.0));
-        ledger.record(1_000_000, "btree+slab", CHURN_BYTES.sample(50.0));
+        ledger.record(1_000_000, "wheel", FRESH_BYTES.sample(60.0));
+        ledger.record(1_000_000, "btree+slab", FRESH_BYTES.sample(50.0));
         let mut out = Vec::new();
         print_goals(&mut out, &ledger).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -248,5 +278,17 @@ mod tests {
                 .iter()
                 .any(|it| it.starts_with("missed") && it.ends_with("1.20 x"))
         );
+        let last = "1 of 2 goals missed: W8 after W1a at 1000000 (btree+slab)";
+        assert_eq!(lines.last(), Some(&last));
+    }
+
+    #[test]
+    fn last_line_says_that_all_goals_are_met() {
+        let mut ledger = Ledger::new();
+        ledger.record(1_000_000, "wheel", CHURN.sample(10.0));
+        ledger.record(1_000_000, "delayqueue", CHURN.sample(65.0));
+        let mut out = Vec::new();
+        print_goals(&mut out, &ledger).unwrap();
+        assert!(out.ends_with(b"\nall 1 goals met\n"));
     }
 }

@@ -5,6 +5,8 @@
 //! says why it takes no part in others; then list it in [`ALL`]. An operation that a queue lacks is not
 //! made up for: a figure would be the substitute's.
 
+mod absence;
+mod bitwheel;
 mod btree;
 mod btree_queue;
 mod btree_slab;
@@ -21,15 +23,23 @@ mod wheel;
 
 use crate::answer::WrongAnswer;
 use crate::experiment::{
-    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
+    budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory, moves,
+    pause, peak, refresh, server, small, wake,
 };
-use crate::figure::{self, Figure, Sample};
+use crate::figure::{Figure, Sample};
 use crate::ledger::Ledger;
 
-pub(crate) use queue::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
+use absence::{
+    Absence, NO_BUDGET, NO_CANCEL, NO_CLEAR, NO_COUNT, NO_FIRST, NO_MOVE, NO_ORDER, OTHER_HORIZON,
+};
+
+pub(crate) use queue::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Wakes,
+    Work,
+};
 
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
-pub(crate) const ALL: [Subject; 11] = [
+pub(crate) const ALL: [Subject; 12] = [
     wheel::SUBJECT,
     textbook::SUBJECT,
     slab::SUBJECT,
@@ -41,6 +51,7 @@ pub(crate) const ALL: [Subject; 11] = [
     hhwt::SUBJECT,
     ora_timer::SUBJECT,
     priority_queue::SUBJECT,
+    bitwheel::SUBJECT,
 ];
 
 /// Not measured unless asked for: it is there to show what its promises cost.
@@ -68,6 +79,14 @@ pub(crate) struct Subject {
     pub(crate) wake: Option<Measure<wake::Input>>,
     pub(crate) idle: Option<Measure<idle::Input>>,
     pub(crate) caffeine: Caffeine,
+    pub(crate) pause: Option<Measure<pause::Input>>,
+    pub(crate) hold: Option<Measure<hold::Input>>,
+    pub(crate) small: Option<Measure<small::Input>>,
+    pub(crate) weigh_small: Option<Measure<small::Input>>,
+    pub(crate) evict: Option<Measure<evict::Input>>,
+    pub(crate) far: Option<Measure<far::Input>>,
+    pub(crate) peak: Option<Measure<peak::Input>>,
+    pub(crate) server: Option<Measure<server::Input>>,
 }
 
 /// The parts of W9, in which a queue that has a geometry is given Caffeine's.
@@ -78,37 +97,6 @@ pub(crate) struct Caffeine {
     pub(crate) wake: Option<Measure<caffeine::Input>>,
     pub(crate) order: Option<Measure<caffeine::Input>>,
 }
-
-/// Why a subject does not have some figures.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Absence {
-    figures: &'static [Figure],
-    reason: &'static str,
-}
-
-impl Absence {
-    const fn new(figures: &'static [Figure], reason: &'static str) -> Self {
-        Self { figures, reason }
-    }
-}
-
-/// What only a queue with a budget has.
-const BUDGETED: &[Figure] = &[
-    figure::BUDGETED_LONGEST_CALL,
-    figure::CALM_BUDGETED_LONGEST_CALL,
-    figure::BUDGETED_MOST_ENTRIES,
-    figure::BUDGETED_WHOLE_HOUR,
-    figure::BURST_LONGEST_CALL,
-];
-const NO_BUDGET: Absence = Absence::new(BUDGETED, "an advance cannot be bounded");
-const NO_ORDER: Absence = Absence::new(
-    &[figure::ASCENDING, figure::DESCENDING],
-    "its timers cannot be listed in order",
-);
-const NO_COUNT: Absence = Absence::new(
-    &[figure::MOVES, figure::MOST_ENTRIES],
-    "it does not say how many timers it moves",
-);
 
 impl Subject {
     /// A subject that takes part in nothing.
@@ -134,6 +122,14 @@ impl Subject {
                 wake: None,
                 order: None,
             },
+            pause: None,
+            hold: None,
+            small: None,
+            weigh_small: None,
+            evict: None,
+            far: None,
+            peak: None,
+            server: None,
         }
     }
 
@@ -209,6 +205,42 @@ impl Subject {
         }
     }
 
+    /// The same, in steady use by many and in many small ones.
+    const fn mixed<Q: Cancel + Reschedule>(self) -> Self {
+        Self {
+            pause: Some(pause::measure::<Q>),
+            small: Some(small::measure::<Q>),
+            weigh_small: Some(small::weigh::<Q>),
+            server: Some(server::measure::<Q>),
+            ..self
+        }
+    }
+
+    /// The same, able to give its earliest timer: `F` is the same queue in the geometry `Micros`.
+    const fn popping<Q: PopFirst, F: PopFirst>(self) -> Self {
+        Self {
+            hold: Some(hold::measure::<F>),
+            evict: Some(evict::measure::<Q>),
+            ..self
+        }
+    }
+
+    /// The same, beyond the horizon of the geometry `Micros`, which is that of `F`.
+    const fn far<F: Queue>(self) -> Self {
+        Self {
+            far: Some(far::measure::<F>),
+            ..self
+        }
+    }
+
+    /// The same, able to be emptied.
+    const fn clearing<Q: Cancel + PopExpired + Clear>(self) -> Self {
+        Self {
+            peak: Some(peak::measure::<Q>),
+            ..self
+        }
+    }
+
     /// The same, with the reasons for what it lacks.
     const fn lacking(self, absences: &'static [Absence]) -> Self {
         Self { absences, ..self }
@@ -218,7 +250,7 @@ impl Subject {
     pub(crate) fn reason_to_lack(&self, figure: Figure) -> Option<&'static str> {
         self.absences
             .iter()
-            .find(|absence| absence.figures.contains(&figure))
+            .find(|absence| absence.covers(figure))
             .map(|absence| absence.reason)
     }
 }
@@ -251,6 +283,7 @@ pub(crate) fn all() -> &'static [Subject] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure;
 
     #[test]
     fn subject_without_a_figure_and_without_a_reason_is_refused() {

@@ -1,10 +1,18 @@
 //! W8: what is on the heap for each timer, by count.
 
+use timer_wheel::{Geometry, Millis};
+use timer_wheel_bench::workload::STEP;
+
 use super::{churn, fill, room_for_keys};
 use crate::answer::{Tally, WrongAnswer};
-use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, Figure, Sample};
+use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, Figure, ROTATED_BYTES, Sample};
 use crate::heap::weigh;
 use crate::subject::{Cancel, Queue};
+
+/// Ticks for a rotation of the second level, after which the first bucket of the third has been reached, and
+/// for one of the first.
+const ROTATION: u64 =
+    (1 << (Millis::LEVEL_BITS[0] + Millis::LEVEL_BITS[1])) + (1 << Millis::LEVEL_BITS[0]);
 
 pub(crate) struct Input {
     fill: fill::Input,
@@ -36,9 +44,13 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
     let in_order = input.fill.in_order_of_cancellation::<Q>(&keys);
     let (cancelled, change) = weigh(|| fill::cancel_all(&mut queue, &in_order));
     cancelled.check(Tally::of_all_below(n), Q::NAME, "cancelled")?;
+    let (fired, later_change) = weigh(|| let_time_go_on(&mut queue));
+    fired.check(Tally::default(), Q::NAME, "fired, once cancelled,")?;
+    let cancelled = filled.left + change.left;
     let mut samples = vec![
         input.each(FRESH_BYTES, filled.left),
-        input.each(CANCELLED_BYTES, filled.left + change.left),
+        input.each(CANCELLED_BYTES, cancelled),
+        input.each(ROTATED_BYTES, cancelled + later_change.left),
     ];
     drop(queue);
 
@@ -52,6 +64,14 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
         samples.push(input.each(CHURN_BYTES, weight.most));
     }
     Ok(samples)
+}
+
+fn let_time_go_on<Q: Queue>(queue: &mut Q) -> Tally {
+    let mut fired = Tally::default();
+    for tick in 1..=ROTATION {
+        queue.advance(tick * STEP, |value| fired.add(value));
+    }
+    fired
 }
 
 /// For a queue whose timers cannot be cancelled.

@@ -1,159 +1,18 @@
 //! That right answers become figures, and that wrong ones do not.
 
-use std::marker::PhantomData;
+mod faulty;
 
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
 
 use super::{
-    budgeted, burst, caffeine, churn, expire, fill, idle, longest, memory, moves, refresh, wake,
+    Sizes, budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory,
+    moves, pause, peak, refresh, server, small, wake,
 };
 use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
-use crate::subject::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Wakes, Work};
+use crate::subject::{Cancel, Queue, Work};
 
-/// How a queue goes wrong.
-trait Fault {
-    /// The time to which the queue advances when asked for `now`.
-    fn distort_now(now: u64) -> u64 {
-        now
-    }
-    fn distort_value(value: u32) -> u32 {
-        value
-    }
-    fn distort_deadline(deadline: u64, _value: u32) -> u64 {
-        deadline
-    }
-}
-
-/// An exact queue with a fault put in.
-struct Faulty<F> {
-    queue: BTreeQueue<u32>,
-    fault: PhantomData<F>,
-}
-
-impl<F: Fault> Queue for Faulty<F> {
-    const NAME: &'static str = "faulty";
-    const PROMISE: Promise = Promise::FirstComeFirstServed;
-    const WORK: Work = Work::FiresOnly;
-    type Key = BTreeKey;
-
-    fn new() -> Self {
-        Self {
-            queue: BTreeQueue::new(0),
-            fault: PhantomData,
-        }
-    }
-
-    fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
-        let deadline = F::distort_deadline(deadline, value);
-        self.queue.schedule(deadline, F::distort_value(value))
-    }
-
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        self.queue
-            .advance(F::distort_now(now), |_, value| fire(value));
-    }
-}
-
-impl<F: Fault> Cancel for Faulty<F> {
-    fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
-        self.queue.cancel(key)
-    }
-}
-
-impl<F: Fault> Reschedule for Faulty<F> {
-    fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
-        self.queue.reschedule(*key, deadline)
-    }
-}
-
-impl<F: Fault> Budgeted for Faulty<F> {
-    fn advance_with_budget(
-        &mut self,
-        now: u64,
-        budget: usize,
-        mut fire: impl FnMut(u32),
-    ) -> Instalment {
-        for used in 0..budget {
-            let Some((_, value)) = self.queue.pop_expired(F::distort_now(now)) else {
-                return Instalment {
-                    used,
-                    has_backlog: false,
-                };
-            };
-            fire(value);
-        }
-        Instalment {
-            used: budget,
-            has_backlog: true,
-        }
-    }
-}
-
-impl<F: Fault> Wakes for Faulty<F> {
-    fn next_wake(&self) -> Option<u64> {
-        self.queue.next_wake().map(F::distort_now)
-    }
-}
-
-/// Fires a copy of itself to see the order, with its fault.
-impl<F: Fault> Ordered for Faulty<F> {
-    fn ascending(&self, visit: impl FnMut(u32)) {
-        self.listed().into_iter().for_each(visit);
-    }
-
-    fn descending(&self, visit: impl FnMut(u32)) {
-        self.listed().into_iter().rev().for_each(visit);
-    }
-}
-
-impl<F: Fault> Faulty<F> {
-    fn listed(&self) -> Vec<u32> {
-        let mut copy = self.queue.clone();
-        let mut listed = Vec::new();
-        copy.advance(u64::MAX, |_, value| listed.push(F::distort_value(value)));
-        listed
-    }
-}
-
-struct NoFault;
-impl Fault for NoFault {}
-
-struct Late;
-impl Fault for Late {
-    fn distort_now(now: u64) -> u64 {
-        now.saturating_sub(3 << 20)
-    }
-}
-
-struct Early;
-impl Fault for Early {
-    fn distort_now(now: u64) -> u64 {
-        now.saturating_add(3 << 20)
-    }
-}
-
-struct HoursLate;
-impl Fault for HoursLate {
-    fn distort_now(now: u64) -> u64 {
-        now + (10 << 40)
-    }
-}
-
-struct Forgetful;
-impl Fault for Forgetful {
-    fn distort_value(value: u32) -> u32 {
-        value & !1
-    }
-}
-
-/// Yields equals in another order than they came.
-struct Unfair;
-impl Fault for Unfair {
-    fn distort_deadline(deadline: u64, value: u32) -> u64 {
-        deadline - u64::from(value % 2)
-    }
-}
+use faulty::{Early, Faulty, Forgetful, HoursLate, Late, NoFault, Tenacious, Unfair};
 
 const N: usize = 1_000;
 
@@ -179,6 +38,85 @@ fn right_answers_become_figures() {
     assert!(caffeine::measure_expire::<Exact>(&input).is_ok());
     assert!(caffeine::measure_wake::<Exact>(&input).is_ok());
     assert!(caffeine::measure_order::<Exact>(&input).is_ok());
+    assert!(pause::measure::<Exact>(&pause::Input::new(N)).is_ok());
+    assert!(hold::measure::<Exact>(&hold::Input::new(N)).is_ok());
+    assert!(small::measure::<Exact>(&small::Input::new(N)).is_ok());
+    assert!(small::weigh::<Exact>(&small::Input::new(N)).is_ok());
+    assert!(evict::measure::<Exact>(&evict::Input::new(N)).is_ok());
+    assert!(far::measure::<Exact>(&far::Input::new(N)).is_ok());
+    assert!(peak::measure::<Exact>(&peak::Input::new(N)).is_ok());
+    assert!(server::measure::<Exact>(&server::Input::new(N)).is_ok());
+}
+
+#[test]
+fn timers_that_begin_again_are_refused_late_and_with_wrong_values() {
+    let input = pause::Input::new(N);
+    assert!(pause::measure::<Faulty<Late>>(&input).is_err());
+    assert!(pause::measure::<Faulty<Forgetful>>(&input).is_err());
+    let input = small::Input::new(N);
+    assert!(small::measure::<Faulty<Late>>(&input).is_err());
+    assert!(small::weigh::<Faulty<Forgetful>>(&input).is_err());
+    let input = server::Input::new(N);
+    assert!(server::measure::<Faulty<Late>>(&input).is_err());
+    assert!(server::measure::<Faulty<Early>>(&input).is_err());
+    assert!(server::measure::<Faulty<Forgetful>>(&input).is_err());
+}
+
+#[test]
+fn other_first_timers_are_refused() {
+    assert!(hold::measure::<Faulty<Unfair>>(&hold::Input::new(N)).is_err());
+    assert!(evict::measure::<Faulty<Unfair>>(&evict::Input::new(N)).is_err());
+    assert!(evict::measure::<Faulty<HoursLate>>(&evict::Input::new(N)).is_err());
+    assert!(far::measure::<Faulty<Late>>(&far::Input::new(N)).is_err());
+}
+
+#[test]
+fn peak_with_wrong_values_or_not_cleared_is_refused() {
+    let input = peak::Input::new(N);
+    assert!(peak::measure::<Faulty<Forgetful>>(&input).is_err());
+    assert!(peak::measure::<Faulty<Tenacious>>(&input).is_err());
+}
+
+#[test]
+fn late_answers_are_allowed_to_whom_promises_no_more() {
+    /// Promises what the one that it is made of does not keep.
+    struct Tardy(Faulty<Late>);
+
+    impl Queue for Tardy {
+        const NAME: &'static str = "tardy";
+        const PROMISE: Promise = Promise::Late;
+        const WORK: Work = Work::FiresOnly;
+        type Key = BTreeKey;
+
+        fn new() -> Self {
+            Self(Queue::new())
+        }
+
+        fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
+            self.0.schedule(deadline, value)
+        }
+
+        fn advance(&mut self, now: u64, fire: impl FnMut(u32)) {
+            self.0.advance(now, fire);
+        }
+    }
+
+    impl Cancel for Tardy {
+        fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
+            self.0.cancel(key)
+        }
+    }
+
+    assert!(server::measure::<Tardy>(&server::Input::new(N)).is_ok());
+}
+
+#[test]
+fn sizes_of_a_definition_end_at_what_is_asked_for() {
+    let own = Sizes::UpTo(&[100, 1_000, 10_000]);
+    assert_eq!(own.given(&[2_000, 500]), [100, 1_000]);
+    assert_eq!(own.given(&[50, 70]), [50, 70]);
+    assert_eq!(Sizes::Always(7).given(&[2_000]), [7]);
+    assert_eq!(Sizes::AsAsked.given(&[2_000, 500]), [2_000, 500]);
 }
 
 #[test]

@@ -2,12 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{Cancel, NO_BUDGET, Ordered, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Cancel, Clear, NO_BUDGET, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
+    Work,
+};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet, BareSet>()
     .waking::<BareSet, BareSet>()
     .ordered::<BareSet>()
+    .mixed::<BareSet>()
+    .popping::<BareSet, BareSet>()
+    .far::<BareSet>()
+    .clearing::<BareSet>()
     .lacking(&[NO_BUDGET]);
 
 struct BareSet(BTreeSet<(u64, u32)>);
@@ -74,5 +81,29 @@ impl Ordered for BareSet {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         self.0.iter().rev().for_each(|&(_, value)| visit(value));
+    }
+}
+
+impl PopFirst for BareSet {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        self.0.pop_first()
+    }
+}
+
+impl PopExpired for BareSet {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        let &(deadline, _) = self.0.first()?;
+        if deadline > now {
+            return None;
+        }
+        self.0.pop_first().map(|(_, value)| value)
+    }
+}
+
+impl Clear for BareSet {
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }

@@ -4,13 +4,20 @@
 use timer_wheel_bench::BTreeQueue;
 use timer_wheel_bench::btree::BTreeKey;
 
-use super::{Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
+    Work,
+};
 use crate::answer::Promise;
 
 type Fair = BTreeQueue<u32>;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Fair, Fair>()
     .waking::<Fair, Fair>()
+    .mixed::<Fair>()
+    .popping::<Fair, Fair>()
+    .far::<Fair>()
+    .clearing::<Fair>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 impl Queue for BTreeQueue<u32> {
@@ -53,5 +60,25 @@ impl Wakes for BTreeQueue<u32> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         BTreeQueue::next_wake(self)
+    }
+}
+
+impl PopFirst for BTreeQueue<u32> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        BTreeQueue::pop_first(self)
+    }
+}
+
+impl PopExpired for BTreeQueue<u32> {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        BTreeQueue::pop_expired(self, now).map(|(_, value)| value)
+    }
+}
+
+impl Clear for BTreeQueue<u32> {
+    fn clear(&mut self) {
+        BTreeQueue::clear(self);
     }
 }

@@ -3,7 +3,10 @@
 use timer_wheel_bench::LeanBTreeQueue;
 use timer_wheel_bench::btree::LeanBTreeKey;
 
-use super::{Cancel, NO_BUDGET, Ordered, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject,
+    Wakes, Work,
+};
 use crate::answer::Promise;
 
 type Lean = LeanBTreeQueue<u32>;
@@ -11,7 +14,11 @@ type Lean = LeanBTreeQueue<u32>;
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Lean, Lean>()
     .waking::<Lean, Lean>()
     .ordered::<Lean>()
-    .lacking(&[NO_BUDGET]);
+    .mixed::<Lean>()
+    .popping::<Lean, Lean>()
+    .far::<Lean>()
+    .clearing::<Lean>()
+    .budgeted::<Lean>();
 
 impl Queue for LeanBTreeQueue<u32> {
     const NAME: &'static str = "btree+slab";
@@ -65,5 +72,50 @@ impl Ordered for LeanBTreeQueue<u32> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         self.iter().rev().for_each(|(_, &value)| visit(value));
+    }
+}
+
+impl PopFirst for LeanBTreeQueue<u32> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        LeanBTreeQueue::pop_first(self)
+    }
+}
+
+impl PopExpired for LeanBTreeQueue<u32> {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        LeanBTreeQueue::pop_expired(self, now).map(|(_, value)| value)
+    }
+}
+
+impl Clear for LeanBTreeQueue<u32> {
+    fn clear(&mut self) {
+        LeanBTreeQueue::clear(self);
+    }
+}
+
+/// Its work is what fires: a tree's call is as long as it has timers to take.
+impl Budgeted for LeanBTreeQueue<u32> {
+    #[inline]
+    fn advance_with_budget(
+        &mut self,
+        now: u64,
+        budget: usize,
+        mut fire: impl FnMut(u32),
+    ) -> Instalment {
+        for used in 0..budget {
+            let Some((_, value)) = LeanBTreeQueue::pop_expired(self, now) else {
+                return Instalment {
+                    used,
+                    has_backlog: false,
+                };
+            };
+            fire(value);
+        }
+        Instalment {
+            used: budget,
+            has_backlog: self.next_wake().is_some_and(|deadline| deadline <= now),
+        }
     }
 }

@@ -17,10 +17,11 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use super::{
-    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_ORDER, Queue, Reschedule, Subject, Work, ticks,
+    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_FIRST, NO_ORDER, OTHER_HORIZON, Queue, Reschedule,
+    Subject, Work, ticks,
 };
 use crate::answer::Promise;
-use crate::figure;
+use crate::figure::{self, Workload};
 
 type Fine = Delays<{ ticks::FINE }>;
 type Coarse = Delays<{ ticks::COARSE }>;
@@ -32,6 +33,8 @@ pub(super) const SUBJECT: Subject = Subject {
         NO_BUDGET,
         NO_COUNT,
         NO_ORDER,
+        NO_FIRST,
+        OTHER_HORIZON,
         Absence::new(
             &[
                 figure::LONGEST_CALL,
@@ -41,7 +44,11 @@ pub(super) const SUBJECT: Subject = Subject {
                 figure::IDLE_JUMP,
                 figure::IDLE_STEPS,
             ],
-            "a single call cannot be told from the turn of the runtime that it needs",
+            ONE_OF_TWO,
+        ),
+        Absence::from(
+            &[Workload::W10, Workload::W12, Workload::W15, Workload::W16],
+            ONE_OF_TWO,
         ),
         Absence::new(
             &[
@@ -58,7 +65,9 @@ pub(super) const SUBJECT: Subject = Subject {
     ])
 };
 
-struct Delays<const TICK_BITS: u32> {
+const ONE_OF_TWO: &str = "a single call cannot be told from the turn of the runtime that it needs";
+
+struct Delays<const TICK_NS: u64> {
     runtime: &'static Runtime,
     origin: Instant,
     now: u64,
@@ -86,7 +95,7 @@ fn runtime() -> &'static Runtime {
     })
 }
 
-impl<const TICK_BITS: u32> Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Delays<TICK_NS> {
     /// Lets so many ticks pass, and the runtime notice.
     #[inline]
     fn pass(&self, ticks: u64) {
@@ -96,11 +105,11 @@ impl<const TICK_BITS: u32> Delays<TICK_BITS> {
 
     #[inline]
     fn instant(&self, deadline: u64) -> Instant {
-        self.origin + Duration::from_millis(ticks::due_at::<TICK_BITS>(deadline))
+        self.origin + Duration::from_millis(ticks::due_at::<TICK_NS>(deadline))
     }
 }
 
-impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     const NAME: &'static str = "delayqueue";
     const PROMISE: Promise = Promise::StepOrder;
     const WORK: Work = Work::Untold;
@@ -124,7 +133,7 @@ impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        let now = ticks::reached_by::<TICK_BITS>(now);
+        let now = ticks::reached_by::<TICK_NS>(now);
         let elapsed = now.saturating_sub(self.now);
         if elapsed > 0 {
             self.now = now;
@@ -146,7 +155,7 @@ impl<const TICK_BITS: u32> Queue for Delays<TICK_BITS> {
     }
 }
 
-impl<const TICK_BITS: u32> Cancel for Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Cancel for Delays<TICK_NS> {
     const REFUSES_STALE_KEYS: bool = false;
 
     #[inline]
@@ -157,7 +166,7 @@ impl<const TICK_BITS: u32> Cancel for Delays<TICK_BITS> {
     }
 }
 
-impl<const TICK_BITS: u32> Reschedule for Delays<TICK_BITS> {
+impl<const TICK_NS: u64> Reschedule for Delays<TICK_NS> {
     #[inline]
     fn reschedule(&mut self, key: &mut Key, deadline: u64) -> bool {
         let when = self.instant(deadline);

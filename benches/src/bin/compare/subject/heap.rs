@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Absence, NO_BUDGET, NO_ORDER, Queue, Subject, Wakes, Work};
+use super::{Absence, NO_BUDGET, NO_CANCEL, NO_ORDER, PopFirst, Queue, Subject, Wakes, Work};
 use crate::answer::Promise;
 use crate::experiment::{fill, memory};
 use crate::figure;
@@ -12,6 +12,7 @@ pub(super) const SUBJECT: Subject = Subject {
     absences: &[
         NO_BUDGET,
         NO_ORDER,
+        NO_CANCEL,
         Absence::new(
             figure::OF_CANCELLING,
             "a timer cannot be cancelled or moved",
@@ -19,7 +20,10 @@ pub(super) const SUBJECT: Subject = Subject {
     ],
     fill: Some(fill::measure_fresh::<Heap>),
     memory: Some(memory::measure_fresh::<Heap>),
-    ..Subject::firing::<Heap, Heap>().waking::<Heap, Heap>()
+    ..Subject::firing::<Heap, Heap>()
+        .waking::<Heap, Heap>()
+        .popping::<Heap, Heap>()
+        .far::<Heap>()
 };
 
 struct Heap(BinaryHeap<Reverse<(u64, u32)>>);
@@ -58,5 +62,12 @@ impl Wakes for Heap {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         self.0.peek().map(|&Reverse((deadline, _))| deadline)
+    }
+}
+
+impl PopFirst for Heap {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        self.0.pop().map(|Reverse(first)| first)
     }
 }

@@ -11,24 +11,36 @@ use hierarchical_hash_wheel_timer::wheels::cancellable::{
     CancellableTimerEntry, QuadWheelWithOverflow,
 };
 
-use super::{Absence, Cancel, NO_BUDGET, NO_COUNT, NO_ORDER, Queue, Subject, Wakes, Work, ticks};
+use super::{
+    Absence, Cancel, NO_BUDGET, NO_CLEAR, NO_COUNT, NO_FIRST, NO_MOVE, NO_ORDER, OTHER_HORIZON,
+    Queue, Subject, Wakes, Work, ticks,
+};
 use crate::answer::Promise;
+use crate::experiment::server;
 use crate::figure;
 
 type Fine = HashWheel<{ ticks::FINE }>;
 type Coarse = HashWheel<{ ticks::COARSE }>;
+type Millis = HashWheel<{ ticks::MILLISECOND }>;
 
-pub(super) const SUBJECT: Subject = Subject::cancelling::<Fine, Coarse>()
-    .waking::<Fine, Coarse>()
-    .lacking(&[
-        NO_BUDGET,
-        NO_COUNT,
-        NO_ORDER,
-        Absence::new(
-            &[figure::REFRESH, figure::CAFFEINE_RESCHEDULE],
-            "a timer cannot be moved",
-        ),
-    ]);
+pub(super) const SUBJECT: Subject = Subject {
+    server: Some(server::measure::<Millis>),
+    ..Subject::cancelling::<Fine, Coarse>()
+        .waking::<Fine, Coarse>()
+        .lacking(&[
+            NO_BUDGET,
+            NO_COUNT,
+            NO_ORDER,
+            NO_MOVE,
+            NO_FIRST,
+            NO_CLEAR,
+            OTHER_HORIZON,
+            Absence::new(
+                &[figure::REFRESH, figure::CAFFEINE_RESCHEDULE],
+                "a timer cannot be moved",
+            ),
+        ])
+};
 
 #[derive(Debug)]
 struct Entry {
@@ -44,12 +56,12 @@ impl CancellableTimerEntry for Entry {
     }
 }
 
-struct HashWheel<const TICK_BITS: u32> {
+struct HashWheel<const TICK_NS: u64> {
     now: u64,
     wheel: QuadWheelWithOverflow<Entry>,
 }
 
-impl<const TICK_BITS: u32> Queue for HashWheel<TICK_BITS> {
+impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     const NAME: &'static str = "hhwt";
     const PROMISE: Promise = Promise::StepOrder;
     const WORK: Work = Work::Untold;
@@ -66,7 +78,7 @@ impl<const TICK_BITS: u32> Queue for HashWheel<TICK_BITS> {
     /// A deadline that has come is refused by the wheel, and is put off to the next tick instead.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
-        let delay = ticks::due_at::<TICK_BITS>(deadline)
+        let delay = ticks::due_at::<TICK_NS>(deadline)
             .saturating_sub(self.now)
             .max(1);
         let entry = Rc::new(Entry { id: value });
@@ -78,7 +90,7 @@ impl<const TICK_BITS: u32> Queue for HashWheel<TICK_BITS> {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        let now = ticks::reached_by::<TICK_BITS>(now);
+        let now = ticks::reached_by::<TICK_NS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             let skipped = match self.wheel.can_skip() {
@@ -99,14 +111,14 @@ impl<const TICK_BITS: u32> Queue for HashWheel<TICK_BITS> {
     }
 }
 
-impl<const TICK_BITS: u32> Cancel for HashWheel<TICK_BITS> {
+impl<const TICK_NS: u64> Cancel for HashWheel<TICK_NS> {
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
         self.wheel.cancel(&key).ok().map(|()| key)
     }
 }
 
-impl<const TICK_BITS: u32> Wakes for HashWheel<TICK_BITS> {
+impl<const TICK_NS: u64> Wakes for HashWheel<TICK_NS> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         let skipped = match self.wheel.can_skip() {
@@ -114,6 +126,6 @@ impl<const TICK_BITS: u32> Wakes for HashWheel<TICK_BITS> {
             Skip::Millis(most) => u64::from(most),
             Skip::None => 0,
         };
-        Some((self.now + skipped + 1) << TICK_BITS)
+        Some((self.now + skipped + 1) * TICK_NS)
     }
 }

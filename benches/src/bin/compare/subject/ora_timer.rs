@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use ora_timer::wheel::TimingWheel;
 
-use super::{Absence, NO_BUDGET, NO_COUNT, NO_ORDER, Queue, Subject, Wakes, Work, ticks};
+use super::{
+    Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_FIRST, NO_ORDER, OTHER_HORIZON, Queue, Subject,
+    Wakes, Work, ticks,
+};
 use crate::answer::Promise;
 use crate::experiment::{fill, memory};
 use crate::figure;
@@ -21,6 +24,9 @@ pub(super) const SUBJECT: Subject = Subject {
             NO_BUDGET,
             NO_COUNT,
             NO_ORDER,
+            NO_CANCEL,
+            NO_FIRST,
+            OTHER_HORIZON,
             Absence::new(
                 figure::OF_CANCELLING,
                 "a timer cannot be cancelled or moved",
@@ -28,13 +34,13 @@ pub(super) const SUBJECT: Subject = Subject {
         ])
 };
 
-struct Ora<const TICK_BITS: u32> {
+struct Ora<const TICK_NS: u64> {
     now: u64,
     wheel: TimingWheel<u32>,
     fired: Vec<u32>,
 }
 
-impl<const TICK_BITS: u32> Queue for Ora<TICK_BITS> {
+impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     const NAME: &'static str = "ora-timer";
     const PROMISE: Promise = Promise::StepOrder;
     const WORK: Work = Work::Untold;
@@ -52,7 +58,7 @@ impl<const TICK_BITS: u32> Queue for Ora<TICK_BITS> {
     /// A deadline that has come is refused by the wheel, and is put off to the next tick instead.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) {
-        let delay = ticks::due_at::<TICK_BITS>(deadline)
+        let delay = ticks::due_at::<TICK_NS>(deadline)
             .saturating_sub(self.now)
             .max(1);
         let _ = self.wheel.insert(value, Duration::from_millis(delay));
@@ -60,7 +66,7 @@ impl<const TICK_BITS: u32> Queue for Ora<TICK_BITS> {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        let now = ticks::reached_by::<TICK_BITS>(now);
+        let now = ticks::reached_by::<TICK_NS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             // That nothing may be skipped is also what it says when it is empty.
@@ -80,12 +86,12 @@ impl<const TICK_BITS: u32> Queue for Ora<TICK_BITS> {
     }
 }
 
-impl<const TICK_BITS: u32> Wakes for Ora<TICK_BITS> {
+impl<const TICK_NS: u64> Wakes for Ora<TICK_NS> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         if self.wheel.is_empty() {
             return None;
         }
-        Some((self.now + u64::from(self.wheel.can_skip()) + 1) << TICK_BITS)
+        Some((self.now + u64::from(self.wheel.can_skip()) + 1) * TICK_NS)
     }
 }

@@ -5,11 +5,18 @@ use std::cmp::Reverse;
 use priority_queue::PriorityQueue;
 use rustc_hash::FxBuildHasher;
 
-use super::{Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
+    Work,
+};
 use crate::answer::Promise;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Indexed, Indexed>()
     .waking::<Indexed, Indexed>()
+    .mixed::<Indexed>()
+    .popping::<Indexed, Indexed>()
+    .far::<Indexed>()
+    .clearing::<Indexed>()
     .lacking(&[NO_BUDGET, NO_ORDER]);
 
 /// With the hasher that suits small integers best.
@@ -64,5 +71,30 @@ impl Wakes for Indexed {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         self.0.peek().map(|(_, &Reverse(deadline))| deadline)
+    }
+}
+
+impl PopFirst for Indexed {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        let (value, Reverse(deadline)) = self.0.pop()?;
+        Some((deadline, value))
+    }
+}
+
+impl PopExpired for Indexed {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        let (_, &Reverse(deadline)) = self.0.peek()?;
+        if deadline > now {
+            return None;
+        }
+        self.0.pop().map(|(value, _)| value)
+    }
+}
+
+impl Clear for Indexed {
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }

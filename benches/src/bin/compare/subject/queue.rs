@@ -75,7 +75,25 @@ pub(crate) trait Ordered: Queue {
     fn descending(&self, visit: impl FnMut(u32));
 }
 
-/// A queue that can stop an advance part way and resume it.
+/// A queue that gives its earliest timer, whether that is due or not.
+pub(crate) trait PopFirst: Queue {
+    /// The deadline and the value.
+    fn pop_first(&mut self) -> Option<(u64, u32)>;
+}
+
+/// A queue that fires one timer at a time.
+pub(crate) trait PopExpired: Queue {
+    /// Fires the earliest timer due by `now`, and no other.
+    fn pop_expired(&mut self, now: u64) -> Option<u32>;
+}
+
+/// A queue that can be emptied at one go.
+pub(crate) trait Clear: Queue {
+    fn clear(&mut self);
+}
+
+/// A queue that can stop an advance part way and resume it. The budget is of its own work: what it handles,
+/// fires included.
 pub(crate) trait Budgeted: Queue {
     fn advance_with_budget(&mut self, now: u64, budget: usize, fire: impl FnMut(u32))
     -> Instalment;

@@ -7,12 +7,24 @@ use slab::Slab;
 use super::{Absence, Caffeine, Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Work};
 use crate::answer::Promise;
 use crate::experiment::{caffeine, churn, fill, memory, refresh};
-use crate::figure;
+use crate::figure::{self, Workload};
 
 pub(super) const SUBJECT: Subject = Subject {
     absences: &[
         NO_BUDGET,
         NO_ORDER,
+        Absence::from(
+            &[
+                Workload::W10,
+                Workload::W11,
+                Workload::W12,
+                Workload::W13,
+                Workload::W14,
+                Workload::W15,
+                Workload::W16,
+            ],
+            NOTHING_IS_DUE,
+        ),
         Absence::new(
             &[
                 figure::EXPIRE,
@@ -31,7 +43,7 @@ pub(super) const SUBJECT: Subject = Subject {
                 figure::WHOLE_HOUR,
                 figure::BURST,
             ],
-            "nothing in it is ever due",
+            NOTHING_IS_DUE,
         ),
     ],
     fill: Some(fill::measure::<BareSlab>),
@@ -44,6 +56,8 @@ pub(super) const SUBJECT: Subject = Subject {
     },
     ..Subject::named(BareSlab::NAME)
 };
+
+const NOTHING_IS_DUE: &str = "nothing in it is ever due";
 
 struct BareSlab(Slab<u32>);
 

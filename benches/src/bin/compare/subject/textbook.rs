@@ -1,18 +1,23 @@
 //! The textbook wheel: a list node a timer, in the geometry of the wheel it is compared with.
 
-use timer_wheel::{Caffeine, Geometry};
+use timer_wheel::{Caffeine, Geometry, Micros};
 use timer_wheel_bench::TextbookWheel;
 use timer_wheel_bench::textbook::TextbookKey;
 
-use super::{Cancel, NO_BUDGET, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Cancel, NO_BUDGET, NO_CLEAR, NO_FIRST, NO_ORDER, Queue, Reschedule, Subject, Wakes, Work,
+};
 use crate::answer::Promise;
 
 type Millis = TextbookWheel<u32>;
 type Coarse = TextbookWheel<u32, Caffeine>;
+type Fine = TextbookWheel<u32, Micros>;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
-    .lacking(&[NO_BUDGET, NO_ORDER]);
+    .mixed::<Millis>()
+    .far::<Fine>()
+    .lacking(&[NO_BUDGET, NO_ORDER, NO_FIRST, NO_CLEAR]);
 
 impl<G: Geometry> Queue for TextbookWheel<u32, G> {
     const NAME: &'static str = "textbook";

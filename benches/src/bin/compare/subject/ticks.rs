@@ -1,23 +1,26 @@
 //! Time in ticks, for queues that know no finer time.
 //!
-//! Their tick is made as long as the finest one of the wheel they are compared with, so that they
-//! answer in the right step.
+//! Their tick is made as long as the step of the measurement, which is the finest one of the wheel they
+//! are compared with or a millisecond, so that they answer in the right step.
 
-use timer_wheel::{Geometry, Millis};
+use timer_wheel::{Caffeine, Geometry, Millis};
+use timer_wheel_bench::workload;
 
-/// A tick of the `Millis` geometry, in nanoseconds as a power of two.
-pub(super) const FINE: u32 = Millis::TICK_BITS;
+/// A tick of the `Millis` geometry, in nanoseconds.
+pub(super) const FINE: u64 = 1 << Millis::TICK_BITS;
 /// A tick of the `Caffeine` geometry.
-pub(super) const COARSE: u32 = timer_wheel::Caffeine::TICK_BITS;
+pub(super) const COARSE: u64 = 1 << Caffeine::TICK_BITS;
+/// A step of the workloads that count in milliseconds.
+pub(super) const MILLISECOND: u64 = workload::MILLISECOND;
 
 /// The first tick by which a deadline has come.
 #[inline]
-pub(super) fn due_at<const TICK_BITS: u32>(deadline: u64) -> u64 {
-    deadline.div_ceil(1 << TICK_BITS)
+pub(super) fn due_at<const TICK_NS: u64>(deadline: u64) -> u64 {
+    deadline.div_ceil(TICK_NS)
 }
 
 /// The last tick that has come at a time.
 #[inline]
-pub(super) fn reached_by<const TICK_BITS: u32>(now: u64) -> u64 {
-    now >> TICK_BITS
+pub(super) fn reached_by<const TICK_NS: u64>(now: u64) -> u64 {
+    now / TICK_NS
 }

@@ -1,17 +1,25 @@
 //! The wheel itself, in the `Millis` geometry where no other is named.
 
-use timer_wheel::{Caffeine, Geometry, TimerKey, Wheel};
+use timer_wheel::{Caffeine, Geometry, Micros, TimerKey, Wheel};
 
-use super::{Budgeted, Cancel, Instalment, Ordered, Queue, Reschedule, Subject, Wakes, Work};
+use super::{
+    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject,
+    Wakes, Work,
+};
 use crate::answer::Promise;
 
 type Millis = Wheel<u32>;
 type Coarse = Wheel<u32, Caffeine>;
+type Fine = Wheel<u32, Micros>;
 
 pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Millis, Coarse>()
     .waking::<Millis, Coarse>()
     .ordered::<Coarse>()
-    .budgeted::<Millis>();
+    .budgeted::<Millis>()
+    .mixed::<Millis>()
+    .popping::<Millis, Fine>()
+    .far::<Fine>()
+    .clearing::<Millis>();
 
 impl<G: Geometry> Queue for Wheel<u32, G> {
     const NAME: &'static str = "wheel";
@@ -93,5 +101,25 @@ impl<G: Geometry> Ordered for Wheel<u32, G> {
     #[inline]
     fn descending(&self, mut visit: impl FnMut(u32)) {
         Wheel::descending(self).for_each(|timer| visit(*timer.value));
+    }
+}
+
+impl<G: Geometry> PopFirst for Wheel<u32, G> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        Wheel::pop_first(self).map(|first| (first.deadline, first.value))
+    }
+}
+
+impl<G: Geometry> PopExpired for Wheel<u32, G> {
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+        Wheel::pop_expired(self, now).map(|expired| expired.value)
+    }
+}
+
+impl<G: Geometry> Clear for Wheel<u32, G> {
+    fn clear(&mut self) {
+        Wheel::clear(self);
     }
 }

@@ -62,11 +62,11 @@ fn draw_figure(figure: Figure, entries: &[&Entry], top: i32, root: &Area<'_>) ->
             name,
         ))?;
         // Longer than nothing, so that the least of a decade can be seen.
-        let bar = [(LEFT, y + 1), (place(entry.median()).max(LEFT + 2), y + 15)];
+        let bar = [(LEFT, y + 1), (place(entry.value()).max(LEFT + 2), y + 15)];
         root.draw(&Rectangle::new(bar, color.mix(strength).filled()))?;
         let range = vec![(place(entry.min()), middle), (place(entry.max()), middle)];
         root.draw(&PathElement::new(range, INK.stroke_width(1)))?;
-        let value = label(entry.median(), figure.unit);
+        let value = label(entry.value(), figure.unit);
         let at = place(entry.max()).max(LEFT + 2) + 8;
         let style = text(14, &FAINT, HPos::Left).pos(Pos::new(HPos::Left, VPos::Center));
         root.draw(&Text::new(value, (at, middle), style))?;

@@ -75,7 +75,7 @@ fn draw_chart(drawing: &Drawing<'_>, figure: Figure, root: &super::Area<'_>) -> 
         }))?;
         let medians: Vec<_> = line
             .iter()
-            .map(|entry| place(entry.n, entry.median()))
+            .map(|entry| place(entry.n, entry.value()))
             .collect();
         chart.draw_series(
             medians

@@ -6,7 +6,7 @@ use crate::subject;
 
 /// Dark enough for text on white. The first stands out, the others tell neighbours apart; who cannot
 /// see them reads the names.
-const COLORS: [RGBColor; 11] = [
+const COLORS: [RGBColor; 12] = [
     RGBColor(0xc4, 0x3e, 0x00), // orange red
     RGBColor(0x00, 0x5f, 0x9e), // blue
     RGBColor(0x76, 0x76, 0x76), // grey
@@ -18,6 +18,7 @@ const COLORS: [RGBColor; 11] = [
     RGBColor(0x6a, 0x3d, 0x9a), // violet
     RGBColor(0x7a, 0x4a, 0x2b), // brown
     RGBColor(0x3d, 0x4a, 0x7a), // slate
+    RGBColor(0x8c, 0x2f, 0x39), // wine red
 ];
 
 const _: () = assert!(COLORS.len() >= subject::ALL.len());
