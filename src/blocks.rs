@@ -18,6 +18,9 @@ use crate::pages::{Pages, Placeholder};
 /// Entries in a block: two cache lines of them.
 pub(crate) const BLOCK: usize = 32;
 
+/// As many blocks as the position of an entry can tell apart.
+const MOST_BLOCKS: usize = u32::MAX as usize / BLOCK;
+
 /// Entries on a page, and in one of the groups that the first page consists of.
 const PAGE: usize = 64 * BLOCK;
 const GROUP: usize = 8 * BLOCK;
@@ -190,6 +193,10 @@ impl Blocks {
     /// Appends an entry to a list that is empty or whose last block is full, and says where it is. O(1).
     pub(crate) fn append_block(&mut self, list: &mut List, slot: SlotIndex) -> Location {
         let index = self.links.insert(list.last);
+        assert!(
+            index < MOST_BLOCKS,
+            "a timer wheel has at most {MOST_BLOCKS} blocks"
+        );
         let location = BlockIndex(index as u32).first();
         while self.entries.len() < location.get() + BLOCK {
             self.entries.push_any();

@@ -155,6 +155,10 @@ impl<G: Geometry> IndexWheel<G> {
             budget.work -= count;
         }
         self.closed_if_empty(bucket);
+        if bucket.level != 0 {
+            // It may be the crowd that was to be moved ahead.
+            self.refresh_moves();
+        }
     }
 
     /// Takes note that a bucket may have been emptied.

@@ -242,7 +242,7 @@ fn every_iterator_stays_at_its_end() {
     fn wheel<G: Geometry>() -> Wheel<u64, G> {
         let mut wheel = Wheel::with_geometry(0);
         for n in 0..100 {
-            wheel.schedule(5 + (n % 10 << 21), n);
+            wheel.schedule(5 + ((n % 10) << 21), n);
         }
         wheel
     }

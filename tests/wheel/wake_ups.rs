@@ -3,7 +3,7 @@
 
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use crate::geometries::{Lopsided, Tiny, TinyTick};
+use crate::geometries::{Bare, Listed, Lopsided, Tiny, TinyTick};
 use crate::pair::{LEVELS, Pair};
 use crate::script::{Op, Rule, When, spans};
 
@@ -171,4 +171,28 @@ fn crowd_put_off_behind_a_rearmed_one_asks_for_no_wake_up_at_once() {
             within: 128,
         }),
     ]);
+}
+
+/// Found by random scripts: the call ended before it saw that there was no crowd any more.
+#[test]
+fn budget_used_up_with_the_last_of_a_crowd_leaves_no_wake_up_behind() {
+    fn check<G: Geometry>(crowd: u64) {
+        let [_, coarse, ..] = spans::<G>();
+        let now = 7 * coarse + coarse / 2;
+        for budget in 1..=3 * crowd as usize + 2 {
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+            (0..crowd).for_each(|n| _ = wheel.schedule(7 * coarse + n, n));
+            while !wheel.is_empty() {
+                assert!(wheel.advance_with_budget(now, budget).count() <= budget);
+            }
+            assert!(!wheel.has_backlog());
+            wheel.schedule(now + coarse, 0);
+            assert!(!wheel.has_backlog(), "budget {budget}");
+            let delay = wheel.expiration_delay();
+            assert!(delay >= Some(coarse / 2), "budget {budget}: {delay:?}");
+        }
+    }
+    check::<Bare<Millis>>(300);
+    check::<Millis>(400);
+    check::<Listed<Compact>>(40);
 }
