@@ -95,7 +95,10 @@ impl Mutant {
     pub(crate) fn area(&self) -> Area {
         let path = self.file.trim_start_matches("src/");
         match path.split(['/', '.']).next() {
-            Some("filing" | "wheel" | "slots" | "occupancy" | "geometry" | "key") => Area::Wheel,
+            Some(
+                "wheel" | "slots" | "index" | "buckets" | "run" | "heap" | "blocks" | "header"
+                | "budget" | "pages" | "occupancy" | "geometry" | "key",
+            ) => Area::Wheel,
             Some("ttl") => Area::Ttl,
             _ => Area::Drivers,
         }
@@ -129,7 +132,7 @@ fn position(source: &str, byte: usize) -> Position {
     Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize, ValueEnum,
 )]
 pub(crate) enum Area {
-    /// filing, wheel, slots, occupancy, geometry, key
+    /// The wheel and everything below it
     Wheel,
     /// ttl
     Ttl,
