@@ -74,7 +74,8 @@ impl Operation for Cascade {
         };
         let prepare = anew(|| {
             let queue = Q::filled(&self.deadlines);
-            assert_eq!(queue.wake(), Some(COARSE), "all are in one bucket");
+            // Or before, to move some of a crowd ahead.
+            assert!(queue.wake() <= Some(COARSE), "all are in one bucket");
             queue
         });
         measure(group, &case, prepare, move_down, |queue, fired| {
