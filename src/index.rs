@@ -10,6 +10,9 @@ mod ahead;
 mod check;
 pub(crate) mod search;
 
+#[cfg(test)]
+mod tests;
+
 use alloc::vec::Vec;
 
 use crate::blocks::Location;

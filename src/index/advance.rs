@@ -231,7 +231,9 @@ impl<G: Geometry> IndexWheel<G> {
             for (tick, &slot) in ticks.iter_mut().zip(taken) {
                 *tick = Layout::<G>::tick(headers.header(slot).deadline);
             }
-            for (&tick, &slot) in ticks.iter().zip(taken) {
+            // The last first, so that a crowd in the order of its deadlines stays in order, or in the
+            // reverse of it, however many are moved at a time.
+            for (&tick, &slot) in ticks[..taken.len()].iter().zip(taken).rev() {
                 let (place, location) = self.append(tick, slot);
                 headers
                     .header_mut(slot)

@@ -1,0 +1,62 @@
+//! What the wheel does to headers, counted.
+
+use alloc::vec::Vec;
+
+use super::IndexWheel;
+use crate::budget::Budget;
+use crate::geometry::Millis;
+use crate::header::{Header, Headers};
+use crate::key::SlotIndex;
+
+/// Headers by slot, and how often one was written.
+struct Counted {
+    headers: Vec<Header>,
+    writes: usize,
+}
+
+impl Headers for Counted {
+    fn header(&self, slot: SlotIndex) -> &Header {
+        &self.headers[slot.get()]
+    }
+
+    fn header_mut(&mut self, slot: SlotIndex) -> &mut Header {
+        self.writes += 1;
+        &mut self.headers[slot.get()]
+    }
+}
+
+/// A crowd at one nanosecond joins the run piece by piece. Through the near heap each timer would cost
+/// as many writes as the heap is deep.
+#[test]
+fn crowd_at_one_nanosecond_within_a_budget_keeps_out_of_the_heap() {
+    const CROWD: usize = 20_000;
+    for budget in [7, 100, 256] {
+        let mut headers = Counted {
+            headers: alloc::vec![Header::new(0); CROWD],
+            writes: 0,
+        };
+        let mut wheel = IndexWheel::<Millis>::new(0);
+        for slot in 0..CROWD {
+            wheel.schedule(&mut headers, SlotIndex::new(slot), 30_000_000_000);
+        }
+        headers.writes = 0;
+        wheel.set_now(30_000_000_000);
+        let mut fired = 0;
+        while fired < CROWD {
+            let mut budget = Budget::of_work(budget);
+            while let Some(due) = wheel.next_due(&mut headers, &mut budget) {
+                assert_eq!(due.slot.get(), fired, "fired out of order");
+                wheel.take(&mut headers, due);
+                budget.pay_for_fire();
+                fired += 1;
+            }
+        }
+        // One to move each down, one to sort it into the run; and the few of the near heap.
+        let most = 3 * CROWD;
+        assert!(
+            headers.writes <= most,
+            "{} writes, budget {budget}",
+            headers.writes
+        );
+    }
+}
