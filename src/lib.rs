@@ -248,7 +248,7 @@ mod budget;
 mod geometry;
 mod header;
 mod heap;
-mod index;
+mod hierarchy;
 mod key;
 mod occupancy;
 mod pages;

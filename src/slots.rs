@@ -12,7 +12,7 @@ use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
 use crate::header::{Header, Headers};
-use crate::index::Spot;
+use crate::hierarchy::Spot;
 use crate::key::{SlotIndex, TimerKey};
 use crate::pages::{Pages, Placeholder};
 

@@ -16,7 +16,7 @@ use core::fmt;
 use crate::geometry::{Geometry, Millis};
 use crate::header::Headers;
 use crate::heap::Near;
-use crate::index::IndexWheel;
+use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slots};
 
@@ -73,7 +73,7 @@ use crate::slots::{MAX_TIMERS, Slots};
 /// assert!(wake_ups <= 6);
 /// ```
 pub struct Wheel<T, G: Geometry = Millis> {
-    index: IndexWheel<G>,
+    index: Hierarchy<G>,
     slots: Slots<T>,
     limit: usize,
 }
@@ -168,7 +168,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn with_geometry(now: u64) -> Self {
         Self {
-            index: IndexWheel::new(now),
+            index: Hierarchy::new(now),
             slots: Slots::new(0),
             limit: MAX_TIMERS,
         }
@@ -206,7 +206,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             sequence,
             slot: vacant.slot,
         };
-        // As `IndexWheel::schedule` does, with one look-up of the slot for its header and its value.
+        // As `Hierarchy::schedule` does, with one look-up of the slot for its header and its value.
         let place = self.index.append_unless_near(&timer);
         let key = self
             .slots
@@ -624,7 +624,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 }
 
 /// Forgets every entry of a wheel when it is dropped.
-struct ClearAtEnd<'a, G: Geometry>(&'a mut IndexWheel<G>);
+struct ClearAtEnd<'a, G: Geometry>(&'a mut Hierarchy<G>);
 
 impl<G: Geometry> Drop for ClearAtEnd<'_, G> {
     fn drop(&mut self) {

@@ -9,8 +9,8 @@ use super::item::{Item, ItemIndex, Rank, touch};
 use crate::budget::Budget;
 use crate::geometry::Geometry;
 use crate::header::Headers;
-use crate::index::search::Ascent;
-use crate::index::{IndexWheel, Spot};
+use crate::hierarchy::search::Ascent;
+use crate::hierarchy::{Hierarchy, Spot};
 use crate::slots::Slots;
 
 /// Entries read at once before they are drawn: as many as a core fetches side by side, and some.
@@ -21,7 +21,7 @@ const AHEAD: usize = 16;
 /// Invariant: `floor` is that of their ranks.
 #[derive(Clone)]
 pub(super) struct Deadlines<G> {
-    index: IndexWheel<G>,
+    index: Hierarchy<G>,
     len: usize,
     floor: Floor,
     /// How many of the entries that are drawn next have been read already.
@@ -31,7 +31,7 @@ pub(super) struct Deadlines<G> {
 impl<G: Geometry> Deadlines<G> {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            index: IndexWheel::new(now),
+            index: Hierarchy::new(now),
             len: 0,
             floor: Floor::new(),
             ahead: 0,

@@ -8,7 +8,7 @@ use super::drawn;
 use super::entry::Timer;
 use super::item::ItemIndex;
 use crate::geometry::Geometry;
-use crate::index::search::Ascent;
+use crate::hierarchy::search::Ascent;
 
 impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// All entries in order of deadline, first come first among equals, whatever their phase.

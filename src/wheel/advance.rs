@@ -5,7 +5,7 @@ use core::iter::FusedIterator;
 
 use crate::budget::Budget;
 use crate::geometry::Geometry;
-use crate::index::Due;
+use crate::hierarchy::Due;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
 use crate::wheel::iter::TimerRef;

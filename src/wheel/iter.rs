@@ -6,7 +6,7 @@ use core::iter::FusedIterator;
 
 use crate::geometry::Geometry;
 use crate::header::Headers;
-use crate::index::search::{Ascent, Descent};
+use crate::hierarchy::search::{Ascent, Descent};
 use crate::key::{SlotIndex, TimerKey};
 use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;

@@ -14,7 +14,7 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::geometry::Geometry;
 use crate::header::Headers;
-use crate::index::IndexWheel;
+use crate::hierarchy::Hierarchy;
 use crate::key::{SlotIndex, TimerKey};
 use crate::slots::{MAX_TIMERS, MOST_WORN, Slots};
 use crate::wheel::Wheel;
@@ -129,7 +129,7 @@ impl<T> Stored<T> {
                 &"a different sequence number for each timer",
             ));
         }
-        let mut index = IndexWheel::new(self.now);
+        let mut index = Hierarchy::new(self.now);
         for (_, slot, deadline) in sequences {
             index.schedule(&mut slots, slot, deadline);
         }

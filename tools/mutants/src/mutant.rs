@@ -96,7 +96,7 @@ impl Mutant {
         let path = self.file.trim_start_matches("src/");
         match path.split(['/', '.']).next() {
             Some(
-                "wheel" | "slots" | "index" | "buckets" | "run" | "heap" | "blocks" | "header"
+                "wheel" | "slots" | "hierarchy" | "buckets" | "run" | "heap" | "blocks" | "header"
                 | "budget" | "pages" | "occupancy" | "geometry" | "key",
             ) => Area::Wheel,
             Some("ttl") => Area::Ttl,

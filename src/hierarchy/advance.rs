@@ -1,6 +1,6 @@
 //! The passage of time: opening buckets and bringing up what is due.
 
-use super::{IndexWheel, NEVER};
+use super::{Hierarchy, NEVER};
 use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
@@ -16,7 +16,7 @@ pub(crate) struct Due {
     is_near: bool,
 }
 
-impl<G: Geometry> IndexWheel<G> {
+impl<G: Geometry> Hierarchy<G> {
     /// Moves the clock, never backwards.
     #[inline]
     pub(crate) fn set_now(&mut self, now: u64) {

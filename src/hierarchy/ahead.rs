@@ -5,7 +5,7 @@
 //! time that passes: by the time it begins it is empty. Whoever advances often moves a few each time;
 //! whoever sleeps is woken up once for every [`FEW`](Geometry::FEW) of them.
 
-use super::{IndexWheel, NEVER};
+use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout, Tick};
 use crate::header::Headers;
@@ -13,7 +13,7 @@ use crate::header::Headers;
 /// Timers that are moved together when advances come often.
 const SOME: usize = 32;
 
-impl<G: Geometry> IndexWheel<G> {
+impl<G: Geometry> Hierarchy<G> {
     /// Does what is to be done now that the cursor has come so far, within the budget: enters buckets,
     /// opens crowded ones ahead of their time and moves the share of each.
     #[inline]

@@ -52,7 +52,7 @@ const NEVER: u64 = u64::MAX;
 /// - the numbers of a level's occupied buckets lie within two rotations from the cursor's on;
 /// - `first` is the first occupied bucket, the coarser of two that start together;
 /// - `wake` is no later than the next thing to be done.
-pub(crate) struct IndexWheel<G> {
+pub(crate) struct Hierarchy<G> {
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
     /// Nobody need advance before this. [`NEVER`] may mean that, or that there are no timers.
@@ -109,7 +109,7 @@ impl Spot {
     }
 }
 
-impl<G> Clone for IndexWheel<G> {
+impl<G> Clone for Hierarchy<G> {
     fn clone(&self) -> Self {
         Self {
             heap: self.heap.clone(),
@@ -120,7 +120,7 @@ impl<G> Clone for IndexWheel<G> {
     }
 }
 
-impl<G: Geometry> IndexWheel<G> {
+impl<G: Geometry> Hierarchy<G> {
     pub(crate) fn new(now: u64) -> Self {
         let () = Layout::<G>::CHECKED;
         let mut wheel = Self {
@@ -212,7 +212,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// Puts a scheduled timer off, if that takes no more than writing it down. O(1).
     ///
     /// The entry of a timer with a later deadline stays in its bucket, is looked at when the old time
-    /// comes, and placed again then. `false` if the timer must be [moved](IndexWheel::reschedule) instead.
+    /// comes, and placed again then. `false` if the timer must be [moved](Hierarchy::reschedule) instead.
     #[inline]
     pub(crate) fn postpone(&mut self, header: &mut Header, deadline: u64) -> bool {
         let stays = header.place().as_bucket().is_some() && deadline >= header.deadline;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::IndexWheel;
+use super::Hierarchy;
 use crate::budget::Budget;
 use crate::geometry::Millis;
 use crate::header::{Header, Headers};
@@ -35,7 +35,7 @@ fn crowd_at_one_nanosecond_within_a_budget_keeps_out_of_the_heap() {
             headers: alloc::vec![Header::new(0); CROWD],
             writes: 0,
         };
-        let mut wheel = IndexWheel::<Millis>::new(0);
+        let mut wheel = Hierarchy::<Millis>::new(0);
         for slot in 0..CROWD {
             wheel.schedule(&mut headers, SlotIndex::new(slot), 30_000_000_000);
         }

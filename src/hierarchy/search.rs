@@ -3,7 +3,7 @@
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
-use super::IndexWheel;
+use super::Hierarchy;
 use crate::geometry::{Bucket, Geometry, Layout};
 use crate::header::{Headers, Sequence};
 use crate::key::SlotIndex;
@@ -16,7 +16,7 @@ fn ordered<H: Headers>(headers: &H, slot: SlotIndex) -> Ordered {
     (header.deadline, header.sequence(), slot)
 }
 
-impl<G: Geometry> IndexWheel<G> {
+impl<G: Geometry> Hierarchy<G> {
     /// The deadline of the timer that is due next. See
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
     pub(crate) fn next_deadline<H: Headers>(&self, headers: &H) -> Option<u64> {
@@ -60,7 +60,7 @@ pub(crate) struct Ascent {
 
 impl Ascent {
     /// O(k) for the k timers of the near heap.
-    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &IndexWheel<G>, headers: &H) -> Self {
+    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &Hierarchy<G>, headers: &H) -> Self {
         let near = wheel.heap.iter();
         Self {
             waiting: near
@@ -73,7 +73,7 @@ impl Ascent {
 
     pub(crate) fn next<G: Geometry, H: Headers>(
         &mut self,
-        wheel: &IndexWheel<G>,
+        wheel: &Hierarchy<G>,
         headers: &H,
     ) -> Option<SlotIndex> {
         loop {
@@ -112,7 +112,7 @@ pub(crate) struct Descent {
 
 impl Descent {
     /// O(n).
-    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &IndexWheel<G>, headers: &H) -> Self {
+    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &Hierarchy<G>, headers: &H) -> Self {
         Self {
             waiting: wheel.slots().map(|slot| ordered(headers, slot)).collect(),
         }

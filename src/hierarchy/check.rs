@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use super::{First, IndexWheel, NEVER};
+use super::{First, Hierarchy, NEVER};
 use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout};
 use crate::header::Headers;
 
-impl<G: Geometry> IndexWheel<G> {
+impl<G: Geometry> Hierarchy<G> {
     /// Checks every law against the headers of the `live` timers. O(n log n).
     ///
     /// # Panics
