@@ -12,6 +12,7 @@ use core::ops::Range;
 
 use slab::Slab;
 
+use crate::geometry::ListId;
 use crate::key::SlotIndex;
 use crate::pages::{Pages, Placeholder};
 
@@ -121,31 +122,49 @@ impl List {
     }
 }
 
+/// What a block knows besides its entries.
+///
+/// Its list is there for whoever cannot trust a header that says where its entry is.
+#[derive(Copy, Clone, Debug)]
+struct Link {
+    /// The last location of the block before it.
+    before: Location,
+    list: ListId,
+}
+
 /// Entries that were taken off the end of a list, at most a block of them: a copy of the block.
 pub(crate) struct Taken {
     block: [SlotIndex; BLOCK],
     range: Range<usize>,
+    /// Where the block begins.
+    first: Location,
 }
 
 impl Taken {
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         block: [SlotIndex::NONE; BLOCK],
         range: 0..0,
+        first: Location(0),
     };
 
     #[inline]
     pub(crate) fn as_slice(&self) -> &[SlotIndex] {
         &self.block[self.range.clone()]
     }
+
+    /// Where the nth of the entries was.
+    #[inline]
+    pub(crate) fn location(&self, nth: usize) -> Location {
+        Location(self.first.0 + (self.range.start + nth) as u32)
+    }
 }
 
 /// The blocks of all lists.
 ///
-/// Invariant: the slab holds exactly the blocks that are in lists, each with the last location of the
-/// block before it.
+/// Invariant: the slab holds exactly the blocks that are in lists.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
-    links: Slab<Location>,
+    links: Slab<Link>,
     entries: Pages<SlotIndex, GROUP, PAGE>,
 }
 
@@ -173,7 +192,7 @@ impl Blocks {
     /// The heap memory of the blocks, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         // The slab's entry is a link or the next vacant index, and a tag.
-        self.links.capacity() * 2 * size_of::<usize>() + self.entries.bytes()
+        self.links.capacity() * (size_of::<Link>() + size_of::<usize>()) + self.entries.bytes()
     }
 
     /// Appends an entry to a list whose last block has room, and says where it is; `None` if it has
@@ -191,8 +210,16 @@ impl Blocks {
     }
 
     /// Appends an entry to a list that is empty or whose last block is full, and says where it is. O(1).
-    pub(crate) fn append_block(&mut self, list: &mut List, slot: SlotIndex) -> Location {
-        let index = self.links.insert(list.last);
+    pub(crate) fn append_block(
+        &mut self,
+        list: &mut List,
+        id: ListId,
+        slot: SlotIndex,
+    ) -> Location {
+        let index = self.links.insert(Link {
+            before: list.last,
+            list: id,
+        });
         assert!(
             index < MOST_BLOCKS,
             "a timer wheel has at most {MOST_BLOCKS} blocks"
@@ -207,22 +234,43 @@ impl Blocks {
         location
     }
 
-    /// Takes an entry out of a list. The last entry moves to where it was; its slot is returned,
-    /// unless it was the same one. O(1).
+    /// Whether a list has the entry of a slot at a location. O(1).
+    pub(crate) fn holds(
+        &self,
+        list: List,
+        id: ListId,
+        location: Location,
+        slot: SlotIndex,
+    ) -> bool {
+        let block = location.block();
+        let is_within = block != list.last.block() || location.0 <= list.last.0;
+        let link = self.links.get(block.get());
+        link.is_some_and(|link| link.list == id)
+            && is_within
+            && self.entries.get(location.get()) == Some(&slot)
+    }
+
+    /// Takes an entry out of a list. The last entry moves to where it was, unless it was the same one;
+    /// its slot and where it has been are returned. O(1).
     #[inline]
-    pub(crate) fn remove(&mut self, list: &mut List, location: Location) -> Option<SlotIndex> {
+    pub(crate) fn remove(
+        &mut self,
+        list: &mut List,
+        location: Location,
+    ) -> Option<(SlotIndex, Location)> {
         let last = list.last;
         let moved = *self.entries.at(last.get());
         *self.entries.at_mut(location.get()) = moved;
         self.shorten(list, 1);
-        (location != last).then_some(moved)
+        (location != last).then_some((moved, last))
     }
 
     /// Takes up to `most` entries off the end of a list that is not empty, and at most those of its last
     /// block. O(1).
     #[inline]
     pub(crate) fn take_last(&mut self, list: &mut List, most: usize) -> Taken {
-        let block = self.entries.slice(list.last.block().first().get(), BLOCK);
+        let first = list.last.block().first();
+        let block = self.entries.slice(first.get(), BLOCK);
         let Some(&block) = block.first_chunk() else {
             return Taken::NONE;
         };
@@ -232,6 +280,7 @@ impl Blocks {
         Taken {
             block,
             range: end - count..end,
+            first,
         }
     }
 
@@ -240,7 +289,7 @@ impl Blocks {
     fn shorten(&mut self, list: &mut List, count: usize) {
         list.len -= count as u32;
         if list.last.offset() + 1 == count {
-            list.last = self.links.remove(list.last.block().get());
+            list.last = self.links.remove(list.last.block().get()).before;
         } else {
             list.last = Location(list.last.0 - count as u32);
         }
@@ -248,17 +297,27 @@ impl Blocks {
 
     /// The entries of a list, a block at a time, the last block first.
     pub(crate) fn slices(&self, list: List) -> impl Iterator<Item = &[SlotIndex]> {
+        self.walk(list).map(|(_, entries)| entries)
+    }
+
+    /// The entries of a list, and where each is.
+    pub(crate) fn entries(&self, list: List) -> impl Iterator<Item = (SlotIndex, Location)> {
+        self.walk(list).flat_map(|(first, entries)| {
+            let locations = (first.0..).map(Location);
+            entries.iter().copied().zip(locations)
+        })
+    }
+
+    fn walk(&self, list: List) -> impl Iterator<Item = (Location, &[SlotIndex])> {
         let mut last = list.last;
         core::iter::from_fn(move || {
             if last == Location::NONE {
                 return None;
             }
-            let block = last.block().get();
-            let entries = self
-                .entries
-                .slice(last.block().first().get(), last.offset() + 1);
-            last = self.links[block];
-            Some(entries)
+            let (block, first) = (last.block(), last.block().first());
+            let entries = self.entries.slice(first.get(), last.offset() + 1);
+            last = self.links[block.get()].before;
+            Some((first, entries))
         })
     }
 
@@ -284,6 +343,7 @@ impl Blocks {
     pub(crate) fn check_list(
         &self,
         list: List,
+        id: ListId,
         mut visit: impl FnMut(SlotIndex, Location),
     ) -> usize {
         let (mut blocks, mut entries, mut last) = (0, 0, list.last);
@@ -303,10 +363,10 @@ impl Blocks {
                 let location = Location(block.first().0 + offset as u32);
                 visit(*self.entries.at(location.get()), location);
             }
-            last = *self
-                .links
-                .get(block.get())
-                .expect("no free block is reachable from a list");
+            let link = self.links.get(block.get());
+            let link = link.expect("no free block is reachable from a list");
+            assert!(link.list == id, "a block knows its list");
+            last = link.before;
         }
         assert!(entries == list.len(), "the entries of a list are counted");
         blocks
@@ -319,9 +379,11 @@ mod tests {
 
     use super::*;
 
+    const ID: ListId = ListId::Far(7);
+
     fn entries(blocks: &Blocks, list: List) -> Vec<usize> {
         let mut found = Vec::new();
-        blocks.check_list(list, |slot, _| found.push(slot.get()));
+        blocks.check_list(list, ID, |slot, _| found.push(slot.get()));
         found.sort_unstable();
         found
     }
@@ -329,7 +391,7 @@ mod tests {
     fn append(blocks: &mut Blocks, list: &mut List, index: usize) -> Location {
         let slot = SlotIndex::new(index);
         let appended = blocks.append(list, slot);
-        appended.unwrap_or_else(|| blocks.append_block(list, slot))
+        appended.unwrap_or_else(|| blocks.append_block(list, ID, slot))
     }
 
     #[test]
@@ -341,7 +403,8 @@ mod tests {
             .collect();
         assert_eq!((list.len(), blocks.len()), (3 * BLOCK, 3));
         let moved = blocks.remove(&mut list, locations[5]);
-        assert_eq!(moved, Some(SlotIndex::new(3 * BLOCK - 1)));
+        let last = SlotIndex::new(3 * BLOCK - 1);
+        assert_eq!(moved, Some((last, locations[3 * BLOCK - 1])));
         let last = blocks.remove(&mut list, locations[3 * BLOCK - 2]);
         assert_eq!(last, None, "it was the last itself");
         let mut left = (0..3 * BLOCK).collect::<Vec<_>>();

@@ -6,31 +6,63 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
+use core::mem;
 
 use crate::blocks::{BLOCK, Blocks, List, Location, Taken};
-use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
+use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, ListId, Tick};
 use crate::header::{Headers, Place};
 use crate::key::SlotIndex;
 use crate::occupancy::Occupancy;
 
 /// The lists of all levels.
 ///
-/// Invariant: a bit of `occupancy` is set if and only if the list is not empty; `far` has no empty
-/// lists; every entry is where its timer's header says.
+/// Invariant: a bit of `occupancy` is set if and only if the list is not empty; no far list is empty;
+/// every entry is where its timer's header says.
 pub(crate) struct Buckets<G> {
-    lists: Vec<List>,
+    lists: Lists,
     occupancy: Occupancy,
-    far: BTreeMap<u64, List>,
     blocks: Blocks,
     geometry: PhantomData<fn() -> G>,
 }
 
-/// Where an entry has been put.
-pub(crate) struct Appended {
-    pub(crate) place: Place,
-    pub(crate) location: Location,
-    /// The list it is the last of.
-    pub(crate) list: List,
+/// The sentinels of the lists.
+#[derive(Clone)]
+struct Lists {
+    near: Vec<List>,
+    far: BTreeMap<u64, List>,
+}
+
+impl Lists {
+    #[inline]
+    fn get(&self, id: ListId) -> List {
+        let list = match id {
+            ListId::Bucket(index) => self.near.get(index.get()),
+            ListId::Far(number) => self.far.get(&number),
+        };
+        list.copied().unwrap_or(List::EMPTY)
+    }
+
+    #[inline]
+    fn get_mut(&mut self, id: ListId) -> Option<&mut List> {
+        match id {
+            ListId::Bucket(index) => self.near.get_mut(index.get()),
+            ListId::Far(number) => self.far.get_mut(&number),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (ListId, List)> {
+        let far = self.far.iter();
+        let near = (0..).zip(&self.near);
+        near.map(|(index, &list)| (ListId::Bucket(BucketIndex::new(index)), list))
+            .chain(far.map(|(&number, &list)| (ListId::Far(number), list)))
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = (ListId, &mut List)> {
+        let far = self.far.iter_mut();
+        let near = (0..).zip(&mut self.near);
+        near.map(|(index, list)| (ListId::Bucket(BucketIndex::new(index)), list))
+            .chain(far.map(|(&number, list)| (ListId::Far(number), list)))
+    }
 }
 
 impl<G> Clone for Buckets<G> {
@@ -38,7 +70,6 @@ impl<G> Clone for Buckets<G> {
         Self {
             lists: self.lists.clone(),
             occupancy: self.occupancy.clone(),
-            far: self.far.clone(),
             blocks: self.blocks.clone(),
             geometry: PhantomData,
         }
@@ -48,9 +79,11 @@ impl<G> Clone for Buckets<G> {
 impl<G: Geometry> Buckets<G> {
     pub(crate) fn new() -> Self {
         Self {
-            lists: Vec::new(),
+            lists: Lists {
+                near: Vec::new(),
+                far: BTreeMap::new(),
+            },
             occupancy: Occupancy::new(),
-            far: BTreeMap::new(),
             blocks: Blocks::new(),
             geometry: PhantomData,
         }
@@ -64,117 +97,104 @@ impl<G: Geometry> Buckets<G> {
     /// The list of a bucket. O(1), far O(log rotations).
     #[inline]
     pub(crate) fn list(&self, bucket: Bucket) -> List {
-        let list = if bucket.level == FAR {
-            self.far.get(&bucket.number)
-        } else {
-            self.lists.get(Layout::<G>::index(bucket).get())
-        };
-        list.copied().unwrap_or(List::EMPTY)
+        self.lists.get(Layout::<G>::list(bucket))
     }
 
     /// Appends an entry to the list of a bucket of levels 0 to 3, if its last block has room. O(1).
     #[inline]
     pub(crate) fn append(&mut self, index: BucketIndex, slot: SlotIndex) -> Option<Location> {
-        self.blocks.append(self.lists.get_mut(index.get())?, slot)
+        let list = self.lists.near.get_mut(index.get())?;
+        self.blocks.append(list, slot)
     }
 
-    /// Appends an entry to the list of any bucket, with another block if need be, and returns that. O(1),
-    /// far O(log rotations).
-    pub(crate) fn append_any(&mut self, bucket: Bucket, slot: SlotIndex) -> Appended {
-        let index = Layout::<G>::index(bucket);
-        let (place, list) = if bucket.level == FAR {
-            (
-                Place::FAR,
-                self.far.entry(bucket.number).or_insert(List::EMPTY),
-            )
-        } else {
-            if index.get() >= self.lists.len() {
-                self.add_levels(bucket.level + 1);
+    /// Appends an entry to the list of any bucket, with another block if need be, and returns where it is
+    /// and the list. O(1), far O(log rotations).
+    pub(crate) fn append_any(&mut self, bucket: Bucket, slot: SlotIndex) -> (Location, List) {
+        let id = Layout::<G>::list(bucket);
+        let list = match id {
+            ListId::Far(number) => self.lists.far.entry(number).or_insert(List::EMPTY),
+            ListId::Bucket(index) => {
+                if index.get() >= self.lists.near.len() {
+                    self.add_levels(bucket.level + 1);
+                }
+                &mut self.lists.near[index.get()]
             }
-            (Place::bucket(index), &mut self.lists[index.get()])
         };
         let location = self
             .blocks
             .append(list, slot)
-            .unwrap_or_else(|| self.blocks.append_block(list, slot));
+            .unwrap_or_else(|| self.blocks.append_block(list, id, slot));
         let list = *list;
-        if list.len() == 1 && bucket.level != FAR {
-            let index = Layout::<G>::index_on_level(bucket.level, bucket.number);
-            self.occupancy.set(bucket.level, index);
+        if list.len() == 1 {
+            self.set_occupied(id);
         }
-        Appended {
-            place,
-            location,
-            list,
-        }
+        (location, list)
     }
 
     #[cold]
     fn add_levels(&mut self, levels: usize) {
+        let lists = &mut self.lists.near;
         let room = Layout::<G>::room_below(levels);
-        self.lists.reserve_exact(room - self.lists.len());
-        self.lists.resize(room, List::EMPTY);
+        lists.reserve_exact(room - lists.len());
+        lists.resize(room, List::EMPTY);
         self.occupancy.resize(levels);
     }
 
-    /// Takes an entry out of the list of a bucket of levels 0 to 3. Returns the slot of the entry that
-    /// has taken its location, if one has, and what is left of the list. O(1).
+    /// Takes note that a list is no longer empty.
+    fn set_occupied(&mut self, id: ListId) {
+        if let ListId::Bucket(index) = id {
+            let (level, index) = Layout::<G>::level_and_index(index);
+            self.occupancy.set(level, index);
+        }
+    }
+
+    /// Takes note that a list has been emptied.
+    fn clear_occupied(&mut self, id: ListId) {
+        match id {
+            ListId::Bucket(index) => {
+                let (level, index) = Layout::<G>::level_and_index(index);
+                self.occupancy.clear(level, index);
+            }
+            ListId::Far(number) => drop(self.lists.far.remove(&number)),
+        }
+    }
+
+    /// Whether the entry of a slot is in a list, at a location. O(1), far O(log rotations).
+    pub(crate) fn holds(&self, id: ListId, location: Location, slot: SlotIndex) -> bool {
+        self.blocks.holds(self.lists.get(id), id, location, slot)
+    }
+
+    /// Takes an entry out of a list that it is in. Returns the slot of the entry that has taken its
+    /// location, if one has, and where that has been; and what is left of the list. O(1), far O(log
+    /// rotations).
     #[inline]
     pub(crate) fn remove(
         &mut self,
-        index: BucketIndex,
+        id: ListId,
         location: Location,
-    ) -> (Option<SlotIndex>, List) {
-        let list = &mut self.lists[index.get()];
-        let moved = self.blocks.remove(list, location);
-        if list.is_empty() {
-            let (level, index) = Layout::<G>::level_and_index(index);
-            self.occupancy.clear(level, index);
-        }
-        (moved, *list)
-    }
-
-    /// As [`Buckets::remove`], of a far rotation. O(log rotations).
-    pub(crate) fn remove_far(
-        &mut self,
-        number: u64,
-        location: Location,
-    ) -> (Option<SlotIndex>, List) {
-        let Some(list) = self.far.get_mut(&number) else {
+    ) -> (Option<(SlotIndex, Location)>, List) {
+        let Some(list) = self.lists.get_mut(id) else {
             return (None, List::EMPTY);
         };
         let moved = self.blocks.remove(list, location);
         let left = *list;
         if left.is_empty() {
-            self.far.remove(&number);
+            self.clear_occupied(id);
         }
         (moved, left)
     }
 
-    /// Takes up to `most` entries off the end of the list of a bucket that is not empty, at most a block
-    /// of them. O(1), far O(log rotations).
+    /// Takes up to `most` entries off the end of the list of a bucket, at most a block of them. O(1), far
+    /// O(log rotations).
     #[inline]
     pub(crate) fn take_last(&mut self, bucket: Bucket, most: usize) -> Taken {
-        if bucket.level == FAR {
-            return self.take_last_far(bucket, most);
-        }
-        let list = &mut self.lists[Layout::<G>::index(bucket).get()];
+        let id = Layout::<G>::list(bucket);
+        let Some(list) = self.lists.get_mut(id) else {
+            return Taken::NONE;
+        };
         let taken = self.blocks.take_last(list, most);
         if list.is_empty() {
-            let index = Layout::<G>::index_on_level(bucket.level, bucket.number);
-            self.occupancy.clear(bucket.level, index);
-        }
-        taken
-    }
-
-    #[cold]
-    fn take_last_far(&mut self, bucket: Bucket, most: usize) -> Taken {
-        let mut list = self.list(bucket);
-        let taken = self.blocks.take_last(&mut list, most);
-        if list.is_empty() {
-            self.far.remove(&bucket.number);
-        } else {
-            self.far.insert(bucket.number, list);
+            self.clear_occupied(id);
         }
         taken
     }
@@ -184,7 +204,8 @@ impl<G: Geometry> Buckets<G> {
     #[inline]
     pub(crate) fn first_from(&self, level: usize, number: u64, cursor: Tick) -> Option<u64> {
         if level == FAR {
-            return self.far.range(number..).next().map(|(&number, _)| number);
+            let mut rotations = self.lists.far.range(number..);
+            return rotations.next().map(|(&number, _)| number);
         }
         let least = Layout::<G>::number(level, cursor);
         if number - least >= 2 * Layout::<G>::buckets(level) as u64 {
@@ -203,10 +224,8 @@ impl<G: Geometry> Buckets<G> {
 
     /// The entries of all lists, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SlotIndex> {
-        let lists = self.lists.iter().chain(self.far.values());
-        lists
-            .flat_map(|&list| self.blocks.slices(list).flatten())
-            .copied()
+        let entries = |(_, list)| self.blocks.slices(list).flatten().copied();
+        self.lists.iter().flat_map(entries)
     }
 
     /// The number of blocks in lists.
@@ -217,7 +236,7 @@ impl<G: Geometry> Buckets<G> {
     /// The number of occupied buckets of a level; all that is far counts as one.
     pub(crate) fn occupied(&self, level: usize) -> usize {
         if level == FAR {
-            return usize::from(!self.far.is_empty());
+            return usize::from(!self.lists.far.is_empty());
         }
         self.occupancy.count(level)
     }
@@ -228,19 +247,19 @@ impl<G: Geometry> Buckets<G> {
             return &[];
         }
         let range = Layout::<G>::room_below(level)..Layout::<G>::room_below(level + 1);
-        self.lists.get(range).unwrap_or_default()
+        self.lists.near.get(range).unwrap_or_default()
     }
 
     /// The number of far timers. O(rotations).
     pub(crate) fn far_timers(&self) -> usize {
-        self.far.values().map(|list| list.len()).sum()
+        self.lists.far.values().map(|list| list.len()).sum()
     }
 
     /// The heap memory of the lists, in bytes. The map's is an estimate: its nodes are not to be
     /// looked into.
     pub(crate) fn bytes(&self) -> usize {
-        let far = self.far.len() * 2 * size_of::<(u64, List)>();
-        self.lists.capacity() * size_of::<List>()
+        let far = self.lists.far.len() * 2 * size_of::<(u64, List)>();
+        self.lists.near.capacity() * size_of::<List>()
             + self.occupancy.bytes()
             + far
             + self.blocks.bytes()
@@ -248,32 +267,33 @@ impl<G: Geometry> Buckets<G> {
 
     /// Forgets every entry, keeping the memory of the blocks. O(buckets + rotations).
     pub(crate) fn clear(&mut self) {
-        self.lists.fill(List::EMPTY);
+        self.lists.near.fill(List::EMPTY);
+        self.lists.far.clear();
         self.occupancy.clear_all();
-        self.far.clear();
         self.blocks.clear();
     }
 
     /// Packs the entries into as few blocks as they need and gives back the rest. O(n).
     pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
-        let old = core::mem::replace(&mut self.blocks, Blocks::new());
-        for list in self.lists.iter_mut().chain(self.far.values_mut()) {
-            let was = core::mem::replace(list, List::EMPTY);
-            for &slot in old.slices(was).flatten() {
+        let old = mem::replace(&mut self.blocks, Blocks::new());
+        for (id, list) in self.lists.iter_mut() {
+            let was = mem::replace(list, List::EMPTY);
+            for (slot, from) in old.entries(was) {
                 let location = self
                     .blocks
                     .append(list, slot)
-                    .unwrap_or_else(|| self.blocks.append_block(list, slot));
-                headers.header_mut(slot).set_position(location.position());
+                    .unwrap_or_else(|| self.blocks.append_block(list, id, slot));
+                headers.moved(slot, Place::list(id), from.position(), location.position());
             }
         }
         self.blocks.shrink_to_fit();
-        let used = self.lists.iter().rposition(|list| !list.is_empty());
+        let lists = &mut self.lists.near;
+        let used = lists.iter().rposition(|list| !list.is_empty());
         let levels = (0..=LEVELS)
             .find(|&level| used.is_none_or(|used| used < Layout::<G>::room_below(level)))
             .unwrap_or(LEVELS);
-        self.lists.truncate(Layout::<G>::room_below(levels));
-        self.lists.shrink_to_fit();
+        lists.truncate(Layout::<G>::room_below(levels));
+        lists.shrink_to_fit();
         if self.occupancy.bytes() != 0 {
             self.occupancy.resize(levels);
         }
@@ -291,47 +311,34 @@ impl<G: Geometry> Buckets<G> {
         mut visit: impl FnMut(SlotIndex, Bucket),
     ) {
         let mut blocks = 0;
-        for (index, &list) in self.lists.iter().enumerate() {
-            let (level, on_level) = Layout::<G>::level_and_index(BucketIndex::new(index));
+        for (id, list) in self.lists.iter() {
+            let is_marked = match id {
+                ListId::Bucket(index) => {
+                    let (level, index) = Layout::<G>::level_and_index(index);
+                    self.occupancy.is_set(level, index)
+                }
+                ListId::Far(_) => true,
+            };
             assert!(
-                self.occupancy.is_set(level, on_level) != list.is_empty(),
-                "a bucket's bit is set if and only if it holds timers"
+                is_marked != list.is_empty(),
+                "a bucket's bit is set if and only if it holds timers, and no far list is empty"
             );
             if list.is_empty() {
                 continue;
             }
-            let least = Layout::<G>::number(level, cursor);
-            let number = Layout::<G>::number_from(level, on_level, least);
-            let place = Place::bucket(BucketIndex::new(index));
-            let bucket = Bucket { level, number };
-            blocks += self.check_list(headers, list, place, bucket, &mut visit);
-        }
-        for (&number, &list) in &self.far {
-            assert!(!list.is_empty(), "no far rotation is empty");
-            let bucket = Bucket { level: FAR, number };
-            blocks += self.check_list(headers, list, Place::FAR, bucket, &mut visit);
+            let bucket = Layout::<G>::bucket(id, cursor);
+            blocks += self.blocks.check_list(list, id, |slot, location| {
+                let header = headers.header(slot);
+                assert!(
+                    header.place() == Place::list(id) && header.position() == location.position(),
+                    "the header of a timer in a list says where"
+                );
+                visit(slot, bucket);
+            });
         }
         assert!(
             blocks == self.blocks.len(),
             "every block in use belongs to exactly one list"
         );
-    }
-
-    fn check_list<H: Headers>(
-        &self,
-        headers: &H,
-        list: List,
-        place: Place,
-        bucket: Bucket,
-        visit: &mut impl FnMut(SlotIndex, Bucket),
-    ) -> usize {
-        self.blocks.check_list(list, |slot, location| {
-            let header = headers.header(slot);
-            assert!(
-                header.place() == place && header.position() == location.position(),
-                "the header of a timer in a list says where"
-            );
-            visit(slot, bucket);
-        })
     }
 }

@@ -207,6 +207,15 @@ pub(crate) struct Bucket {
     pub(crate) number: u64,
 }
 
+/// The list that the timers of a bucket are in.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListId {
+    /// Of a bucket of levels 0 to 3.
+    Bucket(BucketIndex),
+    /// Of a far rotation, by its number.
+    Far(u64),
+}
+
 /// The index of a bucket of levels 0 to 3 among those there is room for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BucketIndex(u16);
@@ -347,6 +356,27 @@ impl<G: Geometry> Layout<G> {
     pub(crate) const fn index(bucket: Bucket) -> BucketIndex {
         let first = Self::room_below(bucket.level);
         BucketIndex::new(first + Self::index_on_level(bucket.level, bucket.number))
+    }
+
+    /// The list of a bucket.
+    #[inline]
+    pub(crate) const fn list(bucket: Bucket) -> ListId {
+        if bucket.level == FAR {
+            return ListId::Far(bucket.number);
+        }
+        ListId::Bucket(Self::index(bucket))
+    }
+
+    /// The bucket of a list, which no bucket comes before that has the cursor's number on its level.
+    pub(crate) const fn bucket(list: ListId, cursor: Tick) -> Bucket {
+        match list {
+            ListId::Bucket(index) => {
+                let (level, on_level) = Self::level_and_index(index);
+                let number = Self::number_from(level, on_level, Self::number(level, cursor));
+                Bucket { level, number }
+            }
+            ListId::Far(number) => Bucket { level: FAR, number },
+        }
     }
 
     /// The level of a bucket of levels 0 to 3, and its index there.

@@ -1,6 +1,6 @@
 //! What a wheel must know of one timer, kept by whoever owns the timers.
 
-use crate::geometry::BucketIndex;
+use crate::geometry::{BucketIndex, ListId};
 use crate::key::SlotIndex;
 
 /// One timer's deadline, its place in the order, and where its entry is.
@@ -60,13 +60,16 @@ impl Place {
     /// In the far list of the rotation that its deadline lay in when it was placed.
     pub(crate) const FAR: Self = Self(u16::MAX - 3);
 
-    /// In a bucket of levels 0 to 3.
+    /// In a list.
     #[inline]
-    pub(crate) const fn bucket(bucket: BucketIndex) -> Self {
-        Self(bucket.get() as u16)
+    pub(crate) const fn list(list: ListId) -> Self {
+        match list {
+            ListId::Bucket(index) => Self(index.get() as u16),
+            ListId::Far(_) => Self::FAR,
+        }
     }
 
-    /// The bucket, if the place is one.
+    /// The bucket of levels 0 to 3, if the place is one.
     #[inline]
     pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
         if self.0 < Self::FAR.0 {
@@ -133,4 +136,25 @@ pub(crate) trait Headers {
 
     /// The header of a slot that is scheduled, to be changed.
     fn header_mut(&mut self, slot: SlotIndex) -> &mut Header;
+
+    /// Whether the header of a slot says that the entry there is its own. Always so in a store that
+    /// changes no header by itself, as the arena does not: then the question costs nothing. Where it is
+    /// not, the entry is dropped when it is met.
+    #[inline(always)]
+    fn owns(&self, slot: SlotIndex, place: Place, position: u32) -> bool {
+        let _ = (slot, place, position);
+        true
+    }
+
+    /// Takes note that an entry was dropped which no header owns.
+    #[inline(always)]
+    fn disowned(&mut self) {}
+
+    /// Takes note that the entry of a slot has moved from one position to another.
+    #[inline]
+    fn moved(&mut self, slot: SlotIndex, place: Place, from: u32, to: u32) {
+        if self.owns(slot, place, from) {
+            self.header_mut(slot).set_position(to);
+        }
+    }
 }

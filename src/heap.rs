@@ -102,45 +102,58 @@ impl NearHeap {
         (0..self.len()).map(|index| self.entries.at(index))
     }
 
+    /// Whether the entry of a slot is at a position. O(1).
+    pub(crate) fn holds(&self, position: u32, slot: SlotIndex) -> bool {
+        let index = position as usize;
+        index < self.len() && self.entries.at(index).slot == slot
+    }
+
     /// Adds a timer. O(log n), O(1) on average.
     #[inline]
     pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, entry: Near) {
+        let end = self.len();
         self.entries.push(entry);
-        self.rise(headers, self.len() - 1, entry);
+        headers
+            .header_mut(entry.slot)
+            .set_place(Place::HEAP, end as u32);
+        let index = self.rise(headers, end, &entry);
+        self.put(headers, end, index, entry);
     }
 
     /// Removes the entry at an index. O(log n).
     pub(crate) fn remove<H: Headers>(&mut self, headers: &mut H, index: usize) {
-        let last = *self.entries.at(self.len() - 1);
+        let end = self.len() - 1;
+        let last = *self.entries.at(end);
         self.entries.pop();
         // What a crowd has left behind is given back as it goes.
         self.entries.trim(1);
-        if index == self.len() {
+        if index == end {
             return;
         }
-        if index != 0 && last.precedes(self.entries.at((index - 1) / FANOUT)) {
-            self.rise(headers, index, last);
-        } else {
-            self.sink(headers, index, last);
-        }
+        let index = match self.rise(headers, index, &last) {
+            risen if risen != index => risen,
+            _ => self.sink(headers, index, &last),
+        };
+        self.put(headers, end, index, last);
     }
 
-    /// Puts an entry that belongs at an index or above it where it belongs.
+    /// Makes room for an entry that belongs at an index or above it, and says where.
     #[inline]
-    fn rise<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: Near) {
+    fn rise<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Near) -> usize {
         while index != 0 {
-            let parent = *self.entries.at((index - 1) / FANOUT);
+            let above = (index - 1) / FANOUT;
+            let parent = *self.entries.at(above);
             if !entry.precedes(&parent) {
                 break;
             }
-            self.put(headers, index, parent);
-            index = (index - 1) / FANOUT;
+            self.put(headers, above, index, parent);
+            index = above;
         }
-        self.put(headers, index, entry);
+        index
     }
 
-    /// Puts an entry that belongs at an index or below it where it belongs.
-    fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: Near) {
+    /// Makes room for an entry that belongs at an index or below it, and says where.
+    fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Near) -> usize {
         loop {
             let first = FANOUT * index + 1;
             let children = first..(first + FANOUT).min(self.len());
@@ -154,21 +167,20 @@ impl NearHeap {
                 break;
             };
             let child = *self.entries.at(least);
-            if !child.precedes(&entry) {
+            if !child.precedes(entry) {
                 break;
             }
-            self.put(headers, index, child);
+            self.put(headers, least, index, child);
             index = least;
         }
-        self.put(headers, index, entry);
+        index
     }
 
+    /// Moves an entry.
     #[inline]
-    fn put<H: Headers>(&mut self, headers: &mut H, index: usize, entry: Near) {
-        *self.entries.at_mut(index) = entry;
-        headers
-            .header_mut(entry.slot)
-            .set_place(Place::HEAP, index as u32);
+    fn put<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize, entry: Near) {
+        *self.entries.at_mut(to) = entry;
+        headers.moved(entry.slot, Place::HEAP, from as u32, to as u32);
     }
 
     /// Takes note that the timers have been renumbered in the same order.

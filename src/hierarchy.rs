@@ -16,8 +16,8 @@ mod tests;
 use alloc::vec::Vec;
 
 use crate::blocks::Location;
-use crate::buckets::{Appended, Buckets};
-use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout, Tick};
+use crate::buckets::Buckets;
+use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout, ListId, Tick};
 use crate::header::{Header, Headers, Place, Sequence};
 use crate::heap::{Near, NearHeap};
 use crate::key::SlotIndex;
@@ -172,19 +172,21 @@ impl<G: Geometry> Hierarchy<G> {
     /// Takes the entry of a timer out. O(1), O(log k) from the near heap.
     #[inline]
     pub(crate) fn cancel<H: Headers>(&mut self, headers: &mut H, spot: Spot) {
-        let Some(index) = spot.place.as_bucket() else {
-            return self.cancel_elsewhere(headers, spot);
-        };
+        match spot.place.as_bucket() {
+            Some(index) => self.cancel_in_list(headers, ListId::Bucket(index), spot),
+            None => self.cancel_elsewhere(headers, spot),
+        }
+    }
+
+    #[inline]
+    fn cancel_in_list<H: Headers>(&mut self, headers: &mut H, list: ListId, spot: Spot) {
         let location = Location::from_position(spot.position);
-        let (moved, left) = self.buckets.remove(index, location);
-        if let Some(moved) = moved {
-            headers.header_mut(moved).set_position(spot.position);
+        let (moved, left) = self.buckets.remove(list, location);
+        if let Some((moved, from)) = moved {
+            headers.moved(moved, spot.place, from.position(), spot.position);
         }
         if left.ends_with_block() {
-            let (level, on_level) = Layout::<G>::level_and_index(index);
-            let least = Layout::<G>::number(level, self.cursor);
-            let number = Layout::<G>::number_from(level, on_level, least);
-            self.block_freed(Bucket { level, number }, left.len());
+            self.block_freed(list, left.len());
         }
     }
 
@@ -193,20 +195,30 @@ impl<G: Geometry> Hierarchy<G> {
         match spot.place {
             Place::HEAP => self.heap.remove(headers, spot.position as usize),
             Place::RUN => self.run.remove(spot.position),
-            Place::FAR => {
-                let number = Layout::<G>::number(FAR, Layout::<G>::tick(spot.deadline));
-                let location = Location::from_position(spot.position);
-                let (moved, left) = self.buckets.remove_far(number, location);
-                if let Some(moved) = moved {
-                    headers.header_mut(moved).set_position(spot.position);
-                }
-                if left.ends_with_block() {
-                    self.block_freed(Bucket { level: FAR, number }, left.len());
-                }
-            }
+            Place::FAR => self.cancel_in_list(headers, Self::list_of(spot), spot),
             _ => {}
         }
         self.refresh_wake();
+    }
+
+    /// The list of a timer that is in one.
+    fn list_of(spot: Spot) -> ListId {
+        let rotation = || Layout::<G>::number(FAR, Layout::<G>::tick(spot.deadline));
+        let index = spot.place.as_bucket();
+        index.map_or_else(|| ListId::Far(rotation()), ListId::Bucket)
+    }
+
+    /// Whether the entry of a slot is where its header says. O(1), far O(log rotations).
+    pub(crate) fn holds(&self, slot: SlotIndex, spot: Spot) -> bool {
+        match spot.place {
+            Place::NONE => false,
+            Place::HEAP => self.heap.holds(spot.position, slot),
+            Place::RUN => self.run.holds(spot.position, slot),
+            _ => {
+                let location = Location::from_position(spot.position);
+                self.buckets.holds(Self::list_of(spot), location, slot)
+            }
+        }
     }
 
     /// Puts a scheduled timer off, if that takes no more than writing it down. O(1).
@@ -319,7 +331,7 @@ impl<G: Geometry> Hierarchy<G> {
             return self.append_any(tick, slot);
         };
         match self.buckets.append(index, slot) {
-            Some(location) => (Place::bucket(index), location),
+            Some(location) => (Place::list(ListId::Bucket(index)), location),
             None => self.append_any(tick, slot),
         }
     }
@@ -327,15 +339,11 @@ impl<G: Geometry> Hierarchy<G> {
     #[inline(never)]
     fn append_any(&mut self, tick: Tick, slot: SlotIndex) -> (Place, Location) {
         let bucket = self.bucket_of(tick);
-        let Appended {
-            place,
-            location,
-            list,
-        } = self.buckets.append_any(bucket, slot);
+        let (location, list) = self.buckets.append_any(bucket, slot);
         if location.begins_block() {
             self.block_added(bucket, list.len());
         }
-        (place, location)
+        (Place::list(Layout::<G>::list(bucket)), location)
     }
 
     /// Takes note that a bucket's list, which has so many entries now, has begun a block.
@@ -358,9 +366,10 @@ impl<G: Geometry> Hierarchy<G> {
         }
     }
 
-    /// Takes note that a bucket's list, which has so many entries left, has freed a block.
+    /// Takes note that a list, which has so many entries left, has freed a block.
     #[inline(never)]
-    fn block_freed(&mut self, bucket: Bucket, len: usize) {
+    fn block_freed(&mut self, list: ListId, len: usize) {
+        let bucket = Layout::<G>::bucket(list, self.cursor);
         if len == 0 && self.first.bucket == Some(bucket) {
             self.refresh_first();
             self.refresh_wake();

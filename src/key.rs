@@ -30,7 +30,7 @@ impl SlotIndex {
         Self(bits)
     }
 
-    #[cfg(feature = "serde")]
+    #[inline]
     pub(crate) const fn to_bits(self) -> u32 {
         self.0
     }

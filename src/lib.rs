@@ -238,6 +238,7 @@ mod documents {
 pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
+pub mod index;
 #[cfg(feature = "std")]
 pub mod timer;
 pub mod ttl;

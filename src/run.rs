@@ -90,6 +90,12 @@ impl Run {
         })
     }
 
+    /// The position of the first timer.
+    #[inline]
+    pub(crate) fn first_position(&self) -> u32 {
+        self.first
+    }
+
     /// The timers from the nth entry on, in order, each with its index and deadline.
     pub(crate) fn iter_from(&self, nth: usize) -> impl Iterator<Item = (usize, u64, SlotIndex)> {
         let entries = self.entries.range(nth.min(self.len())..);
@@ -127,6 +133,16 @@ impl Run {
         if self.entries.capacity() > KEPT {
             self.entries = VecDeque::new();
         }
+    }
+
+    /// Whether the entry of a slot is at a position. O(1).
+    pub(crate) fn holds(&self, position: u32, slot: SlotIndex) -> bool {
+        let index = position.wrapping_sub(self.first) as usize;
+        slot != SlotIndex::NONE
+            && self
+                .entries
+                .get(index)
+                .is_some_and(|entry| entry.slot == slot)
     }
 
     /// Makes a hole of the timer at a position. O(1).
@@ -185,7 +201,7 @@ impl Run {
         let (side, moved) = match (self.entries.front(), self.entries.back()) {
             (Some(front), _) if last < front.rank() => (Side::Front, 0),
             (_, Some(back)) if back.rank() > first => {
-                let way = self.make_way(first, last, most)?;
+                let way = self.make_way(headers, first, last, most)?;
                 sort(&mut self.piece);
                 way
             }
@@ -203,8 +219,9 @@ impl Run {
 
     /// Moves the timers of the run that may lie among those of the piece into it, with all before them
     /// or with all behind them, whichever are fewer.
-    fn make_way(
+    fn make_way<H: Headers>(
         &mut self,
+        headers: &mut H,
         first: (u64, Sequence),
         last: (u64, Sequence),
         most: usize,
@@ -223,6 +240,7 @@ impl Run {
                 1
             }
         };
+        let mut position = self.first;
         let (side, range) = if until <= after {
             let mut end = 0;
             while end < until {
@@ -235,10 +253,19 @@ impl Run {
             while start > before {
                 start -= step(&self.entries[start - 1]);
             }
+            position = position.wrapping_add(start as u32);
             (Side::Back, start..self.len())
         };
-        let moved = self.entries.drain(range).filter(|entry| !entry.is_hole());
-        self.piece.extend(moved);
+        for entry in self.entries.drain(range) {
+            if !entry.is_hole() {
+                if headers.owns(entry.slot, Place::RUN, position) {
+                    self.piece.push(entry);
+                } else {
+                    headers.disowned();
+                }
+            }
+            position = position.wrapping_add(1);
+        }
         Some((side, until.min(after)))
     }
 

@@ -4,6 +4,7 @@
 //! Decoders, model and comparison are the test suite's own, so that a finding here is a failing
 //! test there.
 
+pub mod index;
 pub mod stored;
 
 #[path = "../../tests/wheel/geometries.rs"]
@@ -24,9 +25,15 @@ mod pair;
 #[allow(dead_code, unused_imports, reason = "its tests are left out here")]
 mod reload;
 
+#[path = "../../tests/index/shelf.rs"]
+mod shelf;
+
 #[path = "../../tests/wheel/script.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod script;
+
+#[path = "../../tests/index/world.rs"]
+mod world;
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -4,7 +4,7 @@ use super::{Hierarchy, NEVER};
 use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
-use crate::header::Headers;
+use crate::header::{Headers, Place};
 use crate::heap::Near;
 use crate::key::SlotIndex;
 
@@ -53,8 +53,12 @@ impl<G: Geometry> Hierarchy<G> {
                     continue;
                 }
             }
-            if due.is_some_and(|due| due.deadline <= self.now) {
-                return due;
+            if let Some(due) = due.filter(|due| due.deadline <= self.now) {
+                if self.owns(headers, due) {
+                    return Some(due);
+                }
+                budget.work -= 1;
+                continue;
             }
             self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
             self.do_chores(headers, budget);
@@ -70,17 +74,34 @@ impl<G: Geometry> Hierarchy<G> {
         let mut budget = Budget::UNLIMITED;
         loop {
             let due = self.earliest();
-            match self.first.bucket {
-                Some(bucket) if self.first.start <= due.map_or(NEVER, |due| due.deadline) => {
+            if self.first.start <= due.map_or(NEVER, |due| due.deadline) {
+                if let Some(bucket) = self.first.bucket {
                     self.open(headers, bucket, &mut budget);
                     self.do_chores(headers, &mut budget);
-                }
-                _ => {
-                    self.refresh_wake();
-                    return due;
+                    continue;
                 }
             }
+            if due.is_none_or(|due| self.owns(headers, due)) {
+                self.refresh_wake();
+                return due;
+            }
         }
+    }
+
+    /// Whether a timer at the head of the run or the near heap owns its entry; if not, drops that.
+    #[inline]
+    fn owns<H: Headers>(&mut self, headers: &mut H, due: Due) -> bool {
+        let (place, position) = if due.is_near {
+            (Place::HEAP, 0)
+        } else {
+            (Place::RUN, self.run.first_position())
+        };
+        let is_owned = headers.owns(due.slot, place, position);
+        if !is_owned {
+            headers.disowned();
+            self.take(headers, due);
+        }
+        is_owned
     }
 
     /// The earliest timer in the run and the near heap.
@@ -188,13 +209,18 @@ impl<G: Geometry> Hierarchy<G> {
         budget: &mut Budget,
     ) {
         let end = Layout::<G>::end(bucket);
+        let place = Place::list(Layout::<G>::list(bucket));
         let mut left = len.min(budget.work);
         budget.work -= left;
         self.run.expect(len, left);
         while left != 0 {
             let taken = self.buckets.take_last(bucket, left);
             left -= taken.as_slice().len();
-            for &slot in taken.as_slice() {
+            for (nth, &slot) in taken.as_slice().iter().enumerate() {
+                if !headers.owns(slot, place, taken.location(nth).position()) {
+                    headers.disowned();
+                    continue;
+                }
                 let timer = Near::of(headers, slot);
                 if Layout::<G>::tick(timer.deadline) <= end {
                     self.run.collect(timer);
@@ -222,19 +248,24 @@ impl<G: Geometry> Hierarchy<G> {
         bucket: Bucket,
         mut count: usize,
     ) {
+        let old_place = Place::list(Layout::<G>::list(bucket));
         while count != 0 {
             let taken = self.buckets.take_last(bucket, count);
-            let taken = taken.as_slice();
-            count -= taken.len();
+            let slots = taken.as_slice();
+            count -= slots.len();
             // All headers of a block are asked for before any is waited for.
             let mut ticks = [self.cursor; BLOCK];
-            for (tick, &slot) in ticks.iter_mut().zip(taken) {
+            for (tick, &slot) in ticks.iter_mut().zip(slots) {
                 *tick = Layout::<G>::tick(headers.header(slot).deadline);
             }
             // The last first, so that a crowd in the order of its deadlines stays in order, or in the
             // reverse of it, however many are moved at a time.
-            for (&tick, &slot) in ticks[..taken.len()].iter().zip(taken).rev() {
-                let (place, location) = self.append(tick, slot);
+            for (nth, &slot) in slots.iter().enumerate().rev() {
+                if !headers.owns(slot, old_place, taken.location(nth).position()) {
+                    headers.disowned();
+                    continue;
+                }
+                let (place, location) = self.append(ticks[nth], slot);
                 headers
                     .header_mut(slot)
                     .set_place(place, location.position());

@@ -96,8 +96,8 @@ impl Mutant {
         let path = self.file.trim_start_matches("src/");
         match path.split(['/', '.']).next() {
             Some(
-                "wheel" | "slots" | "hierarchy" | "buckets" | "run" | "heap" | "blocks" | "header"
-                | "budget" | "pages" | "occupancy" | "geometry" | "key",
+                "wheel" | "slots" | "hierarchy" | "index" | "buckets" | "run" | "heap" | "blocks"
+                | "header" | "budget" | "pages" | "occupancy" | "geometry" | "key",
             ) => Area::Wheel,
             Some("ttl") => Area::Ttl,
             _ => Area::Drivers,

@@ -1,0 +1,159 @@
+//! Measures what a cache gains by the wheel over its own entries: the same cache on `Wheel<Key>` and on
+//! `IndexWheel`, which take turns at the same calls. What counts is the ratio of their medians.
+//!
+//! `cargo run --release -p timer-wheel-bench --bin caches -- --help`
+
+mod cache;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use cache::{Cache, Deadlines, OfEntries, OfKeys};
+use clap::Parser;
+use timer_wheel_bench::workload::{MINUTE, STEP, XorShift64Star};
+
+/// Measures a cache on Wheel<Key> and on IndexWheel
+#[derive(Debug, Parser)]
+#[command(name = "caches", max_term_width = 100)]
+struct Options {
+    /// How many entries the cache holds
+    #[arg(long, value_name = "N", default_value_t = 1_000_000,
+          value_parser = clap::value_parser!(u32).range(1_000..=100_000_000))]
+    n: u32,
+
+    /// How many times each cache is measured
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+}
+
+/// What is measured, and the goal: how many times as fast the index wheel is to be.
+const CALLS: [(&str, f64); 6] = [
+    ("fill", 1.0),
+    ("get and renew", 1.3),
+    ("replace", 1.3),
+    ("insert and evict", 1.3),
+    ("remove", 1.3),
+    ("expire", 1.8),
+];
+
+/// At most so many of the bytes an entry.
+const BYTES_GOAL: f64 = 0.75;
+
+/// A measured round: nanoseconds a call, bytes an entry, and a sum that is the same for both caches.
+struct Round {
+    ns: [f64; CALLS.len()],
+    bytes: f64,
+    sum: u64,
+}
+
+/// The time to live, within which the clock moves by a hundredth of a second every thousand calls.
+const TTL: u64 = 10 * MINUTE;
+
+fn round<D: Deadlines>(n: u32, orders: &[Vec<u32>; 5]) -> Round {
+    let mut cache = Cache::<D>::new(n as usize, TTL);
+    let (mut now, mut sum) = (0, 0_u64);
+    let mut ns = Vec::new();
+    let mut timed = |cache: &mut Cache<D>, call: &mut dyn FnMut(&mut Cache<D>, u32, u64) -> u64| {
+        // Each time another, so that neither records nor slots are met in the order of their making.
+        let order = &orders[ns.len()];
+        let start = Instant::now();
+        for (nth, &key) in order.iter().enumerate() {
+            if nth % 1_000 == 0 {
+                now += 10 * STEP;
+                sum = sum.wrapping_add(cache.expire(now));
+            }
+            sum = sum.wrapping_add(call(cache, key, now));
+        }
+        ns.push(start.elapsed().as_nanos() as f64 / order.len() as f64);
+    };
+    let other = |key: u32| u64::from(key) + u64::from(n);
+    timed(&mut cache, &mut |cache, key, now| {
+        cache.insert(key.into(), 1, now);
+        0
+    });
+    let bytes = cache.bytes() as f64 / cache.len() as f64;
+    timed(&mut cache, &mut |cache, key, now| {
+        cache.get(key.into(), now).expect("nothing has expired")
+    });
+    timed(&mut cache, &mut |cache, key, now| {
+        cache.insert(key.into(), 2, now);
+        0
+    });
+    timed(&mut cache, &mut |cache, key, now| {
+        cache.insert(other(key), 3, now);
+        0
+    });
+    let half = n as usize / 2;
+    let start = Instant::now();
+    for &key in &orders[4][..half] {
+        sum = sum.wrapping_add(cache.remove(other(key)).expect("nothing has expired"));
+    }
+    let remove = start.elapsed().as_nanos() as f64 / half as f64;
+    let left = cache.len();
+    let start = Instant::now();
+    for step in 1..=600 {
+        sum = sum.wrapping_add(black_box(cache.expire(now + TTL / 600 * step)));
+    }
+    let expire = start.elapsed().as_nanos() as f64 / left as f64;
+    assert_eq!(cache.len(), 0, "everything has expired");
+    let [fill, get, replace, evict] = ns[..] else {
+        unreachable!("four calls were timed")
+    };
+    Round {
+        ns: [fill, get, replace, evict, remove, expire],
+        bytes,
+        sum,
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let options = Options::parse();
+    let orders = [1, 2, 3, 4, 5].map(|seed| XorShift64Star::with_seed(seed).permutation(options.n));
+    let mut rounds: [Vec<Round>; 2] = [Vec::new(), Vec::new()];
+    for nth in 0..options.rounds {
+        // Whoever goes first finds other memory.
+        for which in [nth % 2, (nth + 1) % 2] {
+            rounds[which as usize].push(match which {
+                0 => round::<OfKeys>(options.n, &orders),
+                _ => round::<OfEntries>(options.n, &orders),
+            });
+        }
+        let sums = rounds.each_ref().map(|of| of[of.len() - 1].sum);
+        assert_eq!(sums[0], sums[1], "the two caches differ in what they do");
+    }
+    println!(
+        "a cache of {} entries, u64 keys and values, least recently used out first; {} rounds\n",
+        options.n, options.rounds
+    );
+    println!(
+        "{:<18} {:>11} {:>11} {:>7}  goal",
+        "ns a call",
+        OfKeys::name(),
+        OfEntries::name(),
+        "ratio"
+    );
+    for (call, (name, goal)) in CALLS.into_iter().enumerate() {
+        let [keys, entries] = rounds
+            .each_ref()
+            .map(|of| median(of.iter().map(|round| round.ns[call]).collect()));
+        let ratio = keys / entries;
+        let verdict = if ratio >= goal { "met" } else { "missed" };
+        println!("{name:<18} {keys:>11.1} {entries:>11.1} {ratio:>6.2}x  {goal}x {verdict}");
+    }
+    let [keys, entries] = rounds.each_ref().map(|of| of[0].bytes);
+    let verdict = if entries / keys <= BYTES_GOAL {
+        "met"
+    } else {
+        "missed"
+    };
+    let ratio = entries / keys;
+    println!(
+        "{:<18} {keys:>11.1} {entries:>11.1} {ratio:>6.2}x  {BYTES_GOAL}x {verdict}",
+        "bytes an entry"
+    );
+}

@@ -1,0 +1,147 @@
+//! A cache in which an entry is one record: key, value, its place in the order of use, and its timer. The
+//! wheel keeps no copy of anything, so evicting and expiring cannot disagree about what is there.
+//!
+//! Whoever frees a record cancels its timer first. That is all that keeps the two in step.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use slab::Slab;
+use timer_wheel::index::{IndexWheel, Timer};
+
+#[derive(Default)]
+struct Entry {
+    key: String,
+    value: u32,
+    newer: Option<u32>,
+    older: Option<u32>,
+    timer: Timer,
+}
+
+impl AsRef<Timer> for Entry {
+    fn as_ref(&self) -> &Timer {
+        &self.timer
+    }
+}
+
+impl AsMut<Timer> for Entry {
+    fn as_mut(&mut self) -> &mut Timer {
+        &mut self.timer
+    }
+}
+
+/// Holds `capacity` entries, each until it has not been used for `ttl`.
+#[derive(Default)]
+struct Cache {
+    capacity: usize,
+    ttl: Duration,
+    index_of: HashMap<String, u32>,
+    entries: Slab<Entry>,
+    newest: Option<u32>,
+    oldest: Option<u32>,
+    wheel: IndexWheel,
+}
+
+impl Cache {
+    /// The value of a key, which is the newest then.
+    fn get(&mut self, key: &str, now: Duration) -> Option<u32> {
+        self.expire(now);
+        let index = *self.index_of.get(key)?;
+        self.unlink(index);
+        self.link(index, now);
+        Some(self.entries[index as usize].value)
+    }
+
+    fn insert(&mut self, key: &str, value: u32, now: Duration) {
+        self.expire(now);
+        if let Some(&index) = self.index_of.get(key) {
+            self.entries[index as usize].value = value;
+            self.unlink(index);
+            return self.link(index, now);
+        }
+        if let Some(oldest) = self.oldest.filter(|_| self.entries.len() == self.capacity) {
+            self.wheel.cancel(&mut self.entries, oldest);
+            self.free(oldest);
+        }
+        let entry = Entry {
+            key: key.into(),
+            value,
+            ..Entry::default()
+        };
+        let index = self.entries.insert(entry) as u32;
+        self.index_of.insert(key.into(), index);
+        self.link(index, now);
+    }
+
+    /// Removes what has not been used for so long. `wheel.expiration_delay()` says when to call again.
+    fn expire(&mut self, now: Duration) {
+        let now = now.as_nanos() as u64;
+        while let Some((index, _)) = self.wheel.pop_expired(&mut self.entries, now) {
+            self.free(index);
+        }
+    }
+
+    /// Frees a record whose timer is not scheduled.
+    fn free(&mut self, index: u32) {
+        self.unlink(index);
+        let entry = self.entries.remove(index as usize);
+        self.index_of.remove(&entry.key);
+    }
+
+    /// Makes a record the newest, and schedules its timer or puts it off: that is the same call.
+    fn link(&mut self, index: u32, now: Duration) {
+        let older = self.newest.replace(index);
+        match older {
+            Some(older) => self.entries[older as usize].newer = Some(index),
+            None => self.oldest = Some(index),
+        }
+        self.entries[index as usize].older = older;
+        let deadline = (now + self.ttl).as_nanos() as u64;
+        self.wheel.schedule(&mut self.entries, index, deadline);
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let entry = &mut self.entries[index as usize];
+        let (newer, older) = (entry.newer.take(), entry.older.take());
+        match newer {
+            Some(newer) => self.entries[newer as usize].older = older,
+            None => self.newest = older,
+        }
+        match older {
+            Some(older) => self.entries[older as usize].newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+}
+
+fn main() {
+    let second = Duration::from_secs;
+    let mut cache = Cache {
+        capacity: 3,
+        ttl: second(60),
+        ..Cache::default()
+    };
+    for (at, key) in ["ada", "bob", "cyd"].into_iter().enumerate() {
+        cache.insert(key, 1, second(at as u64));
+    }
+    assert_eq!(cache.get("ada", second(50)), Some(1)); // The newest, until 1:50.
+    cache.insert("dan", 1, second(55)); // There is no room, and bob is the oldest.
+    assert_eq!(cache.get("bob", second(56)), None);
+    assert_eq!(cache.get("cyd", second(62)), None); // It came at 0:02.
+    println!(
+        "at 1:02 {} of four entries are left, and as many timers",
+        cache.wheel.len()
+    );
+    assert_eq!(cache.get("ada", second(109)), Some(1));
+    assert_eq!(cache.get("dan", second(115)), None);
+    assert_eq!(
+        (cache.entries.len(), cache.index_of.len(), cache.wheel.len()),
+        (1, 1, 1)
+    );
+    cache.expire(second(169));
+    assert_eq!(
+        (cache.entries.len(), cache.index_of.len(), cache.wheel.len()),
+        (0, 0, 0)
+    );
+    println!("at 2:49 none is: ada was last used at 1:49");
+}

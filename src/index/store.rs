@@ -1,0 +1,172 @@
+//! Records of somebody else's, and what the wheel keeps in each.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use slab::Slab;
+
+use crate::header::{Header, Headers, Place};
+use crate::key::SlotIndex;
+
+/// What a wheel must know of one timer, 24 bytes, to be kept in the record that the timer is of.
+///
+/// It belongs to its record's index in one [`IndexWheel`](super::IndexWheel), and is not to be copied: so it is
+/// not `Clone`. A record that begins anew takes a [new](Timer::new) one.
+pub struct Timer(Header);
+
+impl Timer {
+    /// A timer that is not scheduled.
+    #[inline]
+    pub const fn new() -> Self {
+        Self(Header::new(0))
+    }
+
+    /// Whether it is scheduled. O(1).
+    #[inline]
+    pub fn is_scheduled(&self) -> bool {
+        self.0.place() != Place::NONE
+    }
+
+    /// When it is due, in nanoseconds, if it is scheduled. O(1).
+    #[inline]
+    pub fn deadline(&self) -> Option<u64> {
+        self.is_scheduled().then_some(self.0.deadline)
+    }
+
+    #[inline]
+    pub(super) fn header_mut(&mut self) -> &mut Header {
+        &mut self.0
+    }
+
+    #[inline]
+    pub(super) fn set_unscheduled(&mut self) {
+        self.0.set_place(Place::NONE, 0);
+    }
+}
+
+impl Default for Timer {
+    /// A timer that is not scheduled.
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Timer").field(&self.deadline()).finish()
+    }
+}
+
+impl AsRef<Timer> for Timer {
+    fn as_ref(&self) -> &Timer {
+        self
+    }
+}
+
+impl AsMut<Timer> for Timer {
+    fn as_mut(&mut self) -> &mut Timer {
+        self
+    }
+}
+
+/// Where the records are: what an [`IndexWheel`](super::IndexWheel) asks its owner.
+///
+/// Implemented for slices, `Vec` and [`Slab`] of records that are `AsRef<Timer> + AsMut<Timer>`. Both methods
+/// are to be O(1) and give the same timer for the same index; the wheel asks for indexes it was given, also
+/// for those whose records are gone, and never for others.
+pub trait Timers {
+    /// The timer of the record at an index, if there is one.
+    fn timer(&self, index: u32) -> Option<&Timer>;
+
+    /// The timer of the record at an index, to be changed, if there is one.
+    fn timer_mut(&mut self, index: u32) -> Option<&mut Timer>;
+}
+
+impl<T: AsRef<Timer> + AsMut<Timer>> Timers for [T] {
+    #[inline]
+    fn timer(&self, index: u32) -> Option<&Timer> {
+        Some(self.get(index as usize)?.as_ref())
+    }
+
+    #[inline]
+    fn timer_mut(&mut self, index: u32) -> Option<&mut Timer> {
+        Some(self.get_mut(index as usize)?.as_mut())
+    }
+}
+
+impl<T: AsRef<Timer> + AsMut<Timer>> Timers for Vec<T> {
+    #[inline]
+    fn timer(&self, index: u32) -> Option<&Timer> {
+        self.as_slice().timer(index)
+    }
+
+    #[inline]
+    fn timer_mut(&mut self, index: u32) -> Option<&mut Timer> {
+        self.as_mut_slice().timer_mut(index)
+    }
+}
+
+impl<T: AsRef<Timer> + AsMut<Timer>> Timers for Slab<T> {
+    #[inline]
+    fn timer(&self, index: u32) -> Option<&Timer> {
+        Some(self.get(index as usize)?.as_ref())
+    }
+
+    #[inline]
+    fn timer_mut(&mut self, index: u32) -> Option<&mut Timer> {
+        Some(self.get_mut(index as usize)?.as_mut())
+    }
+}
+
+/// A store as the core wants it: one that always has a header to show, and is not believed.
+pub(super) struct Foreign<'a, S: ?Sized> {
+    store: &'a mut S,
+    /// Entries of the wheel.
+    len: &'a mut usize,
+    /// Stands in for that of a record that is gone.
+    vacant: Header,
+}
+
+/// The header of no record: it owns no entry.
+static VACANT: Header = Header::new(0);
+
+impl<'a, S: Timers + ?Sized> Foreign<'a, S> {
+    #[inline]
+    pub(super) fn new(store: &'a mut S, len: &'a mut usize) -> Self {
+        Self {
+            store,
+            len,
+            vacant: VACANT,
+        }
+    }
+}
+
+impl<S: Timers + ?Sized> Headers for Foreign<'_, S> {
+    #[inline]
+    fn header(&self, slot: SlotIndex) -> &Header {
+        let timer = self.store.timer(slot.to_bits());
+        timer.map_or(&VACANT, |timer| &timer.0)
+    }
+
+    #[inline]
+    fn header_mut(&mut self, slot: SlotIndex) -> &mut Header {
+        match self.store.timer_mut(slot.to_bits()) {
+            Some(timer) => &mut timer.0,
+            None => {
+                self.vacant = VACANT;
+                &mut self.vacant
+            }
+        }
+    }
+
+    #[inline]
+    fn owns(&self, slot: SlotIndex, place: Place, position: u32) -> bool {
+        let header = self.header(slot);
+        header.place() == place && header.position() == position
+    }
+
+    #[inline]
+    fn disowned(&mut self) {
+        *self.len -= 1;
+    }
+}

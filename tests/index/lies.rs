@@ -1,0 +1,183 @@
+//! Each lie by name.
+
+use slab::Slab;
+use timer_wheel::Millis;
+use timer_wheel::index::{IndexWheel, Timer, Timers};
+
+use crate::geometries::Bare;
+use crate::shelf::Shelf;
+
+/// A wheel with a crowd in one bucket, far enough ahead to lie in a list, and its store.
+fn crowd(timers: u32) -> (IndexWheel, Shelf) {
+    let (mut wheel, mut store) = (IndexWheel::new(0), Shelf::new(timers));
+    for index in 0..timers {
+        wheel.schedule(&mut store, index, (1 << 32) + u64::from(index));
+    }
+    (wheel, store)
+}
+
+/// What fires until the end of time.
+fn fired(wheel: &mut IndexWheel, store: &mut Shelf) -> Vec<u32> {
+    std::iter::from_fn(|| wheel.pop_expired(store, u64::MAX))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+#[test]
+fn record_freed_without_a_cancel_does_not_fire() {
+    let (mut wheel, mut store) = crowd(500);
+    store.replace(100, None);
+    assert_eq!(wheel.len(), 500, "nobody has noticed yet");
+    let expected: Vec<u32> = (0..500).filter(|&index| index != 100).collect();
+    assert_eq!(fired(&mut wheel, &mut store), expected);
+    assert!(wheel.is_empty());
+}
+
+#[test]
+fn record_reused_without_a_cancel_fires_once_at_its_new_time() {
+    let (mut wheel, mut store) = crowd(500);
+    store.replace(100, Some(Timer::new()));
+    wheel.schedule(&mut store, 100, 1 << 33);
+    let mut expected: Vec<u32> = (0..500).filter(|&index| index != 100).collect();
+    expected.push(100);
+    assert_eq!(fired(&mut wheel, &mut store), expected);
+}
+
+#[test]
+fn timer_put_back_after_its_entry_was_dropped_is_not_scheduled() {
+    let (mut wheel, mut store) = crowd(500);
+    let old = store.replace(100, Some(Timer::new()));
+    assert_eq!(fired(&mut wheel, &mut store).len(), 499);
+    // The blocks are used again, by another bucket's list, and one of the entries is of the same record.
+    for index in 0..500 {
+        wheel.schedule(&mut store, index, 1 << 40);
+    }
+    store.replace(100, old);
+    assert!(!wheel.cancel(&mut store, 100));
+    let expected: Vec<u32> = (0..500).filter(|&index| index != 100).collect();
+    assert_eq!(fired(&mut wheel, &mut store), expected);
+}
+
+#[test]
+fn records_that_change_places_are_lost_and_no_others() {
+    let (mut wheel, mut store) = crowd(500);
+    store.swap(7, 400);
+    assert!(!wheel.cancel(&mut store, 7));
+    let expected: Vec<u32> = (0..500).filter(|index| ![7, 400].contains(index)).collect();
+    assert_eq!(fired(&mut wheel, &mut store), expected);
+}
+
+#[test]
+fn timer_of_another_wheel_is_not_cancelled_here() {
+    let (mut wheel, mut store) = crowd(500);
+    let (mut other, mut theirs) = crowd(500);
+    let timer = theirs.replace(3, None);
+    store.replace(4, timer);
+    assert!(!wheel.cancel(&mut store, 4));
+    assert!(!other.cancel(&mut theirs, 3), "there is no record");
+    assert_eq!(fired(&mut wheel, &mut store).len(), 499);
+    assert_eq!(fired(&mut other, &mut theirs).len(), 499);
+}
+
+#[test]
+fn record_freed_in_the_run_or_the_near_heap_does_not_fire() {
+    // The first is in the near heap, and the next in the run, as the clock has come to their tick.
+    let (mut wheel, mut store) = crowd(500);
+    assert_eq!(wheel.pop_expired(&mut store, 1 << 32), Some((0, 1 << 32)));
+    for freed in [1, 2, 3, 40, 41, 499] {
+        store.replace(freed, None);
+    }
+    assert_eq!(wheel.peek_first(&mut store), Some((4, (1 << 32) + 4)));
+    assert_eq!(fired(&mut wheel, &mut store).len(), 500 - 7);
+    assert!(wheel.is_empty());
+}
+
+#[test]
+fn callback_that_frees_its_record_and_asks_for_more_is_left_with_nothing() {
+    let mut store = Slab::new();
+    let mut wheel = IndexWheel::new(0);
+    for deadline in [10, 20] {
+        let index = store.insert(Timer::new()) as u32;
+        wheel.schedule(&mut store, index, deadline);
+    }
+    let progress = wheel.advance_with(&mut store, 30, usize::MAX, |store, index, _| {
+        store.remove(index as usize);
+        timer_wheel::Verdict::Rearm(40)
+    });
+    assert_eq!((progress.fired, wheel.len()), (2, 0));
+}
+
+#[test]
+#[should_panic(expected = "the store has no record at index 3")]
+fn schedule_of_a_record_that_is_not_there_panics() {
+    let mut store = vec![Timer::new()];
+    IndexWheel::new(0).schedule(&mut store, 3, 10);
+}
+
+#[test]
+fn cancel_of_a_record_that_is_not_there_is_false() {
+    let (mut wheel, mut store) = crowd(2);
+    for index in [2, u32::MAX] {
+        assert!(store.timer(index).is_none() && !wheel.cancel(&mut store, index));
+    }
+}
+
+#[test]
+fn record_reused_while_its_old_entry_moves_is_scheduled_as_it_says() {
+    let (mut wheel, mut store) = crowd(500);
+    // The last of the near heap and the last of the list: they take the places of what is cancelled.
+    for (reused, cancelled) in [(31, 5), (499, 100)] {
+        store.replace(reused, Some(Timer::new()));
+        wheel.schedule(&mut store, reused, 1 << 40);
+        assert!(wheel.cancel(&mut store, cancelled));
+        assert!(wheel.cancel(&mut store, reused));
+        wheel.schedule(&mut store, reused, 1 << 40);
+    }
+    let mut expected: Vec<u32> = (0..499).filter(|it| ![5, 31, 100].contains(it)).collect();
+    expected.extend([31, 499]);
+    assert_eq!(fired(&mut wheel, &mut store), expected);
+}
+
+#[test]
+fn record_reused_while_the_run_makes_way_is_scheduled_as_it_says() {
+    let mut wheel = IndexWheel::<Bare<Millis>>::with_geometry(0);
+    let mut store = Shelf::new(100);
+    // A coarse bucket with few timers: they are sorted into the run together.
+    let (start, at) = (1 << 32, |ns: u64| (1 << 32) + (5 << 20) + ns);
+    wheel.schedule(&mut store, 99, start);
+    for index in 0..10 {
+        wheel.schedule(&mut store, index, at(10 * u64::from(index)));
+    }
+    assert_eq!(wheel.pop_expired(&mut store, start), Some((99, start)));
+    store.replace(3, Some(Timer::new()));
+    wheel.schedule(&mut store, 3, 1 << 40);
+    // Into the list of their tick. What comes before it in the run makes way, and goes back with it.
+    wheel.schedule(&mut store, 50, at(45));
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX));
+    let fired: Vec<u32> = fired.map(|(index, _)| index).collect();
+    assert_eq!(fired, [0, 1, 2, 4, 50, 5, 6, 7, 8, 9, 3]);
+}
+
+#[test]
+fn timer_put_back_when_its_list_is_shorter_is_not_scheduled() {
+    let mut wheel = IndexWheel::<Bare<Millis>>::with_geometry(0);
+    let mut store = Shelf::new(100);
+    for index in 0..30 {
+        wheel.schedule(&mut store, index, 1 << 32);
+    }
+    let old = store.replace(20, Some(Timer::new()));
+    for index in (0..30).rev().filter(|&index| index != 20) {
+        assert!(wheel.cancel(&mut store, index));
+    }
+    for index in 50..53 {
+        wheel.schedule(&mut store, index, 1 << 32);
+    }
+    // What it says is behind the end of the list, where its entry was and still can be read.
+    store.replace(20, old);
+    assert!(!wheel.cancel(&mut store, 20));
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX));
+    assert_eq!(
+        fired.map(|(index, _)| index).collect::<Vec<_>>(),
+        [50, 51, 52]
+    );
+}
