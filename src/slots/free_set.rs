@@ -1,6 +1,7 @@
 //! Which slots are free: a bitmap, with bitmaps above it that find its lowest set bit.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::key::SlotIndex;
 
@@ -8,162 +9,132 @@ const WORD_BITS: usize = u64::BITS as usize;
 
 /// A set of slot indexes that hands out its lowest element first. O(log n) to the base of 64.
 ///
-/// The word of the lowest element may run empty without the rows above being told, so that a slot that
-/// is freed and taken again and again, the commonest case, touches one word.
+/// One element, mostly the only one, is kept apart, so that a slot that is freed and taken again and again
+/// touches no bitmap.
 ///
-/// Invariant: a word is not zero if and only if its bit is set in the row above it, row for row, but
-/// for the word `lowest`, whose bit is set anyway; the top row is one word; every word before `lowest`
-/// is zero.
+/// Invariant: a word is not zero if and only if its bit is set in the row above; the last row above is one
+/// word; `lowest` is the first word that is not zero.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
+    /// [`SlotIndex::NONE`] if there is none.
+    apart: SlotIndex,
     words: Vec<u64>,
-    summaries: Vec<Vec<u64>>,
-    lowest: u32,
+    above: Vec<Vec<u64>>,
+    lowest: usize,
 }
 
-/// The lowest word of an empty set.
-const NO_WORD: u32 = u32::MAX;
+/// The lowest word of an empty bitmap.
+const NO_WORD: usize = usize::MAX;
 
 impl FreeSet {
     pub(crate) const fn new() -> Self {
         Self {
+            apart: SlotIndex::NONE,
             words: Vec::new(),
-            summaries: Vec::new(),
+            above: Vec::new(),
             lowest: NO_WORD,
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let words: usize = self.summaries.iter().map(Vec::capacity).sum();
-        (words + self.words.capacity()) * size_of::<u64>()
-            + self.summaries.capacity() * size_of::<Vec<u64>>()
+        let above: usize = self.above.iter().map(Vec::capacity).sum();
+        (self.words.capacity() + above) * size_of::<u64>()
+            + self.above.capacity() * size_of::<Vec<u64>>()
     }
 
     pub(crate) fn contains(&self, slot: SlotIndex) -> bool {
-        self.words
-            .get(slot.get() / WORD_BITS)
-            .is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
+        let word = self.words.get(slot.get() / WORD_BITS);
+        slot == self.apart || word.is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
     }
 
     /// Removes the lowest element, unless there is none.
     #[inline]
     pub(crate) fn take_lowest(&mut self) -> Option<SlotIndex> {
-        if *self.words.get(self.lowest as usize)? == 0 {
-            self.find_lowest();
+        let apart = mem::replace(&mut self.apart, SlotIndex::NONE);
+        if apart != SlotIndex::NONE {
+            if apart.get() / WORD_BITS < self.lowest {
+                return Some(apart);
+            }
+            self.set(apart);
         }
-        let word = self.words.get_mut(self.lowest as usize)?;
-        let bit = word.trailing_zeros();
+        let word = self.words.get_mut(self.lowest)?;
+        let slot = self.lowest * WORD_BITS + word.trailing_zeros() as usize;
         *word &= *word - 1;
-        Some(SlotIndex::new(
-            self.lowest as usize * WORD_BITS + bit as usize,
-        ))
+        if *word == 0 {
+            self.emptied();
+        }
+        Some(SlotIndex::new(slot))
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, slot: SlotIndex) {
-        let index = slot.get() / WORD_BITS;
-        let bit = 1 << (slot.get() % WORD_BITS);
+        let (index, bit) = (slot.get() / WORD_BITS, 1 << (slot.get() % WORD_BITS));
         match self.words.get_mut(index) {
-            Some(word) if *word != 0 || index == self.lowest as usize => *word |= bit,
-            _ => self.insert_into_empty_word(index, bit),
+            Some(word) if *word != 0 => *word |= bit,
+            _ if self.apart == SlotIndex::NONE => self.apart = slot,
+            _ => self.set(slot),
         }
     }
 
+    /// Sets a bit, and that of its word in the rows above, as far up as needed.
     #[inline(never)]
-    fn insert_into_empty_word(&mut self, index: usize, bits: u64) {
-        if index >= self.words.len() {
-            self.words.resize(index + 1, 0);
+    fn set(&mut self, slot: SlotIndex) {
+        let mut index = slot.get();
+        self.lowest = self.lowest.min(index / WORD_BITS);
+        if index / WORD_BITS >= self.words.len() {
+            self.grow(index / WORD_BITS + 1);
         }
-        self.words[index] = bits;
-        self.summarize(index);
-        if index < self.lowest as usize {
-            if self.words.get(self.lowest as usize) == Some(&0) {
-                self.unsummarize(self.lowest as usize);
-            }
-            self.lowest = index as u32;
-        }
-    }
-
-    /// Goes on to the next word that is not zero: it is mostly one with a bit beside.
-    #[inline(never)]
-    fn find_lowest(&mut self) {
-        self.unsummarize(self.lowest as usize);
-        let beside = self.lowest as usize / WORD_BITS;
-        let near = self.summaries.first().map_or(0, |row| row[beside]);
-        if near != 0 {
-            self.lowest = (beside * WORD_BITS) as u32 + near.trailing_zeros();
-            return;
-        }
-        let rows = self.summaries.iter().rev();
-        let word = rows.chain([&self.words]).try_fold(0, |word, row| {
-            let bits = *row.get(word)?;
-            (bits != 0).then(|| word * WORD_BITS + bits.trailing_zeros() as usize)
-        });
-        self.lowest = word.map_or(NO_WORD, |slot| (slot / WORD_BITS) as u32);
-    }
-
-    /// Sets the bit of a word that is no longer zero in the rows above, as far up as needed.
-    fn summarize(&mut self, word: usize) {
-        let mut index = word;
-        let mut row = 0;
-        // The top row has one word; as soon as it gets a second, it needs a row above.
-        while row < self.summaries.len() || index > 0 {
-            let bit = 1 << (index % WORD_BITS);
-            index /= WORD_BITS;
-            if row == self.summaries.len() {
-                self.add_summary();
-            }
-            let words = &mut self.summaries[row];
-            if index >= words.len() {
-                words.resize(index + 1, 0);
-            }
-            let (was, words_len) = (words[index], words.len());
-            words[index] |= bit;
-            row += 1;
-            if was != 0 && (row < self.summaries.len() || words_len == 1) {
-                return; // The rows above know.
-            }
-        }
-    }
-
-    /// Adds a row above the others that summarizes the topmost of them.
-    #[cold]
-    fn add_summary(&mut self) {
-        let (below, lowest) = match self.summaries.last() {
-            Some(below) => (below, NO_WORD),
-            None => (&self.words, self.lowest),
-        };
-        let mut words = alloc::vec![0; below.len().div_ceil(WORD_BITS)];
-        for (index, &word) in below.iter().enumerate() {
-            if word != 0 || index == lowest as usize {
-                words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
-            }
-        }
-        self.summaries.push(words);
-    }
-
-    /// Clears the bit of a word that is zero in the rows above, as far up as needed.
-    fn unsummarize(&mut self, word: usize) {
-        let mut index = word;
-        for words in &mut self.summaries {
-            words[index / WORD_BITS] &= !(1 << (index % WORD_BITS));
-            index /= WORD_BITS;
-            if words[index] != 0 {
+        for words in [&mut self.words].into_iter().chain(&mut self.above) {
+            let (word, bit) = (&mut words[index / WORD_BITS], 1 << (index % WORD_BITS));
+            if mem::replace(word, *word | bit) != 0 {
                 break;
             }
+            index /= WORD_BITS;
         }
     }
 
-    /// Removes every element from `len` on, and gives back spare memory. O(words).
-    pub(crate) fn truncate(&mut self, len: usize) {
-        self.words.truncate(len.div_ceil(WORD_BITS));
-        if let Some(last) = self.words.get_mut(len / WORD_BITS) {
-            *last &= (1 << (len % WORD_BITS)) - 1;
+    /// Makes each row longer, with another on top when what was the last is more than a word.
+    #[cold]
+    fn grow(&mut self, mut len: usize) {
+        let mut below = &mut self.words;
+        for row in 0.. {
+            let is_used = below.first().is_some_and(|&word| word != 0);
+            below.resize(len, 0);
+            if len == 1 {
+                break;
+            }
+            len = len.div_ceil(WORD_BITS);
+            if row == self.above.len() {
+                self.above.push(alloc::vec![is_used.into()]);
+            }
+            below = &mut self.above[row];
         }
-        let words = core::mem::take(&mut self.words);
-        *self = Self::new();
-        for (index, word) in words.into_iter().enumerate().filter(|(_, word)| *word != 0) {
-            self.insert_into_empty_word(index, word);
+    }
+
+    /// Clears the bit of the lowest word, which has run empty, in the rows above, as far up as needed; the
+    /// next word is found from there.
+    #[inline(never)]
+    fn emptied(&mut self) {
+        let mut index = mem::replace(&mut self.lowest, NO_WORD);
+        for row in 0..self.above.len() {
+            let word = &mut self.above[row][index / WORD_BITS];
+            *word &= !(1 << (index % WORD_BITS));
+            index /= WORD_BITS;
+            if *word != 0 {
+                let down = self.above[..=row].iter().rev();
+                self.lowest = down.fold(index, |index, words| {
+                    index * WORD_BITS + words[index].trailing_zeros() as usize
+                });
+                return;
+            }
+        }
+    }
+
+    /// Removes every element from `len` on, and gives back spare memory. O(elements).
+    pub(crate) fn truncate(&mut self, len: usize) {
+        let mut old = mem::replace(self, Self::new());
+        while let Some(slot) = old.take_lowest().filter(|slot| slot.get() < len) {
+            self.insert(slot);
         }
         self.words.shrink_to_fit();
     }
@@ -174,33 +145,23 @@ impl FreeSet {
     ///
     /// If a law is broken, with its name.
     pub(crate) fn check(&self, len: usize) {
-        let counted: usize = self
-            .words
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum();
-        assert!(counted == len, "free slots are counted");
-        // The word that may be zero though its bit is set, row for row.
-        let mut lowest = self.lowest as usize;
-        let mut below = &self.words;
-        for words in &self.summaries {
-            for (index, &word) in below.iter().enumerate() {
-                let bit = words
-                    .get(index / WORD_BITS)
-                    .is_some_and(|words| words >> (index % WORD_BITS) & 1 != 0);
-                assert!(
-                    bit == (word != 0 || index == lowest),
-                    "a word has its summary bit set if and only if it is not zero"
-                );
-            }
-            below = words;
-            lowest = NO_WORD as usize;
+        let ones = self.words.iter().map(|word| word.count_ones() as usize);
+        let apart = usize::from(self.apart != SlotIndex::NONE);
+        assert!(ones.sum::<usize>() + apart == len, "free slots are counted");
+        let mut row = &self.words;
+        for above in &self.above {
+            let is_set = |index: usize| above[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0;
+            assert!(
+                (0..row.len()).all(|index| is_set(index) == (row[index] != 0)),
+                "a word has its bit set in the row above if and only if it is not zero"
+            );
+            row = above;
         }
-        assert!(below.len() <= 1, "the top row is one word");
-        let first = self.words.iter().position(|word| *word != 0);
+        assert!(row.len() <= 1, "the top row is one word");
+        let first = self.words.iter().position(|&word| word != 0);
         assert!(
-            first.is_none_or(|first| self.lowest as usize <= first),
-            "every word before the lowest is zero"
+            self.lowest == first.unwrap_or(NO_WORD),
+            "the lowest word is known"
         );
     }
 }
@@ -246,12 +207,15 @@ mod tests {
         let mut set = FreeSet::new();
         assert_eq!(set.bytes(), 0);
         // A row of 65 words, one of two, and the top.
+        // The first of them is kept apart.
+        set.insert(SlotIndex::new(0));
+        assert_eq!(set.bytes(), 0);
         set.insert(SlotIndex::new(64 * 64));
-        assert_eq!(set.summaries.len(), 2);
-        let rows = [&set.words, &set.summaries[0], &set.summaries[1]];
+        assert_eq!(set.above.len(), 2);
+        let rows = [&set.words, &set.above[0], &set.above[1]];
         let words: usize = rows.map(Vec::capacity).iter().sum();
         assert!(words >= 68);
-        let rows = set.summaries.capacity() * 3 * size_of::<usize>();
+        let rows = set.above.capacity() * 3 * size_of::<usize>();
         assert_eq!(set.bytes(), words * 8 + rows);
     }
 }
