@@ -119,8 +119,10 @@
 //! assert_eq!((runs, wheel.next_deadline()), (3, Some(400)));
 //! ```
 //!
-//! [`advance_with`](Wheel::advance_with) fires in place: a callback says for each timer whether it
-//! goes or is kept, under the same key, until another deadline. [`pop_first`](Wheel::pop_first) takes
+//! [`peek_expired`](Wheel::peek_expired) shows the first timer that is due where it is: the loop removes
+//! it, keeps it under the same key until another deadline, or stops and leaves it due.
+//! [`advance_with`](Wheel::advance_with) does that with a callback, and within a budget.
+//! [`pop_first`](Wheel::pop_first) takes
 //! the earliest timer whether it is due or not, for caches that evict and simulators that jump.
 //!
 //! Or let a driver do all that: see [below](#drivers).
@@ -268,6 +270,7 @@ pub use key::TimerKey;
 #[cfg(feature = "std")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};
+pub use wheel::due::DueTimer;
 pub use wheel::iter::{Ascending, Descending, Drain, Iter, TimerRef};
 pub use wheel::levels::{Buckets, Level};
 pub use wheel::stats::Stats;

@@ -1,6 +1,7 @@
 //! The timer wheel: values with deadlines, handed back in order when their time has come.
 
 pub(crate) mod advance;
+pub(crate) mod due;
 pub(crate) mod iter;
 pub(crate) mod levels;
 pub(crate) mod stats;

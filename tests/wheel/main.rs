@@ -29,6 +29,7 @@ mod script;
 mod answers;
 mod budget;
 mod contract;
+mod due;
 mod hostile;
 mod levels;
 mod memory;

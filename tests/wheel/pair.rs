@@ -197,7 +197,13 @@ impl<G: Geometry> Pair<G> {
             Op::AdvanceWithFires { to, budget, rule } => {
                 self.advance_with(self.resolve(to), budget, rule);
             }
+            Op::AdvanceUntil { to, budget, nth } => {
+                self.advance_until(self.resolve(to), budget, usize::from(nth));
+            }
             Op::Pop(to) => self.pop(self.resolve(to)),
+            Op::PeekExpired { to, nth, rule } => {
+                self.peek_expired(self.resolve(to), usize::from(nth), rule);
+            }
             Op::PopFirst => self.pop_first(),
             Op::PeekFirst => self.peek_first(),
             Op::Evict { at, count } => {
@@ -511,6 +517,72 @@ impl<G: Geometry> Pair<G> {
             ended: progress.unused > 0 && progress.fired < budget.fires,
             has_backlog: progress.has_backlog,
         });
+    }
+
+    fn advance_until(&mut self, to: u64, budget: Budget, nth: usize) {
+        self.is_behind = true;
+        self.model.set_clock(to);
+        let (mut asked, mut is_stopped) = (0, false);
+        let progress = self.wheel.advance_with(to, budget, |key, _, value| {
+            assert!(!is_stopped, "asked again after a stop");
+            assert_eq!(self.model.first_due(), Some(key), "asked out of order");
+            is_stopped = asked == nth;
+            asked += 1;
+            if is_stopped {
+                return Verdict::Stop;
+            }
+            assert_eq!(self.model.pop_due().map(|due| due.2), Some(*value));
+            Verdict::Remove
+        });
+        let fired = asked - usize::from(is_stopped);
+        assert_eq!(progress.fired, fired, "what stopped it counts as fired");
+        let used = budget.work - progress.unused;
+        assert!(fired <= used && fired <= budget.fires, "over the budget");
+        assert!(progress.has_backlog || !is_stopped, "a stop left no work");
+        let ended = progress.unused > 0 && fired < budget.fires && !is_stopped;
+        assert!(!ended || !self.model.has_due(), "stopped without a stop");
+    }
+
+    fn peek_expired(&mut self, to: u64, nth: usize, rule: Rule) {
+        self.model.set_clock(to);
+        let now = self.model.now();
+        // A rule may rearm for the present for ever.
+        let most = nth.min(2 * self.model.len() + 50);
+        for fired in 0..=most {
+            let Some(mut timer) = self.wheel.peek_expired(to) else {
+                self.check_progress();
+                return;
+            };
+            self.is_behind = true;
+            let (key, deadline) = (timer.key(), timer.deadline());
+            assert_eq!(self.model.first_due(), Some(key), "shown out of order");
+            *timer.get_mut() = timer.get().wrapping_add(1 << 32);
+            drop(timer);
+            let modelled = self.model.get_mut(key).expect("due timers are live");
+            *modelled = modelled.wrapping_add(1 << 32);
+            self.wheel.check_invariants();
+            assert!(self.wheel.has_backlog(), "what was looked at is due");
+            let timer = self.wheel.peek_expired(to).expect("it is still due");
+            let shown = (timer.key(), timer.deadline(), *timer.get());
+            let modelled = self.model.get(key).expect("due timers are live");
+            assert_eq!(shown, (key, modelled.deadline, modelled.value));
+            if fired == most {
+                return;
+            }
+            self.fired.push((deadline, modelled.value));
+            match again(&rule.answer(fired, deadline, now)) {
+                Some(next) => {
+                    timer.rearm(next);
+                    self.model.reschedule(key, next);
+                    self.wake_ups += LEVELS + 1;
+                }
+                None => {
+                    let item = timer.remove();
+                    let removed = (item.key, item.deadline, item.value);
+                    assert_eq!(Some(removed), self.model.pop_due());
+                }
+            }
+        }
     }
 
     fn pop(&mut self, to: u64) {

@@ -88,7 +88,19 @@ pub(crate) enum Op {
         budget: Budget,
         rule: Rule,
     },
+    /// One call of `advance_with` that is stopped at a timer.
+    AdvanceUntil {
+        to: When,
+        budget: Budget,
+        nth: u8,
+    },
     Pop(When),
+    /// A loop over `peek_expired` that stops at a timer, each looked at twice.
+    PeekExpired {
+        to: When,
+        nth: u8,
+        rule: Rule,
+    },
     /// Takes the earliest timer out, due or not.
     PopFirst,
     /// Looks at the earliest timer, due or not.
@@ -324,7 +336,17 @@ impl Op {
 
     /// What takes timers before their time, or fires few of those that are due.
     pub(crate) fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
-        match decoder.below(8) {
+        match decoder.below(12) {
+            8 => Self::AdvanceUntil {
+                to: decoder.jump(spans),
+                budget: decoder.fires(),
+                nth: decoder.below(20),
+            },
+            9..=11 => Self::PeekExpired {
+                to: decoder.jump(spans),
+                nth: decoder.choose(&[0, 1, 2, 5, 30, u8::MAX]),
+                rule: decoder.rule(spans),
+            },
             0 => Self::PeekFirst,
             1..=2 => Self::PopFirst,
             3..=4 => Self::Evict {
