@@ -188,6 +188,15 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
         }
     }
 
+    /// Makes room for the pages of `additional` more elements, if they need any. O(1).
+    pub(crate) fn reserve_table(&mut self, additional: usize) {
+        let wanted = self.len.saturating_add(additional);
+        if wanted > Self::FEW {
+            let pages = wanted.div_ceil(PAGE);
+            self.pages.reserve(pages.saturating_sub(self.pages.len()));
+        }
+    }
+
     /// Makes room for `additional` more elements. O(additional).
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len.saturating_add(additional);
@@ -198,9 +207,8 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
             self.groups
                 .reserve_exact(groups.saturating_sub(self.groups.len()));
         } else {
-            let pages = wanted.div_ceil(PAGE);
-            self.pages.reserve(pages.saturating_sub(self.pages.len()));
-            while self.pages.len() < pages {
+            self.reserve_table(additional);
+            while self.pages.len() < wanted.div_ceil(PAGE) {
                 self.grow();
             }
         }

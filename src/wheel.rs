@@ -561,8 +561,9 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// Room for the timers themselves: how many blocks of entries they need depends on how their
-    /// deadlines are spread, and only the fewest possible are made ready.
+    /// Nothing is copied to grow while they are scheduled, but for the lists of a level when it is first
+    /// used, and for rotations beyond all levels. How many blocks of entries they need depends on how their
+    /// deadlines are spread: the fewest possible are made ready, and further ones are made by the page.
     ///
     /// # Panics
     ///
