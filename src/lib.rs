@@ -270,6 +270,7 @@ pub use key::TimerKey;
 #[cfg(feature = "std")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};
+pub use wheel::bulk::{IntoIter, IterMut, TimerMut};
 pub use wheel::due::DueTimer;
 pub use wheel::iter::{Ascending, Descending, Drain, Iter, TimerRef};
 pub use wheel::levels::{Buckets, Level};

@@ -45,6 +45,17 @@ impl FreeSet {
             .is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
     }
 
+    /// The lowest element, unless there is none.
+    #[inline]
+    pub(crate) fn lowest(&mut self) -> Option<SlotIndex> {
+        if *self.words.get(self.lowest as usize)? == 0 {
+            self.find_lowest();
+        }
+        let bit = self.words.get(self.lowest as usize)?.trailing_zeros();
+        let word = self.lowest as usize * WORD_BITS;
+        Some(SlotIndex::new(word + bit as usize))
+    }
+
     /// Removes the lowest element, unless there is none.
     #[inline]
     pub(crate) fn take_lowest(&mut self) -> Option<SlotIndex> {

@@ -214,7 +214,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn peek_first(&mut self) -> Option<TimerRef<'_, T>> {
         let due = self.index.first(&mut self.slots)?;
-        Some(self.timer(due.slot))
+        Some(self.timer_in(due.slot))
     }
 
     /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open.

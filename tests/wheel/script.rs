@@ -54,6 +54,12 @@ pub(crate) enum Op {
         stride: u8,
         to: When,
     },
+    /// Sets a timer that may have fired.
+    Set(Pick, When),
+    /// Keeps every `stride`-th timer, and writes to all values.
+    Retain {
+        stride: u8,
+    },
     Advance(When),
     /// An advance dropped once `taken` items were pulled.
     AdvanceDropped {
@@ -336,7 +342,11 @@ impl Op {
 
     /// What takes timers before their time, or fires few of those that are due.
     pub(crate) fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
-        match decoder.below(12) {
+        match decoder.below(14) {
+            12 => Self::Set(decoder.pick(), decoder.deadline(spans)),
+            13 => Self::Retain {
+                stride: decoder.below(4),
+            },
             8 => Self::AdvanceUntil {
                 to: decoder.jump(spans),
                 budget: decoder.fires(),
