@@ -48,8 +48,8 @@
 //!
 //! # Time, and choosing a geometry
 //!
-//! Time is a `u64` of nanoseconds since an origin that you pick; 584 years fit. With feature `std`
-//! the [`clock`] module makes that of `Instant` and `Duration`.
+//! Time is a `u64` of nanoseconds since an origin that you pick; 584 years fit. The [`clock`] module
+//! makes that of `Duration`, and with feature `std` of `Instant`.
 //!
 //! The geometry is the second type parameter: how long a tick is, and how many buckets each of the
 //! four levels has. It sets costs, and nothing else. [`Wheel::new`] takes the default,
@@ -236,7 +236,6 @@ mod documents {
     struct Embedding;
 }
 
-#[cfg(feature = "std")]
 pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
