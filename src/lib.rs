@@ -135,6 +135,10 @@
 //! slot has been used again. So nobody need be told that a timer is gone, and keys may be kept where
 //! they are convenient. A key is good for the wheel that gave it, and for clones of that.
 //!
+//! A value that must know its own key is scheduled by [`schedule_with`](Wheel::schedule_with). Whoever
+//! keeps a place for a timer that may have fired has it put right by [`set`](Wheel::set), in one call. And
+//! a key can be [a number](TimerKey::to_bits), where nothing else fits.
+//!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer; `docs/embedding.md`
 //! in the repository says what to do on replace, remove and evict, with threads and with budgets.
 //!
