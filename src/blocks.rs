@@ -176,12 +176,14 @@ impl Blocks {
         }
     }
 
-    /// Makes room for so many more blocks.
-    pub(crate) fn reserve(&mut self, blocks: usize) {
+    /// Makes room for so many more blocks, and in the tables for `spare` more, so that these take a page
+    /// at a time when they are needed, and nothing is copied.
+    pub(crate) fn reserve(&mut self, blocks: usize, spare: usize) {
         let wanted = (self.links.len() + blocks) * BLOCK;
-        self.links.reserve(blocks);
-        self.entries
-            .reserve(wanted.saturating_sub(self.entries.len()));
+        self.links.reserve(blocks + spare);
+        let additional = wanted.saturating_sub(self.entries.len());
+        self.entries.reserve_table(additional + spare * BLOCK);
+        self.entries.reserve(additional);
     }
 
     /// The number of blocks in lists.

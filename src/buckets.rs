@@ -89,9 +89,11 @@ impl<G: Geometry> Buckets<G> {
         }
     }
 
-    /// Makes room for the fewest blocks that so many more entries may need.
+    /// Makes room for the fewest blocks that so many more entries may need, and in the tables for one more
+    /// in each bucket that they may go to, which is filled in part.
     pub(crate) fn reserve(&mut self, entries: usize) {
-        self.blocks.reserve(entries.div_ceil(BLOCK));
+        let in_part = entries.min(Layout::<G>::room_below(LEVELS));
+        self.blocks.reserve(entries.div_ceil(BLOCK), in_part);
     }
 
     /// The list of a bucket. O(1), far O(log rotations).

@@ -11,34 +11,32 @@
 //!
 //! let clock = SystemClock::new();
 //! let mut wheel: Wheel<&str> = Wheel::new(clock.now());
-//! wheel.schedule(clock.deadline_after(Duration::from_millis(2)), "in 2 ms");
+//! wheel.schedule(clock.after(Duration::from_millis(2)), "in 2 ms");
 //! while let Some(delay) = wheel.expiration_delay() {
-//!     clock.park_until(wheel.now() + delay); // or sleep, or wait for something else as well
+//!     clock.sleep_until(wheel.now() + delay); // or wait for something else as well
 //!     for timer in wheel.advance(clock.now()) {
 //!         println!("{}, {} ns late", timer.value, clock.now() - timer.deadline);
 //!     }
 //! }
 //! ```
 
+#[cfg(feature = "std")]
 mod manual;
+mod span;
+#[cfg(feature = "std")]
 mod system;
 
+#[cfg(feature = "std")]
 pub use self::manual::ManualClock;
+pub use self::span::{NEVER, after, nanoseconds};
+#[cfg(feature = "std")]
 pub use self::system::SystemClock;
 
+#[cfg(feature = "std")]
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "std")]
 use crate::sync::thread;
-
-/// The end of time: later than any time that a driver's clock shows.
-///
-/// ```
-/// use std::time::Duration;
-/// use timer_wheel::clock::{Clock, ManualClock, NEVER};
-///
-/// assert_eq!(ManualClock::new().deadline_after(Duration::MAX), NEVER);
-/// ```
-pub const NEVER: u64 = u64::MAX;
 
 /// A clock that drives a [`Timer`](crate::timer::Timer): nanoseconds since its origin.
 ///
@@ -74,8 +72,9 @@ pub const NEVER: u64 = u64::MAX;
 ///
 /// let clock = Hurried(Instant::now());
 /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_secs(1)), 1_000_000_000);
-/// assert!(clock.deadline_after(Duration::from_secs(1)) >= nanoseconds(Duration::from_secs(1)));
+/// assert!(clock.after(Duration::from_secs(1)) >= nanoseconds(Duration::from_secs(1)));
 /// ```
+#[cfg(feature = "std")]
 pub trait Clock: Send + Sync + 'static {
     /// The moment at which the clock shows 0.
     ///
@@ -120,7 +119,27 @@ pub trait Clock: Send + Sync + 'static {
         thread::park_timeout(Duration::from_nanos(left));
     }
 
-    /// The time `delay` from now in nanoseconds, or [`NEVER`].
+    /// Blocks the calling thread until the clock shows `time`, however often it is unparked meanwhile.
+    ///
+    /// Whoever may have to go on earlier, as another thread may schedule something earlier, takes
+    /// [`park_until`](Clock::park_until).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, SystemClock};
+    ///
+    /// let clock = SystemClock::new();
+    /// let time = clock.after(Duration::from_millis(1));
+    /// clock.sleep_until(time);
+    /// assert!(clock.now() >= time);
+    /// ```
+    fn sleep_until(&self, time: u64) {
+        while self.now() < time {
+            self.park_until(time);
+        }
+    }
+
+    /// The time `delay` from now in nanoseconds, or [`NEVER`]. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -128,10 +147,17 @@ pub trait Clock: Send + Sync + 'static {
     ///
     /// let clock = ManualClock::new();
     /// clock.advance(Duration::from_nanos(7));
-    /// assert_eq!(clock.deadline_after(Duration::from_nanos(5)), 12);
+    /// assert_eq!(clock.after(Duration::from_nanos(5)), 12);
     /// ```
+    fn after(&self, delay: Duration) -> u64 {
+        after(self.now(), delay)
+    }
+
+    /// What [`after`](Clock::after) was called first.
+    #[deprecated(note = "called `after` now")]
+    #[doc(hidden)]
     fn deadline_after(&self, delay: Duration) -> u64 {
-        self.now().saturating_add(nanoseconds(delay))
+        self.after(delay)
     }
 
     /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end.
@@ -163,19 +189,6 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
-/// A duration in nanoseconds, or [`NEVER`] when there are too many. O(1).
-///
-/// ```
-/// use std::time::Duration;
-/// use timer_wheel::clock::{NEVER, nanoseconds};
-///
-/// assert_eq!(nanoseconds(Duration::from_millis(3)), 3_000_000);
-/// assert_eq!(nanoseconds(Duration::MAX), NEVER);
-/// ```
-pub fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(NEVER)
-}
-
 /// The nanoseconds from `origin` to `instant`: 0 when that lies before it, [`NEVER`] when there
 /// are too many. O(1).
 ///
@@ -188,6 +201,7 @@ pub fn nanoseconds(duration: Duration) -> u64 {
 /// assert_eq!(nanoseconds_since(origin, later), 7);
 /// assert_eq!(nanoseconds_since(later, origin), 0);
 /// ```
+#[cfg(feature = "std")]
 pub fn nanoseconds_since(origin: Instant, instant: Instant) -> u64 {
     nanoseconds(instant.saturating_duration_since(origin))
 }
@@ -203,6 +217,7 @@ pub fn nanoseconds_since(origin: Instant, instant: Instant) -> u64 {
 /// assert_eq!(instant_after(origin, 7), Some(origin + Duration::from_nanos(7)));
 /// assert_eq!(instant_after(origin, NEVER), None);
 /// ```
+#[cfg(feature = "std")]
 pub fn instant_after(origin: Instant, time: u64) -> Option<Instant> {
     if time == NEVER {
         return None;

@@ -276,13 +276,13 @@ impl<G: Geometry> IndexWheel<G> {
         let mut budget = budget.into();
         let mut fired = 0;
         while let Some(due) = self.next_due(store, now, &mut budget) {
-            let verdict = f(store, due.slot.to_bits(), due.deadline);
-            fired += 1;
-            budget.pay_for_fire();
-            match verdict {
+            match f(store, due.slot.to_bits(), due.deadline) {
                 Verdict::Remove => drop(self.fire(store, due)),
                 Verdict::Rearm(deadline) => self.rearm(store, due, deadline),
+                Verdict::Stop => break,
             }
+            fired += 1;
+            budget.pay_for_fire();
         }
         Progress {
             fired,

@@ -46,6 +46,8 @@ impl SlotIndex {
 /// [`reschedule`](crate::Wheel::reschedule) `false`. A key says nothing about which wheel it came
 /// from: given to another wheel, it is either stale there or names a timer of that wheel.
 ///
+/// Keys are ordered so that they can be sorted and kept in trees; the order has nothing to do with time.
+///
 /// ```
 /// use timer_wheel::{TimerKey, Wheel};
 ///
@@ -57,7 +59,7 @@ impl SlotIndex {
 /// assert_eq!(wheel.get(new), Some(&"new"));
 /// assert_eq!(size_of::<Option<TimerKey>>(), 8);
 /// ```
-#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerKey {
     slot: SlotIndex,
     generation: NonZeroU32,
@@ -68,6 +70,48 @@ impl TimerKey {
     pub(crate) const fn new(slot: SlotIndex, generation: NonZeroU32) -> Self {
         debug_assert!(generation.get() % 2 == 1, "only taken slots have keys");
         Self { slot, generation }
+    }
+
+    /// The key as a number, for places that take nothing else: the user data of an epoll or io_uring
+    /// event, a pointer-sized word of a C library. Never 0. Ordered as the keys are. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// let word: u64 = key.to_bits();
+    /// assert_eq!(TimerKey::from_bits(word), Some(key));
+    /// ```
+    #[inline]
+    pub const fn to_bits(self) -> u64 {
+        (self.slot.to_bits() as u64) << 32 | self.generation.get() as u64
+    }
+
+    /// The key that a number stands for, or `None` if it is that of no key. O(1).
+    ///
+    /// Any number is harmless: a key that no wheel has given out is stale, or that of another timer of
+    /// the wheel it is shown to, as a key of another wheel would be.
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// assert_eq!(TimerKey::from_bits(0), None);
+    /// let made_up = TimerKey::from_bits(u64::MAX).unwrap();
+    /// assert_eq!(wheel.cancel(made_up), None);
+    /// ```
+    #[inline]
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        match NonZeroU32::new(bits as u32) {
+            // Only taken slots have keys, and their generations are odd.
+            Some(generation) if generation.get() % 2 == 1 => {
+                let slot = SlotIndex::from_bits((bits >> 32) as u32);
+                Some(Self { slot, generation })
+            }
+            _ => None,
+        }
     }
 
     #[inline]

@@ -48,8 +48,8 @@
 //!
 //! # Time, and choosing a geometry
 //!
-//! Time is a `u64` of nanoseconds since an origin that you pick; 584 years fit. With feature `std`
-//! the [`clock`] module makes that of `Instant` and `Duration`.
+//! Time is a `u64` of nanoseconds since an origin that you pick; 584 years fit. The [`clock`] module
+//! makes that of `Duration`, and with feature `std` of `Instant`.
 //!
 //! The geometry is the second type parameter: how long a tick is, and how many buckets each of the
 //! four levels has. It sets costs, and nothing else. [`Wheel::new`] takes the default,
@@ -119,8 +119,10 @@
 //! assert_eq!((runs, wheel.next_deadline()), (3, Some(400)));
 //! ```
 //!
-//! [`advance_with`](Wheel::advance_with) fires in place: a callback says for each timer whether it
-//! goes or is kept, under the same key, until another deadline. [`pop_first`](Wheel::pop_first) takes
+//! [`peek_expired`](Wheel::peek_expired) shows the first timer that is due where it is: the loop removes
+//! it, keeps it under the same key until another deadline, or stops and leaves it due.
+//! [`advance_with`](Wheel::advance_with) does that with a callback, and within a budget.
+//! [`pop_first`](Wheel::pop_first) takes
 //! the earliest timer whether it is due or not, for caches that evict and simulators that jump.
 //!
 //! Or let a driver do all that: see [below](#drivers).
@@ -132,6 +134,10 @@
 //! [`get`](Wheel::get) answer `None` to it, [`reschedule`](Wheel::reschedule) `false`, even after the
 //! slot has been used again. So nobody need be told that a timer is gone, and keys may be kept where
 //! they are convenient. A key is good for the wheel that gave it, and for clones of that.
+//!
+//! A value that must know its own key is scheduled by [`schedule_with`](Wheel::schedule_with). Whoever
+//! keeps a place for a timer that may have fired has it put right by [`set`](Wheel::set), in one call. And
+//! a key can be [a number](TimerKey::to_bits), where nothing else fits.
 //!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer; `docs/embedding.md`
 //! in the repository says what to do on replace, remove and evict, with threads and with budgets.
@@ -234,7 +240,6 @@ mod documents {
     struct Embedding;
 }
 
-#[cfg(feature = "std")]
 pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
@@ -269,6 +274,8 @@ pub use key::TimerKey;
 #[cfg(feature = "std")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};
+pub use wheel::bulk::{IntoIter, IterMut, TimerMut};
+pub use wheel::due::DueTimer;
 pub use wheel::iter::{Ascending, Descending, Drain, Iter, TimerRef};
 pub use wheel::levels::{Buckets, Level};
 pub use wheel::stats::Stats;

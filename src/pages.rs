@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::mem;
+use core::{mem, slice};
 
 /// Elements of more bytes are pages by themselves: a page of them would be made on the stack.
 const MOST_BYTES: usize = 128;
@@ -124,6 +124,17 @@ impl<S, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
         }
     }
 
+    /// All elements, to be changed, in order.
+    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, S, GROUP, PAGE> {
+        IterMut {
+            pages: self.pages.iter_mut(),
+            groups: self.groups.iter_mut(),
+            boxes: self.boxes.iter_mut(),
+            here: [].iter_mut(),
+            left: self.len,
+        }
+    }
+
     /// Takes the last element off, which stays behind as a left-over. O(1).
     #[inline]
     pub(crate) fn pop(&mut self) {
@@ -143,6 +154,32 @@ impl<S, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
         if self.pages.len() > kept {
             self.pages.truncate(kept);
         }
+    }
+}
+
+/// The elements of an array, to be changed, in order.
+pub(crate) struct IterMut<'a, S, const GROUP: usize, const PAGE: usize> {
+    pages: slice::IterMut<'a, Box<Aligned<S, PAGE>>>,
+    groups: slice::IterMut<'a, Aligned<S, GROUP>>,
+    boxes: slice::IterMut<'a, Box<S>>,
+    here: slice::IterMut<'a, S>,
+    left: usize,
+}
+
+impl<'a, S, const GROUP: usize, const PAGE: usize> Iterator for IterMut<'a, S, GROUP, PAGE> {
+    type Item = &'a mut S;
+
+    fn next(&mut self) -> Option<&'a mut S> {
+        self.left = self.left.checked_sub(1)?;
+        if self.here.len() == 0 {
+            let page = self.pages.next().map(|page| page.0.iter_mut());
+            let group = || Some(self.groups.next()?.0.iter_mut());
+            self.here = match page.or_else(group) {
+                Some(here) => here,
+                None => slice::from_mut(&mut **self.boxes.next()?).iter_mut(),
+            };
+        }
+        self.here.next()
     }
 }
 
@@ -188,6 +225,15 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
         }
     }
 
+    /// Makes room for the pages of `additional` more elements, if they need any. O(1).
+    pub(crate) fn reserve_table(&mut self, additional: usize) {
+        let wanted = self.len.saturating_add(additional);
+        if wanted > Self::FEW {
+            let pages = wanted.div_ceil(PAGE);
+            self.pages.reserve(pages.saturating_sub(self.pages.len()));
+        }
+    }
+
     /// Makes room for `additional` more elements. O(additional).
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len.saturating_add(additional);
@@ -198,9 +244,8 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
             self.groups
                 .reserve_exact(groups.saturating_sub(self.groups.len()));
         } else {
-            let pages = wanted.div_ceil(PAGE);
-            self.pages.reserve(pages.saturating_sub(self.pages.len()));
-            while self.pages.len() < pages {
+            self.reserve_table(additional);
+            while self.pages.len() < wanted.div_ceil(PAGE) {
                 self.grow();
             }
         }

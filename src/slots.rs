@@ -7,6 +7,7 @@
 
 mod free_set;
 
+use core::iter::Enumerate;
 use core::mem;
 use core::num::NonZeroU32;
 
@@ -14,7 +15,7 @@ use self::free_set::FreeSet;
 use crate::header::{Header, Headers};
 use crate::hierarchy::Spot;
 use crate::key::{SlotIndex, TimerKey};
-use crate::pages::{Pages, Placeholder};
+use crate::pages::{self, Pages, Placeholder};
 
 /// The most timers a wheel can hold.
 ///
@@ -105,6 +106,9 @@ impl<T> Headers for Slots<T> {
 }
 
 impl<T> Slots<T> {
+    /// What a timer takes here, in bytes.
+    pub(crate) const SLOT_BYTES: usize = size_of::<Slot<T>>();
+
     pub(crate) fn new(first_generation: u32) -> Self {
         Self {
             slots: Pages::new(),
@@ -191,6 +195,15 @@ impl<T> Slots<T> {
     pub(crate) fn take(&mut self, value: T) -> TimerKey {
         let vacant = self.vacant();
         self.fill(vacant, value, |_| {})
+    }
+
+    /// The key that [`Slots::take`] would give out next. O(1).
+    #[inline]
+    pub(crate) fn next_key(&self) -> TimerKey {
+        match self.free.lowest() {
+            Some(slot) => key(slot, self.header(slot).owner + 1),
+            None => key(SlotIndex::new(self.made()), self.first_generation + 1),
+        }
     }
 
     /// Finds the slot that [`Slots::take`] would take, to be [filled](Slots::fill) at once.
@@ -282,6 +295,13 @@ impl<T> Slots<T> {
         (slot.header.owner == key.generation()).then_some(slot.value.as_mut()?)
     }
 
+    /// The header and the value of a key's timer, unless the key is stale. O(1).
+    #[inline]
+    pub(crate) fn timer_of(&self, key: TimerKey) -> Option<(&Header, &T)> {
+        let slot = self.slots.get(key.slot().get())?;
+        (slot.header.owner == key.generation()).then_some((&slot.header, slot.value.as_ref()?))
+    }
+
     #[inline]
     pub(crate) fn value(&self, slot: SlotIndex) -> &T {
         self.slots.at(slot.get()).value.as_ref().expect(VALUE)
@@ -317,6 +337,13 @@ impl<T> Slots<T> {
         (from..self.slots.len())
             .find(|&index| self.slots.at(index).is_taken())
             .map(SlotIndex::new)
+    }
+
+    /// All timers, by slot, with their values to be changed.
+    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, T> {
+        IterMut {
+            slots: self.slots.iter_mut().enumerate(),
+        }
     }
 
     /// The header of a key's timer, unless the key is stale. O(1).
@@ -422,6 +449,23 @@ impl<T> Slots<T> {
             self.first_generation % 2 == 0,
             "a slot to be made is not taken"
         );
+    }
+}
+
+/// The timers of an arena: key, deadline and value. It looks at every slot.
+pub(crate) struct IterMut<'a, T> {
+    slots: Enumerate<pages::IterMut<'a, Slot<T>, 8, 256>>,
+}
+
+impl<'a, T> Iterator for IterMut<'a, T> {
+    type Item = (TimerKey, u64, &'a mut T);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.slots.find_map(|(index, slot)| {
+            let key = |generation| key(SlotIndex::new(index), generation);
+            let value = slot.value.as_mut()?;
+            Some((key(slot.header.owner), slot.header.deadline, value))
+        })
     }
 }
 

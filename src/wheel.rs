@@ -1,6 +1,8 @@
 //! The timer wheel: values with deadlines, handed back in order when their time has come.
 
 pub(crate) mod advance;
+pub(crate) mod bulk;
+pub(crate) mod due;
 pub(crate) mod iter;
 pub(crate) mod levels;
 pub(crate) mod stats;
@@ -10,8 +12,11 @@ mod debug;
 #[cfg(feature = "serde")]
 mod serde;
 
+use alloc::collections::TryReserveError;
+use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
+use core::hint::black_box;
 
 use crate::geometry::{Geometry, Millis};
 use crate::header::Headers;
@@ -19,6 +24,7 @@ use crate::heap::Near;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slots};
+use crate::wheel::iter::TimerRef;
 
 /// A hierarchical timer wheel.
 ///
@@ -217,6 +223,73 @@ impl<T, G: Geometry> Wheel<T, G> {
         key
     }
 
+    /// As [`schedule`](Wheel::schedule), of a value that knows its key. O(1).
+    ///
+    /// `f` is called with the key before anything has changed: should it panic, nothing has.
+    ///
+    /// # Panics
+    ///
+    /// If `f` does, and as `schedule`.
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// struct Job {
+    ///     id: TimerKey,
+    /// }
+    ///
+    /// let mut jobs = Wheel::new(0);
+    /// let key = jobs.schedule_with(10, |id| Job { id });
+    /// assert_eq!(jobs.get(key).map(|job| job.id), Some(key));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn schedule_with(&mut self, deadline: u64, f: impl FnOnce(TimerKey) -> T) -> TimerKey {
+        let key = self.slots.next_key();
+        let scheduled = self.schedule(deadline, f(key));
+        debug_assert!(key == scheduled, "the key that was promised is given out");
+        scheduled
+    }
+
+    /// Sees to it that `timer` is the key of a live timer that is due at `deadline`: reschedules it, or
+    /// schedules a `value` and writes down the new key if there is none, or the key is stale. O(1), O(log
+    /// k) among the k timers of the current tick. Returns the key.
+    ///
+    /// For whoever keeps a place for a timer that may have fired: a connection, an entry of a cache.
+    ///
+    /// # Panics
+    ///
+    /// If `value` does, and then nothing has changed; and as [`schedule`](Wheel::schedule).
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// struct Connection {
+    ///     idle: Option<TimerKey>,
+    /// }
+    ///
+    /// let mut timers = Wheel::new(0);
+    /// let mut connection = Connection { idle: None };
+    /// for now in [0, 50, 200] {
+    ///     let _ = timers.advance(now).count();
+    ///     timers.set(&mut connection.idle, now + 100, || "idle for 100 ns");
+    /// }
+    /// assert_eq!((timers.len(), timers.next_deadline()), (1, Some(300)));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn set(
+        &mut self,
+        timer: &mut Option<TimerKey>,
+        deadline: u64,
+        value: impl FnOnce() -> T,
+    ) -> TimerKey {
+        match *timer {
+            Some(key) if self.reschedule(key, deadline) => key,
+            _ => *timer.insert(self.schedule(deadline, value())),
+        }
+    }
+
     /// As [`schedule`](Wheel::schedule), but refuses when as many timers are live as
     /// [`set_limit`](Wheel::set_limit) allows. O(1).
     ///
@@ -372,6 +445,27 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn deadline(&self, key: TimerKey) -> Option<u64> {
         let slot = self.slots.find(key)?;
         Some(self.slots.header(slot).deadline)
+    }
+
+    /// A live timer, its deadline and its value, or `None` to a stale key. O(1), with one look-up.
+    ///
+    /// ```
+    /// use timer_wheel::{TimerRef, Wheel};
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// assert_eq!(wheel.timer(key), Some(TimerRef { key, deadline: 10, value: &"value" }));
+    /// wheel.cancel(key);
+    /// assert_eq!(wheel.timer(key), None);
+    /// ```
+    #[inline]
+    pub fn timer(&self, key: TimerKey) -> Option<TimerRef<'_, T>> {
+        let (header, value) = self.slots.timer_of(key)?;
+        Some(TimerRef {
+            key,
+            deadline: header.deadline,
+            value,
+        })
     }
 
     /// Whether the key's timer is live. O(1).
@@ -560,8 +654,9 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// Room for the timers themselves: how many blocks of entries they need depends on how their
-    /// deadlines are spread, and only the fewest possible are made ready.
+    /// Nothing is copied to grow while they are scheduled, but for the lists of a level when it is first
+    /// used, and for rotations beyond all levels. How many blocks of entries they need depends on how their
+    /// deadlines are spread: the fewest possible are made ready, and further ones are made by the page.
     ///
     /// # Panics
     ///
@@ -586,6 +681,39 @@ impl<T, G: Geometry> Wheel<T, G> {
         );
         self.slots.reserve(additional);
         self.index.reserve(additional);
+    }
+
+    /// As [`reserve`](Wheel::reserve), but says so when a wheel could never hold that many timers or the
+    /// memory for them is not to be had. O(additional).
+    ///
+    /// All of the memory is asked for at one go and given back, and then asked for page by page: systems
+    /// that promise more memory than they have are more honest about large pieces.
+    ///
+    /// # Errors
+    ///
+    /// [`TryReserveError`], and nothing has changed.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<u64>::new(0);
+    /// assert!(wheel.try_reserve(usize::MAX).is_err());
+    /// assert!(wheel.try_reserve(1_000).is_ok());
+    /// assert!(wheel.capacity() >= 1_000);
+    /// ```
+    pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
+        let lacking = additional.saturating_sub(self.capacity() - self.len());
+        let bytes = if additional <= MAX_TIMERS - self.len() {
+            lacking.saturating_mul(Slots::<T>::SLOT_BYTES + size_of::<u32>())
+        } else {
+            usize::MAX
+        };
+        let mut probe = Vec::<u8>::new();
+        probe.try_reserve_exact(bytes)?;
+        // Else the compiler may find that nobody needs the memory, and not ask.
+        drop(black_box(probe));
+        self.reserve(additional);
+        Ok(())
     }
 
     /// Gives back the memory that the live timers do not need. O(n).
@@ -663,8 +791,6 @@ impl<T, G: Geometry> Default for Wheel<T, G> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
     use crate::geometry::{Caffeine, Compact, Micros};
 

@@ -96,6 +96,43 @@ fn reserved_timers_ask_for_nothing_more() {
     assert_eq!(asked, 0, "what is reserved comes on top of what is there");
 }
 
+/// With timers of thousands of buckets, whose last blocks are filled in part. Only pages may be asked for,
+/// and what is made once for each level: no array is copied to grow.
+fn reserved_timers_copy_nothing_wherever_they_go() {
+    fn check<G: Geometry>() {
+        const COUNT: u64 = 20_000;
+        let spans = [TICK, 16 * TICK, 1_000 * TICK, 100_000 * TICK];
+        for span in spans {
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+            wheel.reserve(COUNT as usize);
+            let region = Region::new(ALLOCATOR);
+            (0..COUNT).for_each(|n| _ = wheel.schedule(n * 7_919 % COUNT * span / 100, n));
+            let copied = region.change().reallocations;
+            let stats = wheel.stats();
+            let levels = stats
+                .occupied
+                .iter()
+                .filter(|buckets| **buckets != 0)
+                .count();
+            assert!(
+                copied <= 2 * levels,
+                "{copied} arrays were copied, {span} ns apart: {stats:?}"
+            );
+            // The lists are there now, and so is the memory of what is cancelled.
+            let keys: Vec<TimerKey> = wheel.iter().map(|timer| timer.key).collect();
+            keys.iter().for_each(|key| _ = wheel.cancel(*key));
+            wheel.reserve(2 * COUNT as usize);
+            let region = Region::new(ALLOCATOR);
+            for n in 0..2 * COUNT {
+                wheel.schedule(n * 7_919 % COUNT * span / 100, n);
+            }
+            assert_eq!(region.change().reallocations, 0, "{span} ns apart");
+        }
+    }
+    check::<Millis>();
+    check::<Compact>();
+}
+
 /// Timers in the tests of what one call asks for.
 const TIMERS: usize = 200_000;
 
@@ -232,6 +269,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     reserved_timers_ask_for_nothing_more();
+    reserved_timers_copy_nothing_wherever_they_go();
     no_call_asks_for_more_than_a_page_and_its_tables();
     reserved_entries_ask_for_little_more();
     cleared_queue_gives_its_memory_back();

@@ -3,6 +3,7 @@
 //! * [`textbook`]: a hierarchical wheel as it is usually built, one list node a timer.
 //! * [`btree`]: ordered sets with a slab of values, exact by construction.
 //! * [`two_sets`]: the TTL layer's baseline, two ordered sets and a map.
+//! * [`turns`]: two subjects that take turns at the same work.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //!
 //! The queues share the wheel's vocabulary and answer alike, to the nanosecond and in the same
@@ -30,6 +31,7 @@
 
 pub mod btree;
 pub mod textbook;
+pub mod turns;
 pub mod two_sets;
 pub mod workload;
 

@@ -83,6 +83,15 @@ impl<T> DelayQueue<T> {
     }
 }
 
+impl<T> Clone for Iter<'_, T> {
+    fn clone(&self) -> Self {
+        Self {
+            timers: self.timers.clone(),
+            timeline: self.timeline,
+        }
+    }
+}
+
 impl<'a, T> IntoIterator for &'a DelayQueue<T> {
     type Item = Entry<'a, T>;
     type IntoIter = Iter<'a, T>;

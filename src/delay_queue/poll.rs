@@ -3,7 +3,7 @@
 use core::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use futures_core::Stream;
+use futures_core::{FusedStream, Stream};
 use tokio::task::coop;
 
 use crate::delay_queue::DelayQueue;
@@ -128,5 +128,13 @@ impl<T> Stream for DelayQueue<T> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
         self.get_mut().poll_expired(cx)
+    }
+}
+
+impl<T> FusedStream for DelayQueue<T> {
+    /// Whether the queue is empty, so that a `select!` over streams passes it over until an item is
+    /// inserted. O(1).
+    fn is_terminated(&self) -> bool {
+        self.is_empty()
     }
 }

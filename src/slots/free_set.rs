@@ -47,6 +47,14 @@ impl FreeSet {
         slot == self.apart || word.is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
     }
 
+    /// The lowest element, unless there is none.
+    pub(crate) fn lowest(&self) -> Option<SlotIndex> {
+        let word = self.words.get(self.lowest);
+        let bit = word.map(|word| self.lowest * WORD_BITS + word.trailing_zeros() as usize);
+        let apart = Some(self.apart).filter(|&apart| apart != SlotIndex::NONE);
+        bit.map(SlotIndex::new).into_iter().chain(apart).min()
+    }
+
     /// Removes the lowest element, unless there is none.
     #[inline]
     pub(crate) fn take_lowest(&mut self) -> Option<SlotIndex> {
@@ -186,7 +194,8 @@ mod tests {
             if state >> 63 == 0 && model.insert(index) {
                 set.insert(SlotIndex::new(index));
             } else {
-                assert_eq!(set.take_lowest(), model.pop_first().map(SlotIndex::new));
+                let lowest = model.pop_first().map(SlotIndex::new);
+                assert_eq!((set.lowest(), set.take_lowest()), (lowest, lowest));
             }
             if step % 500 == 0 {
                 set.check(model.len());

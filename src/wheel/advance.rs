@@ -47,11 +47,14 @@ pub struct Expired<T> {
 /// assert_eq!((wheel.len(), wheel.deadline(in_use)), (1, Some(150)));
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Remove the timer and drop its value.
     Remove,
     /// Keep the timer, under the same key, until this new deadline in nanoseconds.
     Rearm(u64),
+    /// Leave the timer due, as if it had not been asked about, and end the call.
+    Stop,
 }
 
 /// What a call of [`Wheel::advance_with`] has done.
@@ -67,8 +70,9 @@ pub enum Verdict {
 /// assert_eq!((fired, has_backlog), (1, false));
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
-    /// The number of timers handed to the callback.
+    /// The number of timers that the callback has had removed or rearmed.
     pub fired: usize,
     /// The part of the budget of work that was not needed.
     pub unused: usize,
@@ -210,7 +214,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn peek_first(&mut self) -> Option<TimerRef<'_, T>> {
         let due = self.index.first(&mut self.slots)?;
-        Some(self.timer(due.slot))
+        Some(self.timer_in(due.slot))
     }
 
     /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open.
@@ -232,7 +236,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Takes a timer out that is at the head of those that are ready.
     #[inline]
-    fn fire(&mut self, due: Due) -> Option<(TimerKey, T)> {
+    pub(super) fn fire(&mut self, due: Due) -> Option<(TimerKey, T)> {
         let fired = self.slots.release_slot(due.slot);
         self.index.take(&mut self.slots, due);
         fired
@@ -245,7 +249,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// kept under the same key with a new deadline: a cache entry that refuses to be evicted, a
     /// periodic job. No slot is freed and taken again. A timer that is rearmed for a time that has
     /// come fires again in the same call, in its place in the order; only the budget bounds how
-    /// often. O(timers touched), and no more than the budget.
+    /// often, and [`Verdict::Stop`]. O(timers touched), and no more than the budget.
+    ///
+    /// Where a callback is in the way, [`peek_expired`](Wheel::peek_expired) does the same in a loop.
     ///
     /// # Panics
     ///
@@ -274,14 +280,14 @@ impl<T, G: Geometry> Wheel<T, G> {
         while let Some(due) = advance.next_due() {
             let wheel = &mut *advance.wheel;
             let (key, value) = wheel.slots.timer_mut(due.slot);
-            let verdict = f(key, due.deadline, value);
-            fired += 1;
-            advance.budget.pay_for_fire();
-            match verdict {
+            match f(key, due.deadline, value) {
                 // The value is dropped here, with the wheel in order should that panic.
                 Verdict::Remove => drop(wheel.fire(due)),
                 Verdict::Rearm(deadline) => wheel.index.rearm(&mut wheel.slots, due, deadline),
+                Verdict::Stop => break,
             }
+            fired += 1;
+            advance.budget.pay_for_fire();
         }
         Progress {
             fired,
@@ -307,7 +313,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// ```
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
-    wheel: &'a mut Wheel<T, G>,
+    pub(super) wheel: &'a mut Wheel<T, G>,
     budget: Budget,
     /// Whether nothing more is due.
     is_done: bool,
@@ -358,7 +364,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
 
     /// The timer that fires next, if there is one and there is budget to fire it.
     #[inline]
-    fn next_due(&mut self) -> Option<Due> {
+    pub(super) fn next_due(&mut self) -> Option<Due> {
         if self.is_done {
             return None;
         }

@@ -121,7 +121,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         Drain { wheel: self }
     }
 
-    pub(super) fn timer(&self, slot: SlotIndex) -> TimerRef<'_, T> {
+    pub(super) fn timer_in(&self, slot: SlotIndex) -> TimerRef<'_, T> {
         TimerRef {
             key: self.slots.key(slot),
             deadline: self.slots.header(slot).deadline,
@@ -218,7 +218,7 @@ impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
         let slot = self.wheel.slots.taken_from(self.next)?;
         self.next = slot.get() + 1;
         self.left -= 1;
-        Some(self.wheel.timer(slot))
+        Some(self.wheel.timer_in(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -232,7 +232,7 @@ impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         let slot = self.ascent.next(&self.wheel.index, &self.wheel.slots)?;
         self.left -= 1;
-        Some(self.wheel.timer(slot))
+        Some(self.wheel.timer_in(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -246,7 +246,7 @@ impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         let slot = self.descent.next()?;
         self.left -= 1;
-        Some(self.wheel.timer(slot))
+        Some(self.wheel.timer_in(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -258,15 +258,7 @@ impl<T, G: Geometry> Iterator for Drain<'_, T, G> {
     type Item = Expired<T>;
 
     fn next(&mut self) -> Option<Expired<T>> {
-        let slot = self.wheel.index.any()?;
-        let key = self.wheel.slots.key(slot);
-        let deadline = self.wheel.slots.header(slot).deadline;
-        let value = self.wheel.cancel(key)?;
-        Some(Expired {
-            key,
-            deadline,
-            value,
-        })
+        self.wheel.take_any()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -277,6 +269,36 @@ impl<T, G: Geometry> Iterator for Drain<'_, T, G> {
 impl<T, G: Geometry> Drop for Drain<'_, T, G> {
     fn drop(&mut self) {
         self.wheel.clear();
+    }
+}
+
+impl<T, G: Geometry> Clone for Iter<'_, T, G> {
+    fn clone(&self) -> Self {
+        Self {
+            wheel: self.wheel,
+            next: self.next,
+            left: self.left,
+        }
+    }
+}
+
+impl<T, G: Geometry> Clone for Ascending<'_, T, G> {
+    fn clone(&self) -> Self {
+        Self {
+            wheel: self.wheel,
+            ascent: self.ascent.clone(),
+            left: self.left,
+        }
+    }
+}
+
+impl<T, G: Geometry> Clone for Descending<'_, T, G> {
+    fn clone(&self) -> Self {
+        Self {
+            wheel: self.wheel,
+            descent: self.descent.clone(),
+            left: self.left,
+        }
     }
 }
 

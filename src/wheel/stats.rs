@@ -25,6 +25,7 @@ use crate::wheel::Wheel;
 /// assert!(stats.bytes < 100_000);
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Stats {
     /// Live timers, as [`Wheel::len`] says.

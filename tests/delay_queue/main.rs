@@ -22,6 +22,7 @@ mod theirs;
 
 mod burst;
 mod deadlines;
+mod fused;
 mod keys;
 mod random;
 mod side_by_side;

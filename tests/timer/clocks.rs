@@ -35,13 +35,34 @@ fn durations_and_times_convert_without_loss_and_saturate() {
 fn deadlines_saturate_on_every_clock() {
     let clock = ManualClock::new();
     clock.advance(SECOND);
-    assert_eq!(clock.deadline_after(Duration::MAX), NEVER);
-    assert_eq!(clock.deadline_after(MS), 1_001_000_000);
+    assert_eq!(clock.after(Duration::MAX), NEVER);
+    assert_eq!(clock.after(MS), 1_001_000_000);
     assert_eq!(clock.deadline_at(clock.origin()), 0);
     assert_eq!(clock.instant_at(NEVER), None);
     clock.advance(Duration::MAX);
     assert_eq!(clock.now(), NEVER);
-    assert_eq!(clock.deadline_after(MS), NEVER);
+    assert_eq!(clock.after(MS), NEVER);
+}
+
+/// Nobody is let go early: not by being unparked, nor by a clock that moves too little.
+#[test]
+fn sleep_lasts_until_the_clock_shows_the_time() {
+    let clock = ManualClock::new();
+    clock.sleep_until(0);
+    let sleeper = {
+        let clock = clock.clone();
+        std::thread::spawn(move || {
+            clock.sleep_until(3);
+            clock.now()
+        })
+    };
+    for now in [1, 2] {
+        sleeper.thread().unpark();
+        clock.set(Duration::from_nanos(now));
+    }
+    sleeper.thread().unpark();
+    clock.set(Duration::from_nanos(3));
+    assert_eq!(sleeper.join().unwrap(), 3);
 }
 
 #[test]

@@ -28,7 +28,10 @@ mod script;
 
 mod answers;
 mod budget;
+mod bulk;
 mod contract;
+mod due;
+mod handles;
 mod hostile;
 mod levels;
 mod memory;

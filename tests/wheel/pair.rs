@@ -174,6 +174,8 @@ impl<G: Geometry> Pair<G> {
                     self.reschedule(Some(key), deadline);
                 }
             }
+            Op::Set(pick, to) => self.set(self.pick(pick), self.resolve(to)),
+            Op::Retain { stride } => self.retain(u64::from(stride) + 1),
             Op::Advance(to) => self.advance(self.resolve(to)),
             Op::AdvanceDropped { to, taken } => {
                 self.advance_dropped(self.resolve(to), usize::from(taken));
@@ -197,7 +199,13 @@ impl<G: Geometry> Pair<G> {
             Op::AdvanceWithFires { to, budget, rule } => {
                 self.advance_with(self.resolve(to), budget, rule);
             }
+            Op::AdvanceUntil { to, budget, nth } => {
+                self.advance_until(self.resolve(to), budget, usize::from(nth));
+            }
             Op::Pop(to) => self.pop(self.resolve(to)),
+            Op::PeekExpired { to, nth, rule } => {
+                self.peek_expired(self.resolve(to), usize::from(nth), rule);
+            }
             Op::PopFirst => self.pop_first(),
             Op::PeekFirst => self.peek_first(),
             Op::Evict { at, count } => {
@@ -269,7 +277,18 @@ impl<G: Geometry> Pair<G> {
 impl<G: Geometry> Pair<G> {
     pub(crate) fn schedule(&mut self, deadline: u64) {
         let value = self.keys.len() as u64;
-        let key = self.wheel.schedule(deadline, value);
+        let key = if value % 2 == 0 {
+            self.wheel.schedule(deadline, value)
+        } else {
+            let mut promised = None;
+            let with = |key| {
+                promised = Some(key);
+                value
+            };
+            let key = self.wheel.schedule_with(deadline, with);
+            assert_eq!(promised, Some(key), "schedule_with promised another key");
+            key
+        };
         self.know(key, deadline, value);
     }
 
@@ -356,6 +375,48 @@ impl<G: Geometry> Pair<G> {
             "reschedule({key:?}, {deadline})"
         );
         self.wake_ups += LEVELS + 1;
+    }
+
+    fn set(&mut self, key: Option<TimerKey>, deadline: u64) {
+        let value = self.keys.len() as u64;
+        let mut place = key;
+        let mut is_new = false;
+        let set = self.wheel.set(&mut place, deadline, || {
+            is_new = true;
+            value
+        });
+        assert_eq!(place, Some(set), "the key is not written down");
+        let is_live = key.is_some_and(|key| self.model.reschedule(key, deadline));
+        assert_eq!(is_new, !is_live, "set({key:?})");
+        if is_new {
+            self.know(set, deadline, value);
+        } else {
+            assert_eq!(place, key, "a live timer got another key");
+            self.wake_ups += LEVELS + 1;
+        }
+    }
+
+    fn retain(&mut self, stride: u64) {
+        let mut cancelled = Vec::new();
+        let mut seen = 0;
+        let model = &mut self.model;
+        self.wheel.retain(|key, deadline, value| {
+            let modelled = model.get_mut(key).expect("retain shows a dead timer");
+            *value = value.wrapping_add(1 << 32);
+            *modelled = modelled.wrapping_add(1 << 32);
+            let timer = model.get(key).expect("it lives");
+            assert_eq!((deadline, *value), (timer.deadline, timer.value));
+            seen += 1;
+            let is_kept = (*value as u32 as u64) % stride == 0;
+            if !is_kept {
+                cancelled.push(key);
+            }
+            is_kept
+        });
+        assert_eq!(seen, self.model.len(), "retain shows each once");
+        for key in cancelled {
+            self.model.cancel(key);
+        }
     }
 
     fn touch(&mut self, key: Option<TimerKey>) {
@@ -511,6 +572,72 @@ impl<G: Geometry> Pair<G> {
             ended: progress.unused > 0 && progress.fired < budget.fires,
             has_backlog: progress.has_backlog,
         });
+    }
+
+    fn advance_until(&mut self, to: u64, budget: Budget, nth: usize) {
+        self.is_behind = true;
+        self.model.set_clock(to);
+        let (mut asked, mut is_stopped) = (0, false);
+        let progress = self.wheel.advance_with(to, budget, |key, _, value| {
+            assert!(!is_stopped, "asked again after a stop");
+            assert_eq!(self.model.first_due(), Some(key), "asked out of order");
+            is_stopped = asked == nth;
+            asked += 1;
+            if is_stopped {
+                return Verdict::Stop;
+            }
+            assert_eq!(self.model.pop_due().map(|due| due.2), Some(*value));
+            Verdict::Remove
+        });
+        let fired = asked - usize::from(is_stopped);
+        assert_eq!(progress.fired, fired, "what stopped it counts as fired");
+        let used = budget.work - progress.unused;
+        assert!(fired <= used && fired <= budget.fires, "over the budget");
+        assert!(progress.has_backlog || !is_stopped, "a stop left no work");
+        let ended = progress.unused > 0 && fired < budget.fires && !is_stopped;
+        assert!(!ended || !self.model.has_due(), "stopped without a stop");
+    }
+
+    fn peek_expired(&mut self, to: u64, nth: usize, rule: Rule) {
+        self.model.set_clock(to);
+        let now = self.model.now();
+        // A rule may rearm for the present for ever.
+        let most = nth.min(2 * self.model.len() + 50);
+        for fired in 0..=most {
+            let Some(mut timer) = self.wheel.peek_expired(to) else {
+                self.check_progress();
+                return;
+            };
+            self.is_behind = true;
+            let (key, deadline) = (timer.key(), timer.deadline());
+            assert_eq!(self.model.first_due(), Some(key), "shown out of order");
+            *timer.get_mut() = timer.get().wrapping_add(1 << 32);
+            drop(timer);
+            let modelled = self.model.get_mut(key).expect("due timers are live");
+            *modelled = modelled.wrapping_add(1 << 32);
+            self.wheel.check_invariants();
+            assert!(self.wheel.has_backlog(), "what was looked at is due");
+            let timer = self.wheel.peek_expired(to).expect("it is still due");
+            let shown = (timer.key(), timer.deadline(), *timer.get());
+            let modelled = self.model.get(key).expect("due timers are live");
+            assert_eq!(shown, (key, modelled.deadline, modelled.value));
+            if fired == most {
+                return;
+            }
+            self.fired.push((deadline, modelled.value));
+            match again(&rule.answer(fired, deadline, now)) {
+                Some(next) => {
+                    timer.rearm(next);
+                    self.model.reschedule(key, next);
+                    self.wake_ups += LEVELS + 1;
+                }
+                None => {
+                    let item = timer.remove();
+                    let removed = (item.key, item.deadline, item.value);
+                    assert_eq!(Some(removed), self.model.pop_due());
+                }
+            }
+        }
     }
 
     fn pop(&mut self, to: u64) {
@@ -670,7 +797,7 @@ impl<G: Geometry> Pair<G> {
         }
     }
 
-    fn compare_order(&self) {
+    fn compare_order(&mut self) {
         let mut ascending = self.wheel.ascending();
         let mut descending = self.wheel.descending();
         for (key, timer) in self.model.ascending() {
@@ -695,6 +822,11 @@ impl<G: Geometry> Pair<G> {
             assert_eq!((item.deadline, *item.value), (timer.deadline, timer.value));
             places.push(timer.sequence);
         }
+        let shown = self.wheel.iter();
+        let shown: Vec<_> = shown.map(|it| (it.key, it.deadline, *it.value)).collect();
+        let to_change = self.wheel.iter_mut();
+        let to_change = to_change.map(|it| (it.key, it.deadline, *it.value));
+        assert!(to_change.eq(shown), "iter_mut and iter differ");
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), self.model.len(), "iter gives each once");
@@ -721,6 +853,9 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(self.wheel.contains(key), timer.is_some(), "{key:?}");
         assert_eq!(self.wheel.get(key), timer.map(|timer| &timer.value));
         assert_eq!(self.wheel.deadline(key), timer.map(|timer| timer.deadline));
+        let found = self.wheel.timer(key);
+        let found = found.map(|timer| (timer.key, timer.deadline, *timer.value));
+        assert_eq!(found, timer.map(|timer| (key, timer.deadline, timer.value)));
     }
 
     /// Memory follows the timers that live.

@@ -4,7 +4,7 @@
 //! Nothing here knows the format. JSON is taken apart as JSON, whatever it says.
 
 use serde_json::Value;
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Stats, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Lopsided, Tiny, Widest};
 use crate::script::{Road, spans};
@@ -170,6 +170,16 @@ fn keys_gone_before_a_shrink_and_a_reload_stay_stale() {
         gone.extend(keys);
         wheel.shrink_to_fit();
         wheel = reload(wheel, Road::Straight);
+    }
+}
+
+#[test]
+fn statistics_come_back_as_they_went() {
+    for (wheel, _) in wheels::<Millis>() {
+        let stats = wheel.stats();
+        let json = serde_json::to_value(stats).expect("numbers serialize");
+        assert_eq!(json["timers"], stats.timers);
+        assert_eq!(serde_json::from_value::<Stats>(json).unwrap(), stats);
     }
 }
 

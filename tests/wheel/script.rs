@@ -54,6 +54,12 @@ pub(crate) enum Op {
         stride: u8,
         to: When,
     },
+    /// Sets a timer that may have fired.
+    Set(Pick, When),
+    /// Keeps every `stride`-th timer, and writes to all values.
+    Retain {
+        stride: u8,
+    },
     Advance(When),
     /// An advance dropped once `taken` items were pulled.
     AdvanceDropped {
@@ -88,7 +94,19 @@ pub(crate) enum Op {
         budget: Budget,
         rule: Rule,
     },
+    /// One call of `advance_with` that is stopped at a timer.
+    AdvanceUntil {
+        to: When,
+        budget: Budget,
+        nth: u8,
+    },
     Pop(When),
+    /// A loop over `peek_expired` that stops at a timer, each looked at twice.
+    PeekExpired {
+        to: When,
+        nth: u8,
+        rule: Rule,
+    },
     /// Takes the earliest timer out, due or not.
     PopFirst,
     /// Looks at the earliest timer, due or not.
@@ -324,7 +342,21 @@ impl Op {
 
     /// What takes timers before their time, or fires few of those that are due.
     pub(crate) fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
-        match decoder.below(8) {
+        match decoder.below(14) {
+            12 => Self::Set(decoder.pick(), decoder.deadline(spans)),
+            13 => Self::Retain {
+                stride: decoder.below(4),
+            },
+            8 => Self::AdvanceUntil {
+                to: decoder.jump(spans),
+                budget: decoder.fires(),
+                nth: decoder.below(20),
+            },
+            9..=11 => Self::PeekExpired {
+                to: decoder.jump(spans),
+                nth: decoder.choose(&[0, 1, 2, 5, 30, u8::MAX]),
+                rule: decoder.rule(spans),
+            },
             0 => Self::PeekFirst,
             1..=2 => Self::PopFirst,
             3..=4 => Self::Evict {

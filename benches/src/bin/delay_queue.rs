@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant as StdInstant};
 
 use clap::Parser;
+use timer_wheel_bench::turns::{Samples, median, take_turns};
 use timer_wheel_bench::workload::XorShift64Star;
 use tokio::runtime::Builder;
 use tokio::task::unconstrained;
@@ -210,39 +211,6 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> T {
         .build()
         .expect("a runtime needs nothing from the system")
         .block_on(unconstrained(work))
-}
-
-/// The samples of one queue, a row for each round.
-type Samples = Vec<Vec<f64>>;
-
-/// Both queues in turns; each begins every other round.
-fn take_turns(
-    rounds: u32,
-    mut ours: impl FnMut() -> Vec<f64>,
-    mut theirs: impl FnMut() -> Vec<f64>,
-) -> (Samples, Samples) {
-    let (mut samples, mut their_samples) = (Samples::new(), Samples::new());
-    for round in 0..rounds {
-        if round % 2 == 0 {
-            samples.push(ours());
-            their_samples.push(theirs());
-        } else {
-            their_samples.push(theirs());
-            samples.push(ours());
-        }
-    }
-    (samples, their_samples)
-}
-
-fn median(samples: &Samples, column: usize) -> f64 {
-    let mut column: Vec<f64> = samples.iter().map(|row| row[column]).collect();
-    column.sort_by(f64::total_cmp);
-    let middle = column.len() / 2;
-    if column.len() % 2 == 1 {
-        column[middle]
-    } else {
-        f64::midpoint(column[middle - 1], column[middle])
-    }
 }
 
 fn report(n: u32, names: &[&str], (ours, theirs): &(Samples, Samples)) {

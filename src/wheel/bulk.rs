@@ -1,0 +1,223 @@
+//! All timers at once: changing them, sorting them out, taking them over and adding many.
+
+use core::fmt;
+use core::iter::FusedIterator;
+
+use crate::geometry::Geometry;
+use crate::header::Headers;
+use crate::key::TimerKey;
+use crate::slots;
+use crate::wheel::Wheel;
+use crate::wheel::advance::Expired;
+
+/// A live timer whose value may be changed, from [`Wheel::iter_mut`].
+///
+/// ```
+/// use timer_wheel::{TimerMut, Wheel};
+///
+/// let mut wheel = Wheel::new(0);
+/// let key = wheel.schedule(10, 7);
+/// let timer = wheel.iter_mut().next();
+/// assert_eq!(timer, Some(TimerMut { key, deadline: 10, value: &mut 7 }));
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct TimerMut<'a, T> {
+    /// The timer's key.
+    pub key: TimerKey,
+    /// When the timer is due, in nanoseconds.
+    pub deadline: u64,
+    /// The value that was scheduled.
+    pub value: &'a mut T,
+}
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// All live timers with their values to be changed, in no particular order. O(slots) in all.
+    ///
+    /// A deadline is changed by [`reschedule`](Wheel::reschedule), with the keys that this shows.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(10, 1);
+    /// wheel.schedule(20, 2);
+    /// for timer in wheel.iter_mut() {
+    ///     *timer.value *= 10;
+    /// }
+    /// assert_eq!(wheel.get(key), Some(&10));
+    /// ```
+    pub fn iter_mut(&mut self) -> IterMut<'_, T> {
+        IterMut {
+            left: self.len(),
+            slots: self.slots.iter_mut(),
+        }
+    }
+
+    /// Cancels every timer that `f` answers `false` for, given its key, deadline and value, in no
+    /// particular order. O(slots).
+    ///
+    /// # Panics
+    ///
+    /// If `f` does, and then the timer it was called for is kept, as are those it was not called for.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut sessions = Wheel::new(0);
+    /// for (deadline, user) in [(10, "ann"), (20, "bob"), (30, "ann")] {
+    ///     sessions.schedule(deadline, user);
+    /// }
+    /// sessions.retain(|_, _, user| *user != "ann"); // logged out everywhere
+    /// assert_eq!((sessions.len(), sessions.next_deadline()), (1, Some(20)));
+    /// ```
+    pub fn retain(&mut self, mut f: impl FnMut(TimerKey, u64, &mut T) -> bool) {
+        let mut next = 0;
+        while let Some(slot) = self.slots.taken_from(next) {
+            next = slot.get() + 1;
+            let deadline = self.slots.header(slot).deadline;
+            let (key, value) = self.slots.timer_mut(slot);
+            if !f(key, deadline, value) {
+                drop(self.cancel(key));
+            }
+        }
+    }
+
+    /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
+    pub(super) fn take_any(&mut self) -> Option<Expired<T>> {
+        let slot = self.index.any()?;
+        let key = self.slots.key(slot);
+        let deadline = self.slots.header(slot).deadline;
+        let value = self.cancel(key)?;
+        Some(Expired {
+            key,
+            deadline,
+            value,
+        })
+    }
+}
+
+impl<T, G: Geometry> Extend<(u64, T)> for Wheel<T, G> {
+    /// Schedules each value at its deadline in nanoseconds. O(1) each, as [`Wheel::schedule`].
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.extend([(20, 'b'), (10, 'a')]);
+    /// assert_eq!(wheel.pop_first().map(|timer| timer.value), Some('a'));
+    /// ```
+    fn extend<I: IntoIterator<Item = (u64, T)>>(&mut self, timers: I) {
+        for (deadline, value) in timers {
+            self.schedule(deadline, value);
+        }
+    }
+}
+
+impl<T, G: Geometry> IntoIterator for Wheel<T, G> {
+    type Item = Expired<T>;
+    type IntoIter = IntoIter<T, G>;
+
+    /// Takes all timers out, due or not, in no particular order. O(n) in all.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// let left: Vec<_> = wheel.into_iter().map(|timer| (timer.deadline, timer.value)).collect();
+    /// assert_eq!(left, [(10, "value")]);
+    /// ```
+    fn into_iter(self) -> IntoIter<T, G> {
+        IntoIter { wheel: self }
+    }
+}
+
+impl<'a, T, G: Geometry> IntoIterator for &'a mut Wheel<T, G> {
+    type Item = TimerMut<'a, T>;
+    type IntoIter = IterMut<'a, T>;
+
+    fn into_iter(self) -> IterMut<'a, T> {
+        self.iter_mut()
+    }
+}
+
+/// All timers with their values to be changed, in no particular order, from [`Wheel::iter_mut`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::new(0);
+/// wheel.schedule(10, 1);
+/// let mut timers = wheel.iter_mut();
+/// assert_eq!(timers.len(), 1);
+/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
+/// ```
+#[must_use = "iterators do nothing unless they are iterated over"]
+pub struct IterMut<'a, T> {
+    slots: slots::IterMut<'a, T>,
+    left: usize,
+}
+
+/// All timers of a wheel that was given up, in no particular order, from its `into_iter`.
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::new(0);
+/// wheel.schedule(10, 1);
+/// let mut timers = wheel.into_iter();
+/// assert_eq!(timers.len(), 1);
+/// assert_eq!(timers.next().map(|timer| timer.value), Some(1));
+/// ```
+pub struct IntoIter<T, G: Geometry> {
+    wheel: Wheel<T, G>,
+}
+
+impl<'a, T> Iterator for IterMut<'a, T> {
+    type Item = TimerMut<'a, T>;
+
+    fn next(&mut self) -> Option<TimerMut<'a, T>> {
+        // Spares the free slots behind the last timer.
+        self.left = self.left.checked_sub(1)?;
+        let (key, deadline, value) = self.slots.next()?;
+        Some(TimerMut {
+            key,
+            deadline,
+            value,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T, G: Geometry> Iterator for IntoIter<T, G> {
+    type Item = Expired<T>;
+
+    fn next(&mut self) -> Option<Expired<T>> {
+        self.wheel.take_any()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.wheel.len(), Some(self.wheel.len()))
+    }
+}
+
+impl<T> ExactSizeIterator for IterMut<'_, T> {}
+impl<T, G: Geometry> ExactSizeIterator for IntoIter<T, G> {}
+
+impl<T> FusedIterator for IterMut<'_, T> {}
+impl<T, G: Geometry> FusedIterator for IntoIter<T, G> {}
+
+impl<T> fmt::Debug for IterMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IterMut({} left)", self.left)
+    }
+}
+
+impl<T, G: Geometry> fmt::Debug for IntoIter<T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IntoIter({} left)", self.wheel.len())
+    }
+}

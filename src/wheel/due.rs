@@ -1,0 +1,189 @@
+//! A handle for the first timer that is due: to look at it, change it, remove it or keep it.
+
+use core::fmt;
+
+use crate::geometry::Geometry;
+use crate::hierarchy::Due;
+use crate::key::TimerKey;
+use crate::wheel::Wheel;
+use crate::wheel::advance::Expired;
+
+/// The law that lets the timer of a handle be removed.
+const LIVE: &str = "a timer that is due is live";
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// Moves the clock to `now` nanoseconds and shows the first timer that is due, if there is one,
+    /// without firing it: for loops that decide what becomes of each timer, and when to stop.
+    ///
+    /// Dropped, the [`DueTimer`] leaves everything as it is: the timer stays due, and is shown again by
+    /// the next call. Costs what the first step of an [`advance`](Wheel::advance) does, O(timers
+    /// touched); another call before anything has been changed is O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut uploads = Wheel::new(0);
+    /// for (deadline, bytes) in [(10, 700), (20, 600), (30, 500)] {
+    ///     uploads.schedule(deadline, bytes);
+    /// }
+    /// let mut room = 1_000;
+    /// while let Some(upload) = uploads.peek_expired(25) {
+    ///     if *upload.get() > room {
+    ///         break; // enough for now: it is still due
+    ///     }
+    ///     room -= upload.remove().value;
+    /// }
+    /// assert_eq!((room, uploads.len(), uploads.has_backlog()), (300, 2, true));
+    /// ```
+    #[inline]
+    pub fn peek_expired(&mut self, now: u64) -> Option<DueTimer<'_, T, G>> {
+        let mut advance = self.advance(now);
+        let due = advance.next_due()?;
+        let wheel = advance.wheel;
+        Some(DueTimer { wheel, due })
+    }
+}
+
+/// The first timer that is due, still in the wheel, from [`Wheel::peek_expired`].
+///
+/// It can be [removed](DueTimer::remove) or [kept](DueTimer::rearm) with a new deadline. Dropped, it
+/// stays due, whatever was written to its value; so it does when the code that holds the handle panics.
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// struct Entry {
+///     name: &'static str,
+///     users: u32,
+/// }
+///
+/// let mut entries = Wheel::new(0);
+/// entries.schedule(10, Entry { name: "in use", users: 1 });
+/// entries.schedule(10, Entry { name: "idle", users: 0 });
+///
+/// let mut removed = Vec::new();
+/// while let Some(timer) = entries.peek_expired(10) {
+///     if timer.get().users == 0 {
+///         removed.push(timer.remove().value.name);
+///     } else {
+///         let again = timer.deadline() + 50;
+///         timer.rearm(again);
+///     }
+/// }
+/// assert_eq!((removed, entries.next_deadline()), (vec!["idle"], Some(60)));
+/// ```
+#[must_use = "a due timer stays due unless it is removed or rearmed"]
+pub struct DueTimer<'a, T, G: Geometry> {
+    wheel: &'a mut Wheel<T, G>,
+    due: Due,
+}
+
+impl<T, G: Geometry> DueTimer<'_, T, G> {
+    /// The timer's key. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// assert_eq!(wheel.peek_expired(10).map(|timer| timer.key()), Some(key));
+    /// ```
+    pub fn key(&self) -> TimerKey {
+        self.wheel.slots.key(self.due.slot)
+    }
+
+    /// When the timer was due, in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// assert_eq!(wheel.peek_expired(25).map(|timer| timer.deadline()), Some(10));
+    /// ```
+    pub fn deadline(&self) -> u64 {
+        self.due.deadline
+    }
+
+    /// The timer's value. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// assert_eq!(wheel.peek_expired(10).map(|timer| *timer.get()), Some("value"));
+    /// ```
+    pub fn get(&self) -> &T {
+        self.wheel.slots.value(self.due.slot)
+    }
+
+    /// The timer's value, to be changed. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, 0);
+    /// for _ in 0..3 {
+    ///     *wheel.peek_expired(10).unwrap().get_mut() += 1; // dropped: it stays due
+    /// }
+    /// assert_eq!(wheel.pop_expired(10).map(|timer| timer.value), Some(3));
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        self.wheel.slots.value_mut(self.due.slot)
+    }
+
+    /// Fires the timer: takes it out and hands it back, as [`Wheel::pop_expired`] would. O(1); O(log k)
+    /// among the k timers of the current tick.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// let timer = wheel.peek_expired(10).unwrap();
+    /// assert_eq!(timer.remove().value, "value");
+    /// assert!(wheel.is_empty());
+    /// ```
+    pub fn remove(self) -> Expired<T> {
+        let (key, value) = self.wheel.fire(self.due).expect(LIVE);
+        Expired {
+            key,
+            deadline: self.due.deadline,
+            value,
+        }
+    }
+
+    /// Keeps the timer under the same key until a new deadline in nanoseconds, behind all timers of
+    /// equal deadline. If that time has come, it fires again in its place in the order. Costs as
+    /// [`Wheel::reschedule`] does.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(100, "every 100 ns");
+    /// let mut runs = 0;
+    /// while let Some(timer) = wheel.peek_expired(350) {
+    ///     runs += 1;
+    ///     let next = timer.deadline() + 100;
+    ///     timer.rearm(next);
+    /// }
+    /// assert_eq!((runs, wheel.deadline(key)), (3, Some(400)));
+    /// ```
+    pub fn rearm(self, deadline: u64) {
+        let Wheel { index, slots, .. } = self.wheel;
+        index.rearm(slots, self.due, deadline);
+    }
+}
+
+impl<T: fmt::Debug, G: Geometry> fmt::Debug for DueTimer<'_, T, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DueTimer")
+            .field("key", &self.key())
+            .field("deadline", &self.deadline())
+            .field("value", self.get())
+            .finish()
+    }
+}

@@ -1,0 +1,222 @@
+//! All timers at once: changed, sorted out, taken over, added, looked at twice.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use timer_wheel::{
+    Ascending, Descending, Expired, Geometry, IntoIter, Iter, Millis, Progress, Stats, TimerKey,
+    TimerRef, Wheel,
+};
+
+use crate::script::spans;
+
+/// Timers on every level and beyond, more than a page of them, and free slots in between.
+fn spread<G: Geometry>() -> Wheel<u64, G> {
+    let spans = spans::<G>();
+    let mut wheel = Wheel::with_geometry(spans[0] / 2);
+    let keys: Vec<TimerKey> = (0..700_u64)
+        .map(|n| wheel.schedule(spans[n as usize % 5].saturating_mul(1 + n % 9), n))
+        .collect();
+    for key in keys.iter().skip(3).step_by(11) {
+        assert!(wheel.cancel(*key).is_some());
+    }
+    assert!(wheel.pop_expired(wheel.now() + spans[0]).is_some());
+    wheel
+}
+
+#[test]
+fn every_value_is_changed_once() {
+    fn check<G: Geometry>() {
+        let mut wheel = spread::<G>();
+        let mut expected: Vec<_> = wheel.iter().map(|it| (it.key, it.value + 1_000)).collect();
+        for timer in &mut wheel {
+            *timer.value += 1_000;
+        }
+        let mut found: Vec<_> = wheel.iter().map(|it| (it.key, *it.value)).collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        wheel.check_invariants();
+    }
+    in_every_geometry!(check);
+}
+
+/// Values of every size, as large ones live in boxes and a few in groups of their own.
+#[test]
+fn values_of_every_size_and_number_are_shown_once() {
+    fn check<const WORDS: usize>() {
+        for count in [0, 1, 7, 8, 9, 127, 128, 129, 256, 257, 600] {
+            let mut wheel: Wheel<[u64; WORDS]> = Wheel::new(0);
+            wheel.extend((0..count).map(|n| (n, [n; WORDS])));
+            let mut timers = wheel.iter_mut();
+            assert_eq!(timers.size_hint(), (count as usize, Some(count as usize)));
+            let mut seen: Vec<u64> = Vec::new();
+            for timer in timers.by_ref() {
+                assert_eq!(timer.value[WORDS - 1], timer.deadline);
+                seen.push(timer.deadline);
+            }
+            assert_eq!((timers.len(), timers.next()), (0, None));
+            assert!(seen.iter().copied().eq(0..count));
+        }
+    }
+    check::<1>();
+    check::<12>();
+    check::<13>();
+    check::<100>();
+}
+
+#[test]
+fn retained_timers_fire_in_their_order() {
+    fn check<G: Geometry>() {
+        let mut wheel = spread::<G>();
+        let kept = |value: u64| value % 3 != 0;
+        let order: Vec<TimerKey> = wheel
+            .ascending()
+            .filter(|timer| kept(*timer.value))
+            .map(|timer| timer.key)
+            .collect();
+        wheel.retain(|_, _, value| kept(*value));
+        wheel.check_invariants();
+        let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|timer| timer.key).collect();
+        assert_eq!(fired, order);
+    }
+    in_every_geometry!(check);
+}
+
+#[test]
+fn panic_in_retain_keeps_what_was_not_answered_for() {
+    let mut wheel = spread::<Millis>();
+    let before = wheel.len();
+    let mut asked = 0;
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        wheel.retain(|_, _, _| {
+            asked += 1;
+            if asked == 10 {
+                std::panic::resume_unwind(Box::new(()));
+            }
+            asked % 2 == 0
+        });
+    }));
+    assert!(panicked.is_err());
+    wheel.check_invariants();
+    assert_eq!(wheel.len(), before - 5);
+}
+
+/// A value that counts its drops, and panics at the third.
+struct Fragile(Rc<Cell<u32>>);
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        assert!(self.0.get() != 3, "the third goes off");
+    }
+}
+
+#[test]
+fn panicking_drop_in_retain_and_in_into_iter_loses_nothing_else() {
+    for is_retained in [true, false] {
+        let drops = Rc::new(Cell::new(0));
+        let mut wheel: Wheel<Fragile> = Wheel::new(0);
+        wheel.extend((0..50).map(|n| (n << 24, Fragile(Rc::clone(&drops)))));
+        let panicked = catch_unwind(AssertUnwindSafe(|| match is_retained {
+            true => wheel.retain(|_, _, _| false),
+            false => drop(std::mem::take(&mut wheel).into_iter()),
+        }));
+        assert!(panicked.is_err());
+        wheel.check_invariants();
+        if is_retained {
+            assert_eq!((wheel.len(), drops.get()), (47, 3));
+        }
+        drop(wheel);
+        assert_eq!(drops.get(), 50, "each is dropped once");
+    }
+}
+
+#[test]
+fn wheel_that_is_given_up_yields_each_timer_once() {
+    fn check<G: Geometry>() {
+        let wheel = spread::<G>();
+        let mut expected: Vec<_> = wheel.iter().map(|it| (it.key, it.deadline)).collect();
+        let mut timers = wheel.into_iter();
+        let mut found = Vec::new();
+        while let Some(Expired { key, deadline, .. }) = timers.next() {
+            found.push((key, deadline));
+            assert_eq!(timers.len(), expected.len() - found.len());
+        }
+        assert!(timers.next().is_none());
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+    in_every_geometry!(check);
+}
+
+/// FIFO among equals holds for what is added together, and after what was there.
+#[test]
+fn extended_wheel_keeps_the_order_of_arrival() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(10, 100);
+    wheel.extend((0..100).map(|n| (10 + n % 2, n)));
+    let fired: Vec<u64> = wheel.advance(11).map(|timer| timer.value).collect();
+    let evens = (0..100).filter(|n| n % 2 == 0);
+    let odds = (0..100).filter(|n| n % 2 == 1);
+    assert!(
+        fired
+            .into_iter()
+            .eq([100].into_iter().chain(evens).chain(odds))
+    );
+}
+
+#[test]
+fn cloned_walk_goes_on_from_where_it_is() {
+    fn check<G: Geometry>() {
+        let wheel = spread::<G>();
+        let (mut iter, mut up, mut down) = (wheel.iter(), wheel.ascending(), wheel.descending());
+        for _ in 0..wheel.len() / 2 {
+            assert!(iter.next().is_some() && up.next().is_some() && down.next().is_some());
+        }
+        assert!(iter.clone().eq(iter));
+        assert!(up.clone().eq(up));
+        assert_eq!(down.clone().len(), down.len());
+        assert!(down.clone().eq(down));
+    }
+    in_every_geometry!(check);
+}
+
+#[test]
+fn room_that_cannot_be_had_is_an_error_and_changes_nothing() {
+    // As many as a wheel holds, but 400 TB of them: more than there are addresses.
+    let mut wheel: Wheel<[u64; 1 << 15]> = Wheel::new(0);
+    let before = wheel.stats();
+    for additional in [usize::MAX, 1_610_612_737, 1_610_612_736] {
+        assert!(wheel.try_reserve(additional).is_err(), "{additional}");
+        assert_eq!(wheel.stats(), before);
+    }
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    wheel.schedule(10, 0);
+    assert!(wheel.try_reserve(0).is_ok());
+    assert!(wheel.try_reserve(1_610_612_736).is_err(), "one is there");
+    assert!(wheel.try_reserve(100).is_ok());
+    assert!(wheel.capacity() > 100);
+    let before = wheel.stats();
+    assert!(wheel.try_reserve(100).is_ok());
+    assert_eq!(wheel.stats(), before, "there was room");
+}
+
+fn survives_a_panic<T: UnwindSafe>() {}
+fn may_be_seen_after_a_panic<T: RefUnwindSafe>() {}
+
+/// Nothing in a wheel changes behind a shared reference, and no panic leaves one broken.
+#[test]
+fn wheel_is_unwind_safe_if_its_values_are() {
+    survives_a_panic::<Wheel<u64>>();
+    survives_a_panic::<Wheel<Box<u64>, crate::geometries::Tiny>>();
+    may_be_seen_after_a_panic::<Wheel<u64>>();
+    survives_a_panic::<Iter<'_, u64, Millis>>();
+    survives_a_panic::<Ascending<'_, u64, Millis>>();
+    survives_a_panic::<Descending<'_, u64, Millis>>();
+    survives_a_panic::<IntoIter<u64, Millis>>();
+    survives_a_panic::<TimerRef<'_, u64>>();
+    survives_a_panic::<(TimerKey, Expired<u64>, Progress, Stats)>();
+}

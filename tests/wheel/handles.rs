@@ -1,0 +1,144 @@
+//! What a program does with keys: a value that learns its own, a place that holds one, a number that
+//! stands for one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use timer_wheel::{Compact, TimerKey, Wheel};
+
+/// In slots that are new, used before, behind a hole and made anew after a shrink.
+#[test]
+fn value_is_told_the_key_that_is_given_out() {
+    let mut wheel: Wheel<TimerKey> = Wheel::new(0);
+    let mut keys = Vec::new();
+    for round in 0..400_usize {
+        let key = wheel.schedule_with(round as u64 % 7, |key| key);
+        assert_eq!(wheel.get(key), Some(&key));
+        keys.push(key);
+        match round % 10 {
+            3 => drop(wheel.cancel(keys[round / 2])),
+            6 => drop(wheel.pop_first()),
+            9 => wheel.shrink_to_fit(),
+            _ => {}
+        }
+        if round % 100 == 99 {
+            wheel.clear();
+        }
+        wheel.check_invariants();
+    }
+}
+
+#[test]
+fn panic_of_the_value_takes_no_slot() {
+    let mut wheel: Wheel<u32> = Wheel::new(0);
+    let first = wheel.schedule(10, 1);
+    assert_eq!(wheel.cancel(first), Some(1));
+    let mut promised = Vec::new();
+    let mut place = Some(first);
+    for _ in 0..3 {
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            wheel.schedule_with(20, |key| {
+                promised.push(key);
+                std::panic::resume_unwind(Box::new(()))
+            })
+        }));
+        assert!(panicked.is_err());
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            wheel.set(&mut place, 20, || std::panic::resume_unwind(Box::new(())))
+        }));
+        assert!(panicked.is_err());
+        wheel.check_invariants();
+        assert_eq!((wheel.len(), wheel.stats().slots), (0, 1));
+        assert_eq!(place, Some(first), "nothing has changed");
+    }
+    assert!(promised.iter().all(|&key| key == promised[0]));
+    assert_eq!(wheel.schedule(20, 2), promised[0]);
+}
+
+#[test]
+fn set_reschedules_what_lives_and_schedules_what_does_not() {
+    let mut wheel: Wheel<&str> = Wheel::new(0);
+    let mut place = None;
+    let first = wheel.set(&mut place, 10, || "first");
+    assert_eq!(place, Some(first));
+    let same = wheel.set(&mut place, 30, || unreachable!("it lives"));
+    assert_eq!((same, wheel.deadline(first)), (first, Some(30)));
+    let sooner = wheel.set(&mut place, 5, || unreachable!("it lives"));
+    assert_eq!(wheel.peek_expired(5).map(|timer| timer.key()), Some(sooner));
+    assert_eq!(wheel.advance(5).count(), 1);
+    let second = wheel.set(&mut place, 50, || "second");
+    assert_ne!(second, first, "the first is stale for ever");
+    assert_eq!((place, wheel.len()), (Some(second), 1));
+    assert_eq!(wheel.get(second), Some(&"second"));
+}
+
+#[test]
+fn key_and_number_stand_for_each_other_in_the_same_order() {
+    let mut wheel: Wheel<u32, Compact> = Wheel::with_geometry(0);
+    let mut keys = Vec::new();
+    for n in 0..100 {
+        let key = wheel.schedule(n, 0);
+        keys.push(key);
+        if n % 3 == 0 {
+            wheel.cancel(key);
+        }
+    }
+    for &key in &keys {
+        assert_eq!(TimerKey::from_bits(key.to_bits()), Some(key));
+        assert_ne!(key.to_bits(), 0);
+    }
+    let mut numbers: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
+    keys.sort_unstable();
+    numbers.sort_unstable();
+    let sorted: Vec<u64> = keys.iter().map(|key| key.to_bits()).collect();
+    assert_eq!(sorted, numbers);
+    numbers.dedup();
+    assert_eq!(numbers.len(), 100, "no two keys share a number");
+}
+
+/// Any number at all, shown to a wheel that has free, taken and worn slots.
+#[test]
+fn made_up_numbers_are_harmless() {
+    let mut wheel: Wheel<u32> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..50).map(|n| wheel.schedule(u64::from(n), n)).collect();
+    for key in keys.iter().step_by(2) {
+        wheel.cancel(*key);
+    }
+    let live: Vec<TimerKey> = wheel.iter().map(|timer| timer.key).collect();
+    let mut number = 0x9E37_79B9_7F4A_7C15_u64;
+    let words = std::iter::from_fn(|| {
+        number ^= number << 13;
+        number ^= number >> 7;
+        number ^= number << 17;
+        Some(number)
+    });
+    let edges = [
+        0,
+        1,
+        u64::MAX,
+        u64::MAX - 1,
+        1 << 32,
+        u64::MAX << 32,
+        1 << 63,
+    ];
+    let near = (0..64).flat_map(|slot| (0..8).map(move |generation| slot << 32 | generation));
+    let (mut made, mut refused) = (0, 0);
+    for word in edges.into_iter().chain(near).chain(words.take(2_000)) {
+        let Some(key) = TimerKey::from_bits(word) else {
+            assert_eq!(word % 2, 0, "an odd generation is that of a key");
+            refused += 1;
+            continue;
+        };
+        made += 1;
+        assert_eq!(key.to_bits(), word);
+        let is_live = live.contains(&key);
+        assert_eq!(wheel.contains(key), is_live);
+        assert_eq!(wheel.timer(key).is_some(), is_live);
+        if !is_live {
+            assert_eq!(wheel.cancel(key), None);
+            assert!(!wheel.reschedule(key, 7));
+        }
+    }
+    assert!(made > 900 && refused > 900);
+    assert_eq!(wheel.len(), live.len());
+    wheel.check_invariants();
+}
