@@ -193,8 +193,8 @@ impl Blocks {
 
     /// The heap memory of the blocks, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        // The slab's entry is a link or the next vacant index, and a tag.
-        self.links.capacity() * (size_of::<Link>() + size_of::<usize>()) + self.entries.bytes()
+        // The slab's entry is a link, or the next vacant index where the link has no such value.
+        self.links.capacity() * size_of::<Link>() + self.entries.bytes()
     }
 
     /// Appends an entry to a list whose last block has room, and says where it is; `None` if it has

@@ -72,6 +72,15 @@ use crate::wheel::advance::{Progress, Verdict};
 ///
 /// Each call that touches timers takes the store, which must be the same one every time. See the [module's
 /// page](self) for what it has to do, and for an example.
+///
+/// ```
+/// use timer_wheel::index::{IndexWheel, Timer};
+///
+/// let mut timers = vec![Timer::new()];
+/// let mut wheel = IndexWheel::new(0);
+/// wheel.schedule(&mut timers, 0, 500);
+/// assert_eq!(wheel.pop_expired(&mut timers, 500), Some((0, 500)));
+/// ```
 pub struct IndexWheel<G: Geometry = Millis> {
     hierarchy: Hierarchy<G>,
     /// Entries, whether the store still has the records they are of or not.
@@ -312,6 +321,16 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// The earliest timer, due or not: its index and its deadline. Costs as [`IndexWheel::pop_first`].
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.peek_first(&mut timers), Some((0, 500)));
+    /// assert!(timers[0].is_scheduled());
+    /// ```
     pub fn peek_first<S: Timers + ?Sized>(&mut self, store: &mut S) -> Option<(u32, u64)> {
         let due = self.first(store)?;
         Some((due.slot.to_bits(), due.deadline))
@@ -361,6 +380,15 @@ impl<G: Geometry> IndexWheel<G> {
     /// How many nanoseconds may pass before there is anything to do. `None` when no timer is scheduled.
     /// Never later than the earliest deadline; see
     /// [`Wheel::expiration_delay`](crate::Wheel::expiration_delay). O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.expiration_delay(), Some(500));
+    /// ```
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
         let delay = self.hierarchy.wake().saturating_sub(self.now());
@@ -368,29 +396,77 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Whether something is left to do by the time the clock shows: timers to fire, or buckets to open. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.peek_expired(&mut timers, 500).map(|due| due.index()), Some(0));
+    /// assert!(wheel.has_backlog());
+    /// ```
     pub fn has_backlog(&self) -> bool {
         self.hierarchy.has_backlog()
     }
 
     /// The time that the clock shows, in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.pop_expired(&mut timers, 300), None);
+    /// assert_eq!(wheel.now(), 300);
+    /// ```
     #[inline]
     pub fn now(&self) -> u64 {
         self.hierarchy.now()
     }
 
     /// The number of timers that are scheduled. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.len(), 1);
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether no timer is scheduled. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert!(!wheel.is_empty());
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Makes room for so many more timers in the fewest blocks that they may need. O(additional).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// wheel.reserve(10_000);
+    /// assert!(wheel.bytes() >= 4 * 10_000);
+    /// ```
     pub fn reserve(&mut self, additional: usize) {
         self.hierarchy.reserve(additional);
     }
@@ -417,6 +493,17 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Gives back the memory that is not needed for the timers at hand. O(n).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// wheel.reserve(10_000);
+    /// wheel.shrink_to_fit(&mut timers);
+    /// assert!(wheel.bytes() < 1_000);
+    /// ```
     pub fn shrink_to_fit<S: Timers + ?Sized>(&mut self, store: &mut S) {
         let mut headers = Foreign::new(store, &mut self.len);
         self.hierarchy.shrink_to_fit(&mut headers);
@@ -424,6 +511,15 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// The heap memory of the wheel in bytes; that of the records is the store's. O(rotations in use beyond the
     /// levels).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert!(wheel.bytes() > 0);
+    /// ```
     pub fn bytes(&self) -> usize {
         self.hierarchy.bytes()
     }
@@ -462,6 +558,16 @@ impl<G: Geometry> fmt::Debug for IndexWheel<G> {
 }
 
 /// A timer that is due: what [`IndexWheel::peek_expired`] shows. If it is dropped, the timer stays due.
+///
+/// ```
+/// use timer_wheel::index::{IndexWheel, Timer};
+///
+/// let mut timers = vec![Timer::new()];
+/// let mut wheel = IndexWheel::new(0);
+/// wheel.schedule(&mut timers, 0, 500);
+/// drop(wheel.peek_expired(&mut timers, 700));
+/// assert_eq!(wheel.pop_expired(&mut timers, 700), Some((0, 500)));
+/// ```
 pub struct DueIndex<'a, S: Timers + ?Sized, G: Geometry = Millis> {
     wheel: &'a mut IndexWheel<G>,
     store: &'a mut S,
@@ -470,32 +576,96 @@ pub struct DueIndex<'a, S: Timers + ?Sized, G: Geometry = Millis> {
 
 impl<S: Timers + ?Sized, G: Geometry> DueIndex<'_, S, G> {
     /// The index of its record.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
+    /// assert_eq!(due.index(), 0);
+    /// ```
     pub fn index(&self) -> u32 {
         self.due.slot.to_bits()
     }
 
     /// When it is due, in nanoseconds.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
+    /// assert_eq!(due.deadline(), 500);
+    /// ```
     pub fn deadline(&self) -> u64 {
         self.due.deadline
     }
 
     /// The store, to look at the record.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
+    /// assert_eq!(due.store()[0].deadline(), Some(500));
+    /// ```
     pub fn store(&self) -> &S {
         self.store
     }
 
     /// The store, to change the record. Whoever frees it then [removes](DueIndex::remove) the timer.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// let mut due = wheel.peek_expired(&mut timers, 700).expect("it is due");
+    /// due.store_mut().push(Timer::new());
+    /// assert_eq!(due.remove(), (0, 500));
+    /// assert_eq!(timers.len(), 2);
+    /// ```
     pub fn store_mut(&mut self) -> &mut S {
         self.store
     }
 
     /// Takes the timer out: its index and its deadline. O(1), O(log k) from the near heap.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
+    /// assert_eq!(due.remove(), (0, 500));
+    /// assert!(wheel.is_empty());
+    /// ```
     pub fn remove(self) -> (u32, u64) {
         self.wheel.fire(self.store, self.due)
     }
 
     /// Gives the timer a new deadline, in nanoseconds; one that has passed is due again at once, behind those
     /// of the same deadline. O(1), O(log k) in the near heap.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
+    /// due.rearm(900);
+    /// assert_eq!(wheel.expiration_delay(), Some(200));
+    /// ```
     pub fn rearm(self, deadline: u64) {
         self.wheel.rearm(self.store, self.due, deadline);
     }

@@ -211,14 +211,17 @@
 //!
 //! # Features
 //!
-//! - `std` (default): [`clock`] and [`timer`].
+//! - `std` (default): `Instant`, and the clocks of [`clock`].
+//! - `timer` (default): [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
+//! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`.
 //! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
 //!   tokio-util's. Uses `std`.
-//! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `std`.
+//! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `timer`.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
 //!   snapshots of a [`ttl::TtlQueue`].
 //!
-//! Without `std` the crate is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
+//! Without features the crate depends on `slab` alone, which is all that a cache has a use for. Without `std` it
+//! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
 
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -244,8 +247,9 @@ pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
 pub mod index;
-#[cfg(feature = "std")]
+#[cfg(feature = "timer")]
 pub mod timer;
+#[cfg(feature = "ttl")]
 pub mod ttl;
 
 mod blocks;
@@ -271,7 +275,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use delay_queue::DelayQueue;
 pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
-#[cfg(feature = "std")]
+#[cfg(feature = "timer")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::advance::{Advance, Expired, Progress, Verdict};
 pub use wheel::bulk::{IntoIter, IterMut, TimerMut};

@@ -2,7 +2,7 @@
 //!
 //! A test binary of its own with one test, as the counts are those of the whole process.
 
-#![cfg(feature = "std")]
+#![cfg(feature = "timer")]
 
 use std::alloc::System;
 use std::time::Duration;

@@ -12,22 +12,56 @@ use crate::key::SlotIndex;
 ///
 /// It belongs to its record's index in one [`IndexWheel`](super::IndexWheel), and is not to be copied: so it is
 /// not `Clone`. A record that begins anew takes a [new](Timer::new) one.
+///
+/// ```
+/// use timer_wheel::index::Timer;
+///
+/// struct Entry {
+///     value: String,
+///     timer: Timer,
+/// }
+///
+/// let entry = Entry { value: "value".into(), timer: Timer::new() };
+/// assert_eq!((entry.value.len(), size_of::<Timer>()), (5, 24));
+/// ```
 pub struct Timer(Header);
 
 impl Timer {
     /// A timer that is not scheduled.
+    ///
+    /// ```
+    /// assert!(!timer_wheel::index::Timer::new().is_scheduled());
+    /// ```
     #[inline]
     pub const fn new() -> Self {
         Self(Header::new(0))
     }
 
     /// Whether it is scheduled. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert!(timers[0].is_scheduled());
+    /// ```
     #[inline]
     pub fn is_scheduled(&self) -> bool {
         self.0.place() != Place::NONE
     }
 
     /// When it is due, in nanoseconds, if it is scheduled. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(timers[0].deadline(), Some(500));
+    /// ```
     #[inline]
     pub fn deadline(&self) -> Option<u64> {
         self.is_scheduled().then_some(self.0.deadline)
@@ -74,11 +108,54 @@ impl AsMut<Timer> for Timer {
 /// Implemented for slices, `Vec` and [`Slab`] of records that are `AsRef<Timer> + AsMut<Timer>`. Both methods
 /// are to be O(1) and give the same timer for the same index; the wheel asks for indexes it was given, also
 /// for those whose records are gone, and never for others.
+///
+/// ```
+/// use timer_wheel::index::{IndexWheel, Timer, Timers};
+///
+/// /// Records by index, some of them not there.
+/// struct Table(Vec<Option<(String, Timer)>>);
+///
+/// impl Timers for Table {
+///     fn timer(&self, index: u32) -> Option<&Timer> {
+///         let record = self.0.get(index as usize)?.as_ref();
+///         record.map(|(_, timer)| timer)
+///     }
+///
+///     fn timer_mut(&mut self, index: u32) -> Option<&mut Timer> {
+///         let record = self.0.get_mut(index as usize)?.as_mut();
+///         record.map(|(_, timer)| timer)
+///     }
+/// }
+///
+/// let mut table = Table(vec![None, Some(("ada".into(), Timer::new()))]);
+/// let mut wheel = IndexWheel::new(0);
+/// wheel.schedule(&mut table, 1, 500);
+/// assert_eq!(wheel.pop_expired(&mut table, 500), Some((1, 500)));
+/// ```
 pub trait Timers {
     /// The timer of the record at an index, if there is one.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer, Timers};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(timers.timer(0).and_then(Timer::deadline), Some(500));
+    /// assert!(timers.timer(1).is_none());
+    /// ```
     fn timer(&self, index: u32) -> Option<&Timer>;
 
     /// The timer of the record at an index, to be changed, if there is one.
+    ///
+    /// ```
+    /// use timer_wheel::index::{IndexWheel, Timer, Timers};
+    ///
+    /// let mut timers = vec![Timer::new()];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert!(timers.timer_mut(0).is_some_and(|timer| timer.is_scheduled()));
+    /// ```
     fn timer_mut(&mut self, index: u32) -> Option<&mut Timer>;
 }
 

@@ -1,7 +1,7 @@
 //! The thread driver against its promises, on a clock that the tests move: no test sleeps, and
 //! none asserts how long something took.
 
-#![cfg(feature = "std")]
+#![cfg(feature = "timer")]
 
 mod broken_clock;
 mod cancel;
