@@ -86,8 +86,6 @@ pub(crate) struct Comparison {
     pub(crate) requests: u64,
     /// How many calls of the queue that takes.
     pub(crate) queue_ops: u64,
-    /// How many rounds were timed.
-    pub(crate) rounds: u32,
 }
 
 impl Comparison {
@@ -200,7 +198,6 @@ pub(crate) fn compare(
         outcomes: outcomes.collect(),
         requests: trace.requests.len() as u64,
         queue_ops: script.len(),
-        rounds,
     })
 }
 
