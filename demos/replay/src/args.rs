@@ -82,9 +82,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UNITS", value_parser = units)]
     pub(crate) budget: Option<NonZeroUsize>,
 
-    /// Geometry of the wheel, and of the textbook one
-    #[arg(long, value_enum, default_value_t = GeometryName::Millis)]
-    pub(crate) geometry: GeometryName,
+    /// Geometry of the wheel, and of the textbook one [default: millis, with --watch caffeine]
+    #[arg(long, value_enum)]
+    geometry: Option<GeometryName>,
 
     /// Rounds of measuring; medians are quoted [default: 5, up to 25 for short traces]
     #[arg(long, value_name = "N", value_parser = rounds)]
@@ -123,6 +123,17 @@ impl Args {
         let enough = ENOUGH_REQUESTS / requests.max(1);
         let usual = enough.clamp(*USUAL_ROUNDS.start(), *USUAL_ROUNDS.end());
         self.rounds.unwrap_or(usual as u32)
+    }
+
+    /// The geometry. To be watched it is one whose finest level covers minutes, as TTLs do: with ticks of a
+    /// millisecond few buckets are so crowded that their timers are moved down to it.
+    pub(crate) fn geometry(&self) -> GeometryName {
+        let usual = if self.watch {
+            GeometryName::Caffeine
+        } else {
+            GeometryName::Millis
+        };
+        self.geometry.unwrap_or(usual)
     }
 
     /// The queues to replay on, each once, in the order given.
@@ -255,6 +266,18 @@ mod tests {
             assert!(parsed.is_err(), "{other}");
         }
         assert!(Args::try_parse_from(["replay", "--watch", "--ttl=5s"]).is_ok_and(|it| it.watch));
+    }
+
+    #[test]
+    fn geometry_is_millis_to_measure_and_caffeine_to_watch_unless_told() {
+        let geometry = |arguments: &[&str]| {
+            let words = ["replay"].iter().chain(arguments);
+            Args::try_parse_from(words).map(|args| args.geometry()).ok()
+        };
+        assert_eq!(geometry(&[]), Some(GeometryName::Millis));
+        assert_eq!(geometry(&["--watch"]), Some(GeometryName::Caffeine));
+        let told = geometry(&["--watch", "--geometry=compact"]);
+        assert_eq!(told, Some(GeometryName::Compact));
     }
 
     #[test]

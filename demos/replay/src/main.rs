@@ -84,7 +84,7 @@ fn watch(args: &Args) -> Result<(), Failure> {
     for skipped in &trace.skipped.first {
         eprintln!("replay: {skipped}");
     }
-    let watch = match args.geometry {
+    let watch = match args.geometry() {
         GeometryName::Millis => watch::run::<Millis>,
         GeometryName::Caffeine => watch::run::<Caffeine>,
         GeometryName::Micros => watch::run::<Micros>,
@@ -179,7 +179,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace, Failure> {
 
 /// The queues that the arguments name.
 fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
-    let contender = match args.geometry {
+    let contender = match args.geometry() {
         GeometryName::Millis => contender::<Millis>,
         GeometryName::Caffeine => contender::<Caffeine>,
         GeometryName::Micros => contender::<Micros>,

@@ -103,7 +103,7 @@ impl Setup {
                 capacity: args.capacity.map(|capacity| capacity.get()),
             },
             wheel: Shape {
-                geometry: name_of(&args.geometry),
+                geometry: name_of(&args.geometry()),
                 budget: args.budget.map(|budget| budget.get()),
             },
             rounds: args.rounds(trace.requests.len()),
