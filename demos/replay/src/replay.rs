@@ -172,10 +172,12 @@ pub(crate) fn compare(
             pauses: Pauses::new(),
         })
         .collect();
-    for _ in 0..rounds {
+    let mut log = progress.log(&course.bar);
+    for round in 1..=rounds {
         for (contender, timings) in contenders.iter().zip(&mut timings) {
             time_round(contender.as_ref(), &course, &script, timings)?;
         }
+        log.note(round, rounds);
     }
     course.bar.finish_and_clear();
     let outcomes =
