@@ -1,7 +1,12 @@
 //! Sessions that end after ten minutes without a request: a job a session, put off by each request.
+//!
+//! A request may come just when its session ends: the job is under way already and cannot be put off.
+//! Then the request begins another session, and the job must leave that one alone. So each session has
+//! a number, and a job ends the one it was made for.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use timer_wheel::{KeyedTimer, ManualClock, Timer};
@@ -9,44 +14,64 @@ use timer_wheel::{KeyedTimer, ManualClock, Timer};
 const MINUTE: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(600);
 
+#[derive(Default)]
+struct Open {
+    /// The number of each user's session.
+    sessions: BTreeMap<&'static str, u64>,
+    begun: u64,
+}
+
 struct Sessions {
-    open: Arc<Mutex<BTreeSet<&'static str>>>,
+    open: Arc<Mutex<Open>>,
     expiry: KeyedTimer<&'static str>,
 }
 
 impl Sessions {
+    fn new(timer: Timer) -> Self {
+        Self {
+            open: Arc::default(),
+            expiry: KeyedTimer::new(timer),
+        }
+    }
+
     /// Puts the end of a session off, or begins one.
     fn request(&self, user: &'static str) {
+        // Locked throughout, so that a user's session and job are of the same number.
+        let mut open = self.open.lock().unwrap();
         if self.expiry.reschedule_after(user, IDLE) {
             return;
         }
-        self.open.lock().unwrap().insert(user);
-        let open = Arc::clone(&self.open);
-        let end = move || _ = open.lock().unwrap().remove(user);
+        open.begun += 1;
+        let number = open.begun;
+        open.sessions.insert(user, number);
+        let all = Arc::clone(&self.open);
+        let end = move || {
+            let mut open = all.lock().unwrap();
+            if open.sessions.get(user) == Some(&number) {
+                open.sessions.remove(user);
+            }
+        };
         self.expiry
             .set_after(user, IDLE, end)
             .expect("the timer runs");
     }
 
     fn log_out(&self, user: &'static str) {
-        // `false` would say that the session has just expired.
-        if self.expiry.remove(user) {
-            self.open.lock().unwrap().remove(user);
-        }
+        let mut open = self.open.lock().unwrap();
+        open.sessions.remove(user);
+        // `false` would say that the session is just ending. The job finds nothing to end.
+        self.expiry.remove(user);
     }
 
     fn open(&self) -> Vec<&'static str> {
-        self.open.lock().unwrap().iter().copied().collect()
+        self.open.lock().unwrap().sessions.keys().copied().collect()
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = ManualClock::new();
     let timer = Timer::builder().clock(clock.clone()).start()?;
-    let sessions = Sessions {
-        open: Arc::default(),
-        expiry: KeyedTimer::new(timer.clone()),
-    };
+    let sessions = Sessions::new(timer.clone());
     for user in ["ann", "bob", "eve"] {
         sessions.request(user);
     }
@@ -72,5 +97,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((statistics.scheduled, statistics.rescheduled), (3, 5));
     assert_eq!((statistics.cancelled, statistics.fired), (1, 2));
     println!("eve logged out, bob expired after 10 minutes, ann after 55");
+
+    // A request while the job of the end is under way: whichever comes first, the user is in.
+    for _ in 0..1_000 {
+        sessions.request("tim");
+        clock.advance(IDLE);
+        while sessions.expiry.contains("tim") {
+            thread::yield_now();
+        }
+        sessions.request("tim");
+        timer.settle()?;
+        assert_eq!(sessions.open(), ["tim"]);
+        sessions.log_out("tim");
+    }
+    assert!(sessions.open().is_empty() && sessions.expiry.is_empty());
+    println!("a request while the session ended, a thousand times: nobody was thrown out");
     Ok(())
 }

@@ -100,8 +100,8 @@ fn simulate<G: Geometry>(seed: u64) -> Vec<Cycle> {
 
     let mut cycles = Vec::with_capacity(SERVERS * CYCLES);
     // Time goes from event to event. An event schedules others, so they are taken one by one.
-    while let Some(now) = events.next_deadline() {
-        let event = events.pop_expired(now).expect("one is due").value;
+    while let Some(first) = events.pop_first() {
+        let (now, event) = (first.deadline, first.value);
         let (Event::Arrival(index) | Event::Departure(index)) = event;
         let server = &mut servers[index];
         if server.cycles_left == 0 {

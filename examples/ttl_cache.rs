@@ -107,7 +107,7 @@ fn main() {
     // But not past a minute after it was written.
     assert_eq!(cache.expire(60 * SECOND), ["popular"]);
 
-    // A write begins that minute anew; the old timer, put off, fires once and late.
+    // A write begins that minute anew: the entry's one timer is put off.
     assert_eq!(cache.insert("popular", 4, 61 * SECOND), None);
     assert_eq!(cache.insert("popular", 5, 66 * SECOND), Some(4));
     assert_eq!(cache.get(&"popular", 75 * SECOND), Some(&5));

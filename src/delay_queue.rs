@@ -89,7 +89,7 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// An instant before the queue was made counts as that moment, and one more than 584 years after
 /// it as 584 years after it. That includes any [`Duration`] that is too long to be added to the
 /// present time, [`Duration::MAX`] for one: [`deadline`](DelayQueue::deadline) answers with that
-/// last instant, or with some other far future where [`Instant`] does not reach as far.
+/// last instant, or with some other far future where `Instant` does not reach as far.
 ///
 /// # Costs
 ///

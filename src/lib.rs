@@ -3,8 +3,11 @@
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when their time has come: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
-//! cancelling and putting off are O(1), and no call takes long. It is made for caches, servers, simulators and replicated
-//! stores that hold thousands to millions of deadlines and cancel or put off most of them.
+//! cancelling and putting off are O(1), and no call takes long. It is made for caches, servers, simulators
+//! and replicated stores that hold thousands to millions of deadlines and cancel or put off most of them.
+//!
+//! For threads, for tokio and for replicated stores there are drivers above it:
+//! [which type do I want?](_which_type)
 //!
 //! ```
 //! use timer_wheel::Wheel;
@@ -44,7 +47,7 @@
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
-//! `docs/semantics.md` in the repository has all sixteen promises with an example each.
+//! [All sixteen promises](_promises) have an example each.
 //!
 //! # Time, and choosing a geometry
 //!
@@ -125,7 +128,7 @@
 //! [`pop_first`](Wheel::pop_first) takes
 //! the earliest timer whether it is due or not, for caches that evict and simulators that jump.
 //!
-//! Or let a driver do all that: see [below](#drivers).
+//! Or let a driver do all that: see [which type you want](_which_type).
 //!
 //! # Handles
 //!
@@ -139,8 +142,9 @@
 //! keeps a place for a timer that may have fired has it put right by [`set`](Wheel::set), in one call. And
 //! a key can be [a number](TimerKey::to_bits), where nothing else fits.
 //!
-//! A cache keeps the timer's key in the entry and the entry's key in the timer; `docs/embedding.md`
-//! in the repository says what to do on replace, remove and evict, with threads and with budgets.
+//! A cache keeps the timer's key in the entry and the entry's key in the timer;
+//! [embedding the wheel in a cache](_embedding) says what to do on replace, remove and evict, with
+//! threads and with budgets.
 //!
 //! # Budgets and pauses
 //!
@@ -198,16 +202,7 @@
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
 //! - Not the fastest where nothing is cancelled or put off: a `BinaryHeap` schedules faster, and with
-//!   few timers fires about as fast. `docs/performance.md` in the repository
-//!   says where the wheel stands and where it does not.
-//!
-//! # Drivers
-//!
-//! | you have | use |
-//! |---|---|
-//! | threads, and jobs to run later | [`Timer`], or [`KeyedTimer`] for jobs with names (feature `std`) |
-//! | a task on tokio that waits for items | `DelayQueue` (feature `tokio`), in place of tokio-util's |
-//! | a replicated store whose keys expire, or deliveries to be retried | [`ttl::TtlQueue`] |
+//!   few timers fires about as fast. [performance.md] says where the wheel stands and where it does not.
 //!
 //! # Features
 //!
@@ -222,6 +217,8 @@
 //!
 //! Without features the crate depends on `slab` alone, which is all that a cache has a use for. Without `std` it
 //! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
+//!
+//! [performance.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/performance.md
 
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -230,18 +227,44 @@
 
 extern crate alloc;
 
-/// The examples of the documents are tests too.
+/// The examples of the README are tests too.
 #[cfg(doctest)]
-mod documents {
-    #[doc = include_str!("../README.md")]
-    struct Readme;
+#[doc = include_str!("../README.md")]
+mod readme {}
 
-    #[doc = include_str!("../docs/semantics.md")]
-    struct Semantics;
+// Documents that are pages of the documentation, and tests. In the repository their links lead to files;
+// here to what is defined before: of two definitions the first counts.
 
-    #[doc = include_str!("../docs/embedding.md")]
-    struct Embedding;
-}
+#[doc = "[`Wheel`]: crate::Wheel"]
+#[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
+#[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
+#[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
+#[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
+#[doc = "[embedding.md]: crate::_embedding"]
+#[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]
+#[doc = "[delay-queue.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/delay-queue.md"]
+#[doc = "[ttl.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/ttl.md"]
+#[doc = ""]
+#[doc = include_str!("../docs/choosing.md")]
+#[cfg(any(doc, doctest))]
+pub mod _which_type {}
+
+#[doc = "[testing.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/testing.md"]
+#[doc = "[design.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/design.md"]
+#[doc = ""]
+#[doc = include_str!("../docs/semantics.md")]
+#[cfg(any(doc, doctest))]
+pub mod _promises {}
+
+#[doc = "[promise C15]: crate::_promises#c15-no-call-takes-long"]
+#[doc = "[ttl_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/ttl_cache.rs"]
+#[doc = "[concurrent_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/concurrent_cache.rs"]
+#[doc = "[quick_cache_ttl.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/quick_cache_ttl.rs"]
+#[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]
+#[doc = ""]
+#[doc = include_str!("../docs/embedding.md")]
+#[cfg(any(doc, doctest))]
+pub mod _embedding {}
 
 pub mod clock;
 #[cfg(feature = "tokio")]

@@ -39,6 +39,7 @@ mod panics;
 mod pauses;
 mod random;
 mod reuse;
+mod sentences;
 mod small_worlds;
 mod splits;
 mod stress;

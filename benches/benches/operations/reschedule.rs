@@ -7,8 +7,8 @@ use crate::harness::{Case, Group, Operation, anew, every_subject, measure};
 use crate::subject::Queue;
 
 pub(crate) fn bench(criterion: &mut Criterion) {
-    every_subject(criterion, "reschedule later", Later::new);
-    every_subject(criterion, "reschedule earlier", Earlier::new);
+    every_subject(criterion, "move later", Later::new);
+    every_subject(criterion, "move earlier", Earlier::new);
 }
 
 /// How long a timer runs from when it is put off.

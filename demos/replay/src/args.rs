@@ -1,8 +1,10 @@
 //! The command line.
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -43,7 +45,7 @@ pub(crate) struct Args {
     pub(crate) skip_bad_lines: bool,
 
     /// Requests to replay [default: 5000000 synthetic ones, or the whole trace]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = requests)]
     requests: Option<u64>,
 
     /// Cluster whose figures the synthetic trace is modelled on
@@ -52,7 +54,7 @@ pub(crate) struct Args {
     pub(crate) profile: String,
 
     /// Seed of the synthetic trace
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace", value_parser = seed)]
     pub(crate) seed: u64,
 
     /// What starts an entry's TTL anew
@@ -64,7 +66,7 @@ pub(crate) struct Args {
     pub(crate) ttl: Option<Duration>,
 
     /// Most entries held; past it, the least recently used is evicted [default: unbounded]
-    #[arg(long, value_name = "ENTRIES")]
+    #[arg(long, value_name = "ENTRIES", value_parser = entries)]
     pub(crate) capacity: Option<NonZeroUsize>,
 
     /// Queues to replay on
@@ -77,15 +79,15 @@ pub(crate) struct Args {
     queue: Vec<QueueName>,
 
     /// Work units the wheel may spend in one call before it is called again [default: unbounded]
-    #[arg(long, value_name = "UNITS")]
+    #[arg(long, value_name = "UNITS", value_parser = units)]
     pub(crate) budget: Option<NonZeroUsize>,
 
-    /// Geometry of the wheel, and of the textbook one
-    #[arg(long, value_enum, default_value_t = GeometryName::Millis)]
-    pub(crate) geometry: GeometryName,
+    /// Geometry of the wheel, and of the textbook one [default: millis, with --watch caffeine]
+    #[arg(long, value_enum)]
+    geometry: Option<GeometryName>,
 
     /// Rounds of measuring; medians are quoted [default: 5, up to 25 for short traces]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=99))]
+    #[arg(long, value_name = "N", value_parser = rounds)]
     rounds: Option<u32>,
 
     /// Folder for report.html
@@ -121,6 +123,17 @@ impl Args {
         let enough = ENOUGH_REQUESTS / requests.max(1);
         let usual = enough.clamp(*USUAL_ROUNDS.start(), *USUAL_ROUNDS.end());
         self.rounds.unwrap_or(usual as u32)
+    }
+
+    /// The geometry. To be watched it is one whose finest level covers minutes, as TTLs do: with ticks of a
+    /// millisecond few buckets are so crowded that their timers are moved down to it.
+    pub(crate) fn geometry(&self) -> GeometryName {
+        let usual = if self.watch {
+            GeometryName::Caffeine
+        } else {
+            GeometryName::Millis
+        };
+        self.geometry.unwrap_or(usual)
     }
 
     /// The queues to replay on, each once, in the order given.
@@ -174,13 +187,60 @@ fn profile_names() -> PossibleValuesParser {
 
 /// Reads a TTL as people write it.
 fn ttl(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a TTL such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s");
-    let ttl =
-        humantime::parse_duration(text).map_err(|error| format!("{error}; {}", expected()))?;
-    if ttl.is_zero() || ttl > Duration::from_secs(TTL_LIMIT_S) {
-        return Err(format!("out of range; {}", expected()));
+    let longest = Duration::from_secs(TTL_LIMIT_S);
+    humantime::parse_duration(text)
+        .ok()
+        .filter(|ttl| !ttl.is_zero() && *ttl <= longest)
+        .ok_or_else(|| {
+            format!(
+                "expected a TTL with its unit, such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s"
+            )
+        })
+}
+
+fn requests(text: &str) -> Result<u64, String> {
+    number(text, "a number of requests", 1, u64::MAX)
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    number(text, "a number", 0, u64::MAX)
+}
+
+fn entries(text: &str) -> Result<NonZeroUsize, String> {
+    number(
+        text,
+        "a number of entries",
+        NonZeroUsize::MIN,
+        NonZeroUsize::MAX,
+    )
+}
+
+fn units(text: &str) -> Result<NonZeroUsize, String> {
+    number(
+        text,
+        "a number of units",
+        NonZeroUsize::MIN,
+        NonZeroUsize::MAX,
+    )
+}
+
+fn rounds(text: &str) -> Result<u32, String> {
+    number(text, "a number of rounds", 1, 99)
+}
+
+/// Reads a number, or says what was expected.
+fn number<N: FromStr + PartialOrd + Display>(
+    text: &str,
+    what: &str,
+    least: N,
+    most: N,
+) -> Result<N, String> {
+    match text.parse() {
+        Ok(number) if least <= number && number <= most => Ok(number),
+        _ => Err(format!(
+            "expected {what} from {least} to {most}, in digits only"
+        )),
     }
-    Ok(ttl)
 }
 
 #[cfg(test)]
@@ -209,6 +269,18 @@ mod tests {
     }
 
     #[test]
+    fn geometry_is_millis_to_measure_and_caffeine_to_watch_unless_told() {
+        let geometry = |arguments: &[&str]| {
+            let words = ["replay"].iter().chain(arguments);
+            Args::try_parse_from(words).map(|args| args.geometry()).ok()
+        };
+        assert_eq!(geometry(&[]), Some(GeometryName::Millis));
+        assert_eq!(geometry(&["--watch"]), Some(GeometryName::Caffeine));
+        let told = geometry(&["--watch", "--geometry=compact"]);
+        assert_eq!(told, Some(GeometryName::Compact));
+    }
+
+    #[test]
     fn ttl_takes_units_and_refuses_what_is_out_of_range() {
         for (text, seconds) in [("10m", 600), ("300s", 300), ("4h", 14_400), ("1d", 86_400)] {
             assert_eq!(ttl(text), Ok(Duration::from_secs(seconds)));
@@ -221,9 +293,11 @@ mod tests {
             "137y",
             "4294967296s",
             "1x",
+            "abc",
             "99999999999999999999d",
         ] {
-            assert!(ttl(text).is_err(), "{text}");
+            let refusal = ttl(text).unwrap_err();
+            assert!(refusal.starts_with("expected a TTL"), "{text}");
         }
     }
 }

@@ -10,15 +10,13 @@
 
 use std::num::NonZeroUsize;
 
-use clap::ValueEnum;
-use lru::LruCache;
-use rustc_hash::FxBuildHasher;
-use serde::Serialize;
-
 use crate::figure::NS_PER_S;
 use crate::observer::Observer;
 use crate::queue::{Backlog, Queue};
 use crate::trace::{KeyId, Operation, Request};
+use clap::ValueEnum;
+use lru::LruCache;
+use rustc_hash::FxBuildHasher;
 
 /// What starts an entry's TTL anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -52,13 +50,17 @@ impl Policy {
     }
 }
 
-/// What became of the requests.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+/// What became of the requests, and of the entries.
+///
+/// Hits, misses and writes are all the requests; entries made are those expired, evicted, deleted and left.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Counts {
     /// Look-ups that found their key.
     pub(crate) hits: u64,
     /// Look-ups that did not.
     pub(crate) misses: u64,
+    /// Requests that are no look-ups, whatever they did.
+    pub(crate) writes: u64,
     /// Entries made.
     pub(crate) inserts: u64,
     /// New deadlines for entries that were there.
@@ -69,6 +71,8 @@ pub(crate) struct Counts {
     pub(crate) evicted: u64,
     /// Entries that a client removed.
     pub(crate) deleted: u64,
+    /// Entries that are there.
+    pub(crate) left: u64,
 }
 
 /// A key's place in the table.
@@ -114,9 +118,13 @@ impl<Q: Queue> Cache<Q> {
         }
     }
 
-    /// What became of the requests so far.
+    /// What became of the requests so far. O(keys).
     pub(crate) fn counts(&self) -> Counts {
-        self.counts
+        let is_there = |entry: &&Entry<_>| !matches!(entry, Entry::Absent);
+        Counts {
+            left: self.entries.iter().filter(is_there).count() as u64,
+            ..self.counts
+        }
     }
 
     /// The cache's queue.
@@ -128,6 +136,7 @@ impl<Q: Queue> Cache<Q> {
     pub(crate) fn serve(&mut self, request: Request, observer: &mut impl Observer) {
         self.advance(request.at_ns, observer);
         let is_present = !matches!(self.entries[request.key().index()], Entry::Absent);
+        self.counts.writes += u64::from(!request.operation().is_look_up());
         match (request.operation(), is_present) {
             (Operation::Get | Operation::Fetch, true) => {
                 self.counts.hits += 1;

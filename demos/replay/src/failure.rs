@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::interrupt;
+
 /// The reason a run stopped short.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -63,10 +65,10 @@ impl Failure {
         Self::Terminal(format!("the terminal fails: {error}"))
     }
 
-    /// The exit status: 130 for an interrupt, as shells have it, 2 for everything the user can mend.
+    /// The exit status: that of an interrupt, or 2 for everything the user can mend.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Self::Interrupted => 130,
+            Self::Interrupted => interrupt::STATUS,
             Self::Input { .. } | Self::Output { .. } | Self::Terminal(_) | Self::Resources(_) => 2,
         }
     }

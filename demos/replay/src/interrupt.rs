@@ -9,14 +9,22 @@ use crate::failure::Failure;
 
 static RAISED: AtomicBool = AtomicBool::new(false);
 
+/// The exit status of a run that was interrupted, as shells have it.
+pub(crate) const STATUS: u8 = 130;
+
 /// How many steps a loop may take between two looks at the flag: well under 10 ms of work.
 pub(crate) const STEPS_BETWEEN_CHECKS: usize = 1 << 14;
 
-/// Lets the terminal's interrupt (and a request to terminate) raise the flag.
+/// Lets the terminal's interrupt, a request to terminate and the loss of the terminal raise the flag. The
+/// second of them ends the process at once: the first may have come while a pipe was waited for.
 ///
 /// Where no handler can be installed, an interrupt ends the process at once, as without this call.
 pub(crate) fn listen() {
-    let _ = ctrlc::set_handler(|| RAISED.store(true, Ordering::Relaxed));
+    let _ = ctrlc::set_handler(|| {
+        if RAISED.swap(true, Ordering::Relaxed) {
+            std::process::exit(STATUS.into());
+        }
+    });
 }
 
 /// Fails once the flag is raised.

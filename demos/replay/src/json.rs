@@ -5,33 +5,47 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::replay::{Comparison, Outcome, Spread};
-use crate::setup::Fact;
+use crate::setup::Setup;
 use crate::table::{BASELINE, TAIL, speed_up};
-use crate::trace::Trace;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    setup: BTreeMap<&'static str, &'a str>,
-    requests: usize,
-    keys: u32,
-    skipped_lines: u64,
+    #[serde(flatten)]
+    setup: &'a Setup,
+    workload: Workload,
+    verdict: Verdict,
+    /// The queue that speed-ups are against.
+    baseline: &'static str,
+    queues: BTreeMap<&'a str, Queue>,
+}
+
+/// Hits, misses and writes are all the requests; the entries made are those expired, evicted, deleted and
+/// left.
+#[derive(Serialize)]
+struct Workload {
+    requests: u64,
     hits: u64,
     misses: u64,
+    writes: u64,
     inserts: u64,
-    refreshes: u64,
     expired: u64,
     evicted: u64,
     deleted: u64,
+    left: u64,
+    refreshes: u64,
     most_live: u64,
     advances: u64,
-    rounds: u32,
-    queue_ops: u64,
+    queue_calls: u64,
+}
+
+#[derive(Serialize)]
+struct Verdict {
+    /// How many queues' expiries were laid side by side.
+    queues_compared: usize,
     digests_equal: bool,
     early: u64,
     late: u64,
     miscounted: u64,
-    baseline: &'static str,
-    queues: BTreeMap<&'a str, Queue>,
 }
 
 #[derive(Serialize)]
@@ -41,44 +55,57 @@ struct Queue {
     early: u64,
     late: u64,
     miscounted: u64,
-    ns_per_request: f64,
-    ns_per_request_range: [f64; 2],
-    ns_per_queue_op: f64,
-    ns_per_queue_op_range: [f64; 2],
-    advance_calls: u64,
-    longest_advance_us: f64,
-    p9999_advance_us: f64,
+    ns_per_request: Rounds,
+    ns_per_queue_call: Rounds,
     request_speed_up: Option<f64>,
-    queue_op_speed_up: Option<f64>,
+    queue_call_speed_up: Option<f64>,
+    advances: Advances,
+}
+
+/// A figure over the rounds.
+#[derive(Serialize)]
+struct Rounds {
+    median: f64,
+    least: f64,
+    most: f64,
+}
+
+/// The calls to advance, each at its least over the rounds.
+#[derive(Serialize)]
+struct Advances {
+    calls: u64,
+    p9999_us: f64,
+    longest_us: f64,
 }
 
 /// Writes the result down.
-pub(crate) fn document(trace: &Trace, facts: &[Fact], comparison: &Comparison) -> String {
+pub(crate) fn document(setup: &Setup, comparison: &Comparison) -> String {
     let first = &comparison.outcomes[0];
-    let counts = first.counts;
+    let (counts, findings) = (first.counts, &first.findings);
     let document = Document {
-        setup: facts
-            .iter()
-            .map(|fact| (fact.subject, fact.text.as_str()))
-            .collect(),
-        requests: trace.requests.len(),
-        keys: trace.keys,
-        skipped_lines: trace.skipped.lines,
-        hits: counts.hits,
-        misses: counts.misses,
-        inserts: counts.inserts,
-        refreshes: counts.refreshes,
-        expired: counts.expired,
-        evicted: counts.evicted,
-        deleted: counts.deleted,
-        most_live: first.findings.most_live,
-        advances: first.findings.advances,
-        rounds: comparison.rounds,
-        queue_ops: comparison.queue_ops,
-        digests_equal: comparison.digests_equal(),
-        early: comparison.early(),
-        late: comparison.late(),
-        miscounted: comparison.miscounted(),
+        setup,
+        workload: Workload {
+            requests: comparison.requests,
+            hits: counts.hits,
+            misses: counts.misses,
+            writes: counts.writes,
+            inserts: counts.inserts,
+            expired: counts.expired,
+            evicted: counts.evicted,
+            deleted: counts.deleted,
+            left: counts.left,
+            refreshes: counts.refreshes,
+            most_live: findings.most_live,
+            advances: findings.advances,
+            queue_calls: comparison.queue_ops,
+        },
+        verdict: Verdict {
+            queues_compared: comparison.outcomes.len(),
+            digests_equal: comparison.digests_equal(),
+            early: comparison.early(),
+            late: comparison.late(),
+            miscounted: comparison.miscounted(),
+        },
         baseline: BASELINE,
         queues: comparison
             .outcomes
@@ -93,7 +120,6 @@ pub(crate) fn document(trace: &Trace, facts: &[Fact], comparison: &Comparison) -
 }
 
 fn queue(comparison: &Comparison, outcome: &Outcome) -> Queue {
-    let range = |spread: Spread| [rounded(spread.least), rounded(spread.most)];
     let us = |ns: u64| ns as f64 / 1e3;
     Queue {
         expired: outcome.counts.expired,
@@ -101,17 +127,27 @@ fn queue(comparison: &Comparison, outcome: &Outcome) -> Queue {
         early: outcome.findings.early,
         late: outcome.findings.late,
         miscounted: outcome.findings.miscounted,
-        ns_per_request: rounded(outcome.request_ns.median),
-        ns_per_request_range: range(outcome.request_ns),
-        ns_per_queue_op: rounded(outcome.queue_op_ns.median),
-        ns_per_queue_op_range: range(outcome.queue_op_ns),
-        advance_calls: outcome.pauses.len(),
-        longest_advance_us: us(outcome.pauses.max()),
-        p9999_advance_us: us(outcome.pauses.value_at_quantile(TAIL)),
+        ns_per_request: outcome.request_ns.into(),
+        ns_per_queue_call: outcome.queue_op_ns.into(),
         request_speed_up: speed_up(comparison, outcome, |outcome| outcome.request_ns.median)
             .map(rounded),
-        queue_op_speed_up: speed_up(comparison, outcome, |outcome| outcome.queue_op_ns.median)
+        queue_call_speed_up: speed_up(comparison, outcome, |outcome| outcome.queue_op_ns.median)
             .map(rounded),
+        advances: Advances {
+            calls: outcome.pauses.len(),
+            p9999_us: us(outcome.pauses.value_at_quantile(TAIL)),
+            longest_us: us(outcome.pauses.max()),
+        },
+    }
+}
+
+impl From<Spread> for Rounds {
+    fn from(spread: Spread) -> Self {
+        Self {
+            median: rounded(spread.median),
+            least: rounded(spread.least),
+            most: rounded(spread.most),
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod failure;
 mod figure;
 mod interrupt;
 mod json;
+mod machine;
 mod observer;
 mod output;
 mod progress;
@@ -55,6 +56,7 @@ use failure::Failure;
 use progress::Progress;
 use queue::{BTree, BudgetedWheel, PlainWheel, Textbook};
 use replay::{Comparison, Contender, Named};
+use setup::Setup;
 use trace::{BadLines, Trace, profile};
 
 fn main() -> ExitCode {
@@ -82,7 +84,7 @@ fn watch(args: &Args) -> Result<(), Failure> {
     for skipped in &trace.skipped.first {
         eprintln!("replay: {skipped}");
     }
-    let watch = match args.geometry {
+    let watch = match args.geometry() {
         GeometryName::Millis => watch::run::<Millis>,
         GeometryName::Caffeine => watch::run::<Caffeine>,
         GeometryName::Micros => watch::run::<Micros>,
@@ -96,7 +98,11 @@ fn run(args: &Args) -> Result<Comparison, Failure> {
     let json_file = args.json.as_deref().filter(|file| *file != Path::new("-"));
     let json_on_stdout = args.json.is_some() && json_file.is_none();
     let is_talkative = !args.quiet && !json_on_stdout;
+    let page_file = args.report.join("report.html");
     output::check_folder(&args.report)?;
+    if args.report.exists() {
+        output::check_file(&page_file)?;
+    }
     json_file.map_or(Ok(()), output::check_file)?;
 
     let progress = if args.quiet {
@@ -108,30 +114,31 @@ fn run(args: &Args) -> Result<Comparison, Failure> {
     for skipped in &trace.skipped.first {
         eprintln!("replay: {skipped}");
     }
-    let facts = setup::describe(args, &trace);
+    let setup = Setup::new(args, &trace);
     if is_talkative {
-        output::print(&table::facts(&facts))?;
+        output::print(&format!("{}\n", table::facts(&setup.facts())))?;
     }
 
     let policy = setup::policy(args);
-    let rounds = args.rounds(trace.requests.len());
-    let comparison = replay::compare(&trace, policy, &contenders(args), rounds, progress)?;
-    let page = report::page(&facts, &comparison);
-    let json = json::document(&trace, &facts, &comparison);
-    let page_file = args.report.join("report.html");
+    let comparison = replay::compare(&trace, policy, &contenders(args), setup.rounds, progress)?;
+    let json = json::document(&setup, &comparison);
+    // What has been measured is said before anything else can fail.
+    if is_talkative {
+        output::print(&table::result(&comparison))?;
+    }
+    if json_on_stdout {
+        output::print(&json)?;
+    }
+    let page = report::page(&setup, &comparison);
     publish(
         args,
         [
             Some((page_file.as_path(), page)),
-            json_file.map(|file| (file, json.clone())),
+            json_file.map(|file| (file, json)),
         ],
     )?;
     if is_talkative {
-        let result = table::result(&comparison);
-        output::print(&format!("{result}report    {}\n", page_file.display()))?;
-    }
-    if json_on_stdout {
-        output::print(&json)?;
+        output::print(&table::line("report", &page_file.display().to_string()))?;
     }
     Ok(comparison)
 }
@@ -172,7 +179,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace, Failure> {
 
 /// The queues that the arguments name.
 fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
-    let contender = match args.geometry {
+    let contender = match args.geometry() {
         GeometryName::Millis => contender::<Millis>,
         GeometryName::Caffeine => contender::<Caffeine>,
         GeometryName::Micros => contender::<Micros>,

@@ -24,38 +24,59 @@ enum Form {
     Poured(String),
 }
 
-/// Makes sure that a folder can become one, without making it yet.
+/// Makes sure that a folder is there or can be made, and that files can be written to it: where it is to
+/// be, something is made and removed again.
 pub(crate) fn check_folder(folder: &Path) -> Result<(), Failure> {
-    match fs::metadata(folder) {
-        Ok(metadata) if !metadata.is_dir() => Err(Failure::writing(
-            folder,
-            &io::ErrorKind::NotADirectory.into(),
-        )),
-        _ => Ok(()),
+    let failed = |error: io::Error| Failure::writing(folder, &error);
+    let mut there = folder;
+    loop {
+        match fs::metadata(there) {
+            Ok(metadata) if metadata.is_dir() => break,
+            Ok(_) => return Err(failed(io::ErrorKind::NotADirectory.into())),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            Err(_) => there = folder_of(there),
+        }
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".replay-");
+    let tried = if there == folder {
+        builder.tempfile_in(there).map(drop)
+    } else {
+        builder.tempdir_in(there).map(drop)
+    };
+    // The error's own words would name the file that was tried.
+    tried.map_err(|error| failed(error.kind().into()))
+}
+
+/// Makes sure that a file can be written: that it is not a folder, and its folder takes files.
+pub(crate) fn check_file(file: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::writing(file, &error);
+    if file.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    if !is_replaceable(file).map_err(failed)? {
+        return Ok(());
+    }
+    match fs::metadata(folder_of(file)) {
+        Ok(metadata) if metadata.is_dir() => check_folder(folder_of(file)),
+        Ok(_) => Err(failed(io::ErrorKind::NotADirectory.into())),
+        Err(error) => Err(failed(error)),
     }
 }
 
-/// Makes sure that a file's folder is there and the file is not a folder.
-pub(crate) fn check_file(file: &Path) -> Result<(), Failure> {
-    if file.is_dir() {
-        return Err(Failure::writing(file, &io::ErrorKind::IsADirectory.into()));
-    }
-    match fs::metadata(folder_of(file)) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(Failure::writing(file, &io::ErrorKind::NotADirectory.into())),
-        Err(error) => Err(Failure::writing(file, &error)),
+/// Whether a file is an ordinary one or not there. Others are written to as they are.
+fn is_replaceable(file: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(file) {
+        Ok(metadata) => Ok(metadata.is_file()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
     }
 }
 
 /// Writes a file's text out, to be put in its place by [`Draft::publish`].
 pub(crate) fn draft(destination: &Path, text: String) -> Result<Draft, Failure> {
     let failed = |error: io::Error| Failure::writing(destination, &error);
-    let is_replaceable = match fs::symlink_metadata(destination) {
-        Ok(metadata) => metadata.is_file(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        Err(error) => return Err(failed(error)),
-    };
-    let form = if is_replaceable {
+    let form = if is_replaceable(destination).map_err(failed)? {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".replay-");
         // A temporary file is for its owner only, unless told to be an ordinary one.

@@ -1,8 +1,11 @@
-//! The bar on stderr that says how far a run has come; nothing where stderr is not a terminal.
+//! The bar on stderr that says how far a run has come; where stderr is not a terminal, a line now and then.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The least time between two lines where no bar is drawn.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// Whether bars are drawn at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,5 +33,35 @@ impl Progress {
             .with_elapsed(Duration::ZERO);
         bar.tick();
         bar
+    }
+
+    /// What stands in for a bar where there is no terminal to draw it.
+    pub(crate) fn log(self, bar: &ProgressBar) -> Log {
+        Log {
+            is_wanted: self == Self::Shown && bar.is_hidden(),
+            begun: Instant::now(),
+            said: Instant::now(),
+        }
+    }
+}
+
+/// Lines that say how many rounds are done.
+pub(crate) struct Log {
+    is_wanted: bool,
+    begun: Instant,
+    said: Instant,
+}
+
+impl Log {
+    /// A round is done: says so, unless it was the last or something was said just before.
+    pub(crate) fn note(&mut self, round: u32, rounds: u32) {
+        if self.is_wanted && round < rounds && self.said.elapsed() >= SILENCE {
+            let left = self.begun.elapsed() / round * (rounds - round);
+            eprintln!(
+                "round {round} of {rounds} done, some {} s left",
+                left.as_secs()
+            );
+            self.said = Instant::now();
+        }
     }
 }

@@ -86,8 +86,6 @@ pub(crate) struct Comparison {
     pub(crate) requests: u64,
     /// How many calls of the queue that takes.
     pub(crate) queue_ops: u64,
-    /// How many rounds were timed.
-    pub(crate) rounds: u32,
 }
 
 impl Comparison {
@@ -174,10 +172,12 @@ pub(crate) fn compare(
             pauses: Pauses::new(),
         })
         .collect();
-    for _ in 0..rounds {
+    let mut log = progress.log(&course.bar);
+    for round in 1..=rounds {
         for (contender, timings) in contenders.iter().zip(&mut timings) {
             time_round(contender.as_ref(), &course, &script, timings)?;
         }
+        log.note(round, rounds);
     }
     course.bar.finish_and_clear();
     let outcomes =
@@ -200,7 +200,6 @@ pub(crate) fn compare(
         outcomes: outcomes.collect(),
         requests: trace.requests.len() as u64,
         queue_ops: script.len(),
-        rounds,
     })
 }
 

@@ -1,7 +1,9 @@
 //! The result as one self-contained page with pictures.
 //!
 //! The pictures are SVG within the page. They are drawn in the colours of the light [`palette`]; the page's
-//! style sheet redefines each of these colours for a dark screen, by the attribute it is written in.
+//! style sheet redefines each of these colours for a dark screen, by the attribute it is written in. Each
+//! is drawn twice, for a wide screen and for a phone's, because letters that are scaled down with a picture
+//! cannot be read; the style sheet shows one of them.
 
 mod chart;
 mod costs;
@@ -11,13 +13,13 @@ mod timeline;
 
 use crate::figure::{grouped, pause};
 use crate::replay::Comparison;
-use crate::setup::Fact;
+use crate::setup::{Fact, Setup};
 use crate::table;
 
 const STYLE: &str = include_str!("report/style.css");
 
 /// Writes the page.
-pub(crate) fn page(facts: &[Fact], comparison: &Comparison) -> String {
+pub(crate) fn page(setup: &Setup, comparison: &Comparison) -> String {
     let style = format!("{STYLE}\n{}", palette::dark_style());
     let standing = if comparison.is_clean() { "good" } else { "bad" };
     let verdict = escaped(&table::verdict(comparison));
@@ -27,18 +29,18 @@ pub(crate) fn page(facts: &[Fact], comparison: &Comparison) -> String {
          <title>Replay: {title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
          <h1>A cache on timers, replayed</h1>\n\
          <p class=\"verdict {standing}\">{verdict}</p>\n{facts}{workload}{queues}{pictures}\
-         </main>\n</body>\n</html>\n",
-        title = facts
-            .first()
-            .map_or_else(String::new, |fact| escaped(&fact.text)),
-        facts = facts_list(facts),
-        workload = workload_table(comparison),
+         {run}</main>\n</body>\n</html>\n",
+        title = escaped(&setup.trace.name),
+        facts = section("What was replayed", &setup.facts()),
+        workload = section("What happened in the cache", &table::sums(comparison)),
         queues = queues_table(comparison),
         pictures = pictures(comparison),
+        run = section("How to repeat it", &setup.run()),
     )
 }
 
-fn facts_list(facts: &[Fact]) -> String {
+/// Facts under a heading.
+fn section(title: &str, facts: &[Fact]) -> String {
     let items: String = facts
         .iter()
         .map(|fact| {
@@ -49,25 +51,14 @@ fn facts_list(facts: &[Fact]) -> String {
             )
         })
         .collect();
-    format!("<h2>What was run</h2>\n<dl>\n{items}</dl>\n")
-}
-
-fn workload_table(comparison: &Comparison) -> String {
-    let tiles: String = table::workload_counts(comparison)
-        .iter()
-        .map(|(name, count)| {
-            let count = grouped(*count);
-            format!("<div class=\"tile\"><span>{name}</span><strong>{count}</strong></div>\n")
-        })
-        .collect();
-    format!("<h2>What happened in the cache</h2>\n<div class=\"tiles\">\n{tiles}</div>\n")
+    format!("<h2>{title}</h2>\n<dl>\n{items}</dl>\n")
 }
 
 fn queues_table(comparison: &Comparison) -> String {
     let (headings, rows) = table::queue_figures(comparison);
     let headings: String = headings
         .iter()
-        .map(|heading| format!("<th>{heading}</th>"))
+        .map(|heading| format!("<th>{}</th>", heading.join(" ").trim_start()))
         .collect();
     let rows: String = rows
         .iter()
@@ -80,13 +71,12 @@ fn queues_table(comparison: &Comparison) -> String {
         })
         .collect();
     format!(
-        "<h2>What each queue did and took</h2>\n<div class=\"scroll\"><table>\n\
+        "<h2>What each queue took</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n\
          <thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n\
-         <p class=\"note\">Speed-ups are against {baseline}, a BTreeSet with a slab of values that has the \
-         same features. textbook is a wheel of linked lists, one node a timer. A queue op is any of the \
-         {ops} calls of the queue; their cost is measured on the bare queue, without the cache.</p>\n",
-        baseline = table::BASELINE,
-        ops = grouped(comparison.queue_ops),
+         <p class=\"note\">{note} A queue call is any of the {calls} calls of the queue; they are timed on \
+         the bare queue, without the cache.</p>\n",
+        note = escaped(table::NOTE),
+        calls = grouped(comparison.queue_ops),
     )
 }
 
@@ -101,12 +91,12 @@ fn pictures(comparison: &Comparison) -> String {
         figure(
             "Live timers over the trace",
             "Timers set at the end of each of the picture's bins.",
-            timeline::live(timeline),
+            |width| timeline::live(timeline, width),
         ),
         figure(
             "Expiries over the trace",
             "Entries whose time was up, as a rate over each bin.",
-            timeline::expiries(timeline),
+            |width| timeline::expiries(timeline, width),
         ),
         figure(
             "Pauses: how often does an advance take longer?",
@@ -115,20 +105,30 @@ fn pictures(comparison: &Comparison) -> String {
                  and further left is better. 1 in 10k is the 99.99th percentile. Longest: {longest}. Each \
                  call's time is its least over the rounds, reading the clock included."
             ),
-            pauses::chart(&comparison.outcomes),
+            |width| pauses::chart(&comparison.outcomes, width),
         ),
         figure(
             "Cost side by side",
-            "Medians of the rounds; the thin line spans the best and the worst round. Shorter is better.",
-            costs::chart(&comparison.outcomes),
+            "Medians of the rounds; the thin line spans the best and the worst round. Shorter is better. Where \
+             the bars would differ a hundredfold their scale is logarithmic, a line a power of ten.",
+            |width| costs::chart(&comparison.outcomes, width),
         ),
     ]
     .concat()
 }
 
-fn figure(title: &str, caption: &str, svg: String) -> String {
+/// A picture for screens of either width.
+fn figure(title: &str, caption: &str, draw: impl Fn(u32) -> String) -> String {
     let caption = escaped(caption);
-    format!("<figure>\n<h2>{title}</h2>\n{svg}<figcaption>{caption}</figcaption>\n</figure>\n")
+    let picture = |class: &str, width| {
+        let svg = draw(width);
+        format!("<div class=\"{class}\" role=\"img\" aria-label=\"{title}\">\n{svg}</div>\n")
+    };
+    format!(
+        "<figure>\n<h2>{title}</h2>\n{}{}<figcaption>{caption}</figcaption>\n</figure>\n",
+        picture("wide", chart::WIDE),
+        picture("narrow", chart::NARROW)
+    )
 }
 
 /// A text as HTML.

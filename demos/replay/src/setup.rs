@@ -1,11 +1,66 @@
-//! What a run replays and how, in words, for whoever reads its figures.
+//! What a run replays, how and where, for whoever reads its figures.
 
-use std::time::Duration;
+use std::env;
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
 
 use crate::args::{Args, name_of};
 use crate::cache::Policy;
-use crate::figure::{grouped, span};
+use crate::figure::{NS_PER_S, grouped, span};
+use crate::machine;
 use crate::trace::Trace;
+
+/// All that the figures depend on.
+#[derive(Serialize)]
+pub(crate) struct Setup {
+    pub(crate) run: Run,
+    pub(crate) trace: About,
+    pub(crate) cache: Rules,
+    pub(crate) wheel: Shape,
+    /// How many rounds are timed.
+    pub(crate) rounds: u32,
+}
+
+/// This very run.
+#[derive(Serialize)]
+pub(crate) struct Run {
+    /// The command line as it was given.
+    pub(crate) command: String,
+    pub(crate) version: &'static str,
+    pub(crate) machine: String,
+    /// When it began, in universal time.
+    pub(crate) date: String,
+}
+
+/// The trace.
+#[derive(Serialize)]
+pub(crate) struct About {
+    pub(crate) name: String,
+    pub(crate) requests: usize,
+    pub(crate) keys: u32,
+    /// From the first request to the last.
+    pub(crate) seconds: f64,
+    pub(crate) has_ttls: bool,
+    pub(crate) skipped_lines: u64,
+}
+
+/// The rules of the cache.
+#[derive(Serialize)]
+pub(crate) struct Rules {
+    pub(crate) expire: String,
+    /// The TTL of all entries, if it is not the trace's to say.
+    pub(crate) ttl_seconds: Option<f64>,
+    pub(crate) capacity: Option<usize>,
+}
+
+/// The wheel, as it was asked for.
+#[derive(Serialize)]
+pub(crate) struct Shape {
+    pub(crate) geometry: String,
+    /// Units of work a call.
+    pub(crate) budget: Option<usize>,
+}
 
 /// One line of the description.
 #[derive(Clone, Debug)]
@@ -16,64 +71,129 @@ pub(crate) struct Fact {
     pub(crate) text: String,
 }
 
-/// Describes a run.
-pub(crate) fn describe(args: &Args, trace: &Trace) -> Vec<Fact> {
-    let fact = |subject, text| Fact { subject, text };
-    let mut facts = vec![
-        fact("trace", trace.name.clone()),
-        fact(
-            "requests",
-            format!(
-                "{} to {} keys, over {}",
-                grouped(trace.requests.len() as u64),
-                grouped(trace.keys.into()),
-                span(trace.end_ns() - trace.start_ns())
-            ),
-        ),
-        fact("expiry", expiry(args, trace)),
-        fact(
-            "capacity",
-            match args.capacity {
-                Some(capacity) => format!(
-                    "{} entries, least recently used evicted",
-                    grouped(capacity.get() as u64)
-                ),
-                None => "unbounded".to_owned(),
+impl Setup {
+    /// What the arguments ask for on a trace.
+    pub(crate) fn new(args: &Args, trace: &Trace) -> Self {
+        let words: Vec<String> = env::args_os()
+            .skip(1)
+            .map(|word| quoted(&word.to_string_lossy()))
+            .collect();
+        Self {
+            run: Run {
+                command: ["replay"]
+                    .into_iter()
+                    .chain(words.iter().map(String::as_str))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+                version: env!("CARGO_PKG_VERSION"),
+                machine: machine::describe(),
+                date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             },
-        ),
-        fact("geometry", geometry(args)),
-        fact(
-            "rounds",
-            format!("{}, medians quoted", args.rounds(trace.requests.len())),
-        ),
-    ];
-    if trace.skipped.lines > 0 {
-        facts.push(fact(
-            "skipped",
-            format!("{} malformed lines", grouped(trace.skipped.lines)),
-        ));
+            trace: About {
+                name: trace.name.clone(),
+                requests: trace.requests.len(),
+                keys: trace.keys,
+                seconds: (trace.end_ns() - trace.start_ns()) as f64 / NS_PER_S as f64,
+                has_ttls: trace.has_ttls(),
+                skipped_lines: trace.skipped.lines,
+            },
+            cache: Rules {
+                expire: name_of(&args.expire),
+                ttl_seconds: args.ttl.as_ref().map(Duration::as_secs_f64),
+                capacity: args.capacity.map(|capacity| capacity.get()),
+            },
+            wheel: Shape {
+                geometry: name_of(&args.geometry()),
+                budget: args.budget.map(|budget| budget.get()),
+            },
+            rounds: args.rounds(trace.requests.len()),
+        }
     }
-    facts
+
+    /// What is replayed and how.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let fact = |subject, text| Fact { subject, text };
+        let trace = &self.trace;
+        let mut facts = vec![
+            fact("trace", trace.name.clone()),
+            fact(
+                "requests",
+                format!(
+                    "{} for {} keys, over {}",
+                    grouped(trace.requests as u64),
+                    grouped(trace.keys.into()),
+                    span((trace.seconds * NS_PER_S as f64) as u64)
+                ),
+            ),
+            fact("expiry", self.expiry()),
+            fact("capacity", self.capacity()),
+            fact("geometry", self.geometry()),
+            fact("rounds", format!("{}, medians quoted", self.rounds)),
+        ];
+        if trace.skipped_lines > 0 {
+            let skipped = format!("{} malformed lines", grouped(trace.skipped_lines));
+            facts.push(fact("skipped", skipped));
+        }
+        facts
+    }
+
+    /// What was run, where and when.
+    pub(crate) fn run(&self) -> [Fact; 4] {
+        let fact = |subject, text: &str| Fact {
+            subject,
+            text: text.to_owned(),
+        };
+        [
+            fact("command", &self.run.command),
+            fact("version", self.run.version),
+            fact("machine", &self.run.machine),
+            fact("date", &self.run.date),
+        ]
+    }
+
+    fn expiry(&self) -> String {
+        let ttl = match self.cache.ttl_seconds {
+            Some(seconds) => {
+                let ttl = humantime::format_duration(Duration::from_secs_f64(seconds));
+                format!("TTL {ttl} for all")
+            }
+            None if self.trace.has_ttls => "TTLs of the trace".to_owned(),
+            None => "no TTLs in the trace and no --ttl, so nothing expires".to_owned(),
+        };
+        format!("{}, {ttl}", self.cache.expire)
+    }
+
+    fn capacity(&self) -> String {
+        match self.cache.capacity {
+            Some(capacity) => format!(
+                "{} entries, least recently used evicted",
+                grouped(capacity as u64)
+            ),
+            None => "unbounded".to_owned(),
+        }
+    }
+
+    fn geometry(&self) -> String {
+        let budget = match self.wheel.budget {
+            Some(budget) => format!(
+                "the wheel does at most {} units of work a call",
+                grouped(budget as u64)
+            ),
+            None => "no budget".to_owned(),
+        };
+        format!("{}, {budget}", self.wheel.geometry)
+    }
 }
 
-fn expiry(args: &Args, trace: &Trace) -> String {
-    let ttl = match args.ttl {
-        Some(ttl) => format!("TTL {} for all", humantime::format_duration(ttl)),
-        None if trace.has_ttls() => "TTLs of the trace".to_owned(),
-        None => "no TTLs in the trace and no --ttl, so nothing expires".to_owned(),
-    };
-    format!("{}, {ttl}", name_of(&args.expire))
-}
-
-fn geometry(args: &Args) -> String {
-    let budget = match args.budget {
-        Some(budget) => format!(
-            "the wheel does at most {} units of work a call",
-            grouped(budget.get() as u64)
-        ),
-        None => "no budget".to_owned(),
-    };
-    format!("{}, {budget}", name_of(&args.geometry))
+/// A word of a command line, as a shell would read it.
+fn quoted(word: &str) -> String {
+    let is_plain =
+        |character: char| character.is_alphanumeric() || "-_=,./:+@%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// The rules that the arguments lay down for the cache.
@@ -87,5 +207,23 @@ pub(crate) fn policy(args: &Args) -> Policy {
             .map(Duration::as_nanos)
             .map(|ns| ns as u64),
         capacity: args.capacity,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_words_are_those_a_shell_would_split_or_change() {
+        for (word, shown) in [
+            ("--ttl=10m", "--ttl=10m"),
+            ("a b", "'a b'"),
+            ("", "''"),
+            ("it's", r"'it'\''s'"),
+            ("$HOME", "'$HOME'"),
+        ] {
+            assert_eq!(quoted(word), shown);
+        }
     }
 }

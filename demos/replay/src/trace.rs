@@ -64,6 +64,11 @@ impl Operation {
     /// Bits enough for any operation.
     const BITS: u32 = 3;
 
+    /// Whether it asks for a value.
+    pub(crate) fn is_look_up(self) -> bool {
+        matches!(self, Self::Get | Self::Fetch)
+    }
+
     /// All operations, each at its own number.
     const ALL: [Self; 7] = [
         Self::Get,

@@ -50,6 +50,9 @@ enum Command {
     Slower,
     Restart,
     Help,
+    /// Closes the help, or quits.
+    Close,
+    Suspend,
     Quit,
     Interrupt,
 }
@@ -70,6 +73,7 @@ impl Command {
             KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => {
                 Some(Self::Interrupt)
             }
+            KeyCode::Char('z') if modifiers.contains(KeyModifiers::CONTROL) => Some(Self::Suspend),
             KeyCode::Char(' ' | 'p') => Some(Self::PauseOrGoOn),
             KeyCode::Char('s') | KeyCode::Right => Some(Self::StepTick),
             KeyCode::Char('w') => Some(Self::StepWakeUp),
@@ -77,7 +81,8 @@ impl Command {
             KeyCode::Char('-' | '_') | KeyCode::Down => Some(Self::Slower),
             KeyCode::Char('r') => Some(Self::Restart),
             KeyCode::Char('?' | 'h') => Some(Self::Help),
-            KeyCode::Char('q') | KeyCode::Esc => Some(Self::Quit),
+            KeyCode::Char('q') => Some(Self::Quit),
+            KeyCode::Esc => Some(Self::Close),
             _ => None,
         }
     }
@@ -105,7 +110,7 @@ pub(crate) fn run<G: Geometry>(args: &Args, trace: &Trace, policy: Policy) -> Re
     };
     let title = format!(
         "timer wheel · {} · {}",
-        crate::args::name_of(&args.geometry),
+        crate::args::name_of(&args.geometry()),
         trace.name
     );
     let mut watch = Watch::<G>::new(setting, title);
@@ -125,6 +130,12 @@ fn watch_in<G: Geometry>(terminal: &mut Terminal, watch: &mut Watch<'_, G>) -> R
             let event = event::read().map_err(|error| Failure::terminal(&error))?;
             match Command::of(&event) {
                 Some(Command::Quit) => return Ok(()),
+                Some(Command::Close) if !watch.is_help_open => return Ok(()),
+                Some(Command::Suspend) => {
+                    terminal.suspend()?;
+                    // That time has not passed for the viewer.
+                    drawn = Instant::now();
+                }
                 Some(Command::Interrupt) => return Err(Failure::Interrupted),
                 Some(command) => watch.obey(command),
                 None => {}
@@ -170,7 +181,8 @@ impl<'a, G: Geometry> Watch<'a, G> {
                 self.window = Window::default();
             }
             Command::Help => self.is_help_open = !self.is_help_open,
-            Command::Quit | Command::Interrupt => {}
+            Command::Close => self.is_help_open = false,
+            Command::Suspend | Command::Quit | Command::Interrupt => {}
         }
     }
 

@@ -38,17 +38,15 @@ fn serve(
         let request = Request::new(at_s * NS_PER_S, operation, KeyId(key), ttl_s);
         cache.serve(request, &mut expiries);
     }
-    let present = cache
-        .entries
-        .iter()
-        .filter(|entry| !matches!(entry, Entry::Absent))
-        .count();
-    let gone = cache.counts.expired + cache.counts.evicted + cache.counts.deleted;
-    assert_eq!(cache.counts.inserts, gone + present as u64);
+    let counts = cache.counts();
+    let served = counts.hits + counts.misses + counts.writes;
+    assert_eq!(served, requests.len() as u64);
+    let gone = counts.expired + counts.evicted + counts.deleted;
+    assert_eq!(counts.inserts, gone + counts.left);
     if let Some(recency) = &cache.recency {
-        assert_eq!(recency.len(), present);
+        assert_eq!(recency.len() as u64, counts.left);
     }
-    (expiries.0, cache.counts)
+    (expiries.0, counts)
 }
 
 const ACCESSES: [(u64, Operation, u32, u32); 5] = [

@@ -7,8 +7,9 @@ use plotters::style::{Color, IntoFont, IntoTextStyle};
 
 use super::palette::INK;
 
-/// The width of every picture, in the units of its own coordinates.
-pub(super) const WIDTH: u32 = 1040;
+/// The widths of a picture, in the units of its own coordinates: on a wide screen, and on a phone's.
+pub(super) const WIDE: u32 = 1040;
+pub(super) const NARROW: u32 = 360;
 
 /// The height of letters.
 const LETTERS: u32 = 15;
@@ -20,9 +21,9 @@ pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// Draws a picture.
-pub(super) fn svg(height: u32, draw: impl FnOnce(&Canvas<'_>) -> Drawn) -> String {
+pub(super) fn svg((width, height): (u32, u32), draw: impl FnOnce(&Canvas<'_>) -> Drawn) -> String {
     let mut svg = String::new();
-    let canvas = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+    let canvas = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
     draw(&canvas)
         .and_then(|()| Ok(canvas.present()?))
         .expect("drawing into memory does not fail");
@@ -36,7 +37,7 @@ pub(super) fn letters(horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
         .into_font()
         .color(&INK.light.to_rgba())
         .pos(Pos::new(horizontal, vertical))
-        .into_text_style(&(WIDTH, LETTERS))
+        .into_text_style(&(NARROW, LETTERS))
 }
 
 /// Letters for axes.

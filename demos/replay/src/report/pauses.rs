@@ -16,7 +16,7 @@ const HEIGHT: u32 = 400;
 const LEAST_RANGE: f64 = 1e3;
 
 /// Draws it.
-pub(super) fn chart(outcomes: &[Outcome]) -> String {
+pub(super) fn chart(outcomes: &[Outcome], width: u32) -> String {
     let all = || outcomes.iter().map(|outcome| &outcome.pauses);
     let shortest_ns = all().map(Histogram::min).min().unwrap_or(1).max(1);
     let longest_ns = all()
@@ -31,7 +31,7 @@ pub(super) fn chart(outcomes: &[Outcome]) -> String {
     let bottom = 0.1f64
         .powf((calls as f64).log10().ceil())
         .min(1.0 / LEAST_RANGE);
-    chart::svg(HEIGHT, |canvas| -> Drawn {
+    chart::svg((width, HEIGHT), |canvas| -> Drawn {
         let mut chart = ChartBuilder::on(canvas)
             .margin_top(12)
             .margin_right(24)
@@ -47,7 +47,8 @@ pub(super) fn chart(outcomes: &[Outcome]) -> String {
             .axis_desc_style(chart::axis_letters())
             .x_label_formatter(&|ns| round_pause(*ns))
             .y_label_formatter(&|share| one_in(*share))
-            .x_desc("time of a call to advance (logarithmic)")
+            .x_desc("time of a call (logarithmic)")
+            .x_labels(width as usize / 85)
             .y_desc("share of calls at least as long")
             .draw()?;
         for (place, outcome) in outcomes.iter().enumerate() {
@@ -57,7 +58,7 @@ pub(super) fn chart(outcomes: &[Outcome]) -> String {
                 colour.stroke_width(2),
             ))?;
             let y = 34 + 22 * place as i32;
-            let x = chart::WIDTH as i32 - 150;
+            let x = width as i32 - 130;
             let sample = vec![(x, y), (x + 26, y)];
             canvas.draw(&PathElement::new(sample, colour.stroke_width(3)))?;
             let style = chart::letters(HPos::Left, VPos::Center);

@@ -10,20 +10,20 @@ use crate::replay::timeline::Timeline;
 const HEIGHT: u32 = 260;
 
 /// Live timers over time.
-pub(super) fn live(timeline: &Timeline) -> String {
+pub(super) fn live(timeline: &Timeline, width: u32) -> String {
     let values = timeline
         .live()
         .iter()
         .map(|&live| live as f64)
         .collect::<Vec<_>>();
-    area(timeline, &values, "live timers")
+    area(timeline, &values, "live timers", width)
 }
 
 /// Expiries a second over time.
-pub(super) fn expiries(timeline: &Timeline) -> String {
+pub(super) fn expiries(timeline: &Timeline, width: u32) -> String {
     let rate = |&expired: &u64| expired as f64 / timeline.bin_s();
     let values = timeline.expired().iter().map(rate).collect::<Vec<_>>();
-    area(timeline, &values, "expiries a second")
+    area(timeline, &values, "expiries a second", width)
 }
 
 /// The unit that suits a span, with its length in seconds.
@@ -38,7 +38,7 @@ fn unit_of(span_s: f64) -> (&'static str, f64) {
 }
 
 /// One value a bin, as an area of steps.
-fn area(timeline: &Timeline, values: &[f64], y_title: &str) -> String {
+fn area(timeline: &Timeline, values: &[f64], y_title: &str, width: u32) -> String {
     let (unit, unit_s) = unit_of(timeline.bin_s() * values.len() as f64);
     let bin = timeline.bin_s() / unit_s;
     let top = values.iter().copied().fold(0.0, f64::max);
@@ -49,10 +49,10 @@ fn area(timeline: &Timeline, values: &[f64], y_title: &str) -> String {
             ((place + 1) as f64 * bin, value),
         ]
     });
-    chart::svg(HEIGHT, |canvas| -> Drawn {
+    chart::svg((width, HEIGHT), |canvas| -> Drawn {
         let mut chart = ChartBuilder::on(canvas)
             .margin_top(8)
-            .margin_right(24)
+            .margin_right(20)
             .x_label_area_size(46)
             .y_label_area_size(78)
             .build_cartesian_2d(0.0..values.len() as f64 * bin, 0.0..top)?;
@@ -63,7 +63,7 @@ fn area(timeline: &Timeline, values: &[f64], y_title: &str) -> String {
             .axis_style(INK.light)
             .label_style(chart::axis_letters())
             .axis_desc_style(chart::axis_letters())
-            .x_labels(12)
+            .x_labels(width as usize / 85)
             .y_labels(5)
             .x_label_formatter(&|x| chart::short(*x))
             .y_label_formatter(&|y| chart::short(*y))

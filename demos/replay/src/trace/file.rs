@@ -4,7 +4,7 @@
 //! request and about 40 a key. A last line without a line end counts as whole if its fields are; a
 //! compressed stream that ends early is an error, and so is a time earlier than the line before it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -83,7 +83,12 @@ pub(crate) fn load(
         let problem = format!("cannot be opened: {error}; expected a trace, plain or .gz");
         Failure::in_file(path, problem)
     })?;
-    let bytes = opened.metadata().map_or(0, |metadata| metadata.len());
+    let metadata = opened.metadata();
+    if metadata.as_ref().is_ok_and(fs::Metadata::is_dir) {
+        let problem = "is a folder; expected a trace, plain or .gz";
+        return Err(Failure::in_file(path, problem));
+    }
+    let bytes = metadata.map_or(0, |metadata| metadata.len());
     let bar = progress.stage("reading the trace", bytes);
     let mut file = BufReader::with_capacity(READ_BUFFER_BYTES, bar.wrap_read(opened));
     let mut reading = Reading::new(path, format, limit, bad_lines);

@@ -25,16 +25,15 @@ const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 /// What is to be seen first.
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// The keys, and what they do.
-const KEYS: [(&str, &str); 8] = [
+/// The keys, and what they do, the most needed first.
+const KEYS: [(&str, &str); 7] = [
+    ("q", "quit"),
+    ("?", "help"),
     ("space", "pause"),
+    ("+ -", "speed"),
     ("s", "tick"),
     ("w", "wake-up"),
-    ("+", "faster"),
-    ("-", "slower"),
     ("r", "restart"),
-    ("?", "help"),
-    ("q", "quit"),
 ];
 
 /// Draws a view.
@@ -151,30 +150,22 @@ impl Rows {
     }
 }
 
-/// The keys, as many as fit; how to leave always does.
+/// The keys, as many as fit; how to leave and to learn of the others always do.
 fn keys(view: &View, frame: &mut Frame<'_>, area: Rect) {
-    let mut keys = KEYS;
-    if view.state == State::Paused {
-        keys[0].1 = "go on";
-    }
-    let width = |(key, meaning): &(&str, &str)| key.len() + 1 + meaning.len() + 2;
-    let mut left = usize::from(area.width) + 2;
-    let quit = keys[KEYS.len() - 1];
-    left = left.saturating_sub(width(&quit));
-    let mut spans = Vec::new();
-    let mut add = |(key, meaning): (&'static str, &'static str)| {
-        spans.extend([
-            Span::styled(key, STRONG),
-            Span::styled(format!(" {meaning}  "), FAINT),
-        ]);
-    };
-    for key in &keys[..KEYS.len() - 1] {
-        if width(key) > left {
+    let mut line = Line::default();
+    for (key, meaning) in KEYS {
+        let meaning = match (key, view.state) {
+            ("space", State::Paused) => "go on",
+            _ => meaning,
+        };
+        let key = Span::styled(key, STRONG);
+        let meaning = Span::styled(format!(" {meaning}  "), FAINT);
+        // The spaces behind the last one may hang over.
+        if line.width() + key.width() + meaning.width() > usize::from(area.width) + 2 {
             break;
         }
-        left -= width(key);
-        add(*key);
+        line.push_span(key);
+        line.push_span(meaning);
     }
-    add(quit);
-    frame.render_widget(Line::from(spans), area);
+    frame.render_widget(line, area);
 }

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{Clear, ClearType};
 use ratatui::{DefaultTerminal, Frame};
 
 use crate::failure::Failure;
@@ -15,10 +17,7 @@ impl Terminal {
     /// Takes the terminal over.
     pub(super) fn open() -> Result<Self, Failure> {
         check()?;
-        ratatui::try_init().map(Self).map_err(|error| {
-            let _ = ratatui::try_restore();
-            Failure::terminal(&error)
-        })
+        Ok(Self(take_over()?))
     }
 
     /// Draws the whole screen; what has not changed is not sent.
@@ -28,6 +27,27 @@ impl Terminal {
             Err(error) => Err(Failure::terminal(&error)),
         }
     }
+
+    /// Gives the terminal back and stops the process, as the terminal itself would for Ctrl-Z, until it is
+    /// told to go on.
+    pub(super) fn suspend(&mut self) -> Result<(), Failure> {
+        ratatui::try_restore().map_err(|error| Failure::terminal(&error))?;
+        #[cfg(unix)]
+        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)
+            .map_err(|error| Failure::terminal(&error.into()))?;
+        self.0 = take_over()?;
+        // What others have left there; `Terminal::clear` would ask where the cursor is.
+        let cleared = execute!(io::stdout(), Clear(ClearType::All));
+        cleared.map_err(|error| Failure::terminal(&error))
+    }
+}
+
+/// Sets the raw mode and shows the alternate screen.
+fn take_over() -> Result<DefaultTerminal, Failure> {
+    ratatui::try_init().map_err(|error| {
+        let _ = ratatui::try_restore();
+        Failure::terminal(&error)
+    })
 }
 
 impl Drop for Terminal {

@@ -9,6 +9,7 @@ use timer_wheel::{Caffeine, Millis};
 use super::*;
 use crate::cache::Expire;
 use crate::figure::NS_PER_S;
+use crate::progress::Progress;
 use crate::trace::{KeyId, Operation, Request, Skipped};
 use tally::{Counts, Pause};
 use view::{Elsewhere, LevelView};
@@ -197,7 +198,7 @@ fn screen_with_help_says_what_is_what() {
     let mut view = watch.view();
     view.bytes = 600;
     assert_screen(&screen(&view, 80, 24), include_str!("screens/help.txt"));
-    watch.obey(Command::Help);
+    watch.obey(Command::Close);
     assert!(!watch.view().is_help_open);
 }
 
@@ -205,13 +206,13 @@ fn screen_with_help_says_what_is_what() {
 fn screen_of_any_size_is_drawn() {
     let trace = trace();
     let mut view = in_mid_run(&watch::<Millis>(&trace), State::Running);
-    for is_help_open in [false, true] {
-        view.is_help_open = is_help_open;
-        for width in (1..100).chain([200, 600]) {
-            for height in (1..32).chain([100]) {
-                let text = screen(&view, width, height);
-                assert!(text.contains("quit") || width < 24 || height < 7, "{text}");
-            }
+    for width in (1..50).chain([64, 79, 80, 100, 200, 600]) {
+        for height in (1..26).chain([31, 100]) {
+            view.is_help_open = (width + height) % 2 == 0;
+            let text = screen(&view, width, height);
+            let has_hints = ["q quit", "? help", "space pause"].map(|key| text.contains(key));
+            assert!(has_hints == [true; 3] || width < 27 || height < 7, "{text}");
+            assert!(has_hints[0] || width < 24 || height < 7, "{text}");
         }
     }
 }
@@ -249,12 +250,32 @@ fn keys_pause_step_change_the_speed_restart_and_quit() {
     assert_eq!(plain('?'), Some(Command::Help));
     assert_eq!(plain('q'), Some(Command::Quit));
     assert_eq!(plain('c'), None);
+    let escape = key(KeyCode::Esc, KeyModifiers::NONE);
+    assert_eq!(escape, Some(Command::Close));
+    let control_z = key(KeyCode::Char('z'), KeyModifiers::CONTROL);
+    assert_eq!(control_z, Some(Command::Suspend));
     let control_c = key(KeyCode::Char('c'), KeyModifiers::CONTROL);
     assert_eq!(control_c, Some(Command::Interrupt));
     let mut released = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
     released.kind = KeyEventKind::Release;
     assert_eq!(Command::of(&Event::Key(released)), None);
     assert_eq!(Command::of(&Event::Resize(80, 24)), None);
+}
+
+/// The usual trace at the usual geometry has something to show: timers on every step of their way down.
+#[test]
+fn watch_by_default_shows_timers_descending() {
+    let profile = crate::trace::profile::named(crate::trace::profile::DEFAULT).unwrap();
+    let trace = crate::trace::generate(profile, 300_000, 1, Progress::Hidden).unwrap();
+    let mut setting = setting(&trace);
+    setting.policy.expire = Expire::AfterWrite;
+    let mut watch = Watch::<Caffeine>::new(setting, String::new());
+    pass(&mut watch, 50 * NS_PER_S);
+    let timers: Vec<usize> = watch.view().levels.iter().map(LevelView::timers).collect();
+    assert!(
+        timers[..3].iter().all(|&timers| timers > 1_000),
+        "{timers:?}"
+    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) struct LevelView {
 }
 
 impl LevelView {
-    /// What the wheel shows of a level; nothing of the overflow bucket.
+    /// What the wheel shows of a level; nothing of the far timers, which have no buckets.
     fn of(level: &Level<'_>) -> Option<Self> {
         Some(Self {
             number: level.number(),

@@ -89,13 +89,14 @@ impl Ran {
         self.json.as_ref().unwrap()
     }
 
-    /// Counts of that name, in order.
+    /// Counts of that name in the sections of the figures, in order.
     #[track_caller]
     pub(crate) fn counts<const N: usize>(&self, names: [&str; N]) -> [u64; N] {
         let figures = self.figures();
         names.map(|name| {
-            figures[name]
-                .as_u64()
+            ["workload", "verdict", "trace"]
+                .into_iter()
+                .find_map(|section| figures[section][name].as_u64())
                 .unwrap_or_else(|| panic!("no {name}"))
         })
     }
@@ -104,7 +105,7 @@ impl Ran {
     #[track_caller]
     pub(crate) fn digest(&self) -> String {
         let figures = self.figures();
-        assert_eq!(figures["digests_equal"], true);
+        assert_eq!(figures["verdict"]["digests_equal"], true);
         let mut digests = figures["queues"]
             .as_object()
             .unwrap()

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -37,4 +38,33 @@ fn interrupt_leaves_no_files_behind() {
         );
         assert_eq!(folder.list("."), [""; 0]);
     }
+}
+
+#[test]
+fn second_interrupt_ends_a_run_that_waits_for_its_trace() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut run = folder.command("--trace pipe").spawn().unwrap();
+    // Opens when the other end does, and says nothing.
+    let silent = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    let status = loop {
+        // The first is noted; nothing else happens until a line comes, which none does.
+        let sent = Command::new("kill")
+            .args(["-INT", &run.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        if let Some(status) = run.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(status.code(), Some(130));
+    drop(silent);
+    assert_eq!(folder.list("."), ["pipe"]);
 }

@@ -11,25 +11,60 @@ fn json_has_all_that_programs_rely_on() {
     let folder = Folder::new();
     let ran = folder.run(SMALL);
     let figures = ran.figures();
-    assert_eq!(figures["requests"], 4_000);
-    assert_eq!(figures["digests_equal"], true);
-    assert_eq!(
-        (&figures["early"], &figures["late"]),
-        (&0.into(), &0.into())
-    );
+    assert_eq!(ran.counts(["requests", "early", "late"]), [4_000, 0, 0]);
+    let verdict = &figures["verdict"];
+    assert_eq!(verdict["digests_equal"], true);
+    assert_eq!(verdict["queues_compared"], 3);
+    assert_eq!(figures["wheel"]["geometry"], "millis");
     let queues = figures["queues"].as_object().unwrap();
     assert!(queues.keys().eq(["btree", "textbook", "wheel"]));
     for queue in queues.values() {
-        assert_eq!(queue["expired"], figures["expired"]);
+        assert_eq!(queue["expired"], figures["workload"]["expired"]);
         assert_eq!(queue["digest"].as_str().unwrap().len(), 16);
         for time in [
-            "ns_per_request",
-            "ns_per_queue_op",
-            "longest_advance_us",
-            "p9999_advance_us",
+            "/ns_per_request/median",
+            "/ns_per_queue_call/median",
+            "/advances/longest_us",
+            "/advances/p9999_us",
         ] {
-            assert!(queue[time].as_f64().unwrap() > 0.0, "{time}");
+            assert!(
+                queue.pointer(time).unwrap().as_f64().unwrap() > 0.0,
+                "{time}"
+            );
         }
+    }
+}
+
+#[test]
+fn json_says_what_was_run_when_and_where() {
+    let ran = Folder::new().run("--requests 100 --ttl 1500ms --capacity 7 --budget 5");
+    let figures = ran.figures();
+    let command = figures["run"]["command"].as_str().unwrap();
+    assert!(command.starts_with("replay ") && command.contains("--ttl 1500ms"));
+    for fact in ["version", "machine", "date"] {
+        assert!(!figures["run"][fact].as_str().unwrap().is_empty(), "{fact}");
+    }
+    assert_eq!(figures["cache"]["ttl_seconds"], 1.5);
+    assert_eq!(figures["cache"]["capacity"], 7);
+    assert_eq!(figures["wheel"]["budget"], 5);
+    assert_eq!(figures["rounds"], 1);
+}
+
+#[test]
+fn workload_adds_up() {
+    for rules in [
+        "",
+        "--capacity 2000",
+        "--profile cluster12",
+        "--expire after-access",
+    ] {
+        let ran = Folder::new().run(&format!("--requests 20000 --ttl 1s {rules}"));
+        let [requests, hits, misses, writes] = ran.counts(["requests", "hits", "misses", "writes"]);
+        assert_eq!(hits + misses + writes, requests, "{rules}");
+        let [inserts, expired, evicted, deleted, left] =
+            ran.counts(["inserts", "expired", "evicted", "deleted", "left"]);
+        assert_eq!(expired + evicted + deleted + left, inserts, "{rules}");
+        assert!(left > 0 && expired > 0, "{rules}");
     }
 }
 
@@ -42,7 +77,63 @@ fn json_to_stdout_is_all_there_is_on_stdout() {
         .output()
         .unwrap();
     let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(figures["requests"], 4_000);
+    assert_eq!(figures["workload"]["requests"], 4_000);
+}
+
+/// A page that cannot be written although all looks well beforehand: the disk is full.
+#[cfg(target_os = "linux")]
+#[test]
+fn report_that_cannot_be_written_costs_no_figures() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("report")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", folder.path("report/report.html")).unwrap();
+    for (json, shown) in [
+        ("figures.json", "Digests are equal"),
+        ("-", "digests_equal"),
+    ] {
+        let output = folder
+            .command("--requests 20000 --ttl 1s --rounds 1 --json")
+            .arg(json)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            stdout.contains(shown) && !stdout.contains("report.html"),
+            "{stdout}"
+        );
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            stderr.contains("report.html: cannot be written"),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn run_without_expiries_says_that_it_compared_nothing() {
+    let ran = Folder::new().run("--requests 1000");
+    assert_eq!(ran.counts(["expired"]), [0]);
+    assert!(ran.stdout.contains("Nothing expired"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("Digests are equal"), "{}", ran.stdout);
+}
+
+#[test]
+fn text_fits_into_80_columns() {
+    let folder = Folder::new();
+    folder.write("trace", "0,a,1,1,1,set,10\n20,a,1,1,1,get,0\n");
+    for arguments in [
+        "--requests 300000 --ttl 3s --capacity 1000 --budget 1000",
+        "--trace trace --ttl 1500ms",
+        "--requests 1",
+        "--requests 1000 --queue wheel",
+    ] {
+        let ran = folder.run(arguments);
+        ran.figures();
+        for line in ran.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
 }
 
 #[test]
@@ -152,8 +243,9 @@ fn page_is_self_contained_and_alone_in_its_folder() {
     assert_eq!(folder.list("report"), ["report.html"]);
     assert_eq!(folder.list("."), ["<b>&.csv", "figures.json", "report"]);
     let page = fs::read_to_string(folder.path("report/report.html")).unwrap();
-    assert_eq!(page.matches("<svg").count(), 4);
-    assert_eq!(page.matches("</svg>").count(), 4);
+    // Four pictures, each for a wide and for a narrow screen.
+    assert_eq!(page.matches("<svg").count(), 8);
+    assert_eq!(page.matches("</svg>").count(), 8);
     assert!(page.contains("&lt;b&gt;&amp;.csv") && !page.contains("<b>"));
     assert!(page.contains("Digests are equal"));
     let outside = page.replace("http://www.w3.org/2000/svg", "");
@@ -182,7 +274,7 @@ fn quiet_says_nothing() {
     let ran = Folder::new().run(&format!("{SMALL} --quiet"));
     assert_eq!(
         (
-            ran.figures()["requests"].as_u64(),
+            ran.figures()["workload"]["requests"].as_u64(),
             &*ran.stdout,
             &*ran.stderr
         ),
@@ -195,17 +287,20 @@ fn table_names_every_figure() {
     let ran = Folder::new().run(SMALL);
     for word in [
         "hits",
-        "inserts",
-        "refreshes",
+        "misses",
+        "writes",
+        "made",
         "expired",
         "evicted",
-        "most",
-        "ns/request",
-        "ns/queue",
+        "deleted",
+        "left",
+        "at once at most",
+        "a new deadline",
+        "ns a",
+        "queue call",
         "longest",
         "p99.99",
         "speed-up",
-        "digest",
         "Early: 0, late: 0.",
         "report.html",
     ] {

@@ -25,6 +25,8 @@ struct Watching {
     keyboard: Box<dyn Write + Send>,
     output: mpsc::Receiver<Vec<u8>>,
     written: String,
+    /// How much of that has been waited for.
+    seen: usize,
 }
 
 impl Watching {
@@ -54,14 +56,19 @@ impl Watching {
             mode_before,
             output,
             written: String::new(),
+            seen: 0,
         };
         watching.wait_for("level 3");
         watching
     }
 
-    /// Waits until it has written something.
+    /// Waits until it has written something, after all that was waited for before.
     fn wait_for(&mut self, text: &str) {
-        while !self.written.contains(text) {
+        loop {
+            if let Some(place) = self.written[self.seen..].find(text) {
+                self.seen += place + text.len();
+                return;
+            }
             let part = self.output.recv().expect("it ends before");
             self.written += &String::from_utf8_lossy(&part);
         }
@@ -116,6 +123,28 @@ fn key_q_ends_the_watch_with_a_summary() {
         after.contains("watched   00:00:") && after.contains("scheduled"),
         "{after}"
     );
+}
+
+#[test]
+fn escape_closes_the_help_first_and_then_ends_the_watch() {
+    let mut watching = Watching::begin();
+    watching.type_keys("?");
+    watching.wait_for("what is what");
+    watching.type_keys("\x1b");
+    watching.wait_for("vel 1"); // the part of a label that was behind the help
+    watching.type_keys("\x1b");
+    assert_eq!(watching.end().0, 0);
+}
+
+/// Whether it stops is up to its shell, of which there is none here; it is told to go on at once.
+#[test]
+fn control_z_gives_the_terminal_back_until_it_goes_on() {
+    let mut watching = Watching::begin();
+    watching.type_keys("\x1a");
+    watching.wait_for(LEAVE);
+    watching.wait_for(ENTER);
+    watching.type_keys("q");
+    assert_eq!(watching.end().0, 0);
 }
 
 #[test]

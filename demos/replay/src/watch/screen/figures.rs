@@ -59,13 +59,13 @@ pub(super) fn elsewhere(view: &View, frame: &mut Frame<'_>, area: Rect) {
     let count = |count: usize| grouped(count as u64);
     let at = &view.elsewhere;
     let wake_up = match view.delay_ns {
-        Some(delay_ns) => pause(delay_ns as f64),
-        None => "never".to_owned(),
+        Some(delay_ns) => format!("in {}", pause(delay_ns as f64)),
+        None => "not needed".to_owned(),
     };
     let facts = [
         ("far", count(at.far)),
         ("ready", count(at.ready)),
-        ("wake-up in", wake_up),
+        ("wake-up", wake_up),
     ];
     frame.render_widget(named(&facts, area.width), area);
 }

@@ -14,7 +14,7 @@ use crate::figure::grouped;
 const WIDTH: u16 = 76;
 
 /// What the names on the screen mean.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 8] = [
     (
         "level",
         "two turns of buckets, each spanning a turn of the level above",
@@ -30,6 +30,8 @@ const NAMES: [(&str, &str); 6] = [
     ),
     ("s, right", "on to the start of the next tick"),
     ("w", "on to when the wheel next has something to do"),
+    ("+ -", "twice and half as fast; also up and down"),
+    ("Esc", "closes this; Ctrl-Z suspends"),
 ];
 
 /// Draws the box, as far as it fits.
