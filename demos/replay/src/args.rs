@@ -153,6 +153,8 @@ impl Args {
 pub(crate) enum QueueName {
     /// The timer wheel
     Wheel,
+    /// The same wheel over the records of its caller
+    Index,
     /// A BTreeSet of deadlines beside a slab
     Btree,
     /// The wheel as published elsewhere: one list node a timer

@@ -54,7 +54,7 @@ use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 use args::{Args, GeometryName, QueueName, name_of};
 use failure::Failure;
 use progress::Progress;
-use queue::{BTree, BudgetedWheel, PlainWheel, Textbook};
+use queue::{BTree, BudgetedWheel, Index, PlainWheel, Textbook};
 use replay::{Comparison, Contender, Named};
 use setup::Setup;
 use trace::{BadLines, Trace, profile};
@@ -198,6 +198,9 @@ fn contender<G: Geometry + 'static>(queue: QueueName, args: &Args) -> Box<dyn Co
         (QueueName::Wheel, None) => Box::new(Named::new(name, PlainWheel::<G>::new)),
         (QueueName::Wheel, Some(budget)) => Box::new(Named::new(name, move |now_ns| {
             BudgetedWheel::<G>::new(now_ns, budget)
+        })),
+        (QueueName::Index, budget) => Box::new(Named::new(name, move |now_ns| {
+            Index::<G>::new(now_ns, budget)
         })),
         (QueueName::Btree, _) => Box::new(Named::new(name, BTree::new)),
         (QueueName::Textbook, _) => Box::new(Named::new(name, Textbook::<G>::new)),

@@ -1,12 +1,14 @@
 //! What the cache asks of a queue of timers, and the queues that can answer.
 
 mod btree;
+mod index;
 mod textbook;
 mod wheel;
 
 use crate::trace::KeyId;
 
 pub(crate) use btree::BTree;
+pub(crate) use index::Index;
 pub(crate) use textbook::Textbook;
 pub(crate) use wheel::{BudgetedWheel, PlainWheel};
 

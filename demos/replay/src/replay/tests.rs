@@ -8,7 +8,7 @@ use super::*;
 use crate::cache::Expire;
 use crate::figure::NS_PER_S;
 use crate::observer::Observer;
-use crate::queue::{BTree, Backlog, BudgetedWheel, PlainWheel, Queue, Textbook};
+use crate::queue::{BTree, Backlog, BudgetedWheel, Index, PlainWheel, Queue, Textbook};
 use crate::replay::script::Scribe;
 use crate::trace::{self, KeyId, profile};
 
@@ -212,8 +212,15 @@ fn all_of<G: Geometry + 'static>() -> Vec<Box<dyn Contender>> {
         let make = move |now_ns| BudgetedWheel::<G>::new(now_ns, budget);
         Box::new(Named::new(format!("wheel {budget}"), make))
     };
+    let index = |budget: Option<usize>| -> Box<dyn Contender> {
+        let budget = budget.map(|budget| NonZeroUsize::new(budget).unwrap());
+        let make = move |now_ns| Index::<G>::new(now_ns, budget);
+        Box::new(Named::new(format!("index {budget:?}"), make))
+    };
     vec![
         Box::new(Named::new("wheel", PlainWheel::<G>::new)),
+        index(None),
+        index(Some(64)),
         budgeted(1),
         budgeted(64),
         Box::new(Named::new("textbook", Textbook::<G>::new)),
