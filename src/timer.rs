@@ -58,18 +58,16 @@
 //! time, and what comes after is refused with the caller's closure.
 
 mod builder;
-mod counters;
 mod executor;
 mod handle;
-mod hub;
 mod job;
 mod keyed;
 mod owner;
+mod queue;
 mod refused;
+mod shared;
 mod shutdown;
 mod statistics;
-mod stripe;
-mod task;
 mod trace;
 mod work;
 mod worker;
@@ -92,11 +90,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::hub::Hub;
 use self::owner::Owner;
-use self::stripe::Refusal;
-use self::task::Task;
-use self::work::{Once, Reclaim, Repeat};
+use self::shared::Shared;
+use self::work::{Once, Period, Repeat, Work};
 use crate::clock::nanoseconds;
 
 /// Runs jobs when they are due, on a thread of its own or on an [`Executor`] of yours.
@@ -198,8 +194,9 @@ impl Timer {
     where
         F: FnOnce() + Send + 'static,
     {
-        let deadline = self.hub().time_after(delay);
-        self.admit(deadline, Once::new(job))
+        let deadline = self.shared().time_after(delay);
+        self.schedule(deadline, Once::new(job))
+            .map_err(|refused| refused.map(Once::into_closure))
     }
 
     /// Runs `job` once, at `instant` or as soon as possible after it. O(1), and one allocation.
@@ -228,8 +225,9 @@ impl Timer {
     where
         F: FnOnce() + Send + 'static,
     {
-        let deadline = self.hub().clock().deadline_at(instant);
-        self.admit(deadline, Once::new(job))
+        let deadline = self.shared().deadline_at(instant);
+        self.schedule(deadline, Once::new(job))
+            .map_err(|refused| refused.map(Once::into_closure))
     }
 
     /// Runs `job` again and again, the first time one `period` from now, until it is cancelled or
@@ -304,21 +302,22 @@ impl Timer {
         if period.is_zero() {
             return Err(Refused::new(Reason::ZeroPeriod, job));
         }
-        let deadline = self.hub().time_after(period);
-        self.admit(deadline, Repeat::new(nanoseconds(period), missed, job))
+        let deadline = self.shared().time_after(period);
+        let period = Period {
+            ns: nanoseconds(period),
+            missed,
+        };
+        let work = Repeat {
+            period,
+            closure: job,
+        };
+        self.schedule(deadline, work)
+            .map_err(|refused| refused.map(|work| work.closure))
     }
 
-    fn admit<W: Reclaim>(
-        &self,
-        deadline: u64,
-        work: W,
-    ) -> Result<TimerHandle, Refused<W::Closure>> {
-        let stripe = self.owner.stripe_of_this_thread();
-        let task = Arc::new(Task::new(Arc::clone(stripe), deadline, work));
-        match stripe.admit(task.clone(), deadline) {
-            Ok(()) => Ok(TimerHandle::new(task)),
-            Err(Refusal) => Err(Refused::new(Reason::ShutDown, task.reclaim())),
-        }
+    fn schedule<W: Work>(&self, deadline: u64, work: W) -> Result<TimerHandle, Refused<W>> {
+        let key = self.shared().schedule(deadline, work)?;
+        Ok(TimerHandle::new(Arc::clone(self.shared()), key))
     }
 
     /// Blocks until the thread has looked at everything scheduled, cancelled or rescheduled before
@@ -345,8 +344,8 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn settle(&self) -> Result<(), InsideJob> {
-        self.hub().refuse_inside_job()?;
-        self.hub().settle();
+        self.shared().refuse_inside_job()?;
+        self.shared().settle();
         Ok(())
     }
 
@@ -381,7 +380,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
-        self.hub().refuse_inside_job()?;
+        self.shared().refuse_inside_job()?;
         Ok(self.owner.shut_down(how))
     }
 
@@ -404,7 +403,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.owner.live()
+        self.shared().queue().len()
     }
 
     /// Whether no job is live. O(stripes).
@@ -442,7 +441,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_wake(&self) -> Option<Duration> {
-        self.hub().next_wake()
+        self.shared().next_wake()
     }
 
     /// What the timer has done so far, and how late its jobs were. O(stripes), and it copies a
@@ -462,11 +461,11 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn statistics(&self) -> Statistics {
-        self.owner.statistics()
+        self.shared().statistics()
     }
 
-    fn hub(&self) -> &Arc<Hub> {
-        self.owner.hub()
+    fn shared(&self) -> &Arc<Shared> {
+        self.owner.shared()
     }
 }
 

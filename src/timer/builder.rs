@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use super::Timer;
 use super::executor::{Executor, Inline};
-use super::hub::{Hub, PanicHook};
-use super::owner::{Owner, STRIPES};
-use super::stripe::Stripe;
+use super::owner::Owner;
+use super::shared::{PanicHook, Shared};
 use super::worker::Worker;
 use crate::clock::{Clock, SystemClock};
 use crate::sync::thread;
@@ -180,21 +179,14 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start(self) -> io::Result<Timer> {
-        let hub = Arc::new(Hub::new(self.clock, self.panic_hook, self.late_after));
-        let stripes: Vec<_> = (0..STRIPES)
-            .map(|_| Arc::new(Stripe::new(Arc::clone(&hub))))
-            .collect();
-        let worker = Worker::new(
-            Arc::clone(&hub),
-            stripes.clone(),
-            self.executor,
-            self.budget,
-        );
+        let shared = Shared::new(self.clock, self.panic_hook, self.late_after);
+        let shared = Arc::new(shared);
+        let worker = Worker::new(Arc::clone(&shared), self.executor, self.budget);
         let thread = thread::Builder::new()
             .name(self.name)
             .spawn(move || worker.run())?;
         Ok(Timer {
-            owner: Arc::new(Owner::new(hub, stripes, thread)),
+            owner: Arc::new(Owner::new(shared, thread)),
         })
     }
 }

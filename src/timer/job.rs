@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::task::AnyTask;
+use super::shared::Shared;
+use crate::key::TimerKey;
 
 /// A job that has left the timer: an [`Executor`](super::Executor) got it because it is due, or
 /// [`Timer::shutdown`](super::Timer::shutdown) returned it because it is not.
@@ -27,17 +28,21 @@ use super::task::AnyTask;
 /// ```
 #[must_use = "a job that is dropped is not run"]
 pub struct Job {
-    /// `None` once it was run.
-    task: Option<Arc<AnyTask>>,
+    shared: Arc<Shared>,
+    key: TimerKey,
     deadline: u64,
+    /// Whether it was neither run nor given up.
+    is_open: bool,
 }
 
 impl Job {
-    /// Of a task that was just handed out.
-    pub(super) fn new(task: Arc<AnyTask>) -> Self {
+    /// Of a job that was just handed out.
+    pub(super) fn new(shared: Arc<Shared>, key: TimerKey, deadline: u64) -> Self {
         Self {
-            deadline: task.deadline(),
-            task: Some(task),
+            shared,
+            key,
+            deadline,
+            is_open: true,
         }
     }
 
@@ -60,16 +65,11 @@ impl Job {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run(mut self) {
-        let Some(task) = self.task.take() else {
-            return;
-        };
-        let Some(deadline) = task.start() else {
-            return;
-        };
-        let hub = task.home().hub();
-        hub.count_run(deadline);
-        hub.guard(|| task.run());
-        conclude(&task);
+        self.is_open = false;
+        if let Some(mut work) = self.shared.start(self.key, self.deadline) {
+            self.shared.guard(|| work.run());
+            self.shared.conclude(self.key, work);
+        }
     }
 
     /// When it was due; `None` for never, or too far ahead for an [`Instant`]. O(1).
@@ -87,28 +87,14 @@ impl Job {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        let task = self.task.as_ref()?;
-        task.home().hub().clock().instant_at(self.deadline)
-    }
-}
-
-/// Lets a job that was started wait for its next run, or ends it.
-fn conclude(task: &Arc<AnyTask>) {
-    let hub = task.home().hub();
-    if task.conclude(hub.last_now()) {
-        hub.guard(|| task.discard());
+        self.shared.instant_at(self.deadline)
     }
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
-        let Some(task) = self.task.take() else {
-            return;
-        };
-        // Claimed as for a run, so that nobody cancels it meanwhile.
-        if task.start().is_some() {
-            task.home().hub().counters().abandoned.bump();
-            conclude(&task);
+        if self.is_open {
+            self.shared.give_up(self.key);
         }
     }
 }

@@ -4,13 +4,14 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Timer;
 use super::handle::TimerHandle;
 use super::refused::Refused;
-use super::work::{Once, Reclaim, Work};
+use super::work::Work;
 use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
@@ -116,7 +117,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.hub().time_after(delay), job)
+        self.set(key, self.timer.shared().time_after(delay), job)
     }
 
     /// Runs `job` once, at `instant`, in place of the key's live job if there is one. O(1).
@@ -140,7 +141,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.hub().clock().deadline_at(instant), job)
+        self.set(key, self.timer.shared().deadline_at(instant), job)
     }
 
     fn set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
@@ -149,7 +150,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     {
         // What is dropped of the user's is dropped after the lock.
         let replaced;
-        let claimed;
+        let cancelled;
         {
             let mut map = lock(&self.jobs.map);
             let id = map.next_id;
@@ -159,26 +160,21 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
                 key: key.clone(),
                 id,
             };
-            let work = Keyed::new(registration, job);
-            let handle = match self.timer.admit(deadline, work) {
+            let work = Keyed {
+                registration: Some(registration),
+                job: Some(job),
+            };
+            let handle = match self.timer.schedule(deadline, work) {
                 Ok(handle) => handle,
                 Err(refused) => {
                     drop(map);
-                    let (reason, (registration, job)) = refused.into_parts();
-                    drop(registration);
-                    return Err(Refused::new(reason, job));
+                    return Err(refused.map(Keyed::into_job));
                 }
             };
             replaced = map.entries.insert(key, Entry { id, handle });
-            claimed = replaced.as_ref().and_then(|entry| entry.handle.claim());
+            cancelled = replaced.as_ref().and_then(|entry| entry.handle.take());
         }
-        Ok(match claimed {
-            Some(claimed) => {
-                claimed.discard();
-                true
-            }
-            None => false,
-        })
+        Ok(cancelled.is_some())
     }
 
     /// Cancels the job of a key, and says whether that prevented its run. O(1).
@@ -199,19 +195,39 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         Q: Eq + Hash + ?Sized,
     {
         let removed;
-        let claimed;
+        let cancelled;
         {
             let mut map = lock(&self.jobs.map);
             removed = map.entries.remove_entry(key);
-            claimed = removed.as_ref().and_then(|(_, entry)| entry.handle.claim());
+            cancelled = removed.as_ref().and_then(|(_, entry)| entry.handle.take());
         }
-        match claimed {
-            Some(claimed) => {
-                claimed.discard();
-                true
-            }
-            None => false,
+        cancelled.is_some()
+    }
+
+    /// Cancels the jobs of all keys, and says of how many that prevented the run. O(n), and as long is
+    /// the map locked.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// sessions.set_after("bob", Duration::from_secs(60), || unreachable!())?;
+    /// assert_eq!(sessions.clear(), 2);
+    /// assert!(sessions.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clear(&self) -> usize {
+        let removed;
+        let cancelled: Vec<_>;
+        {
+            let mut map = lock(&self.jobs.map);
+            removed = mem::take(&mut map.entries);
+            let handles = removed.values().map(|entry| &entry.handle);
+            cancelled = handles.filter_map(TimerHandle::take).collect();
         }
+        cancelled.len()
     }
 
     /// Lets the waiting job of a key run `delay` from now instead, and says whether it could. O(1).
@@ -233,7 +249,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.of(key, |handle| handle.reschedule_after(delay))
+        let deadline = self.timer.shared().time_after(delay);
+        self.of(key, |handle| handle.reschedule(deadline))
+            .unwrap_or(false)
     }
 
     /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
@@ -252,7 +270,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.of(key, |handle| handle.reschedule_at(instant))
+        let deadline = self.timer.shared().deadline_at(instant);
+        self.of(key, |handle| handle.reschedule(deadline))
+            .unwrap_or(false)
     }
 
     /// Whether the key has a live job. O(1).
@@ -271,16 +291,53 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        self.of(key, TimerHandle::is_live)
+        self.of(key, TimerHandle::is_live).unwrap_or(false)
     }
 
-    fn of<Q>(&self, key: &Q, ask: impl FnOnce(&TimerHandle) -> bool) -> bool
+    /// When the job of a key is due; `None` when it has none, and for never. O(1).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// let instant = Instant::now() + Duration::from_secs(60);
+    /// sessions.set_at("ann", instant, || ())?;
+    /// assert_eq!((sessions.deadline("ann"), sessions.deadline("bob")), (Some(instant), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deadline<Q>(&self, key: &Q) -> Option<Instant>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let deadline = self.of(key, TimerHandle::deadline_ns)??;
+        self.timer.shared().instant_at(deadline)
+    }
+
+    /// The keys that have a job, in no order. O(n), and as long is the map locked.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || ())?;
+    /// assert_eq!(sessions.keys(), ["ann"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> Vec<K> {
+        lock(&self.jobs.map).entries.keys().cloned().collect()
+    }
+
+    /// Asks the job of a key, under the lock: nothing of the user's may be called.
+    fn of<Q, A>(&self, key: &Q, ask: impl FnOnce(&TimerHandle) -> A) -> Option<A>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
         let map = lock(&self.jobs.map);
-        map.entries.get(key).is_some_and(|entry| ask(&entry.handle))
+        map.entries.get(key).map(|entry| ask(&entry.handle))
     }
 
     /// The number of keys that have a job. O(1).
@@ -357,24 +414,14 @@ impl<K: Eq + Hash> Drop for Registration<K> {
 
 /// Work that gives its key up before it is done.
 struct Keyed<K: Eq + Hash, F> {
-    closure: Once<F>,
-    registration: Mutex<Option<Registration<K>>>,
+    registration: Option<Registration<K>>,
+    job: Option<F>,
 }
 
-impl<K, F> Keyed<K, F>
-where
-    K: Eq + Hash + Send + 'static,
-    F: FnOnce() + Send + 'static,
-{
-    fn new(registration: Registration<K>, job: F) -> Self {
-        Self {
-            closure: Once::new(job),
-            registration: Mutex::new(Some(registration)),
-        }
-    }
-
-    fn take_registration(&self) -> Option<Registration<K>> {
-        lock(&self.registration).take()
+impl<K: Eq + Hash, F> Keyed<K, F> {
+    /// The closure of a job that was refused.
+    fn into_job(self) -> F {
+        self.job.expect("a job that was refused has not run")
     }
 }
 
@@ -383,33 +430,10 @@ where
     K: Eq + Hash + Send + 'static,
     F: FnOnce() + Send + 'static,
 {
-    fn run(&self) {
-        drop(self.take_registration());
-        self.closure.run();
-    }
-
-    fn discard(&self) {
-        drop(self.take_registration());
-        self.closure.discard();
-    }
-
-    fn is_periodic(&self) -> bool {
-        false
-    }
-
-    fn next(&self, _: u64, _: u64) -> Option<u64> {
-        None
-    }
-}
-
-impl<K, F> Reclaim for Keyed<K, F>
-where
-    K: Eq + Hash + Send + 'static,
-    F: FnOnce() + Send + 'static,
-{
-    type Closure = (Option<Registration<K>>, F);
-
-    fn reclaim(&self) -> Self::Closure {
-        (self.take_registration(), self.closure.reclaim())
+    fn run(&mut self) {
+        drop(self.registration.take());
+        if let Some(job) = self.job.take() {
+            job();
+        }
     }
 }

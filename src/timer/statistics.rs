@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::hub::Hub;
-use super::stripe::Tally;
+/// The longest lateness that is told apart: a day, in nanoseconds.
+const LONGEST: u64 = 86_400_000_000_000;
+
+/// Lateness is recorded to a hundredth of itself.
+const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// What a timer has done since it was started, from [`Timer::statistics`](super::Timer::statistics).
 ///
-/// While other threads use the timer, numbers that belong together may be a few jobs apart.
+/// All of them are of one moment.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,23 +59,30 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    pub(super) fn new(len: usize, tally: Tally, hub: &Hub) -> Self {
-        let counters = hub.counters();
+    pub(super) fn new() -> Self {
+        let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
         Self {
-            len,
-            next_wake: hub.next_wake(),
-            scheduled: tally.scheduled,
-            rescheduled: tally.rescheduled,
-            cancelled: tally.cancelled,
-            fired: counters.fired.get(),
-            panicked: counters.panicked.get(),
-            abandoned: counters.abandoned.get(),
-            late: counters.late.get(),
-            wake_ups: counters.wake_ups.get(),
+            len: 0,
+            next_wake: None,
+            scheduled: 0,
+            rescheduled: 0,
+            cancelled: 0,
+            fired: 0,
+            panicked: 0,
+            abandoned: 0,
+            late: 0,
+            wake_ups: 0,
             lateness: Lateness {
-                nanoseconds: counters.lateness(),
+                nanoseconds: nanoseconds.expect("the bounds are sound"),
             },
         }
+    }
+
+    /// Counts a run that begins.
+    pub(super) fn count_run(&mut self, lateness_ns: u64, is_late: bool) {
+        self.fired += 1;
+        self.late += u64::from(is_late);
+        self.lateness.nanoseconds.saturating_record(lateness_ns);
     }
 }
 

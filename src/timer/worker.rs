@@ -3,223 +3,136 @@
 use std::sync::Arc;
 
 use super::executor::Executor;
-use super::hub::Hub;
 use super::job::Job;
+use super::shared::Shared;
 use super::shutdown::Shutdown;
-use super::stripe::Stripe;
-use super::task::{AnyTask, Due};
 use super::trace;
-use crate::clock::NEVER;
+use crate::budget::Budget;
 use crate::sync::thread;
-use crate::wheel::Wheel;
 
-/// A list that had to grow beyond this is given back when it is mostly unused.
-const ROOMY: usize = 8 * 1024;
+/// The most work that is done under the lock at a time.
+const PIECE: usize = 256;
 
-/// The timer thread: it owns the wheel.
+/// The timer thread: hands jobs out when they are due.
 pub(super) struct Worker {
-    hub: Arc<Hub>,
-    stripes: Vec<Arc<Stripe>>,
-    wheel: Wheel<Arc<AnyTask>>,
+    shared: Arc<Shared>,
     executor: Box<dyn Executor>,
+    /// The work of one turn, at least 1: jobs handed out, and moves within the wheel.
     budget: usize,
-    /// Jobs taken from a stripe, in order. Empty but while they are gone through.
-    taken: Vec<Option<Arc<AnyTask>>>,
-    /// A time to come at which something was due that a stripe held, or [`NEVER`].
-    ///
-    /// It may have been struck out since. Sleeping no longer than that keeps callers that schedule
-    /// and cancel one job after the other from waking the thread for each of them.
-    expected: u64,
 }
 
 impl Worker {
-    pub(super) fn new(
-        hub: Arc<Hub>,
-        stripes: Vec<Arc<Stripe>>,
-        executor: Box<dyn Executor>,
-        budget: usize,
-    ) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, executor: Box<dyn Executor>, budget: usize) -> Self {
         Self {
-            wheel: Wheel::new(hub.tick()),
-            hub,
-            stripes,
+            shared,
             executor,
             budget,
-            taken: Vec::new(),
-            expected: NEVER,
         }
     }
 
     /// Runs until the timer is shut down, and returns the jobs that were not run.
-    pub(super) fn run(mut self) -> Vec<Job> {
-        let _end = End {
-            hub: Arc::clone(&self.hub),
-            stripes: self.stripes.clone(),
-        };
-        let hub = Arc::clone(&self.hub);
-        hub.set_thread(thread::current());
+    pub(super) fn run(self) -> Vec<Job> {
+        let _end = End(Arc::clone(&self.shared));
+        self.shared.set_thread(thread::current());
         trace::started();
-        // What remains when the clock panics: without the time there is nothing to run.
-        let mut how = Shutdown::Discard;
-        hub.guard_clock(|| how = self.work());
-        let unrun = self.end(how);
+        self.shared.guard_clock(|| self.work());
+        // Not yet if the clock has panicked: without the time there is nothing to run.
+        self.shared.end(Shutdown::Discard);
+        let unrun = self.take_back();
+        let executor = self.executor;
+        self.shared.guard(|| drop(executor));
         trace::stopped(unrun.len());
         unrun
     }
 
-    /// Runs what is due, and sleeps, until it is told how to end.
-    fn work(&mut self) -> Shutdown {
+    /// Hands out what is due, and sleeps, until it is told to end.
+    fn work(&self) {
+        // Missed runs take their place in order, but after a turn that has come to no end.
+        let mut missed_from = 0;
         loop {
-            let asked = self.hub.asked_to_settle();
-            let now = self.hub.tick();
-            self.attend();
-            if let Some(how) = self.hub.ending() {
-                return how;
+            let (asked, ending) = {
+                let mut queue = self.shared.queue();
+                queue.set_missed_from(missed_from);
+                (queue.asked(), queue.ending())
+            };
+            if ending == Some(Shutdown::Discard) {
+                return;
             }
-            let has_backlog = self.fire_due(now);
-            if !has_backlog {
+            let now = self.shared.tick();
+            if ending == Some(Shutdown::Drain) {
+                while self.hand_out_due(now) {}
+                return;
+            }
+            if self.hand_out_due(now) {
+                missed_from = now;
+            } else {
+                missed_from = 0;
                 self.sleep(now, asked);
             }
         }
     }
 
-    /// Looks at every job in the lists.
-    fn attend(&mut self) {
-        for stripe in &self.stripes {
-            let soonest = stripe.take(&mut self.taken);
-            self.expected = self.expected.min(soonest);
-            let count = self.taken.len();
-            for task in self.taken.drain(..).flatten() {
-                task.attend(&mut self.wheel);
-            }
-            give_back_spare(&mut self.taken, count);
-        }
-    }
-
     /// Hands out what is due by `now`, within the budget: whether there may be more.
-    fn fire_due(&mut self, now: u64) -> bool {
+    fn hand_out_due(&self, now: u64) -> bool {
         let mut budget = self.budget;
-        while budget > 0 && self.hub.ending() != Some(Shutdown::Discard) {
-            // One at a time: between two of them the wheel is free to take what a job left behind.
-            let mut advance = self.wheel.advance_with_budget(now, budget);
-            let Some(expired) = advance.next() else {
-                return advance.has_backlog();
+        while budget > 0 {
+            let piece = budget.min(PIECE);
+            let mut due = None;
+            let progress = {
+                let mut queue = self.shared.queue();
+                if queue.ending() == Some(Shutdown::Discard) {
+                    return true;
+                }
+                // One at a time: a job may cancel and put off those after it.
+                let one = Budget::of_work(piece).with_fires(1);
+                queue.hand_out(now, one, |key, deadline| due = Some((key, deadline)))
             };
-            budget = advance.unused();
-            self.fire(expired.value, now);
+            budget -= piece - progress.unused;
+            match due {
+                Some((key, deadline)) => {
+                    let job = Job::new(Arc::clone(&self.shared), key, deadline);
+                    self.shared.guard(|| self.executor.execute(job));
+                }
+                None if progress.has_backlog => {}
+                None => return false,
+            }
         }
         true
     }
 
-    fn fire(&mut self, task: Arc<AnyTask>, now: u64) {
-        match task.fall_due(now) {
-            Due::Hand => {
-                let is_periodic = task.is_periodic();
-                let job = Job::new(task);
-                let executor = &self.executor;
-                self.hub.guard(|| executor.execute(job));
-                if is_periodic {
-                    // Its next run may be due before what comes next.
-                    self.attend();
-                }
-            }
-            Due::Later => task.attend(&mut self.wheel),
-            Due::Gone => {}
-        }
-    }
-
     /// Sleeps until there is something to do, but for what has turned up already.
-    fn sleep(&mut self, now: u64, asked: u64) {
-        if self.expected <= now {
-            self.expected = NEVER;
-        }
-        let wake = self.wake().min(self.expected);
-        if wake <= now || !self.stripes.iter().all(|stripe| stripe.set_alarm(wake)) {
-            return;
-        }
+    fn sleep(&self, now: u64, asked: u64) {
         // From here to the park nothing may run that parks the thread and so uses up an unpark.
-        self.hub.set_next_wake(wake);
-        self.hub.answer_settled(asked);
-        if self.hub.asked_to_settle() == asked {
-            self.hub.clock().park_until(wake);
-            self.hub.counters().wake_ups.bump();
-        }
-        self.hub.set_next_wake(NEVER);
-    }
-
-    /// The time until which the wheel has nothing to do.
-    fn wake(&self) -> u64 {
-        match self.wheel.expiration_delay() {
-            Some(delay) => self.wheel.now().saturating_add(delay),
-            None => NEVER,
+        if let Some(time) = self.shared.fall_asleep(now, asked) {
+            self.shared.park_until(time);
+            self.shared.queue().wake_up();
         }
     }
 
-    /// Closes the stripes, runs what is due if it is to be, and takes the other jobs out in order.
-    fn end(mut self, how: Shutdown) -> Vec<Job> {
-        close(&self.stripes);
-        self.attend();
-        if how == Shutdown::Drain {
-            let hub = Arc::clone(&self.hub);
-            hub.guard_clock(|| {
-                let now = hub.tick();
-                while hub.ending() == Some(Shutdown::Drain) && self.fire_due(now) {}
+    /// Hands out whatever still waits, due or not, in order.
+    fn take_back(&self) -> Vec<Job> {
+        let mut left = self.shared.queue().cancellable();
+        let mut unrun = Vec::with_capacity(left);
+        // As nothing can be scheduled any more, that many come before one that comes again.
+        while left > 0 {
+            let mut queue = self.shared.queue();
+            left = left.min(queue.cancellable());
+            let budget = Budget::of_work(PIECE).with_fires(left);
+            let progress = queue.hand_out(u64::MAX, budget, |key, deadline| {
+                unrun.push(Job::new(Arc::clone(&self.shared), key, deadline));
             });
+            left -= progress.fired;
         }
-        let mut unrun = Vec::with_capacity(self.wheel.len());
-        for expired in self.wheel.advance(u64::MAX) {
-            if expired.value.hand_back() {
-                unrun.push(Job::new(expired.value));
-            }
-        }
-        let executor = self.executor;
-        self.hub.guard(|| drop(executor));
         unrun
     }
 }
 
-/// Gives back memory of an empty list of which no more than `used` places were needed.
-fn give_back_spare<T>(list: &mut Vec<T>, used: usize) {
-    if list.capacity() > ROOMY && used < list.capacity() / 4 {
-        list.shrink_to(2 * used);
-    }
-}
-
 /// Refuses and answers all callers when the thread ends, be it in a panic.
-struct End {
-    hub: Arc<Hub>,
-    stripes: Vec<Arc<Stripe>>,
-}
+struct End(Arc<Shared>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        close(&self.stripes);
-        self.hub.set_ended();
-    }
-}
-
-fn close(stripes: &[Arc<Stripe>]) {
-    for stripe in stripes {
-        stripe.close();
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn list_that_is_roomy_and_mostly_unused_gives_memory_back() {
-        let large = 2 * ROOMY;
-        for (capacity, used, kept) in [
-            (ROOMY, 0, ROOMY),
-            (large, large / 4, large),
-            (large, large / 4 - 1, 2 * (large / 4 - 1)),
-            (large, 0, 0),
-        ] {
-            let mut list: Vec<u64> = Vec::with_capacity(capacity);
-            give_back_spare(&mut list, used);
-            assert_eq!(list.capacity(), kept, "{used} of {capacity} used");
-        }
+        self.0.end(Shutdown::Discard);
+        self.0.set_ended();
     }
 }
