@@ -195,7 +195,7 @@ impl Timer {
         F: FnOnce() + Send + 'static,
     {
         let deadline = self.shared().time_after(delay);
-        self.schedule(deadline, Once::new(job))
+        self.schedule(deadline, Once(Some(job)))
             .map_err(|refused| refused.map(Once::into_closure))
     }
 
@@ -225,8 +225,8 @@ impl Timer {
     where
         F: FnOnce() + Send + 'static,
     {
-        let deadline = self.shared().deadline_at(instant);
-        self.schedule(deadline, Once::new(job))
+        let deadline = self.shared().clock.deadline_at(instant);
+        self.schedule(deadline, Once(Some(job)))
             .map_err(|refused| refused.map(Once::into_closure))
     }
 
@@ -316,8 +316,11 @@ impl Timer {
     }
 
     fn schedule<W: Work>(&self, deadline: u64, work: W) -> Result<TimerHandle, Refused<W>> {
-        let key = self.shared().schedule(deadline, work)?;
-        Ok(TimerHandle::new(Arc::clone(self.shared()), key))
+        let work = Box::new(work);
+        match self.shared().change(|queue| queue.schedule(deadline, work)) {
+            Ok(key) => Ok(TimerHandle::new(Arc::clone(self.shared()), key)),
+            Err(work) => Err(Refused::new(Reason::ShutDown, *work)),
+        }
     }
 
     /// Blocks until the thread has looked at everything scheduled, cancelled or rescheduled before
@@ -344,7 +347,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn settle(&self) -> Result<(), InsideJob> {
-        self.shared().refuse_inside_job()?;
+        self.refuse_inside_job()?;
         self.shared().settle();
         Ok(())
     }
@@ -380,7 +383,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
-        self.shared().refuse_inside_job()?;
+        self.refuse_inside_job()?;
         Ok(self.owner.shut_down(how))
     }
 
@@ -464,8 +467,15 @@ impl Timer {
         self.shared().statistics()
     }
 
+    fn refuse_inside_job(&self) -> Result<(), InsideJob> {
+        match self.shared().is_inside_job() {
+            true => Err(InsideJob),
+            false => Ok(()),
+        }
+    }
+
     fn shared(&self) -> &Arc<Shared> {
-        self.owner.shared()
+        &self.owner.shared
     }
 }
 

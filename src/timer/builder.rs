@@ -6,13 +6,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Timer;
-use super::executor::{Executor, Inline};
 use super::owner::Owner;
 use super::shared::{PanicHook, Shared};
-use super::worker::Worker;
-use crate::clock::{Clock, SystemClock};
-use crate::sync::thread;
+use super::{Executor, Inline, Timer, worker};
+use crate::clock::{Clock, SystemClock, nanoseconds};
+use crate::sync::{Mutex, thread};
 
 /// The work of one turn of the timer thread, unless told otherwise.
 const BUDGET: usize = 1024;
@@ -179,14 +177,15 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start(self) -> io::Result<Timer> {
-        let shared = Shared::new(self.clock, self.panic_hook, self.late_after);
-        let shared = Arc::new(shared);
-        let worker = Worker::new(Arc::clone(&shared), self.executor, self.budget);
+        let late_after_ns = nanoseconds(self.late_after);
+        let shared = Arc::new(Shared::new(self.clock, self.panic_hook, late_after_ns));
+        let own = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name(self.name)
-            .spawn(move || worker.run())?;
+            .spawn(move || worker::run(own, self.executor, self.budget))?;
+        let thread = Mutex::new(Some(thread));
         Ok(Timer {
-            owner: Arc::new(Owner::new(shared, thread)),
+            owner: Arc::new(Owner { shared, thread }),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::queue::Cancelled;
+use super::queue::Entry;
 use super::shared::Shared;
 use crate::key::TimerKey;
 
@@ -62,7 +62,7 @@ impl TimerHandle {
     }
 
     /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
-    pub(super) fn take(&self) -> Option<Cancelled> {
+    pub(super) fn take(&self) -> Option<Entry> {
         self.shared.change(|queue| queue.cancel(self.key))
     }
 
@@ -102,7 +102,7 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reschedule_at(&self, instant: Instant) -> bool {
-        self.reschedule(self.shared.deadline_at(instant))
+        self.reschedule(self.shared.clock.deadline_at(instant))
     }
 
     pub(super) fn reschedule(&self, deadline: u64) -> bool {
@@ -125,7 +125,7 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_live(&self) -> bool {
-        self.shared.queue().is_live(self.key)
+        self.shared.queue().wheel.contains(self.key)
     }
 
     /// When the job is due, or was if it has been handed out or is a periodic one that runs; `None` when
@@ -144,11 +144,8 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        self.shared.instant_at(self.deadline_ns()?)
-    }
-
-    pub(super) fn deadline_ns(&self) -> Option<u64> {
-        self.shared.queue().deadline(self.key)
+        let deadline = self.shared.queue().wheel.get(self.key)?.deadline;
+        self.shared.clock.instant_at(deadline)
     }
 }
 
@@ -163,7 +160,6 @@ impl Eq for TimerHandle {}
 
 impl Hash for TimerHandle {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.shared).hash(state);
         self.key.hash(state);
     }
 }

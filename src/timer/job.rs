@@ -87,7 +87,7 @@ impl Job {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        self.shared.instant_at(self.deadline)
+        self.shared.clock.instant_at(self.deadline)
     }
 }
 

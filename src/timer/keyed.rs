@@ -8,10 +8,8 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Timer;
-use super::handle::TimerHandle;
-use super::refused::Refused;
-use super::work::Work;
+use super::work::{Once, Work};
+use super::{Refused, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
@@ -36,28 +34,15 @@ use crate::sync::{Mutex, lock};
 /// assert!(!sessions.contains("ann"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct KeyedTimer<K> {
     timer: Timer,
     jobs: Arc<Jobs<K>>,
 }
 
-/// The jobs by key.
-struct Jobs<K> {
-    map: Mutex<Map<K>>,
-}
-
-/// Invariant: a job that has not started, and was not cancelled, is the entry of its key, unless
-/// it is about to leave under the map's lock.
-struct Map<K> {
-    entries: HashMap<K, Entry>,
-    next_id: u64,
-}
-
-struct Entry {
-    /// Tells a job from others that had its key.
-    id: u64,
-    handle: TimerHandle,
-}
+/// The jobs by key. A job that has not started, and was not cancelled, is there, unless it is about to
+/// leave under the lock. One that has may still be there for a moment.
+type Jobs<K> = Mutex<HashMap<K, TimerHandle>>;
 
 impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// A keyed timer without jobs that runs them on `timer`. O(1).
@@ -73,12 +58,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     pub fn new(timer: Timer) -> Self {
         Self {
             timer,
-            jobs: Arc::new(Jobs {
-                map: Mutex::new(Map {
-                    entries: HashMap::new(),
-                    next_id: 0,
-                }),
-            }),
+            jobs: Arc::default(),
         }
     }
 
@@ -141,39 +121,32 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.shared().deadline_at(instant), job)
+        self.set(key, self.timer.shared().clock.deadline_at(instant), job)
     }
 
     fn set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
     {
-        // What is dropped of the user's is dropped after the lock.
-        let replaced;
-        let cancelled;
-        {
-            let mut map = lock(&self.jobs.map);
-            let id = map.next_id;
-            map.next_id += 1;
-            let registration = Registration {
+        let work = Keyed {
+            registration: Some(Registration {
                 jobs: Arc::clone(&self.jobs),
                 key: key.clone(),
-                id,
-            };
-            let work = Keyed {
-                registration: Some(registration),
-                job: Some(job),
-            };
-            let handle = match self.timer.schedule(deadline, work) {
-                Ok(handle) => handle,
-                Err(refused) => {
-                    drop(map);
-                    return Err(refused.map(Keyed::into_job));
-                }
-            };
-            replaced = map.entries.insert(key, Entry { id, handle });
-            cancelled = replaced.as_ref().and_then(|entry| entry.handle.take());
-        }
+            }),
+            job: Once(Some(job)),
+        };
+        // What is dropped of the user's is dropped after the lock.
+        let mut jobs = lock(&self.jobs);
+        let handle = match self.timer.schedule(deadline, work) {
+            Ok(handle) => handle,
+            Err(refused) => {
+                drop(jobs);
+                return Err(refused.map(|keyed| keyed.job.into_closure()));
+            }
+        };
+        let replaced = jobs.insert(key, handle);
+        let cancelled = replaced.as_ref().and_then(TimerHandle::take);
+        drop(jobs);
         Ok(cancelled.is_some())
     }
 
@@ -189,18 +162,14 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(!sessions.remove("ann"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remove<Q>(&self, key: &Q) -> bool
+    pub fn remove<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        let removed;
-        let cancelled;
-        {
-            let mut map = lock(&self.jobs.map);
-            removed = map.entries.remove_entry(key);
-            cancelled = removed.as_ref().and_then(|(_, entry)| entry.handle.take());
-        }
+        let mut jobs = lock(&self.jobs);
+        let removed = jobs.remove_entry(key);
+        let cancelled = removed.as_ref().and_then(|(_, handle)| handle.take());
+        drop(jobs);
         cancelled.is_some()
     }
 
@@ -219,14 +188,10 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clear(&self) -> usize {
-        let removed;
-        let cancelled: Vec<_>;
-        {
-            let mut map = lock(&self.jobs.map);
-            removed = mem::take(&mut map.entries);
-            let handles = removed.values().map(|entry| &entry.handle);
-            cancelled = handles.filter_map(TimerHandle::take).collect();
-        }
+        let mut jobs = lock(&self.jobs);
+        let removed = mem::take(&mut *jobs);
+        let cancelled: Vec<_> = removed.values().filter_map(TimerHandle::take).collect();
+        drop(jobs);
         cancelled.len()
     }
 
@@ -244,10 +209,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(!sessions.reschedule_after("bob", Duration::from_secs(120)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reschedule_after<Q>(&self, key: &Q, delay: Duration) -> bool
+    pub fn reschedule_after<Q: Eq + Hash + ?Sized>(&self, key: &Q, delay: Duration) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
         let deadline = self.timer.shared().time_after(delay);
         self.of(key, |handle| handle.reschedule(deadline))
@@ -265,12 +229,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(sessions.reschedule_at("ann", Instant::now() + Duration::from_secs(120)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reschedule_at<Q>(&self, key: &Q, instant: Instant) -> bool
+    pub fn reschedule_at<Q: Eq + Hash + ?Sized>(&self, key: &Q, instant: Instant) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        let deadline = self.timer.shared().deadline_at(instant);
+        let deadline = self.timer.shared().clock.deadline_at(instant);
         self.of(key, |handle| handle.reschedule(deadline))
             .unwrap_or(false)
     }
@@ -286,10 +249,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(sessions.contains("ann") && !sessions.contains("bob"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn contains<Q>(&self, key: &Q) -> bool
+    pub fn contains<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
         self.of(key, TimerHandle::is_live).unwrap_or(false)
     }
@@ -306,13 +268,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert_eq!((sessions.deadline("ann"), sessions.deadline("bob")), (Some(instant), None));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn deadline<Q>(&self, key: &Q) -> Option<Instant>
+    pub fn deadline<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Instant>
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        let deadline = self.of(key, TimerHandle::deadline_ns)??;
-        self.timer.shared().instant_at(deadline)
+        self.of(key, TimerHandle::clone)?.deadline()
     }
 
     /// The keys that have a job, in no order. O(n), and as long is the map locked.
@@ -327,17 +287,19 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keys(&self) -> Vec<K> {
-        lock(&self.jobs.map).entries.keys().cloned().collect()
+        lock(&self.jobs).keys().cloned().collect()
     }
 
     /// Asks the job of a key, under the lock: nothing of the user's may be called.
-    fn of<Q, A>(&self, key: &Q, ask: impl FnOnce(&TimerHandle) -> A) -> Option<A>
+    fn of<Q: Eq + Hash + ?Sized, A>(
+        &self,
+        key: &Q,
+        ask: impl FnOnce(&TimerHandle) -> A,
+    ) -> Option<A>
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        let map = lock(&self.jobs.map);
-        map.entries.get(key).map(|entry| ask(&entry.handle))
+        lock(&self.jobs).get(key).map(ask)
     }
 
     /// The number of keys that have a job. O(1).
@@ -353,7 +315,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        lock(&self.jobs.map).entries.len()
+        lock(&self.jobs).len()
     }
 
     /// Whether no key has a job. O(1).
@@ -373,19 +335,10 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 }
 
-impl<K> Clone for KeyedTimer<K> {
-    fn clone(&self) -> Self {
-        Self {
-            timer: self.timer.clone(),
-            jobs: Arc::clone(&self.jobs),
-        }
-    }
-}
-
 impl<K> fmt::Debug for KeyedTimer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedTimer")
-            .field("len", &lock(&self.jobs.map).entries.len())
+            .field("len", &lock(&self.jobs).len())
             .field("timer", &self.timer)
             .finish()
     }
@@ -395,19 +348,19 @@ impl<K> fmt::Debug for KeyedTimer<K> {
 struct Registration<K: Eq + Hash> {
     jobs: Arc<Jobs<K>>,
     key: K,
-    id: u64,
 }
 
 impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
-        let mut map = lock(&self.jobs.map);
-        let is_mine = |entry: &Entry| entry.id == self.id;
-        let removed = if map.entries.get(&self.key).is_some_and(is_mine) {
-            map.entries.remove_entry(&self.key)
+        let mut jobs = lock(&self.jobs);
+        // This job is not live any more; one that is has replaced it.
+        let is_over = |handle: &TimerHandle| !handle.is_live();
+        let removed = if jobs.get(&self.key).is_some_and(is_over) {
+            jobs.remove_entry(&self.key)
         } else {
             None
         };
-        drop(map);
+        drop(jobs);
         drop(removed);
     }
 }
@@ -415,25 +368,12 @@ impl<K: Eq + Hash> Drop for Registration<K> {
 /// Work that gives its key up before it is done.
 struct Keyed<K: Eq + Hash, F> {
     registration: Option<Registration<K>>,
-    job: Option<F>,
+    job: Once<F>,
 }
 
-impl<K: Eq + Hash, F> Keyed<K, F> {
-    /// The closure of a job that was refused.
-    fn into_job(self) -> F {
-        self.job.expect("a job that was refused has not run")
-    }
-}
-
-impl<K, F> Work for Keyed<K, F>
-where
-    K: Eq + Hash + Send + 'static,
-    F: FnOnce() + Send + 'static,
-{
+impl<K: Eq + Hash + Send + 'static, F: FnOnce() + Send + 'static> Work for Keyed<K, F> {
     fn run(&mut self) {
         drop(self.registration.take());
-        if let Some(job) = self.job.take() {
-            job();
-        }
+        self.job.run();
     }
 }

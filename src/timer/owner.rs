@@ -3,58 +3,40 @@
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use super::job::Job;
+use super::queue::ENDED;
 use super::shared::Shared;
-use super::shutdown::Shutdown;
+use super::{Job, Shutdown};
 use crate::sync::{JoinHandle, Mutex, lock};
 
 /// The owner of a timer thread. Dropping it ends the thread.
 pub(super) struct Owner {
-    shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<Vec<Job>>>>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) thread: Mutex<Option<JoinHandle<Vec<Job>>>>,
 }
 
 impl Owner {
-    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<Vec<Job>>) -> Self {
-        Self {
-            shared,
-            thread: Mutex::new(Some(thread)),
-        }
-    }
-
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
     /// Ends the thread from outside of it, and returns what was not run.
     pub(super) fn shut_down(&self, how: Shutdown) -> Vec<Job> {
         let thread = lock(&self.thread).take();
         let Some(thread) = thread else {
-            self.shared.wait_for_end();
+            self.shared.wait_for(ENDED);
             return Vec::new();
         };
         self.shared.end(how);
-        match thread.join() {
-            Ok(unrun) => unrun,
-            // Not one of a job or of the clock: the thread catches those.
-            Err(payload) => resume_unwind(payload),
-        }
+        // A panic is not one of a job or of the clock: the thread catches those.
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        let thread = lock(&self.thread).take();
-        let Some(thread) = thread else {
+        let Some(thread) = lock(&self.thread).take() else {
             return;
         };
         self.shared.end(Shutdown::Discard);
-        if self.shared.is_inside_job() {
-            // The job would wait for its own end. The thread ends by itself.
-            return;
-        }
-        if let Ok(unrun) = thread.join() {
-            drop(unrun);
+        // Inside a job, that would wait for its own end. The thread ends by itself.
+        if !self.shared.is_inside_job() {
+            drop(thread.join());
         }
     }
 }

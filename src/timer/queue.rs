@@ -2,9 +2,8 @@
 
 use std::mem;
 
-use super::shutdown::Shutdown;
-use super::statistics::Statistics;
-use super::work::Work;
+use super::work::{AnyWork, Work};
+use super::{Shutdown, Statistics};
 use crate::budget::Budget;
 use crate::clock::NEVER;
 use crate::key::TimerKey;
@@ -16,75 +15,70 @@ use crate::wheel::advance::{Progress, Verdict};
 /// - a job is in the wheel exactly as long as it can be cancelled;
 /// - one that waits is in the wheel at the time it is to run, any other at [`NEVER`];
 /// - while the thread sleeps, it does so until `alarm`, and nothing in the wheel needs it sooner.
+#[derive(Default)]
 pub(super) struct Queue {
-    wheel: Wheel<Entry>,
+    pub(super) wheel: Wheel<Entry>,
     /// Jobs that run for the only time, and so cannot be cancelled.
     running: usize,
-    statistics: Statistics,
+    pub(super) statistics: Statistics,
     /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
-    missed_from: u64,
+    pub(super) missed_from: u64,
     /// The latest time at which the thread is to look at the wheel.
     ///
     /// Once something was due then, it stays, be that cancelled since: so callers that schedule and
     /// cancel one job after the other do not wake the thread for each of them.
     alarm: u64,
     is_asleep: bool,
-    /// Calls that wait, or have waited, for the thread to settle, and those that need wait no more.
-    asked: u64,
-    answered: u64,
-    ending: Option<Shutdown>,
-    has_ended: bool,
+    /// The calls that wait, or have waited, for the thread to settle, by number.
+    pub(super) asked: u64,
+    /// The last of those that need wait no more: [`ENDED`] once the thread has.
+    pub(super) answered: u64,
+    /// How to shut down. Nothing is taken in any more.
+    pub(super) ending: Option<Shutdown>,
 }
 
-struct Entry {
+/// No call has this number.
+pub(super) const ENDED: u64 = u64::MAX;
+
+/// A job. It must be dropped with nothing locked, as its closure is the user's.
+pub(super) struct Entry {
     /// `None` while it runs.
-    work: Option<Box<dyn Work>>,
+    work: Option<AnyWork>,
     /// When the run is due, or was, in nanoseconds.
-    deadline: u64,
+    pub(super) deadline: u64,
     /// Neither handed out nor running.
     is_waiting: bool,
 }
 
 /// For callers.
 impl Queue {
-    pub(super) fn new(now: u64) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            wheel: Wheel::new(now),
-            running: 0,
-            statistics: Statistics::new(),
-            missed_from: 0,
             alarm: NEVER,
-            is_asleep: false,
-            asked: 0,
-            answered: 0,
-            ending: None,
-            has_ended: false,
+            ..Self::default()
         }
     }
 
     /// Lets a job wait for its deadline, or hands it back when the timer is shut down.
-    pub(super) fn schedule<W: Work>(
-        &mut self,
-        deadline: u64,
-        work: Box<W>,
-    ) -> Result<TimerKey, Box<W>> {
+    pub(super) fn schedule<W: Work>(&mut self, at: u64, work: Box<W>) -> Result<TimerKey, Box<W>> {
         if self.ending.is_some() {
             return Err(work);
         }
         self.statistics.scheduled += 1;
         let entry = Entry {
             work: Some(work),
-            deadline,
+            deadline: at,
             is_waiting: true,
         };
-        Ok(self.wheel.schedule(deadline, entry))
+        Ok(self.wheel.schedule(at, entry))
     }
 
-    /// Takes a job out if that prevents a run: to be dropped with nothing locked.
-    pub(super) fn cancel(&mut self, key: TimerKey) -> Option<Cancelled> {
-        let entry = self.wheel.cancel(key)?;
-        self.statistics.cancelled += 1;
-        Some(Cancelled { _work: entry.work })
+    /// Takes a job out if that prevents a run.
+    #[must_use = "a job must be dropped with nothing locked"]
+    pub(super) fn cancel(&mut self, key: TimerKey) -> Option<Entry> {
+        let cancelled = self.wheel.cancel(key);
+        self.statistics.cancelled += u64::from(cancelled.is_some());
+        cancelled
     }
 
     /// Gives a waiting job a new deadline; `false` to any other.
@@ -97,31 +91,9 @@ impl Queue {
         self.wheel.reschedule(key, deadline)
     }
 
-    pub(super) fn is_live(&self, key: TimerKey) -> bool {
-        self.wheel.contains(key)
-    }
-
-    pub(super) fn deadline(&self, key: TimerKey) -> Option<u64> {
-        self.wheel.get(key).map(|entry| entry.deadline)
-    }
-
     pub(super) fn len(&self) -> usize {
         self.wheel.len() + self.running
     }
-
-    pub(super) fn statistics(&self) -> &Statistics {
-        &self.statistics
-    }
-
-    pub(super) fn statistics_mut(&mut self) -> &mut Statistics {
-        &mut self.statistics
-    }
-}
-
-/// A job that was cancelled. Dropping it drops the closure, unless that is running.
-#[must_use = "the closure must be dropped with nothing locked"]
-pub(super) struct Cancelled {
-    _work: Option<Box<dyn Work>>,
 }
 
 /// For the timer thread, which hands jobs out.
@@ -140,21 +112,12 @@ impl Queue {
             Verdict::Rearm(NEVER)
         })
     }
-
-    /// The number of jobs that can still be cancelled.
-    pub(super) fn cancellable(&self) -> usize {
-        self.wheel.len()
-    }
-
-    pub(super) fn set_missed_from(&mut self, time: u64) {
-        self.missed_from = time;
-    }
 }
 
 /// For whoever runs a job that was handed out.
 impl Queue {
     /// Takes the work of a job to do it, or to give it up; `None` if it was cancelled.
-    pub(super) fn start(&mut self, key: TimerKey) -> Option<Box<dyn Work>> {
+    pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {
         let work = self.wheel.get_mut(key)?.work.take()?;
         if work.period().is_none() {
             self.wheel.cancel(key);
@@ -165,21 +128,12 @@ impl Queue {
 
     /// Lets a periodic job that was started wait for its next run. Otherwise it ends here, and what
     /// is left of it is to be dropped with nothing locked.
-    pub(super) fn conclude(
-        &mut self,
-        key: TimerKey,
-        work: Box<dyn Work>,
-        now: u64,
-    ) -> Option<Box<dyn Work>> {
-        let Some(period) = work.period() else {
-            self.running -= 1;
-            return Some(work);
-        };
-        if self.ending.is_some() {
+    pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64) -> Option<AnyWork> {
+        let period = work.period();
+        self.running -= usize::from(period.is_none());
+        let entry = self.wheel.get_mut(key);
+        let (Some(period), Some(entry), None) = (period, entry, self.ending) else {
             self.wheel.cancel(key);
-            return Some(work);
-        }
-        let Some(entry) = self.wheel.get_mut(key) else {
             return Some(work);
         };
         entry.deadline = period.next(entry.deadline, now);
@@ -191,7 +145,7 @@ impl Queue {
     }
 }
 
-/// The sleep of the timer thread, and its end.
+/// The sleep of the timer thread.
 impl Queue {
     /// Whether the thread must be woken because there is something to do sooner than it thought. To be
     /// asked after every change.
@@ -206,10 +160,8 @@ impl Queue {
 
     /// The time until which the wheel has nothing to do.
     fn wake(&self) -> u64 {
-        match self.wheel.expiration_delay() {
-            Some(delay) => self.wheel.now().saturating_add(delay),
-            None => NEVER,
-        }
+        let delay = self.wheel.expiration_delay();
+        delay.map_or(NEVER, |delay| self.wheel.now().saturating_add(delay))
     }
 
     /// Nothing is due by `now`, which the clock showed after `asked` calls had asked for that: answers
@@ -232,36 +184,5 @@ impl Queue {
     /// When the thread wakes up by itself, if it sleeps and does.
     pub(super) fn next_wake(&self) -> Option<u64> {
         (self.is_asleep && self.alarm != NEVER).then_some(self.alarm)
-    }
-
-    /// Asks the thread to tell when nothing is due, and returns the number of this call.
-    pub(super) fn ask_to_settle(&mut self) -> u64 {
-        self.asked += 1;
-        self.asked
-    }
-
-    pub(super) fn asked(&self) -> u64 {
-        self.asked
-    }
-
-    pub(super) fn has_settled(&self, call: u64) -> bool {
-        self.answered >= call || self.has_ended
-    }
-
-    /// Refuses whatever comes from now on. Who says so first says how.
-    pub(super) fn end(&mut self, how: Shutdown) {
-        self.ending.get_or_insert(how);
-    }
-
-    pub(super) fn ending(&self) -> Option<Shutdown> {
-        self.ending
-    }
-
-    pub(super) fn set_ended(&mut self) {
-        self.has_ended = true;
-    }
-
-    pub(super) fn has_ended(&self) -> bool {
-        self.has_ended
     }
 }

@@ -13,7 +13,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// What a timer has done since it was started, from [`Timer::statistics`](super::Timer::statistics).
 ///
-/// All of them are of one moment.
+/// All but the next wake-up are of one moment.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,7 +30,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 /// assert_eq!(statistics.len, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Live jobs: those that wait, that an executor has taken, and that are running.
@@ -58,34 +58,6 @@ pub struct Statistics {
     pub lateness: Lateness,
 }
 
-impl Statistics {
-    pub(super) fn new() -> Self {
-        let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
-        Self {
-            len: 0,
-            next_wake: None,
-            scheduled: 0,
-            rescheduled: 0,
-            cancelled: 0,
-            fired: 0,
-            panicked: 0,
-            abandoned: 0,
-            late: 0,
-            wake_ups: 0,
-            lateness: Lateness {
-                nanoseconds: nanoseconds.expect("the bounds are sound"),
-            },
-        }
-    }
-
-    /// Counts a run that begins.
-    pub(super) fn count_run(&mut self, lateness_ns: u64, is_late: bool) {
-        self.fired += 1;
-        self.late += u64::from(is_late);
-        self.lateness.nanoseconds.saturating_record(lateness_ns);
-    }
-}
-
 /// How long after their deadlines runs began: a histogram, exact to one part in a hundred, up to a
 /// day. Its questions are answered in O(1) or in one pass over some thousands of counts, whatever the
 /// number of runs.
@@ -106,7 +78,17 @@ impl Statistics {
 /// ```
 #[derive(Clone)]
 pub struct Lateness {
-    nanoseconds: Histogram<u64>,
+    pub(super) nanoseconds: Histogram<u64>,
+}
+
+impl Default for Lateness {
+    /// That of no runs.
+    fn default() -> Self {
+        let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
+        Self {
+            nanoseconds: nanoseconds.expect("the bounds are sound"),
+        }
+    }
 }
 
 impl Lateness {

@@ -63,27 +63,22 @@ pub(super) trait Work: Send + 'static {
     }
 }
 
-/// Work that is done once.
-pub(super) struct Once<F> {
-    closure: Option<F>,
-}
+/// What a job does, whatever its closure.
+pub(super) type AnyWork = Box<dyn Work>;
+
+/// Work that is done once; `None` when it has been.
+pub(super) struct Once<F>(pub(super) Option<F>);
 
 impl<F> Once<F> {
-    pub(super) fn new(closure: F) -> Self {
-        Self {
-            closure: Some(closure),
-        }
-    }
-
     /// The closure of a job that was refused.
     pub(super) fn into_closure(self) -> F {
-        self.closure.expect("a job that was refused has not run")
+        self.0.expect("a job that was refused has not run")
     }
 }
 
 impl<F: FnOnce() + Send + 'static> Work for Once<F> {
     fn run(&mut self) {
-        if let Some(closure) = self.closure.take() {
+        if let Some(closure) = self.0.take() {
             closure();
         }
     }
