@@ -37,11 +37,9 @@ pub(super) fn run(shared: Arc<Shared>, executor: Box<dyn Executor>, budget: usiz
 impl Shared {
     /// Hands out what is due, and sleeps, until it is told to end.
     fn work(self: &Arc<Self>, executor: &dyn Executor, budget: usize) {
-        // Missed runs take their place in order, but after a turn that has come to no end.
-        let mut missed_from = 0;
+        let mut has_backlog = false;
         loop {
-            let mut queue = self.queue();
-            queue.missed_from = missed_from;
+            let queue = self.queue();
             let (asked, ending) = (queue.asked, queue.ending);
             drop(queue);
             if ending == Some(Shutdown::Discard) {
@@ -52,8 +50,9 @@ impl Shared {
                 while self.hand_out_due(now, executor, budget) {}
                 return;
             }
-            let has_backlog = self.hand_out_due(now, executor, budget);
-            missed_from = if has_backlog { now } else { 0 };
+            // Missed runs take their place in order, but after a turn that has come to no end.
+            self.queue().missed_from = if has_backlog { now } else { 0 };
+            has_backlog = self.hand_out_due(now, executor, budget);
             if !has_backlog {
                 self.sleep(now, asked);
             }

@@ -178,3 +178,50 @@ fn keys_set_by_two_threads_while_they_fire_keep_one_live_job_each() {
     assert_eq!(bench.log.len() as u64 + replaced, 10_000);
     assert!(keyed.is_empty() && bench.timer.is_empty());
 }
+
+#[test]
+fn keys_and_deadlines_are_those_of_live_jobs() {
+    let bench = Bench::new();
+    let keyed = keyed(&bench);
+    let origin = bench.clock.origin();
+    for (key, delay) in [("a", 1), ("b", 2), ("c", 3)] {
+        keyed.set_after(key.into(), delay * SECOND, || ()).unwrap();
+    }
+    assert!(keyed.reschedule_after("c", HOUR));
+    keyed.remove("b");
+    let mut keys = keyed.keys();
+    keys.sort();
+    assert_eq!(keys, ["a", "c"]);
+    assert_eq!(keyed.deadline("a"), Some(origin + SECOND));
+    assert_eq!(
+        (keyed.deadline("b"), keyed.deadline("c")),
+        (None, Some(origin + HOUR))
+    );
+    bench.advance(SECOND);
+    assert_eq!(
+        (keyed.keys(), keyed.deadline("a")),
+        (vec!["c".to_owned()], None)
+    );
+}
+
+#[test]
+fn clear_cancels_what_waits_and_frees_every_key() {
+    struct Nosy(KeyedTimer<String>, crate::log::Log);
+    impl Drop for Nosy {
+        fn drop(&mut self) {
+            self.1.write(self.0.len() as u64);
+        }
+    }
+    let bench = Bench::new();
+    let keyed = keyed(&bench);
+    for number in 0..3 {
+        let nosy = Nosy(keyed.clone(), bench.log.clone());
+        let job = move || drop(nosy);
+        keyed.set_after(number.to_string(), SECOND, job).unwrap();
+    }
+    assert_eq!(keyed.clear(), 3);
+    assert_eq!(bench.log.read(), [0, 0, 0], "dropped with no lock held");
+    assert_eq!((keyed.clear(), keyed.len(), bench.timer.len()), (0, 0, 0));
+    bench.advance(SECOND);
+    assert_eq!(bench.timer.statistics().fired, 0);
+}
