@@ -406,7 +406,7 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.shared().queue().len()
+        self.shared().live(&self.shared().queue())
     }
 
     /// Whether no job is live. O(stripes).

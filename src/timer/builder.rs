@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::owner::Owner;
 use super::shared::{PanicHook, Shared};
-use super::{Executor, Inline, Timer, worker};
+use super::worker::{self, AnyExecutor};
+use super::{Executor, Timer};
 use crate::clock::{Clock, SystemClock, nanoseconds};
 use crate::sync::{Mutex, thread};
 
@@ -34,7 +35,7 @@ const LATE_AFTER: Duration = Duration::from_millis(100);
 #[must_use = "a timer does nothing until it is started"]
 pub struct Builder {
     clock: Box<dyn Clock>,
-    executor: Box<dyn Executor>,
+    executor: AnyExecutor,
     panic_hook: Option<PanicHook>,
     late_after: Duration,
     budget: usize,
@@ -45,7 +46,7 @@ impl Builder {
     pub(super) fn new() -> Self {
         Self {
             clock: Box::new(SystemClock::new()),
-            executor: Box::new(Inline),
+            executor: None,
             panic_hook: None,
             late_after: LATE_AFTER,
             budget: BUDGET,
@@ -79,7 +80,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn executor(mut self, executor: impl Executor) -> Self {
-        self.executor = Box::new(executor);
+        self.executor = Some(Box::new(executor));
         self
     }
 

@@ -66,9 +66,8 @@ impl Job {
     /// ```
     pub fn run(mut self) {
         self.is_open = false;
-        if let Some(mut work) = self.shared.start(self.key, self.deadline) {
-            self.shared.guard(|| work.run());
-            self.shared.conclude(self.key, work);
+        if let Some(work) = self.shared.start(self.key, self.deadline) {
+            self.shared.run(self.key, work);
         }
     }
 

@@ -18,8 +18,6 @@ use crate::wheel::advance::{Progress, Verdict};
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) wheel: Wheel<Entry>,
-    /// Jobs that run for the only time, and so cannot be cancelled.
-    running: usize,
     pub(super) statistics: Statistics,
     /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
     pub(super) missed_from: u64,
@@ -43,11 +41,12 @@ pub(super) const ENDED: u64 = u64::MAX;
 /// A job. It must be dropped with nothing locked, as its closure is the user's.
 pub(super) struct Entry {
     /// `None` while it runs.
-    work: Option<AnyWork>,
+    pub(super) work: Option<AnyWork>,
     /// When the run is due, or was, in nanoseconds.
     pub(super) deadline: u64,
     /// Neither handed out nor running.
     is_waiting: bool,
+    is_periodic: bool,
 }
 
 /// For callers.
@@ -66,6 +65,7 @@ impl Queue {
         }
         self.statistics.scheduled += 1;
         let entry = Entry {
+            is_periodic: work.period().is_some(),
             work: Some(work),
             deadline: at,
             is_waiting: true,
@@ -90,24 +90,22 @@ impl Queue {
         self.statistics.rescheduled += 1;
         self.wheel.reschedule(key, deadline)
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.wheel.len() + self.running
-    }
 }
 
 /// For the timer thread, which hands jobs out.
 impl Queue {
-    /// Hands out jobs that are due by `now`, in order, as far as the budget goes.
-    pub(super) fn hand_out(
-        &mut self,
-        now: u64,
-        budget: Budget,
-        mut take: impl FnMut(TimerKey, u64),
-    ) -> Progress {
+    /// Hands out jobs that are due by `now`, in order, as far as the budget goes. Those whose work is
+    /// taken and is not to be done again leave.
+    pub(super) fn hand_out<F>(&mut self, now: u64, budget: Budget, mut take: F) -> Progress
+    where
+        F: FnMut(TimerKey, &mut Entry),
+    {
         self.wheel.advance_with(now, budget, |key, _, entry| {
             if mem::take(&mut entry.is_waiting) {
-                take(key, entry.deadline);
+                take(key, entry);
+                if entry.work.is_none() && !entry.is_periodic {
+                    return Verdict::Remove;
+                }
             }
             Verdict::Rearm(NEVER)
         })
@@ -118,10 +116,10 @@ impl Queue {
 impl Queue {
     /// Takes the work of a job to do it, or to give it up; `None` if it was cancelled.
     pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {
-        let work = self.wheel.get_mut(key)?.work.take()?;
-        if work.period().is_none() {
+        let entry = self.wheel.get_mut(key)?;
+        let work = entry.work.take()?;
+        if !entry.is_periodic {
             self.wheel.cancel(key);
-            self.running += 1;
         }
         Some(work)
     }
@@ -129,9 +127,7 @@ impl Queue {
     /// Lets a periodic job that was started wait for its next run. Otherwise it ends here, and what
     /// is left of it is to be dropped with nothing locked.
     pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64) -> Option<AnyWork> {
-        let period = work.period();
-        self.running -= usize::from(period.is_none());
-        let entry = self.wheel.get_mut(key);
+        let (period, entry) = (work.period(), self.wheel.get_mut(key));
         let (Some(period), Some(entry), None) = (period, entry, self.ending) else {
             self.wheel.cancel(key);
             return Some(work);

@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::queue::Queue;
-use super::work::AnyWork;
+use super::work::{AnyWork, Work};
 use super::{Shutdown, Statistics, trace};
 use crate::clock::{Clock, NEVER, nanoseconds};
 use crate::key::TimerKey;
@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub(super) clock: Box<dyn Clock>,
     /// The latest time that the timer thread has seen. The clock may have gone back since.
     floor: AtomicU64,
+    /// Jobs that run for the only time: they are not in the queue any more, as they cannot be cancelled.
+    running: AtomicUsize,
     /// Set by the timer thread itself, before it looks at anything.
     pub(super) thread: OnceLock<Thread>,
     panic_hook: Option<PanicHook>,
@@ -49,6 +51,7 @@ impl Shared {
             answered: Condvar::new(),
             clock,
             floor: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
             thread: OnceLock::new(),
             panic_hook: hook,
             late_after_ns,
@@ -80,8 +83,12 @@ impl Shared {
         let next_wake = self.next_wake();
         let queue = self.queue();
         let mut statistics = queue.statistics.clone();
-        (statistics.len, statistics.next_wake) = (queue.len(), next_wake);
+        (statistics.len, statistics.next_wake) = (self.live(&queue), next_wake);
         statistics
+    }
+
+    pub(super) fn live(&self, queue: &Queue) -> usize {
+        queue.wheel.len() + self.running.load(Ordering::Relaxed)
     }
 
     pub(super) fn next_wake(&self) -> Option<Duration> {
@@ -162,20 +169,41 @@ impl Shared {
 
     /// Takes the work of a job that was handed out to run it, unless it was cancelled.
     pub(super) fn start(&self, key: TimerKey, deadline: u64) -> Option<AnyWork> {
-        let lateness_ns = self.last_now().saturating_sub(deadline);
-        let is_late = lateness_ns > self.late_after_ns;
+        let now = self.last_now();
         let mut queue = self.queue();
         let work = queue.start(key)?;
+        self.count_run(queue, &*work, now.saturating_sub(deadline));
+        Some(work)
+    }
+
+    /// Counts a run that begins, and releases the lock.
+    pub(super) fn count_run(
+        &self,
+        mut queue: MutexGuard<'_, Queue>,
+        work: &dyn Work,
+        late_ns: u64,
+    ) {
+        let is_late = late_ns > self.late_after_ns;
         let statistics = &mut queue.statistics;
         statistics.fired += 1;
         statistics.late += u64::from(is_late);
-        let histogram = &mut statistics.lateness.nanoseconds;
-        histogram.saturating_record(lateness_ns);
+        statistics.lateness.nanoseconds.saturating_record(late_ns);
+        self.begin(work);
         drop(queue);
         if is_late {
-            trace::late(lateness_ns, self.late_after_ns);
+            trace::late(late_ns, self.late_after_ns);
         }
-        Some(work)
+    }
+
+    /// Under the lock, so that the job is always counted as live.
+    fn begin(&self, work: &dyn Work) {
+        let once = usize::from(work.period().is_none());
+        self.running.fetch_add(once, Ordering::Relaxed);
+    }
+
+    pub(super) fn run(&self, key: TimerKey, mut work: AnyWork) {
+        self.guard(|| work.run());
+        self.conclude(key, work);
     }
 
     /// Gives up the run of a job that was handed out, unless it was cancelled.
@@ -183,6 +211,7 @@ impl Shared {
         let mut queue = self.queue();
         if let Some(work) = queue.start(key) {
             queue.statistics.abandoned += 1;
+            self.begin(&*work);
             drop(queue);
             self.conclude(key, work);
         }
@@ -190,8 +219,13 @@ impl Shared {
 
     /// Lets a job that was started wait for its next run, or ends it.
     pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
-        let now = work.period().map_or(0, |_| self.last_now());
-        let left = self.change(|queue| queue.conclude(key, work, now));
+        let left = if work.period().is_some() {
+            let now = self.last_now();
+            self.change(|queue| queue.conclude(key, work, now))
+        } else {
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            Some(work)
+        };
         self.guard(|| drop(left));
     }
 

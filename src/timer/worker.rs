@@ -9,18 +9,21 @@ use crate::budget::Budget;
 use crate::clock::NEVER;
 use crate::sync::thread;
 
+/// Where jobs run: on the timer thread, unless there is one.
+pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
+
 /// The most work that is done under the lock at a time.
 const PIECE: usize = 256;
 
 /// Hands jobs out when they are due, until the timer is shut down, and returns those that were not run.
 ///
 /// A budget is the work of one turn, at least 1: jobs handed out, and moves within the wheel.
-pub(super) fn run(shared: Arc<Shared>, executor: Box<dyn Executor>, budget: usize) -> Vec<Job> {
+pub(super) fn run(shared: Arc<Shared>, executor: AnyExecutor, budget: usize) -> Vec<Job> {
     let _end = End(&shared);
     // There is only one.
     let _ = shared.thread.set(thread::current());
     trace::started();
-    let work = || shared.work(&*executor, budget);
+    let work = || shared.work(&executor, budget);
     if cfg!(all(loom, test)) {
         work(); // Loom tells by a panic what it has found.
     } else {
@@ -36,7 +39,7 @@ pub(super) fn run(shared: Arc<Shared>, executor: Box<dyn Executor>, budget: usiz
 
 impl Shared {
     /// Hands out what is due, and sleeps, until it is told to end.
-    fn work(self: &Arc<Self>, executor: &dyn Executor, budget: usize) {
+    fn work(self: &Arc<Self>, executor: &AnyExecutor, budget: usize) {
         let mut has_backlog = false;
         loop {
             let queue = self.queue();
@@ -60,27 +63,37 @@ impl Shared {
     }
 
     /// Hands out what is due by `now`, within the budget: whether there may be more.
-    fn hand_out_due(self: &Arc<Self>, now: u64, executor: &dyn Executor, budget: usize) -> bool {
+    fn hand_out_due(self: &Arc<Self>, now: u64, executor: &AnyExecutor, budget: usize) -> bool {
         let mut left = budget;
         while left > 0 {
             let piece = left.min(PIECE);
             let mut due = None;
+            let seen = self.last_now();
             let mut queue = self.queue();
             if queue.ending == Some(Shutdown::Discard) {
                 return true;
             }
             // One at a time: a job may cancel and put off those after it.
             let one = Budget::of_work(piece).with_fires(1);
-            let progress = queue.hand_out(now, one, |key, deadline| due = Some((key, deadline)));
-            drop(queue);
+            let progress = queue.hand_out(now, one, |key, entry| {
+                let work = executor
+                    .as_ref()
+                    .map_or_else(|| entry.work.take(), |_| None);
+                due = Some((key, entry.deadline, work));
+            });
             left -= piece - progress.unused;
-            match due {
-                Some((key, deadline)) => {
+            match (due, executor) {
+                (Some((key, deadline, Some(work))), _) => {
+                    self.count_run(queue, &*work, seen.saturating_sub(deadline));
+                    self.run(key, work);
+                }
+                (Some((key, deadline, None)), Some(executor)) => {
+                    drop(queue);
                     let job = Job::new(Arc::clone(self), key, deadline);
                     self.guard(|| executor.execute(job));
                 }
-                None if progress.has_backlog => {}
-                None => return false,
+                _ if progress.has_backlog => {}
+                _ => return false,
             }
         }
         true
@@ -114,8 +127,8 @@ impl Shared {
             let mut queue = self.queue();
             left = left.min(queue.wheel.len());
             let budget = Budget::of_work(PIECE).with_fires(left);
-            let progress = queue.hand_out(u64::MAX, budget, |key, deadline| {
-                unrun.push(Job::new(Arc::clone(self), key, deadline));
+            let progress = queue.hand_out(u64::MAX, budget, |key, entry| {
+                unrun.push(Job::new(Arc::clone(self), key, entry.deadline));
             });
             left -= progress.fired;
         }
