@@ -36,7 +36,7 @@ const LATE_AFTER: Duration = Duration::from_millis(100);
 pub struct Builder {
     clock: Box<dyn Clock>,
     executor: AnyExecutor,
-    panic_hook: Option<PanicHook>,
+    panic_hook: PanicHook,
     late_after: Duration,
     budget: usize,
     name: String,
@@ -47,7 +47,7 @@ impl Builder {
         Self {
             clock: Box::new(SystemClock::new()),
             executor: None,
-            panic_hook: None,
+            panic_hook: Box::new(|_| ()),
             late_after: LATE_AFTER,
             budget: BUDGET,
             name: "timer-wheel".to_owned(),
@@ -102,7 +102,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_panic(mut self, hook: impl Fn(&(dyn Any + Send)) + Send + Sync + 'static) -> Self {
-        self.panic_hook = Some(Box::new(hook));
+        self.panic_hook = Box::new(hook);
         self
     }
 

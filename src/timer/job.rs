@@ -66,7 +66,11 @@ impl Job {
     /// ```
     pub fn run(mut self) {
         self.is_open = false;
-        if let Some(work) = self.shared.start(self.key, self.deadline) {
+        let now = self.shared.last_now();
+        let mut queue = self.shared.queue();
+        if let Some(work) = queue.start(self.key) {
+            let late_ns = now.saturating_sub(self.deadline);
+            self.shared.count_run(queue, late_ns);
             self.shared.run(self.key, work);
         }
     }
@@ -92,8 +96,14 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        if self.is_open {
-            self.shared.give_up(self.key);
+        if !self.is_open {
+            return;
+        }
+        let mut queue = self.shared.queue();
+        if let Some(work) = queue.start(self.key) {
+            queue.statistics.abandoned += 1;
+            drop(queue);
+            self.shared.conclude(self.key, work);
         }
     }
 }

@@ -56,10 +56,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(timer: Timer) -> Self {
-        Self {
-            timer,
-            jobs: Arc::default(),
-        }
+        let jobs = Arc::default();
+        Self { timer, jobs }
     }
 
     /// The timer that runs the jobs. O(1).
@@ -144,8 +142,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
                 return Err(refused.map(|keyed| keyed.job.into_closure()));
             }
         };
-        let replaced = jobs.insert(key, handle);
-        let cancelled = replaced.as_ref().and_then(TimerHandle::take);
+        let replaced = jobs.remove_entry(&key);
+        jobs.insert(key, handle);
+        let cancelled = replaced.as_ref().and_then(|(_, handle)| handle.take());
         drop(jobs);
         Ok(cancelled.is_some())
     }
@@ -214,8 +213,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         K: Borrow<Q>,
     {
         let deadline = self.timer.shared().time_after(delay);
-        self.of(key, |handle| handle.reschedule(deadline))
-            .unwrap_or(false)
+        self.of(key, |handle| handle.reschedule(deadline)) == Some(true)
     }
 
     /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
@@ -234,8 +232,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         K: Borrow<Q>,
     {
         let deadline = self.timer.shared().clock.deadline_at(instant);
-        self.of(key, |handle| handle.reschedule(deadline))
-            .unwrap_or(false)
+        self.of(key, |handle| handle.reschedule(deadline)) == Some(true)
     }
 
     /// Whether the key has a live job. O(1).
@@ -253,7 +250,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         K: Borrow<Q>,
     {
-        self.of(key, TimerHandle::is_live).unwrap_or(false)
+        self.of(key, TimerHandle::is_live) == Some(true)
     }
 
     /// When the job of a key is due; `None` when it has none, and for never. O(1).
@@ -291,15 +288,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Asks the job of a key, under the lock: nothing of the user's may be called.
-    fn of<Q: Eq + Hash + ?Sized, A>(
-        &self,
-        key: &Q,
-        ask: impl FnOnce(&TimerHandle) -> A,
-    ) -> Option<A>
+    fn of<Q: Eq + Hash + ?Sized, A>(&self, key: &Q, f: impl FnOnce(&TimerHandle) -> A) -> Option<A>
     where
         K: Borrow<Q>,
     {
-        lock(&self.jobs).get(key).map(ask)
+        lock(&self.jobs).get(key).map(f)
     }
 
     /// The number of keys that have a job. O(1).
@@ -354,12 +347,8 @@ impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
         let mut jobs = lock(&self.jobs);
         // This job is not live any more; one that is has replaced it.
-        let is_over = |handle: &TimerHandle| !handle.is_live();
-        let removed = if jobs.get(&self.key).is_some_and(is_over) {
-            jobs.remove_entry(&self.key)
-        } else {
-            None
-        };
+        let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
+        let removed = is_over.then(|| jobs.remove_entry(&self.key));
         drop(jobs);
         drop(removed);
     }

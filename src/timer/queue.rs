@@ -18,6 +18,8 @@ use crate::wheel::advance::{Progress, Verdict};
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) wheel: Wheel<Entry>,
+    /// Jobs whose only run has begun: they have left the wheel.
+    pub(super) begun: usize,
     pub(super) statistics: Statistics,
     /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
     pub(super) missed_from: u64,
@@ -104,6 +106,7 @@ impl Queue {
             if mem::take(&mut entry.is_waiting) {
                 take(key, entry);
                 if entry.work.is_none() && !entry.is_periodic {
+                    self.begun += 1;
                     return Verdict::Remove;
                 }
             }
@@ -119,6 +122,7 @@ impl Queue {
         let entry = self.wheel.get_mut(key)?;
         let work = entry.work.take()?;
         if !entry.is_periodic {
+            self.begun += 1;
             self.wheel.cancel(key);
         }
         Some(work)

@@ -2,14 +2,14 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::queue::Queue;
-use super::work::{AnyWork, Work};
+use super::work::AnyWork;
 use super::{Shutdown, Statistics, trace};
 use crate::clock::{Clock, NEVER, nanoseconds};
 use crate::key::TimerKey;
@@ -36,22 +36,22 @@ pub(super) struct Shared {
     pub(super) clock: Box<dyn Clock>,
     /// The latest time that the timer thread has seen. The clock may have gone back since.
     floor: AtomicU64,
-    /// Jobs that run for the only time: they are not in the queue any more, as they cannot be cancelled.
-    running: AtomicUsize,
+    /// Jobs whose only run has ended.
+    ended: AtomicUsize,
     /// Set by the timer thread itself, before it looks at anything.
     pub(super) thread: OnceLock<Thread>,
-    panic_hook: Option<PanicHook>,
+    panic_hook: PanicHook,
     late_after_ns: u64,
 }
 
 impl Shared {
-    pub(super) fn new(clock: Box<dyn Clock>, hook: Option<PanicHook>, late_after_ns: u64) -> Self {
+    pub(super) fn new(clock: Box<dyn Clock>, hook: PanicHook, late_after_ns: u64) -> Self {
         Self {
             queue: Mutex::new(Queue::new()),
             answered: Condvar::new(),
             clock,
             floor: AtomicU64::new(0),
-            running: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
             thread: OnceLock::new(),
             panic_hook: hook,
             late_after_ns,
@@ -88,7 +88,7 @@ impl Shared {
     }
 
     pub(super) fn live(&self, queue: &Queue) -> usize {
-        queue.wheel.len() + self.running.load(Ordering::Relaxed)
+        queue.wheel.len() + queue.begun.wrapping_sub(self.ended.load(Ordering::Relaxed))
     }
 
     pub(super) fn next_wake(&self) -> Option<Duration> {
@@ -155,66 +155,32 @@ impl Shared {
 impl Shared {
     /// Runs `f` as a job of this timer: it panics in vain, and cannot wait for the timer.
     pub(super) fn guard(&self, f: impl FnOnce()) {
-        let outer = RUNNING.with(|running| running.replace(self.address()));
+        let outer = RUNNING.with(|running| running.replace(ptr::from_ref(self).addr()));
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.queue().statistics.panicked += 1;
             trace::panicked(&*payload);
-            if let Some(hook) = &self.panic_hook {
-                swallow_panic(|| hook(&*payload));
-            }
+            swallow_panic(|| (self.panic_hook)(&*payload));
             swallow_panic(|| drop(payload));
         }
         RUNNING.with(|running| running.set(outer));
     }
 
-    /// Takes the work of a job that was handed out to run it, unless it was cancelled.
-    pub(super) fn start(&self, key: TimerKey, deadline: u64) -> Option<AnyWork> {
-        let now = self.last_now();
-        let mut queue = self.queue();
-        let work = queue.start(key)?;
-        self.count_run(queue, &*work, now.saturating_sub(deadline));
-        Some(work)
-    }
-
     /// Counts a run that begins, and releases the lock.
-    pub(super) fn count_run(
-        &self,
-        mut queue: MutexGuard<'_, Queue>,
-        work: &dyn Work,
-        late_ns: u64,
-    ) {
+    pub(super) fn count_run(&self, mut queue: MutexGuard<'_, Queue>, late_ns: u64) {
         let is_late = late_ns > self.late_after_ns;
         let statistics = &mut queue.statistics;
         statistics.fired += 1;
         statistics.late += u64::from(is_late);
         statistics.lateness.nanoseconds.saturating_record(late_ns);
-        self.begin(work);
         drop(queue);
         if is_late {
             trace::late(late_ns, self.late_after_ns);
         }
     }
 
-    /// Under the lock, so that the job is always counted as live.
-    fn begin(&self, work: &dyn Work) {
-        let once = usize::from(work.period().is_none());
-        self.running.fetch_add(once, Ordering::Relaxed);
-    }
-
     pub(super) fn run(&self, key: TimerKey, mut work: AnyWork) {
         self.guard(|| work.run());
         self.conclude(key, work);
-    }
-
-    /// Gives up the run of a job that was handed out, unless it was cancelled.
-    pub(super) fn give_up(&self, key: TimerKey) {
-        let mut queue = self.queue();
-        if let Some(work) = queue.start(key) {
-            queue.statistics.abandoned += 1;
-            self.begin(&*work);
-            drop(queue);
-            self.conclude(key, work);
-        }
     }
 
     /// Lets a job that was started wait for its next run, or ends it.
@@ -223,7 +189,7 @@ impl Shared {
             let now = self.last_now();
             self.change(|queue| queue.conclude(key, work, now))
         } else {
-            self.running.fetch_sub(1, Ordering::Relaxed);
+            self.ended.fetch_add(1, Ordering::Relaxed);
             Some(work)
         };
         self.guard(|| drop(left));
@@ -233,11 +199,7 @@ impl Shared {
     pub(super) fn is_inside_job(&self) -> bool {
         let me = thread::current().id();
         let is_timer_thread = self.thread.get().is_some_and(|thread| thread.id() == me);
-        is_timer_thread || RUNNING.with(Cell::get) == self.address()
-    }
-
-    fn address(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+        is_timer_thread || RUNNING.with(Cell::get) == ptr::from_ref(self).addr()
     }
 }
 
@@ -245,6 +207,6 @@ impl Shared {
 fn swallow_panic(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // Dropping it could go on like this for ever.
-        mem::forget(payload);
+        std::mem::forget(payload);
     }
 }

@@ -84,7 +84,7 @@ impl Shared {
             left -= piece - progress.unused;
             match (due, executor) {
                 (Some((key, deadline, Some(work))), _) => {
-                    self.count_run(queue, &*work, seen.saturating_sub(deadline));
+                    self.count_run(queue, seen.saturating_sub(deadline));
                     self.run(key, work);
                 }
                 (Some((key, deadline, None)), Some(executor)) => {
