@@ -1,7 +1,4 @@
-//! A timer for many threads: jobs with deadlines, and one thread that runs each when it is due.
-//!
-//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread together. Any
-//! thread may schedule, cancel and reschedule.
+//! Runs jobs later: timeouts, retries, heartbeats, from any thread.
 //!
 //! ```
 //! use std::sync::mpsc;
@@ -16,46 +13,45 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The protocol between the callers and the timer thread
+//! | to | use |
+//! |---|---|
+//! | run something once | [`Timer::schedule_after`], [`Timer::schedule_at`] |
+//! | run it again and again | [`Timer::every`]; [`Missed`] says what becomes of runs that come too late |
+//! | cancel it, or put it off | the [`TimerHandle`] that these return |
+//! | have a name for each job, and one job a name | [`KeyedTimer`] |
+//! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
+//! | know how late jobs are | [`Timer::statistics`] |
+//! | stop, and have back what has not run | [`Timer::shutdown`] |
+//! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
-//! *The wheel belongs to the timer thread.* No caller ever waits for a job or a cascade. What
-//! they share are jobs and stripes:
-//!
-//! - A *job* is one allocation: the closure, and beside it a state under the job's own lock. The
-//!   state says whether the job waits, has been handed to the executor, runs, was cancelled or is
-//!   done, and when it is due. Whoever takes a job out of a state under its lock owns what follows:
-//!   `cancel` answers true exactly if it took the job from waiting, or from handed, to cancelled,
-//!   and the closure runs exactly if it was taken from handed to running.
-//! - A *stripe* is a list of jobs that the timer thread must attend to, under a lock that is held
-//!   for a push, for striking a job out, or for swapping the list with an empty one. Each calling
-//!   thread uses one stripe, and a job stays with the stripe it was scheduled through.
-//!
-//! A job in a list means no more than "look at this job": the thread compares the job's state with
-//! the wheel and schedules, reschedules or withdraws it. So a job need be in its list only once,
-//! and one that is cancelled before the thread has seen it is struck out again: it never reaches
-//! the thread, and the lists follow the jobs that are live, not the calls, also while the thread
-//! is held up by a slow job.
-//!
-//! *Locks nest in one order*: a keyed timer's map, a job's state, a stripe. No code of the user
-//! runs while the state of a job or a stripe is locked, closures are not even dropped then.
-//!
-//! *Sleeping.* Each stripe has an *alarm*: the time until which the thread sleeps, or 0 while it is
-//! awake. Before it sleeps until `wake`, the thread locks each stripe once more. If a job there
-//! is due before `wake`, or there are many, or the stripe is closed, it does not sleep; else it
-//! sets the alarm to `wake`. A caller that has pushed a job looks at the alarm under the same lock,
-//! and unparks the thread if the job is due before it. Either the thread finds the job, or the
-//! caller finds the alarm: the lock allows nothing else, and an unpark that comes before the park
-//! makes it return. Between setting the alarms and parking the thread runs no code of the user
-//! that could use up the unpark. A timer without jobs sleeps until it is told otherwise.
-//!
-//! *Order.* The thread reads the clock first, then takes the lists, then advances the wheel to that
-//! time. So whatever was scheduled before the clock showed a time is in the wheel when it is
-//! advanced to it, and jobs start in exact order of their deadlines. Jobs of equal deadlines that
-//! were scheduled by one thread start in the order of the calls; between threads equal deadlines
-//! have no order.
-//!
-//! *Shutting down* closes each stripe under its lock: what was pushed before is looked at a last
-//! time, and what comes after is refused with the caller's closure.
+//! A [`Timer`] is a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread. One lock guards the
+//! wheel: callers and the thread hold it for a call of the wheel, which is short, and no job, closure or
+//! clock is ever run or dropped under it.
+
+// The protocol between callers and the timer thread.
+//
+// *One lock*, around the `Queue`: the wheel with the jobs, the counts, and what the thread is told. A
+// job is in the wheel exactly as long as it can be cancelled, so that a cancel is a cancel of the wheel:
+// its answer is true exactly if it took the job out, and whoever takes a job out owns its closure. The
+// key of a job's timer is its handle.
+//
+// *Waiting, handed out, running.* The thread takes what is due in pieces: the lock is held for at most
+// `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to
+// an executor stays in the wheel, at the end of time, until the executor starts it: then a job that
+// runs once leaves, and a periodic one stays without its work, which comes back when the run has
+// ended. A job that runs on the timer thread is started where it is handed out.
+//
+// *Sleeping.* Under the lock the thread notes until when it sleeps, its *alarm*, and parks. Whoever has
+// changed the queue compares the wheel's wake-up with the alarm before the lock is released, and unparks
+// the thread if it moved closer. An unpark that comes before the park makes that return; between the lock
+// and the park nothing runs that could use it up. Calls to settle and to shut down always unpark.
+//
+// *Order.* The thread reads the clock first and takes jobs off the wheel after, so whatever was
+// scheduled before the clock showed a time is there when jobs are due by it. Missed runs of periodic
+// jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
+// each waits behind what was due when its turn began: `Queue::missed_from`.
+//
+// *Locks nest in one order*: the map of a keyed timer, the queue.
 
 mod builder;
 mod executor;
@@ -105,11 +101,13 @@ use crate::clock::nanoseconds;
 /// # Promises
 ///
 /// - Nothing starts before its deadline, on the clock of the timer.
-/// - Jobs start in order of their deadlines; with equal ones, in the order in which one thread
-///   scheduled them. A pool runs them as it pleases, in that order they are handed to it.
+/// - Jobs start in order of their deadlines; with equal ones, in the order in which they were scheduled.
+///   A pool runs them as it pleases; they are handed to it in that order.
 /// - Every job runs once, or is cancelled by a call that answered true, or is returned by
 ///   [`shutdown`](Timer::shutdown).
-/// - No call waits for a job or for the wheel.
+/// - No call waits for a job, and none for more than 256 units of the wheel's work, some microseconds.
+/// - A periodic job that has runs to catch up holds up no other job for long: see
+///   [`Missed::CatchUp`].
 /// - An idle timer never wakes.
 /// - A job that panics harms nobody: it is counted and reported.
 ///
@@ -323,9 +321,8 @@ impl Timer {
         }
     }
 
-    /// Blocks until the thread has looked at everything scheduled, cancelled or rescheduled before
-    /// this call and has run, or handed to its executor, all that is due. Returns at once after a
-    /// shutdown.
+    /// Blocks until the thread has run, or handed to its executor, all that is due by now. Returns at
+    /// once after a shutdown.
     ///
     /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself
     /// there may be something due at all times, and this never returns.
@@ -387,8 +384,7 @@ impl Timer {
         Ok(self.owner.shut_down(how))
     }
 
-    /// The number of live jobs: those that wait, that an executor has taken, and that are running.
-    /// O(stripes).
+    /// The number of live jobs: those that wait, that an executor has taken, and that are running. O(1).
     ///
     /// While other threads use the timer the answer is already old.
     ///
@@ -409,7 +405,7 @@ impl Timer {
         self.shared().live(&self.shared().queue())
     }
 
-    /// Whether no job is live. O(stripes).
+    /// Whether no job is live. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -427,8 +423,8 @@ impl Timer {
     }
 
     /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is
-    /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel.
-    /// O(stripes).
+    /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel, or
+    /// at the time of one that was cancelled. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -447,8 +443,8 @@ impl Timer {
         self.shared().next_wake()
     }
 
-    /// What the timer has done so far, and how late its jobs were. O(stripes), and it copies a
-    /// histogram of some 40 KB.
+    /// What the timer has done so far, and how late its jobs were. It copies a histogram of some 40 KB,
+    /// and others wait for that.
     ///
     /// ```
     /// use std::time::Duration;

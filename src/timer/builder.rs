@@ -127,14 +127,16 @@ impl Builder {
         self
     }
 
-    /// How much the thread does before it looks at the clock and at what was scheduled meanwhile:
-    /// so many jobs, or moves of jobs within the wheel, and at least 1. 1,024, unless told
-    /// otherwise.
+    /// How much the thread does before it looks at the clock again: so many jobs, or moves of jobs
+    /// within the wheel, and at least 1. 1,024, unless told otherwise.
+    ///
+    /// That is also how many missed runs of periodic jobs are [caught up](super::Missed::CatchUp) before
+    /// other jobs come first, and, if it is less than 256, how much work callers may have to wait for.
     ///
     /// ```
     /// use timer_wheel::Timer;
     ///
-    /// // Jobs take long here: look for new ones after every one of them.
+    /// // Jobs take long here: look at the clock after every one of them.
     /// let timer = Timer::builder().budget(1).start()?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
