@@ -183,6 +183,10 @@ fn closure_that_panics_when_dropped_by_cancel_leaves_the_timer_in_order() {
 }
 
 #[test]
+#[allow(
+    clippy::mutable_key_type,
+    reason = "what is hashed and compared does not change"
+)]
 fn handles_are_equal_exactly_if_they_are_of_one_job() {
     let (bench, other) = (Bench::new(), Bench::new());
     let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
