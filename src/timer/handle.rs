@@ -63,7 +63,8 @@ impl TimerHandle {
 
     /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
     pub(super) fn take(&self) -> Option<Entry> {
-        self.shared.change(|queue| queue.cancel(self.key))
+        // That brings no wake-up closer.
+        self.shared.queue().cancel(self.key)
     }
 
     /// Lets a waiting job run `delay` from now instead, and says whether it could: `false` when it

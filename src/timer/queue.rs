@@ -148,7 +148,7 @@ impl Queue {
 /// The sleep of the timer thread.
 impl Queue {
     /// Whether the thread must be woken because there is something to do sooner than it thought. To be
-    /// asked after every change.
+    /// asked after every change but a cancel.
     pub(super) fn must_wake(&mut self) -> bool {
         let wake = self.wake();
         if wake >= self.alarm {
