@@ -260,6 +260,7 @@ pub mod _promises {}
 #[doc = "[ttl_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/ttl_cache.rs"]
 #[doc = "[concurrent_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/concurrent_cache.rs"]
 #[doc = "[quick_cache_ttl.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/quick_cache_ttl.rs"]
+#[doc = "[reactor.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/reactor.rs"]
 #[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]
 #[doc = ""]
 #[doc = include_str!("../docs/embedding.md")]

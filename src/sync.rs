@@ -6,16 +6,12 @@ mod modelled;
 #[cfg(all(loom, test))]
 pub(crate) use self::modelled::{Thread, thread};
 #[cfg(all(loom, test))]
-pub(crate) use loom::sync::atomic::AtomicU64;
-#[cfg(all(loom, test))]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(all(loom, test))]
 pub(crate) use loom::thread::JoinHandle;
 #[cfg(all(loom, test))]
 pub(crate) use loom::thread_local;
 
-#[cfg(not(all(loom, test)))]
-pub(crate) use std::sync::atomic::AtomicU64;
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(not(all(loom, test)))]

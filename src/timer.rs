@@ -1,7 +1,4 @@
-//! A timer for many threads: jobs with deadlines, and one thread that runs each when it is due.
-//!
-//! [`Timer`] puts a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread together. Any
-//! thread may schedule, cancel and reschedule.
+//! Runs jobs later: timeouts, retries, heartbeats, from any thread.
 //!
 //! ```
 //! use std::sync::mpsc;
@@ -16,60 +13,57 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The protocol between the callers and the timer thread
+//! | to | use |
+//! |---|---|
+//! | run something once | [`Timer::schedule_after`], [`Timer::schedule_at`] |
+//! | run it again and again | [`Timer::every`]; [`Missed`] says what becomes of runs that come too late |
+//! | cancel it, or put it off | the [`TimerHandle`] that these return |
+//! | have a name for each job, and one job a name | [`KeyedTimer`] |
+//! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
+//! | know how late jobs are | [`Timer::statistics`] |
+//! | stop, and have back what has not run | [`Timer::shutdown`] |
+//! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
-//! *The wheel belongs to the timer thread.* No caller ever waits for a job or a cascade. What
-//! they share are jobs and stripes:
-//!
-//! - A *job* is one allocation: the closure, and beside it a state under the job's own lock. The
-//!   state says whether the job waits, has been handed to the executor, runs, was cancelled or is
-//!   done, and when it is due. Whoever takes a job out of a state under its lock owns what follows:
-//!   `cancel` answers true exactly if it took the job from waiting, or from handed, to cancelled,
-//!   and the closure runs exactly if it was taken from handed to running.
-//! - A *stripe* is a list of jobs that the timer thread must attend to, under a lock that is held
-//!   for a push, for striking a job out, or for swapping the list with an empty one. Each calling
-//!   thread uses one stripe, and a job stays with the stripe it was scheduled through.
-//!
-//! A job in a list means no more than "look at this job": the thread compares the job's state with
-//! the wheel and schedules, reschedules or withdraws it. So a job need be in its list only once,
-//! and one that is cancelled before the thread has seen it is struck out again: it never reaches
-//! the thread, and the lists follow the jobs that are live, not the calls, also while the thread
-//! is held up by a slow job.
-//!
-//! *Locks nest in one order*: a keyed timer's map, a job's state, a stripe. No code of the user
-//! runs while the state of a job or a stripe is locked, closures are not even dropped then.
-//!
-//! *Sleeping.* Each stripe has an *alarm*: the time until which the thread sleeps, or 0 while it is
-//! awake. Before it sleeps until `wake`, the thread locks each stripe once more. If a job there
-//! is due before `wake`, or there are many, or the stripe is closed, it does not sleep; else it
-//! sets the alarm to `wake`. A caller that has pushed a job looks at the alarm under the same lock,
-//! and unparks the thread if the job is due before it. Either the thread finds the job, or the
-//! caller finds the alarm: the lock allows nothing else, and an unpark that comes before the park
-//! makes it return. Between setting the alarms and parking the thread runs no code of the user
-//! that could use up the unpark. A timer without jobs sleeps until it is told otherwise.
-//!
-//! *Order.* The thread reads the clock first, then takes the lists, then advances the wheel to that
-//! time. So whatever was scheduled before the clock showed a time is in the wheel when it is
-//! advanced to it, and jobs start in exact order of their deadlines. Jobs of equal deadlines that
-//! were scheduled by one thread start in the order of the calls; between threads equal deadlines
-//! have no order.
-//!
-//! *Shutting down* closes each stripe under its lock: what was pushed before is looked at a last
-//! time, and what comes after is refused with the caller's closure.
+//! A [`Timer`] is a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread. One lock guards the
+//! wheel: callers and the thread hold it for a call of the wheel, which is short, and no job, closure or
+//! clock is ever run or dropped under it.
+
+// The protocol between callers and the timer thread.
+//
+// *One lock*, around the `Queue`: the wheel with the jobs, the counts, and what the thread is told. A
+// job is in the wheel exactly as long as it can be cancelled, so that a cancel is a cancel of the wheel:
+// its answer is true exactly if it took the job out, and whoever takes a job out owns its closure. The
+// key of a job's timer is its handle.
+//
+// *Waiting, handed out, running.* The thread takes what is due in pieces: the lock is held for at most
+// `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to
+// an executor stays in the wheel, at the end of time, until the executor starts it: then a job that
+// runs once leaves, and a periodic one stays without its work, which comes back when the run has
+// ended. A job that runs on the timer thread is started where it is handed out.
+//
+// *Sleeping.* Under the lock the thread notes until when it sleeps, its *alarm*, and parks. Whoever has
+// changed the queue compares the wheel's wake-up with the alarm before the lock is released, and unparks
+// the thread if it moved closer. An unpark that comes before the park makes that return; between the lock
+// and the park nothing runs that could use it up. Calls to settle and to shut down always unpark.
+//
+// *Order.* The thread reads the clock first and takes jobs off the wheel after, so whatever was
+// scheduled before the clock showed a time is there when jobs are due by it. Missed runs of periodic
+// jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
+// each waits behind what was due when its turn began: `Queue::missed_from`.
+//
+// *Locks nest in one order*: the map of a keyed timer, the queue.
 
 mod builder;
-mod counters;
 mod executor;
 mod handle;
-mod hub;
 mod job;
 mod keyed;
 mod owner;
+mod queue;
 mod refused;
+mod shared;
 mod shutdown;
 mod statistics;
-mod stripe;
-mod task;
 mod trace;
 mod work;
 mod worker;
@@ -92,11 +86,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::hub::Hub;
 use self::owner::Owner;
-use self::stripe::Refusal;
-use self::task::Task;
-use self::work::{Once, Reclaim, Repeat};
+use self::shared::Shared;
+use self::work::{Once, Period, Repeat, Work};
 use crate::clock::nanoseconds;
 
 /// Runs jobs when they are due, on a thread of its own or on an [`Executor`] of yours.
@@ -109,11 +101,13 @@ use crate::clock::nanoseconds;
 /// # Promises
 ///
 /// - Nothing starts before its deadline, on the clock of the timer.
-/// - Jobs start in order of their deadlines; with equal ones, in the order in which one thread
-///   scheduled them. A pool runs them as it pleases, in that order they are handed to it.
+/// - Jobs start in order of their deadlines; with equal ones, in the order in which they were scheduled.
+///   A pool runs them as it pleases; they are handed to it in that order.
 /// - Every job runs once, or is cancelled by a call that answered true, or is returned by
 ///   [`shutdown`](Timer::shutdown).
-/// - No call waits for a job or for the wheel.
+/// - No call waits for a job, and none for more than 256 units of the wheel's work, some microseconds.
+/// - A periodic job that has runs to catch up holds up no other job for long: see
+///   [`Missed::CatchUp`].
 /// - An idle timer never wakes.
 /// - A job that panics harms nobody: it is counted and reported.
 ///
@@ -198,8 +192,9 @@ impl Timer {
     where
         F: FnOnce() + Send + 'static,
     {
-        let deadline = self.hub().time_after(delay);
-        self.admit(deadline, Once::new(job))
+        let deadline = self.shared().time_after(delay);
+        self.schedule(deadline, Once(Some(job)))
+            .map_err(|refused| refused.map(Once::into_closure))
     }
 
     /// Runs `job` once, at `instant` or as soon as possible after it. O(1), and one allocation.
@@ -228,8 +223,9 @@ impl Timer {
     where
         F: FnOnce() + Send + 'static,
     {
-        let deadline = self.hub().clock().deadline_at(instant);
-        self.admit(deadline, Once::new(job))
+        let deadline = self.shared().clock.deadline_at(instant);
+        self.schedule(deadline, Once(Some(job)))
+            .map_err(|refused| refused.map(Once::into_closure))
     }
 
     /// Runs `job` again and again, the first time one `period` from now, until it is cancelled or
@@ -304,26 +300,29 @@ impl Timer {
         if period.is_zero() {
             return Err(Refused::new(Reason::ZeroPeriod, job));
         }
-        let deadline = self.hub().time_after(period);
-        self.admit(deadline, Repeat::new(nanoseconds(period), missed, job))
+        let deadline = self.shared().time_after(period);
+        let period = Period {
+            ns: nanoseconds(period),
+            missed,
+        };
+        let work = Repeat {
+            period,
+            closure: job,
+        };
+        self.schedule(deadline, work)
+            .map_err(|refused| refused.map(|work| work.closure))
     }
 
-    fn admit<W: Reclaim>(
-        &self,
-        deadline: u64,
-        work: W,
-    ) -> Result<TimerHandle, Refused<W::Closure>> {
-        let stripe = self.owner.stripe_of_this_thread();
-        let task = Arc::new(Task::new(Arc::clone(stripe), deadline, work));
-        match stripe.admit(task.clone(), deadline) {
-            Ok(()) => Ok(TimerHandle::new(task)),
-            Err(Refusal) => Err(Refused::new(Reason::ShutDown, task.reclaim())),
+    fn schedule<W: Work>(&self, deadline: u64, work: W) -> Result<TimerHandle, Refused<W>> {
+        let work = Box::new(work);
+        match self.shared().change(|queue| queue.schedule(deadline, work)) {
+            Ok(key) => Ok(TimerHandle::new(Arc::clone(self.shared()), key)),
+            Err(work) => Err(Refused::new(Reason::ShutDown, *work)),
         }
     }
 
-    /// Blocks until the thread has looked at everything scheduled, cancelled or rescheduled before
-    /// this call and has run, or handed to its executor, all that is due. Returns at once after a
-    /// shutdown.
+    /// Blocks until the thread has run, or handed to its executor, all that is due by now. Returns at
+    /// once after a shutdown.
     ///
     /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself
     /// there may be something due at all times, and this never returns.
@@ -345,8 +344,8 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn settle(&self) -> Result<(), InsideJob> {
-        self.hub().refuse_inside_job()?;
-        self.hub().settle();
+        self.refuse_inside_job()?;
+        self.shared().settle();
         Ok(())
     }
 
@@ -381,12 +380,11 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
-        self.hub().refuse_inside_job()?;
+        self.refuse_inside_job()?;
         Ok(self.owner.shut_down(how))
     }
 
-    /// The number of live jobs: those that wait, that an executor has taken, and that are running.
-    /// O(stripes).
+    /// The number of live jobs: those that wait, that an executor has taken, and that are running. O(1).
     ///
     /// While other threads use the timer the answer is already old.
     ///
@@ -404,10 +402,10 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.owner.live()
+        self.shared().live(&self.shared().queue())
     }
 
-    /// Whether no job is live. O(stripes).
+    /// Whether no job is live. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -425,8 +423,8 @@ impl Timer {
     }
 
     /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is
-    /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel.
-    /// O(stripes).
+    /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel, or
+    /// at the time of one that was cancelled. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -442,11 +440,11 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_wake(&self) -> Option<Duration> {
-        self.hub().next_wake()
+        self.shared().next_wake()
     }
 
-    /// What the timer has done so far, and how late its jobs were. O(stripes), and it copies a
-    /// histogram of some 40 KB.
+    /// What the timer has done so far, and how late its jobs were. It copies a histogram of some 40 KB,
+    /// and others wait for that.
     ///
     /// ```
     /// use std::time::Duration;
@@ -462,11 +460,18 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn statistics(&self) -> Statistics {
-        self.owner.statistics()
+        self.shared().statistics()
     }
 
-    fn hub(&self) -> &Arc<Hub> {
-        self.owner.hub()
+    fn refuse_inside_job(&self) -> Result<(), InsideJob> {
+        match self.shared().is_inside_job() {
+            true => Err(InsideJob),
+            false => Ok(()),
+        }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.owner.shared
     }
 }
 

@@ -6,14 +6,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Timer;
-use super::executor::{Executor, Inline};
-use super::hub::{Hub, PanicHook};
-use super::owner::{Owner, STRIPES};
-use super::stripe::Stripe;
-use super::worker::Worker;
-use crate::clock::{Clock, SystemClock};
-use crate::sync::thread;
+use super::owner::Owner;
+use super::shared::{PanicHook, Shared};
+use super::worker::{self, AnyExecutor};
+use super::{Executor, Timer};
+use crate::clock::{Clock, SystemClock, nanoseconds};
+use crate::sync::{Mutex, thread};
 
 /// The work of one turn of the timer thread, unless told otherwise.
 const BUDGET: usize = 1024;
@@ -37,8 +35,8 @@ const LATE_AFTER: Duration = Duration::from_millis(100);
 #[must_use = "a timer does nothing until it is started"]
 pub struct Builder {
     clock: Box<dyn Clock>,
-    executor: Box<dyn Executor>,
-    panic_hook: Option<PanicHook>,
+    executor: AnyExecutor,
+    panic_hook: PanicHook,
     late_after: Duration,
     budget: usize,
     name: String,
@@ -48,8 +46,8 @@ impl Builder {
     pub(super) fn new() -> Self {
         Self {
             clock: Box::new(SystemClock::new()),
-            executor: Box::new(Inline),
-            panic_hook: None,
+            executor: None,
+            panic_hook: Box::new(|_| ()),
             late_after: LATE_AFTER,
             budget: BUDGET,
             name: "timer-wheel".to_owned(),
@@ -82,7 +80,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn executor(mut self, executor: impl Executor) -> Self {
-        self.executor = Box::new(executor);
+        self.executor = Some(Box::new(executor));
         self
     }
 
@@ -104,7 +102,7 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_panic(mut self, hook: impl Fn(&(dyn Any + Send)) + Send + Sync + 'static) -> Self {
-        self.panic_hook = Some(Box::new(hook));
+        self.panic_hook = Box::new(hook);
         self
     }
 
@@ -129,14 +127,16 @@ impl Builder {
         self
     }
 
-    /// How much the thread does before it looks at the clock and at what was scheduled meanwhile:
-    /// so many jobs, or moves of jobs within the wheel, and at least 1. 1,024, unless told
-    /// otherwise.
+    /// How much the thread does before it looks at the clock again: so many jobs, or moves of jobs
+    /// within the wheel, and at least 1. 1,024, unless told otherwise.
+    ///
+    /// That is also how many missed runs of periodic jobs are [caught up](super::Missed::CatchUp) before
+    /// other jobs come first, and, if it is less than 256, how much work callers may have to wait for.
     ///
     /// ```
     /// use timer_wheel::Timer;
     ///
-    /// // Jobs take long here: look for new ones after every one of them.
+    /// // Jobs take long here: look at the clock after every one of them.
     /// let timer = Timer::builder().budget(1).start()?;
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -180,21 +180,15 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start(self) -> io::Result<Timer> {
-        let hub = Arc::new(Hub::new(self.clock, self.panic_hook, self.late_after));
-        let stripes: Vec<_> = (0..STRIPES)
-            .map(|_| Arc::new(Stripe::new(Arc::clone(&hub))))
-            .collect();
-        let worker = Worker::new(
-            Arc::clone(&hub),
-            stripes.clone(),
-            self.executor,
-            self.budget,
-        );
+        let late_after_ns = nanoseconds(self.late_after);
+        let shared = Arc::new(Shared::new(self.clock, self.panic_hook, late_after_ns));
+        let own = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name(self.name)
-            .spawn(move || worker.run())?;
+            .spawn(move || worker::run(own, self.executor, self.budget))?;
+        let thread = Mutex::new(Some(thread));
         Ok(Timer {
-            owner: Arc::new(Owner::new(hub, stripes, thread)),
+            owner: Arc::new(Owner { shared, thread }),
         })
     }
 }

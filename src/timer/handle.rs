@@ -1,10 +1,13 @@
 //! The handle of a job.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::task::{AnyTask, Claimed};
+use super::queue::Entry;
+use super::shared::Shared;
+use crate::key::TimerKey;
 
 /// Cancels or reschedules one job of a [`Timer`](super::Timer).
 ///
@@ -25,12 +28,13 @@ use super::task::{AnyTask, Claimed};
 /// ```
 #[derive(Clone)]
 pub struct TimerHandle {
-    task: Arc<AnyTask>,
+    shared: Arc<Shared>,
+    key: TimerKey,
 }
 
 impl TimerHandle {
-    pub(super) fn new(task: Arc<AnyTask>) -> Self {
-        Self { task }
+    pub(super) fn new(shared: Arc<Shared>, key: TimerKey) -> Self {
+        Self { shared, key }
     }
 
     /// Cancels the job, and says whether that prevented its run: `true` exactly if the job does not
@@ -54,18 +58,13 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel(&self) -> bool {
-        match self.claim() {
-            Some(claimed) => {
-                claimed.discard();
-                true
-            }
-            None => false,
-        }
+        self.take().is_some()
     }
 
-    /// Cancels the job and leaves its closure, to be dropped when the caller holds no lock.
-    pub(super) fn claim(&self) -> Option<Claimed<'_>> {
-        self.task.claim()
+    /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
+    pub(super) fn take(&self) -> Option<Entry> {
+        // That brings no wake-up closer.
+        self.shared.queue().cancel(self.key)
     }
 
     /// Lets a waiting job run `delay` from now instead, and says whether it could: `false` when it
@@ -87,8 +86,7 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reschedule_after(&self, delay: Duration) -> bool {
-        let deadline = self.task.home().hub().time_after(delay);
-        self.task.reschedule(deadline)
+        self.reschedule(self.shared.time_after(delay))
     }
 
     /// Lets a waiting job run at `instant` instead, and says whether it could. O(1).
@@ -105,8 +103,12 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reschedule_at(&self, instant: Instant) -> bool {
-        let deadline = self.task.home().hub().clock().deadline_at(instant);
-        self.task.reschedule(deadline)
+        self.reschedule(self.shared.clock.deadline_at(instant))
+    }
+
+    pub(super) fn reschedule(&self, deadline: u64) -> bool {
+        self.shared
+            .change(|queue| queue.reschedule(self.key, deadline))
     }
 
     /// Whether the job can still be cancelled: it waits, or was handed out and has not started, or
@@ -124,7 +126,42 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_live(&self) -> bool {
-        self.task.is_live()
+        self.shared.queue().wheel.contains(self.key)
+    }
+
+    /// When the job is due, or was if it has been handed out or is a periodic one that runs; `None` when
+    /// it is not live, and for never. O(1).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let instant = Instant::now() + Duration::from_secs(9);
+    /// let handle = timer.schedule_at(instant, || unreachable!())?;
+    /// assert_eq!(handle.deadline(), Some(instant));
+    /// handle.cancel();
+    /// assert_eq!(handle.deadline(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deadline(&self) -> Option<Instant> {
+        let deadline = self.shared.queue().wheel.get(self.key)?.deadline;
+        self.shared.clock.instant_at(deadline)
+    }
+}
+
+/// Handles are equal if they are of the same job.
+impl PartialEq for TimerHandle {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key && Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl Eq for TimerHandle {}
+
+impl Hash for TimerHandle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
     }
 }
 

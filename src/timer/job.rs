@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::task::AnyTask;
+use super::shared::Shared;
+use crate::key::TimerKey;
 
 /// A job that has left the timer: an [`Executor`](super::Executor) got it because it is due, or
 /// [`Timer::shutdown`](super::Timer::shutdown) returned it because it is not.
@@ -27,17 +28,21 @@ use super::task::AnyTask;
 /// ```
 #[must_use = "a job that is dropped is not run"]
 pub struct Job {
-    /// `None` once it was run.
-    task: Option<Arc<AnyTask>>,
+    shared: Arc<Shared>,
+    key: TimerKey,
     deadline: u64,
+    /// Whether it was neither run nor given up.
+    is_open: bool,
 }
 
 impl Job {
-    /// Of a task that was just handed out.
-    pub(super) fn new(task: Arc<AnyTask>) -> Self {
+    /// Of a job that was just handed out.
+    pub(super) fn new(shared: Arc<Shared>, key: TimerKey, deadline: u64) -> Self {
         Self {
-            deadline: task.deadline(),
-            task: Some(task),
+            shared,
+            key,
+            deadline,
+            is_open: true,
         }
     }
 
@@ -60,16 +65,14 @@ impl Job {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run(mut self) {
-        let Some(task) = self.task.take() else {
-            return;
-        };
-        let Some(deadline) = task.start() else {
-            return;
-        };
-        let hub = task.home().hub();
-        hub.count_run(deadline);
-        hub.guard(|| task.run());
-        conclude(&task);
+        self.is_open = false;
+        let now = self.shared.last_now();
+        let mut queue = self.shared.queue();
+        if let Some(work) = queue.start(self.key) {
+            let late_ns = now.saturating_sub(self.deadline);
+            self.shared.count_run(queue, late_ns);
+            self.shared.run(self.key, work);
+        }
     }
 
     /// When it was due; `None` for never, or too far ahead for an [`Instant`]. O(1).
@@ -87,28 +90,20 @@ impl Job {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        let task = self.task.as_ref()?;
-        task.home().hub().clock().instant_at(self.deadline)
-    }
-}
-
-/// Lets a job that was started wait for its next run, or ends it.
-fn conclude(task: &Arc<AnyTask>) {
-    let hub = task.home().hub();
-    if task.conclude(hub.last_now()) {
-        hub.guard(|| task.discard());
+        self.shared.clock.instant_at(self.deadline)
     }
 }
 
 impl Drop for Job {
     fn drop(&mut self) {
-        let Some(task) = self.task.take() else {
+        if !self.is_open {
             return;
-        };
-        // Claimed as for a run, so that nobody cancels it meanwhile.
-        if task.start().is_some() {
-            task.home().hub().counters().abandoned.bump();
-            conclude(&task);
+        }
+        let mut queue = self.shared.queue();
+        if let Some(work) = queue.start(self.key) {
+            queue.statistics.abandoned += 1;
+            drop(queue);
+            self.shared.conclude(self.key, work);
         }
     }
 }

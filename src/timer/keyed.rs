@@ -4,13 +4,12 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Timer;
-use super::handle::TimerHandle;
-use super::refused::Refused;
-use super::work::{Once, Reclaim, Work};
+use super::work::{Once, Work};
+use super::{Refused, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
@@ -35,28 +34,15 @@ use crate::sync::{Mutex, lock};
 /// assert!(!sessions.contains("ann"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct KeyedTimer<K> {
     timer: Timer,
     jobs: Arc<Jobs<K>>,
 }
 
-/// The jobs by key.
-struct Jobs<K> {
-    map: Mutex<Map<K>>,
-}
-
-/// Invariant: a job that has not started, and was not cancelled, is the entry of its key, unless
-/// it is about to leave under the map's lock.
-struct Map<K> {
-    entries: HashMap<K, Entry>,
-    next_id: u64,
-}
-
-struct Entry {
-    /// Tells a job from others that had its key.
-    id: u64,
-    handle: TimerHandle,
-}
+/// The jobs by key. A job that has not started, and was not cancelled, is there, unless it is about to
+/// leave under the lock. One that has may still be there for a moment.
+type Jobs<K> = Mutex<HashMap<K, TimerHandle>>;
 
 impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// A keyed timer without jobs that runs them on `timer`. O(1).
@@ -70,15 +56,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(timer: Timer) -> Self {
-        Self {
-            timer,
-            jobs: Arc::new(Jobs {
-                map: Mutex::new(Map {
-                    entries: HashMap::new(),
-                    next_id: 0,
-                }),
-            }),
-        }
+        let jobs = Arc::default();
+        Self { timer, jobs }
     }
 
     /// The timer that runs the jobs. O(1).
@@ -116,7 +95,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.hub().time_after(delay), job)
+        self.set(key, self.timer.shared().time_after(delay), job)
     }
 
     /// Runs `job` once, at `instant`, in place of the key's live job if there is one. O(1).
@@ -140,45 +119,34 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        self.set(key, self.timer.hub().clock().deadline_at(instant), job)
+        self.set(key, self.timer.shared().clock.deadline_at(instant), job)
     }
 
     fn set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
     {
-        // What is dropped of the user's is dropped after the lock.
-        let replaced;
-        let claimed;
-        {
-            let mut map = lock(&self.jobs.map);
-            let id = map.next_id;
-            map.next_id += 1;
-            let registration = Registration {
+        let work = Keyed {
+            registration: Some(Registration {
                 jobs: Arc::clone(&self.jobs),
                 key: key.clone(),
-                id,
-            };
-            let work = Keyed::new(registration, job);
-            let handle = match self.timer.admit(deadline, work) {
-                Ok(handle) => handle,
-                Err(refused) => {
-                    drop(map);
-                    let (reason, (registration, job)) = refused.into_parts();
-                    drop(registration);
-                    return Err(Refused::new(reason, job));
-                }
-            };
-            replaced = map.entries.insert(key, Entry { id, handle });
-            claimed = replaced.as_ref().and_then(|entry| entry.handle.claim());
-        }
-        Ok(match claimed {
-            Some(claimed) => {
-                claimed.discard();
-                true
+            }),
+            job: Once(Some(job)),
+        };
+        // What is dropped of the user's is dropped after the lock.
+        let mut jobs = lock(&self.jobs);
+        let handle = match self.timer.schedule(deadline, work) {
+            Ok(handle) => handle,
+            Err(refused) => {
+                drop(jobs);
+                return Err(refused.map(|keyed| keyed.job.into_closure()));
             }
-            None => false,
-        })
+        };
+        let replaced = jobs.remove_entry(&key);
+        jobs.insert(key, handle);
+        let cancelled = replaced.as_ref().and_then(|(_, handle)| handle.take());
+        drop(jobs);
+        Ok(cancelled.is_some())
     }
 
     /// Cancels the job of a key, and says whether that prevented its run. O(1).
@@ -193,25 +161,37 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(!sessions.remove("ann"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn remove<Q>(&self, key: &Q) -> bool
+    pub fn remove<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        let removed;
-        let claimed;
-        {
-            let mut map = lock(&self.jobs.map);
-            removed = map.entries.remove_entry(key);
-            claimed = removed.as_ref().and_then(|(_, entry)| entry.handle.claim());
-        }
-        match claimed {
-            Some(claimed) => {
-                claimed.discard();
-                true
-            }
-            None => false,
-        }
+        let mut jobs = lock(&self.jobs);
+        let removed = jobs.remove_entry(key);
+        let cancelled = removed.as_ref().and_then(|(_, handle)| handle.take());
+        drop(jobs);
+        cancelled.is_some()
+    }
+
+    /// Cancels the jobs of all keys, and says of how many that prevented the run. O(n), and as long is
+    /// the map locked.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// sessions.set_after("bob", Duration::from_secs(60), || unreachable!())?;
+    /// assert_eq!(sessions.clear(), 2);
+    /// assert!(sessions.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clear(&self) -> usize {
+        let mut jobs = lock(&self.jobs);
+        let removed = mem::take(&mut *jobs);
+        let cancelled: Vec<_> = removed.values().filter_map(TimerHandle::take).collect();
+        drop(jobs);
+        cancelled.len()
     }
 
     /// Lets the waiting job of a key run `delay` from now instead, and says whether it could. O(1).
@@ -228,12 +208,12 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(!sessions.reschedule_after("bob", Duration::from_secs(120)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reschedule_after<Q>(&self, key: &Q, delay: Duration) -> bool
+    pub fn reschedule_after<Q: Eq + Hash + ?Sized>(&self, key: &Q, delay: Duration) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        self.of(key, |handle| handle.reschedule_after(delay))
+        let deadline = self.timer.shared().time_after(delay);
+        self.of(key, |handle| handle.reschedule(deadline)) == Some(true)
     }
 
     /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
@@ -247,12 +227,12 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(sessions.reschedule_at("ann", Instant::now() + Duration::from_secs(120)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reschedule_at<Q>(&self, key: &Q, instant: Instant) -> bool
+    pub fn reschedule_at<Q: Eq + Hash + ?Sized>(&self, key: &Q, instant: Instant) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        self.of(key, |handle| handle.reschedule_at(instant))
+        let deadline = self.timer.shared().clock.deadline_at(instant);
+        self.of(key, |handle| handle.reschedule(deadline)) == Some(true)
     }
 
     /// Whether the key has a live job. O(1).
@@ -266,21 +246,53 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(sessions.contains("ann") && !sessions.contains("bob"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn contains<Q>(&self, key: &Q) -> bool
+    pub fn contains<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        self.of(key, TimerHandle::is_live)
+        self.of(key, TimerHandle::is_live) == Some(true)
     }
 
-    fn of<Q>(&self, key: &Q, ask: impl FnOnce(&TimerHandle) -> bool) -> bool
+    /// When the job of a key is due; `None` when it has none, and for never. O(1).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// let instant = Instant::now() + Duration::from_secs(60);
+    /// sessions.set_at("ann", instant, || ())?;
+    /// assert_eq!((sessions.deadline("ann"), sessions.deadline("bob")), (Some(instant), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deadline<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<Instant>
     where
         K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
     {
-        let map = lock(&self.jobs.map);
-        map.entries.get(key).is_some_and(|entry| ask(&entry.handle))
+        self.of(key, TimerHandle::clone)?.deadline()
+    }
+
+    /// The keys that have a job, in no order. O(n), and as long is the map locked.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || ())?;
+    /// assert_eq!(sessions.keys(), ["ann"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> Vec<K> {
+        lock(&self.jobs).keys().cloned().collect()
+    }
+
+    /// Asks the job of a key, under the lock: nothing of the user's may be called.
+    fn of<Q: Eq + Hash + ?Sized, A>(&self, key: &Q, f: impl FnOnce(&TimerHandle) -> A) -> Option<A>
+    where
+        K: Borrow<Q>,
+    {
+        lock(&self.jobs).get(key).map(f)
     }
 
     /// The number of keys that have a job. O(1).
@@ -296,7 +308,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        lock(&self.jobs.map).entries.len()
+        lock(&self.jobs).len()
     }
 
     /// Whether no key has a job. O(1).
@@ -316,19 +328,10 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 }
 
-impl<K> Clone for KeyedTimer<K> {
-    fn clone(&self) -> Self {
-        Self {
-            timer: self.timer.clone(),
-            jobs: Arc::clone(&self.jobs),
-        }
-    }
-}
-
 impl<K> fmt::Debug for KeyedTimer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedTimer")
-            .field("len", &lock(&self.jobs.map).entries.len())
+            .field("len", &lock(&self.jobs).len())
             .field("timer", &self.timer)
             .finish()
     }
@@ -338,78 +341,28 @@ impl<K> fmt::Debug for KeyedTimer<K> {
 struct Registration<K: Eq + Hash> {
     jobs: Arc<Jobs<K>>,
     key: K,
-    id: u64,
 }
 
 impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
-        let mut map = lock(&self.jobs.map);
-        let is_mine = |entry: &Entry| entry.id == self.id;
-        let removed = if map.entries.get(&self.key).is_some_and(is_mine) {
-            map.entries.remove_entry(&self.key)
-        } else {
-            None
-        };
-        drop(map);
+        let mut jobs = lock(&self.jobs);
+        // This job is not live any more; one that is has replaced it.
+        let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
+        let removed = is_over.then(|| jobs.remove_entry(&self.key));
+        drop(jobs);
         drop(removed);
     }
 }
 
 /// Work that gives its key up before it is done.
 struct Keyed<K: Eq + Hash, F> {
-    closure: Once<F>,
-    registration: Mutex<Option<Registration<K>>>,
+    registration: Option<Registration<K>>,
+    job: Once<F>,
 }
 
-impl<K, F> Keyed<K, F>
-where
-    K: Eq + Hash + Send + 'static,
-    F: FnOnce() + Send + 'static,
-{
-    fn new(registration: Registration<K>, job: F) -> Self {
-        Self {
-            closure: Once::new(job),
-            registration: Mutex::new(Some(registration)),
-        }
-    }
-
-    fn take_registration(&self) -> Option<Registration<K>> {
-        lock(&self.registration).take()
-    }
-}
-
-impl<K, F> Work for Keyed<K, F>
-where
-    K: Eq + Hash + Send + 'static,
-    F: FnOnce() + Send + 'static,
-{
-    fn run(&self) {
-        drop(self.take_registration());
-        self.closure.run();
-    }
-
-    fn discard(&self) {
-        drop(self.take_registration());
-        self.closure.discard();
-    }
-
-    fn is_periodic(&self) -> bool {
-        false
-    }
-
-    fn next(&self, _: u64, _: u64) -> Option<u64> {
-        None
-    }
-}
-
-impl<K, F> Reclaim for Keyed<K, F>
-where
-    K: Eq + Hash + Send + 'static,
-    F: FnOnce() + Send + 'static,
-{
-    type Closure = (Option<Registration<K>>, F);
-
-    fn reclaim(&self) -> Self::Closure {
-        (self.take_registration(), self.closure.reclaim())
+impl<K: Eq + Hash + Send + 'static, F: FnOnce() + Send + 'static> Work for Keyed<K, F> {
+    fn run(&mut self) {
+        drop(self.registration.take());
+        self.job.run();
     }
 }

@@ -49,8 +49,9 @@ impl<F> Refused<F> {
         Self { reason, job }
     }
 
-    pub(super) fn into_parts(self) -> (Reason, F) {
-        (self.reason, self.job)
+    /// The same of what is left of the job.
+    pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Refused<G> {
+        Refused::new(self.reason, to(self.job))
     }
 
     /// Why the job was not taken. O(1).

@@ -26,24 +26,6 @@ pub enum Shutdown {
     Discard,
 }
 
-impl Shutdown {
-    /// A number other than 0.
-    pub(super) fn to_bits(self) -> u64 {
-        match self {
-            Self::Drain => 1,
-            Self::Discard => 2,
-        }
-    }
-
-    pub(super) fn from_bits(bits: u64) -> Option<Self> {
-        match bits {
-            1 => Some(Self::Drain),
-            2 => Some(Self::Discard),
-            _ => None,
-        }
-    }
-}
-
 /// A job cannot wait for the timer that runs it.
 ///
 /// From [`Timer::shutdown`](super::Timer::shutdown) and [`Timer::settle`](super::Timer::settle)

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::hub::Hub;
-use super::stripe::Tally;
+/// The longest lateness that is told apart: a day, in nanoseconds.
+const LONGEST: u64 = 86_400_000_000_000;
+
+/// Lateness is recorded to a hundredth of itself.
+const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// What a timer has done since it was started, from [`Timer::statistics`](super::Timer::statistics).
 ///
-/// While other threads use the timer, numbers that belong together may be a few jobs apart.
+/// All but the next wake-up are of one moment.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,7 +30,7 @@ use super::stripe::Tally;
 /// assert_eq!(statistics.len, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Live jobs: those that wait, that an executor has taken, and that are running.
@@ -55,27 +58,6 @@ pub struct Statistics {
     pub lateness: Lateness,
 }
 
-impl Statistics {
-    pub(super) fn new(len: usize, tally: Tally, hub: &Hub) -> Self {
-        let counters = hub.counters();
-        Self {
-            len,
-            next_wake: hub.next_wake(),
-            scheduled: tally.scheduled,
-            rescheduled: tally.rescheduled,
-            cancelled: tally.cancelled,
-            fired: counters.fired.get(),
-            panicked: counters.panicked.get(),
-            abandoned: counters.abandoned.get(),
-            late: counters.late.get(),
-            wake_ups: counters.wake_ups.get(),
-            lateness: Lateness {
-                nanoseconds: counters.lateness(),
-            },
-        }
-    }
-}
-
 /// How long after their deadlines runs began: a histogram, exact to one part in a hundred, up to a
 /// day. Its questions are answered in O(1) or in one pass over some thousands of counts, whatever the
 /// number of runs.
@@ -96,7 +78,17 @@ impl Statistics {
 /// ```
 #[derive(Clone)]
 pub struct Lateness {
-    nanoseconds: Histogram<u64>,
+    pub(super) nanoseconds: Histogram<u64>,
+}
+
+impl Default for Lateness {
+    /// That of no runs.
+    fn default() -> Self {
+        let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
+        Self {
+            nanoseconds: nanoseconds.expect("the bounds are sound"),
+        }
+    }
 }
 
 impl Lateness {

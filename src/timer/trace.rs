@@ -1,52 +1,37 @@
 //! What is told to `tracing`, with that feature.
 
-#[cfg(feature = "tracing")]
-pub(super) use self::told::{late, panicked, started, stopped};
+#![cfg_attr(not(feature = "tracing"), allow(unused_variables))]
 
-#[cfg(not(feature = "tracing"))]
-pub(super) use self::untold::{late, panicked, started, stopped};
+use std::any::Any;
+use std::time::Duration;
 
-#[cfg(feature = "tracing")]
-mod told {
-    use std::any::Any;
-    use std::time::Duration;
-
-    /// The target of all events.
-    const TARGET: &str = "timer_wheel";
-
-    pub(in super::super) fn started() {
-        tracing::debug!(target: TARGET, "timer started");
-    }
-
-    pub(in super::super) fn stopped(unrun: usize) {
-        tracing::debug!(target: TARGET, unrun, "timer stopped");
-    }
-
-    pub(in super::super) fn late(lateness_ns: u64, threshold_ns: u64) {
-        let lateness = Duration::from_nanos(lateness_ns);
-        let threshold = Duration::from_nanos(threshold_ns);
-        tracing::warn!(target: TARGET, ?lateness, ?threshold, "job is late");
-    }
-
-    pub(in super::super) fn panicked(payload: &(dyn Any + Send)) {
-        let reason = payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("not a text");
-        tracing::error!(target: TARGET, reason, "job panicked");
-    }
+/// Tells something, under the target of all events.
+macro_rules! tell {
+    ($($event:tt)*) => {
+        #[cfg(feature = "tracing")]
+        tracing::event!(target: "timer_wheel", $($event)*)
+    };
 }
 
-#[cfg(not(feature = "tracing"))]
-mod untold {
-    use std::any::Any;
+pub(super) fn started() {
+    tell!(tracing::Level::DEBUG, "timer started");
+}
 
-    pub(in super::super) fn started() {}
+pub(super) fn stopped(unrun: usize) {
+    tell!(tracing::Level::DEBUG, unrun, "timer stopped");
+}
 
-    pub(in super::super) fn stopped(_: usize) {}
+pub(super) fn late(lateness_ns: u64, threshold_ns: u64) {
+    let lateness = Duration::from_nanos(lateness_ns);
+    let threshold = Duration::from_nanos(threshold_ns);
+    tell!(tracing::Level::WARN, ?lateness, ?threshold, "job is late");
+}
 
-    pub(in super::super) fn late(_: u64, _: u64) {}
-
-    pub(in super::super) fn panicked(_: &(dyn Any + Send)) {}
+pub(super) fn panicked(payload: &(dyn Any + Send)) {
+    let reason = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("not a text");
+    tell!(tracing::Level::ERROR, reason, "job panicked");
 }

@@ -1,7 +1,5 @@
 //! What a job does when it runs: the closure of whatever type, once or every period.
 
-use crate::sync::{Mutex, lock};
-
 /// What to do about runs of a periodic job that fell due while it could not run.
 ///
 /// ```
@@ -27,144 +25,77 @@ use crate::sync::{Mutex, lock};
 pub enum Missed {
     /// The late run stands for them: the next one is at the next whole period after it has ended.
     Skip,
-    /// They are made up for, one after the other.
+    /// They are made up for, one after the other, and nothing else waits long for that.
+    ///
+    /// A missed run takes its place among other jobs by the time at which it should have been. But
+    /// once the timer has used up a [budget](super::Builder::budget) without coming to the end of what
+    /// is due, a missed run goes behind all that was due by then: so another job waits for at most that
+    /// budget, and for one run of each job that is behind.
     CatchUp,
 }
 
-/// The closure of a job, whatever its type.
-pub(super) trait Work: Send + Sync + 'static {
-    /// Runs it. Only whoever has taken the job into [`Phase::Running`] may.
-    fn run(&self);
-
-    /// Drops it.
-    fn discard(&self);
-
-    /// Whether it runs more than once.
-    fn is_periodic(&self) -> bool;
-
-    /// When it is due after a run that was due at `deadline` and has ended at `now`.
-    fn next(&self, deadline: u64, now: u64) -> Option<u64>;
+/// How often a job runs.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Period {
+    pub(super) ns: u64,
+    pub(super) missed: Missed,
 }
 
-/// Work whose closure can be had back.
-pub(super) trait Reclaim: Work {
-    type Closure;
-
-    /// The closure, which must not have been run or dropped.
-    fn reclaim(&self) -> Self::Closure;
-}
-
-/// Work that is done once.
-pub(super) struct Once<F> {
-    closure: Mutex<Option<F>>,
-}
-
-impl<F: FnOnce() + Send + 'static> Once<F> {
-    pub(super) fn new(closure: F) -> Self {
-        Self {
-            closure: Mutex::new(Some(closure)),
-        }
+impl Period {
+    /// When a job is due after a run that was due at `deadline` and has ended at `now`.
+    pub(super) fn next(self, deadline: u64, now: u64) -> u64 {
+        let periods = match self.missed {
+            Missed::CatchUp => 1,
+            Missed::Skip => now.saturating_sub(deadline) / self.ns + 1,
+        };
+        deadline.saturating_add(self.ns.saturating_mul(periods))
     }
 }
 
-impl<F: FnOnce() + Send + 'static> Work for Once<F> {
-    fn run(&self) {
-        let closure = lock(&self.closure).take();
-        if let Some(closure) = closure {
-            closure();
-        }
-    }
+/// What a job does. Dropping it drops the closure.
+pub(super) trait Work: Send + 'static {
+    /// Runs the closure, and once more only if there is a period.
+    fn run(&mut self);
 
-    fn discard(&self) {
-        let closure = lock(&self.closure).take();
-        drop(closure);
-    }
-
-    fn is_periodic(&self) -> bool {
-        false
-    }
-
-    fn next(&self, _: u64, _: u64) -> Option<u64> {
+    /// `None` for work that is done once.
+    fn period(&self) -> Option<Period> {
         None
     }
 }
 
-impl<F: FnOnce() + Send + 'static> Reclaim for Once<F> {
-    type Closure = F;
+/// What a job does, whatever its closure.
+pub(super) type AnyWork = Box<dyn Work>;
 
-    fn reclaim(&self) -> F {
-        lock(&self.closure).take().expect(CLOSURE)
+/// Work that is done once; `None` when it has been.
+pub(super) struct Once<F>(pub(super) Option<F>);
+
+impl<F> Once<F> {
+    /// The closure of a job that was refused.
+    pub(super) fn into_closure(self) -> F {
+        self.0.expect("a job that was refused has not run")
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Work for Once<F> {
+    fn run(&mut self) {
+        if let Some(closure) = self.0.take() {
+            closure();
+        }
     }
 }
 
 /// Work that is done every period.
 pub(super) struct Repeat<F> {
-    closure: Mutex<Option<F>>,
-    period_ns: u64,
-    missed: Missed,
-}
-
-impl<F: FnMut() + Send + 'static> Repeat<F> {
-    pub(super) fn new(period_ns: u64, missed: Missed, closure: F) -> Self {
-        debug_assert!(period_ns > 0, "a period of zero is refused");
-        Self {
-            closure: Mutex::new(Some(closure)),
-            period_ns,
-            missed,
-        }
-    }
-}
-
-/// Puts a closure back where it came from, also when it panics.
-struct Borrowed<'a, F> {
-    closure: Option<F>,
-    home: &'a Mutex<Option<F>>,
-}
-
-impl<F> Drop for Borrowed<'_, F> {
-    fn drop(&mut self) {
-        *lock(self.home) = self.closure.take();
-    }
+    pub(super) period: Period,
+    pub(super) closure: F,
 }
 
 impl<F: FnMut() + Send + 'static> Work for Repeat<F> {
-    fn run(&self) {
-        // Not run under the lock, so that nobody can be kept waiting by it.
-        let closure = lock(&self.closure).take();
-        let mut borrowed = Borrowed {
-            closure,
-            home: &self.closure,
-        };
-        if let Some(closure) = &mut borrowed.closure {
-            closure();
-        }
+    fn run(&mut self) {
+        (self.closure)();
     }
 
-    fn discard(&self) {
-        let closure = lock(&self.closure).take();
-        drop(closure);
-    }
-
-    fn is_periodic(&self) -> bool {
-        true
-    }
-
-    fn next(&self, deadline: u64, now: u64) -> Option<u64> {
-        let periods = match self.missed {
-            Missed::CatchUp => 1,
-            Missed::Skip => now.saturating_sub(deadline) / self.period_ns + 1,
-        };
-        Some(deadline.saturating_add(self.period_ns.saturating_mul(periods)))
+    fn period(&self) -> Option<Period> {
+        Some(self.period)
     }
 }
-
-impl<F: FnMut() + Send + 'static> Reclaim for Repeat<F> {
-    type Closure = F;
-
-    fn reclaim(&self) -> F {
-        lock(&self.closure).take().expect(CLOSURE)
-    }
-}
-
-/// The law that lets a closure be handed back.
-const CLOSURE: &str = "a job that was refused has its closure";

@@ -1,12 +1,14 @@
 //! Cancelling and rescheduling, wherever the job is.
 
 use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
-use timer_wheel::{Job, TimerHandle};
+use timer_wheel::{Clock, Job, Shutdown, Timer, TimerHandle};
 
-use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::log::{Bench, HOUR, Log, MS, SECOND};
 
 #[test]
 fn cancelled_job_does_not_run_and_its_closure_is_dropped_in_the_call() {
@@ -146,7 +148,6 @@ fn rescheduled_job_runs_at_its_new_time_only() {
 
 #[test]
 fn rescheduling_to_an_instant_takes_that_of_the_clock() {
-    use timer_wheel::Clock;
     let bench = Bench::new();
     let handle = bench.timer.schedule_after(HOUR, bench.log.job(1)).unwrap();
     assert!(handle.reschedule_at(bench.clock.origin() + SECOND));
@@ -179,4 +180,93 @@ fn closure_that_panics_when_dropped_by_cancel_leaves_the_timer_in_order() {
     bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1]);
+}
+
+#[test]
+#[allow(
+    clippy::mutable_key_type,
+    reason = "what is hashed and compared does not change"
+)]
+fn handles_are_equal_exactly_if_they_are_of_one_job() {
+    let (bench, other) = (Bench::new(), Bench::new());
+    let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
+    let of_other_timer = other.timer.schedule_after(SECOND, || ()).unwrap();
+    assert_eq!(handle, handle.clone());
+    assert_ne!(handle, of_other_timer);
+    handle.cancel();
+    let in_its_place = bench.timer.schedule_after(SECOND, || ()).unwrap();
+    assert_ne!(handle, in_its_place, "the same slot, another job");
+    let handles: HashSet<TimerHandle> =
+        [handle.clone(), handle, of_other_timer, in_its_place].into();
+    assert_eq!(handles.len(), 3);
+}
+
+#[test]
+fn deadline_of_a_handle_is_that_of_the_next_run_while_the_job_is_live() {
+    let (queue, jobs) = mpsc::channel::<Job>();
+    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let origin = bench.clock.origin();
+    let once = bench.timer.schedule_after(SECOND, || ()).unwrap();
+    let beat = bench.timer.every(2 * SECOND, || ()).unwrap();
+    let never = bench.timer.schedule_after(Duration::MAX, || ()).unwrap();
+    assert_eq!(once.deadline(), Some(origin + SECOND));
+    assert!(once.reschedule_after(2 * SECOND));
+    let both = [once.deadline(), beat.deadline()];
+    assert_eq!(both, [Some(origin + 2 * SECOND); 2]);
+    bench.advance(5 * SECOND);
+    assert_eq!([once.deadline(), beat.deadline()], both, "handed out");
+    jobs.try_iter().for_each(Job::run);
+    assert_eq!(once.deadline(), None, "it has run");
+    assert_eq!(
+        beat.deadline(),
+        Some(origin + 6 * SECOND),
+        "at whole periods"
+    );
+    beat.cancel();
+    assert_eq!((beat.deadline(), never.deadline()), (None, None));
+}
+
+/// Closures that use their timer when they are dropped, on every way out: none is dropped under the lock.
+#[test]
+fn closure_that_uses_the_timer_when_it_is_dropped_does_not_hang() {
+    struct Nosy(Timer, Log);
+    impl Drop for Nosy {
+        fn drop(&mut self) {
+            self.1.write(self.0.len() as u64);
+            _ = self
+                .0
+                .schedule_after(HOUR, || ())
+                .map(|handle| handle.cancel());
+        }
+    }
+    let is_dropping = Arc::new(AtomicBool::new(false));
+    let gives_up = Arc::clone(&is_dropping);
+    let executor = move |job: Job| {
+        if !gives_up.load(Ordering::Relaxed) {
+            job.run();
+        }
+    };
+    let bench = Bench::with(|builder| builder.executor(executor));
+    let nosy = || {
+        let nosy = Nosy(bench.timer.clone(), bench.log.clone());
+        move || _ = &nosy
+    };
+    bench.timer.schedule_after(MS, nosy()).unwrap();
+    bench.advance(MS);
+    let beat = bench.timer.every(MS, nosy()).unwrap();
+    bench.advance(MS);
+    assert!(beat.cancel());
+    is_dropping.store(true, Ordering::Relaxed);
+    bench.timer.schedule_after(MS, nosy()).unwrap();
+    bench.advance(MS);
+    assert_eq!(
+        bench.log.read(),
+        [1, 0, 0],
+        "one-shot within its run, else gone"
+    );
+    bench.timer.schedule_after(MS, nosy()).unwrap();
+    bench.timer.every(MS, nosy()).unwrap();
+    drop(bench.timer.shutdown(Shutdown::Discard).unwrap());
+    drop(bench.timer.schedule_after(MS, nosy()).unwrap_err());
+    assert_eq!(bench.log.read(), [1, 0, 0, 1, 0, 0]);
 }

@@ -1,5 +1,7 @@
 //! Jobs with keys: at most one live job a key.
 
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
 use std::thread;
 
 use timer_wheel::timer::Reason;
@@ -177,4 +179,113 @@ fn keys_set_by_two_threads_while_they_fire_keep_one_live_job_each() {
     bench.advance(SECOND);
     assert_eq!(bench.log.len() as u64 + replaced, 10_000);
     assert!(keyed.is_empty() && bench.timer.is_empty());
+}
+
+#[test]
+fn keys_and_deadlines_are_those_of_live_jobs() {
+    let bench = Bench::new();
+    let keyed = keyed(&bench);
+    let origin = bench.clock.origin();
+    for (key, delay) in [("a", 1), ("b", 2), ("c", 3)] {
+        keyed.set_after(key.into(), delay * SECOND, || ()).unwrap();
+    }
+    assert!(keyed.reschedule_after("c", HOUR));
+    keyed.remove("b");
+    let mut keys = keyed.keys();
+    keys.sort();
+    assert_eq!(keys, ["a", "c"]);
+    assert_eq!(keyed.deadline("a"), Some(origin + SECOND));
+    assert_eq!(
+        (keyed.deadline("b"), keyed.deadline("c")),
+        (None, Some(origin + HOUR))
+    );
+    bench.advance(SECOND);
+    assert_eq!(
+        (keyed.keys(), keyed.deadline("a")),
+        (vec!["c".to_owned()], None)
+    );
+}
+
+#[test]
+fn clear_cancels_what_waits_and_frees_every_key() {
+    struct Nosy(KeyedTimer<String>, crate::log::Log);
+    impl Drop for Nosy {
+        fn drop(&mut self) {
+            self.1.write(self.0.len() as u64);
+        }
+    }
+    let bench = Bench::new();
+    let keyed = keyed(&bench);
+    for number in 0..3 {
+        let nosy = Nosy(keyed.clone(), bench.log.clone());
+        let job = move || drop(nosy);
+        keyed.set_after(number.to_string(), SECOND, job).unwrap();
+    }
+    assert_eq!(keyed.clear(), 3);
+    assert_eq!(bench.log.read(), [0, 0, 0], "dropped with no lock held");
+    assert_eq!((keyed.clear(), keyed.len(), bench.timer.len()), (0, 0, 0));
+    bench.advance(SECOND);
+    assert_eq!(bench.timer.statistics().fired, 0);
+}
+
+/// A key that looks at the jobs when it is dropped.
+struct NosyKey {
+    name: &'static str,
+    keyed: OnceLock<KeyedTimer<Self>>,
+}
+
+impl NosyKey {
+    fn new(name: &'static str, keyed: &KeyedTimer<Self>) -> Self {
+        let keyed = OnceLock::from(keyed.clone());
+        Self { name, keyed }
+    }
+}
+
+impl Clone for NosyKey {
+    fn clone(&self) -> Self {
+        Self::new(self.name, self.keyed.get().unwrap())
+    }
+}
+
+impl PartialEq for NosyKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for NosyKey {}
+
+impl Hash for NosyKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl Drop for NosyKey {
+    fn drop(&mut self) {
+        self.keyed.take().unwrap().len();
+    }
+}
+
+#[test]
+fn key_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
+    let bench = Bench::new();
+    let keyed = KeyedTimer::new(bench.timer.clone());
+    let key = |name| NosyKey::new(name, &keyed);
+    let job = |number| bench.log.job(number);
+    for number in 0..2 {
+        keyed
+            .set_after(key("replaced"), SECOND, job(number))
+            .unwrap();
+    }
+    keyed.set_after(key("removed"), SECOND, job(2)).unwrap();
+    assert!(keyed.remove(&key("removed")));
+    bench.advance(SECOND);
+    assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0));
+    keyed.set_after(key("cleared"), SECOND, job(3)).unwrap();
+    assert_eq!((keyed.keys().len(), keyed.clear()), (1, 1));
+    keyed.set_after(key("last"), SECOND, job(4)).unwrap();
+    drop(bench.timer.shutdown(Shutdown::Discard).unwrap());
+    assert!(keyed.is_empty());
+    keyed.set_after(key("refused"), SECOND, job(5)).unwrap_err();
 }

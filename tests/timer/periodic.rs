@@ -167,3 +167,116 @@ fn periodic_job_is_returned_by_a_shutdown() {
     unrun.into_iter().for_each(Job::run);
     assert_eq!((bench.log.read(), bench.timer.len()), (vec![1, 1], 0));
 }
+
+/// Counts runs, and how many of them came before another job.
+#[derive(Clone, Default)]
+struct Count(Arc<Mutex<u64>>);
+
+impl Count {
+    fn bump(&self) {
+        *self.0.lock().unwrap() += 1;
+    }
+
+    fn get(&self) -> u64 {
+        *self.0.lock().unwrap()
+    }
+
+    /// A job that writes how many runs there have been.
+    fn writer(&self, log: &Log) -> impl FnOnce() + Send + 'static {
+        let (count, log) = (self.clone(), log.clone());
+        move || log.write(count.get())
+    }
+}
+
+/// Once a second each, so many of them.
+const BEATS: u64 = 100;
+
+/// An hour's runs of all of them come late; what else is due waits for a budget of those, and for the
+/// one that each has under way.
+#[test]
+fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_a_budget() {
+    for budget in [1, 64, 1_024] {
+        let bench = Bench::with(|builder| builder.budget(budget));
+        let runs = Count::default();
+        let origin = bench.clock.origin();
+        for _ in 0..BEATS {
+            let (runs, timer, log) = (runs.clone(), bench.timer.clone(), bench.log.clone());
+            let job = move || {
+                runs.bump();
+                if runs.get().rem_euclid(50_000) == 0 {
+                    // Comes up while they catch up, and was due before all that they have missed.
+                    let writer = runs.writer(&log);
+                    timer.schedule_at(origin + HOUR, writer).unwrap();
+                }
+            };
+            bench
+                .timer
+                .every_with(SECOND, Missed::CatchUp, job)
+                .unwrap();
+        }
+        let writer = runs.writer(&bench.log);
+        bench.timer.schedule_after(HOUR, writer).unwrap();
+        bench.advance(HOUR);
+        assert_eq!(runs.get(), 3_600 * BEATS, "none is lost");
+        let waits: Vec<u64> = bench.log.read().iter().map(|ran| ran % 50_000).collect();
+        assert_eq!(waits.len(), 1 + 360_000 / 50_000);
+        let most = budget as u64 + BEATS;
+        assert!(waits.iter().all(|wait| *wait <= most), "{waits:?}");
+    }
+}
+
+#[test]
+fn job_that_takes_longer_than_its_period_holds_up_no_other_job_for_more_than_a_budget() {
+    const BUDGET: u64 = 16;
+    let bench = Bench::with(|builder| builder.budget(BUDGET as usize));
+    let runs = Count::default();
+    let own: Arc<OnceLock<TimerHandle>> = Arc::default();
+    let job = {
+        let (clock, timer, log) = (bench.clock.clone(), bench.timer.clone(), bench.log.clone());
+        let (runs, own) = (runs.clone(), Arc::clone(&own));
+        move || {
+            runs.bump();
+            clock.advance(3 * MS);
+            if runs.get() == 1_000 {
+                timer
+                    .schedule_after(Duration::ZERO, runs.writer(&log))
+                    .unwrap();
+            }
+            if runs.get() == 2_000 {
+                own.get().unwrap().cancel();
+            }
+        }
+    };
+    let beat = bench.timer.every_with(MS, Missed::CatchUp, job).unwrap();
+    own.set(beat.clone()).unwrap();
+    bench.clock.advance(MS);
+    while beat.is_live() {
+        bench.settle();
+    }
+    assert_eq!(runs.get(), 2_000);
+    let ran = bench.log.read();
+    assert!(ran.len() == 1 && ran[0] <= 1_000 + BUDGET + 1, "{ran:?}");
+}
+
+/// As long as there are no more of them than a budget.
+#[test]
+fn missed_runs_come_in_the_order_in_which_they_should_have_been() {
+    let bench = Bench::new();
+    for number in [2, 3, 5] {
+        let job = bench.log.job(number);
+        let period = number as u32 * SECOND;
+        bench
+            .timer
+            .every_with(period, Missed::CatchUp, job)
+            .unwrap();
+    }
+    bench.advance(11 * SECOND);
+    let mut expected: Vec<(u64, u64)> = [2, 3, 5]
+        .into_iter()
+        .flat_map(|number| (1..=11 / number).map(move |run| (run * number, number)))
+        .collect();
+    // Of equal times, the job whose run before has ended first.
+    expected.sort_by_key(|&(time, number)| (time, time - number));
+    let expected: Vec<u64> = expected.into_iter().map(|(_, number)| number).collect();
+    assert_eq!(bench.log.read(), expected);
+}

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use timer_wheel::timer::{InsideJob, Reason};
 use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
@@ -288,4 +289,42 @@ fn callers_after_a_shutdown_get_their_job_back() {
     bench.timer.settle().unwrap();
     assert_eq!(bench.timer.statistics().scheduled, 0);
     assert_eq!(bench.timer.next_wake(), None);
+}
+
+/// More than one piece of work of each kind.
+#[test]
+fn shutdown_returns_each_job_that_waits_once_in_order_and_none_that_was_handed_out() {
+    let (queue, taken) = mpsc::channel::<Job>();
+    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let mut delay = 1;
+    for number in 0..700 {
+        bench
+            .timer
+            .schedule_after(MS, bench.log.job(number))
+            .unwrap();
+    }
+    bench.timer.every(MS, || ()).unwrap();
+    bench.advance(MS);
+    for number in 0..700 {
+        delay = delay * 48_271 % 2_147_483_647;
+        let (soon, never) = (Duration::from_micros(delay), Duration::MAX);
+        bench
+            .timer
+            .schedule_after(SECOND + soon, bench.log.job(1_000 + delay))
+            .unwrap();
+        let late = bench.log.job(1 << 40 | number);
+        let handle = bench.timer.schedule_after(never, late).unwrap();
+        if number % 7 == 0 {
+            assert!(handle.cancel());
+        }
+    }
+    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
+    unrun.into_iter().for_each(Job::run);
+    let ran = bench.log.read();
+    assert_eq!(ran.len(), 700 + 600);
+    assert!(ran.is_sorted_by(|a, b| a < b), "each once and in order");
+    let taken: Vec<Job> = taken.try_iter().collect();
+    assert_eq!((taken.len(), bench.timer.len()), (701, 701));
+    taken.into_iter().for_each(Job::run);
+    assert_eq!((bench.log.len(), bench.timer.len()), (2_000, 0));
 }

@@ -121,3 +121,54 @@ fn job_replaced_under_its_key_while_it_fires_runs_or_is_replaced() {
         assert_eq!((new.get(), keyed.len()), (1, 0));
     });
 }
+
+#[test]
+fn job_put_off_while_another_thread_cancels_it_runs_at_neither_time() {
+    model(|| {
+        let (timer, clock) = timer();
+        let ran = Count::default();
+        let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
+        let other = {
+            let handle = handle.clone();
+            thread::spawn(move || handle.cancel())
+        };
+        let is_put_off = handle.reschedule_after(SECOND);
+        let cancelled = usize::from(other.join().unwrap());
+        assert!(ran.get() == 0 || !is_put_off, "it ran at its old time");
+        clock.advance(SECOND);
+        timer.shutdown(Shutdown::Drain).unwrap();
+        assert_eq!(ran.get() + cancelled, 1);
+        assert_eq!(timer.len(), 0);
+    });
+}
+
+#[test]
+fn run_of_a_pool_that_ends_while_its_series_is_cancelled_is_the_last() {
+    model(|| {
+        let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
+        let bell = Bell::new();
+        let executor = {
+            let (queue, bell) = (Arc::clone(&queue), bell.clone());
+            move |job| {
+                queue.lock().unwrap().push(job);
+                bell.ring();
+            }
+        };
+        let clock = ManualClock::new();
+        let builder = Timer::builder().clock(clock.clone());
+        let timer = builder.executor(executor).start().unwrap();
+        let ran = Count::default();
+        let count = ran.clone();
+        let job = move || count.bump();
+        let handle = timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
+        clock.advance(SECOND);
+        bell.wait(1);
+        let job = queue.lock().unwrap().pop().unwrap();
+        let pool = thread::spawn(move || job.run());
+        assert!(handle.cancel());
+        pool.join().unwrap();
+        assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+        assert!(ran.get() <= 1);
+        assert_eq!(timer.len(), 0);
+    });
+}

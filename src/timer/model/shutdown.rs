@@ -77,3 +77,18 @@ fn two_shutdowns_at_once_return_each_job_once() {
         assert_eq!(returned + other.join().unwrap(), 1);
     });
 }
+
+#[test]
+fn job_rescheduled_during_a_shutdown_runs_or_is_returned_once() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let ran = Count::default();
+        let handle = timer.schedule_after(SECOND, ran.job()).unwrap();
+        let other = thread::spawn(move || handle.reschedule_after(Duration::ZERO));
+        let unrun = timer.shutdown(Shutdown::Drain).unwrap();
+        let is_moved = other.join().unwrap();
+        assert_eq!(ran.get() + unrun.len(), 1);
+        assert!(is_moved || ran.get() == 0, "it was not due");
+        assert_eq!(timer.len(), unrun.len());
+    });
+}

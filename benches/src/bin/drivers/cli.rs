@@ -14,9 +14,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pairs: u64,
 
-    /// How many jobs each of them has under way in the second measurement
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) window: u64,
+    /// How many jobs each of them has under way after the first measurement, separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "10000,100000",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) window: Vec<u64>,
 
     /// How many times pairs are measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
