@@ -287,12 +287,6 @@ impl<T> Slots<T> {
         self.slots.at(slot.get()).value.as_ref().expect(VALUE)
     }
 
-    /// The value of a slot, if it is taken.
-    #[inline]
-    pub(crate) fn peek(&self, slot: SlotIndex) -> Option<&T> {
-        self.slots.get(slot.get())?.value.as_ref()
-    }
-
     #[inline]
     pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> &mut T {
         self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
@@ -543,16 +537,6 @@ mod tests {
         }
         assert!(slots.made() <= 2, "{} slots are left behind", slots.made());
         slots.check();
-    }
-
-    #[test]
-    fn peek_finds_the_value_of_a_slot_that_is_taken() {
-        let mut slots = Slots::new(0);
-        let key = take(&mut slots, 7);
-        assert_eq!(slots.peek(key.slot()), Some(&7));
-        assert!(slots.release(key).is_some());
-        assert_eq!(slots.peek(key.slot()), None);
-        assert_eq!(slots.peek(SlotIndex::new(1_000)), None);
     }
 
     #[test]
