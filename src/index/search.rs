@@ -71,6 +71,18 @@ impl Ascent {
         }
     }
 
+    /// Lets some timers that are not in the wheel come along, each where its header says that it stands in
+    /// the order. O(timers).
+    pub(crate) fn with<H: Headers>(
+        mut self,
+        headers: &H,
+        slots: impl Iterator<Item = SlotIndex>,
+    ) -> Self {
+        self.waiting
+            .extend(slots.map(|slot| Reverse(ordered(headers, slot))));
+        self
+    }
+
     pub(crate) fn next<G: Geometry, H: Headers>(
         &mut self,
         wheel: &IndexWheel<G>,
