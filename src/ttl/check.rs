@@ -2,9 +2,7 @@
 
 use core::hash::{BuildHasher, Hash};
 
-use super::entry::{Phase, Role};
-use super::queue::TtlQueue;
-use super::set::TtlSet;
+use super::{Phase, Role, TtlQueue, TtlSet};
 use crate::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {

@@ -10,6 +10,9 @@ pub(super) const NS_PER_MS: u64 = 1_000_000;
 /// The longest TTL unless another is set: 36,500 days.
 const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
+/// The longest duration that is as many nanoseconds as a time can be.
+const LONGEST: Duration = Duration::from_nanos(u64::MAX);
+
 /// Units of work for each entry that a poll has room for. To bring one down all levels takes about a
 /// dozen; the rest is for entries that come down with it and are not due yet.
 const BUDGET_OF_AN_ENTRY: usize = 64;
@@ -180,7 +183,6 @@ impl TtlConfig {
     }
 
     /// Refuses a TTL that is too long.
-    #[inline]
     pub(super) fn check_ttl(&self, ttl_ms: u64) -> Result<(), TtlError> {
         let max_ms = nanoseconds(self.max_ttl) / NS_PER_MS;
         if ttl_ms > max_ms {
@@ -394,45 +396,42 @@ impl TtlConfigBuilder {
     /// assert!(matches!(refused, Err(TtlError::InvalidConfig(_))));
     /// ```
     pub fn build(self) -> Result<TtlConfig, TtlError> {
-        let refuse = |reason| Err(TtlError::InvalidConfig(reason));
-        let config = self.config;
-        if config.expire_batch == 0 || config.retry_batch == 0 || config.max_pending == 0 {
-            return refuse("a batch, and what may be in flight, must be one entry at least");
-        }
-        let Some(batches) = config.expire_batch.checked_add(config.retry_batch) else {
-            return refuse("both batches together are more than can be counted");
-        };
-        let poll_budget = batches.saturating_mul(BUDGET_OF_AN_ENTRY);
-        let poll_budget = self.poll_budget.unwrap_or(poll_budget);
-        if poll_budget == 0 {
-            return refuse("the budget of a poll must be one unit at least");
-        }
-        if config.retry_delay.is_zero() || config.pending_timeout.is_zero() {
-            return refuse("the retry delay and the pending timeout must not be 0");
-        }
-        if config.max_ttl < Duration::from_millis(1) {
-            return refuse("the maximum TTL must be a millisecond at least");
-        }
+        let mut config = self.config;
+        let batches = config.expire_batch.checked_add(config.retry_batch);
+        let budget = batches.map(|batches| batches.saturating_mul(BUDGET_OF_AN_ENTRY));
+        config.poll_budget = self.poll_budget.or(budget).unwrap_or(0);
         let cap = match config.backoff {
             Backoff::Constant => config.retry_delay,
             Backoff::Exponential { cap } => cap,
         };
-        if cap < config.retry_delay {
-            return refuse("the cap of the backoff must not be below the retry delay");
-        }
+        let least = config
+            .expire_batch
+            .min(config.retry_batch)
+            .min(config.max_pending);
+        let soonest = config.retry_delay.min(config.pending_timeout);
         let longest = config.max_ttl.max(config.pending_timeout).max(cap);
-        if longest > Duration::from_nanos(u64::MAX) {
-            return refuse("a duration must not be more than 2^64 nanoseconds");
-        }
-        Ok(TtlConfig {
-            poll_budget,
-            ..config
-        })
+        let reason = if least == 0 {
+            "a batch, and what may be in flight, must be one entry at least"
+        } else if batches.is_none() {
+            "both batches together are more than can be counted"
+        } else if config.poll_budget == 0 {
+            "the budget of a poll must be one unit at least"
+        } else if soonest.is_zero() {
+            "the retry delay and the pending timeout must not be 0"
+        } else if config.max_ttl.as_millis() == 0 {
+            "the maximum TTL must be a millisecond at least"
+        } else if cap < config.retry_delay {
+            "the cap of the backoff must not be below the retry delay"
+        } else if longest > LONGEST {
+            "a duration must not be more than 2^64 nanoseconds"
+        } else {
+            return Ok(config);
+        };
+        Err(TtlError::InvalidConfig(reason))
     }
 }
 
 /// A duration of a configuration that has been checked, and so fits.
-#[inline]
 fn nanoseconds(duration: Duration) -> u64 {
     duration.as_nanos() as u64
 }

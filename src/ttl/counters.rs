@@ -1,7 +1,7 @@
 //! What has been done so far, in numbers.
 
+use super::Phase;
 use super::entries::Flight;
-use super::entry::Phase;
 
 /// What a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) has done since it was made.
 ///
@@ -45,10 +45,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts how long an entry was pending whose flight ends at `now`.
-    #[inline]
-    pub(super) fn count_wait(&mut self, flight: &Flight, now: u64) {
-        if flight.phase == Phase::Pending {
+    /// Counts how long an entry was pending, if it was in flight until `now`.
+    pub(super) fn count_wait(&mut self, flight: Option<Flight>, now: u64) {
+        if let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) {
             let pending_ns = now - flight.proposed_ns;
             self.longest_pending_ns = self.longest_pending_ns.max(pending_ns);
         }

@@ -1,32 +1,20 @@
 //! Polling: what is to be proposed now, within the batches.
 
-use core::fmt;
 use core::iter::FusedIterator;
 
 use super::entries::Flight;
-use super::entry::{Expiry, Phase};
-use super::set::TtlSet;
-use crate::budget::Budget;
+use super::{Expiry, Phase, TtlSet};
 use crate::geometry::Geometry;
 use crate::key::SlotIndex;
 
 /// How much more one poll may do.
-#[derive(Copy, Clone, Debug)]
+#[derive(Debug, Default)]
 struct Allowance {
     expiries: usize,
     retries: usize,
     timeouts: usize,
     /// Work on the wheel.
-    budget: Budget,
-}
-
-impl Allowance {
-    const NONE: Self = Self {
-        expiries: 0,
-        retries: 0,
-        timeouts: 0,
-        budget: Budget::of_work(0),
-    };
+    budget: usize,
 }
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -64,14 +52,14 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn poll(&mut self, now: u64) -> Due<'_, K, G> {
         self.tick(now);
-        let mut left = Allowance::NONE;
+        let mut left = Allowance::default();
         if self.is_proposing() {
             let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
             left = Allowance {
                 expiries,
                 retries,
                 timeouts: expiries + retries,
-                budget: Budget::of_work(self.config.poll_budget()),
+                budget: self.config.poll_budget(),
             };
         }
         Due { set: self, left }
@@ -127,8 +115,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub(super) fn fail(&mut self, slot: SlotIndex, flight: Flight) {
         let index = self.entries.entry(slot).index;
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
-        let landed = self.entries.land(slot);
-        self.count_wait(landed);
+        self.counters.count_wait(self.entries.land(slot), self.now);
         let retrying = Flight {
             phase: Phase::Retrying,
             ..flight
@@ -152,6 +139,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 /// assert_eq!((batch.len(), wait), (1, Some(10_000_000_000)));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "an expiry is due until it is taken from the iterator"]
 pub struct Due<'a, K, G: Geometry> {
     set: &'a mut TtlSet<K, G>,
@@ -186,7 +174,7 @@ impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
 
     fn next(&mut self) -> Option<Expiry<K>> {
         let Some(slot) = self.set.propose_next(&mut self.left) else {
-            self.left = Allowance::NONE;
+            self.left = Allowance::default();
             return None;
         };
         let info = self.set.info(slot);
@@ -206,12 +194,3 @@ impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
 }
 
 impl<K: Clone, G: Geometry> FusedIterator for Due<'_, K, G> {}
-
-impl<K, G: Geometry> fmt::Debug for Due<'_, K, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Due")
-            .field("set", &self.set)
-            .field("left", &self.left)
-            .finish()
-    }
-}

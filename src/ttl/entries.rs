@@ -61,23 +61,19 @@ impl<K, G: Geometry> Entries<K, G> {
         }
     }
 
-    #[inline]
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    #[inline]
     pub(super) fn in_flight_len(&self) -> usize {
         self.in_flight.len()
     }
 
-    #[inline]
     pub(super) fn retrying_len(&self) -> usize {
         self.retrying
     }
 
     /// Whether there is room for `additional` more entries.
-    #[inline]
     pub(super) fn has_room(&self, additional: usize) -> bool {
         additional <= MAX_TIMERS - self.len() && !self.entries.is_full()
     }
@@ -93,25 +89,20 @@ impl<K, G: Geometry> Entries<K, G> {
         self.entries.find(key.0)
     }
 
-    #[inline]
     pub(super) fn key(&self, slot: SlotIndex) -> TtlKey {
         TtlKey(self.entries.key(slot))
     }
 
-    #[inline]
     pub(super) fn entry(&self, slot: SlotIndex) -> &Entry<K> {
         self.entries.value(slot)
     }
 
-    #[inline]
     pub(super) fn entry_mut(&mut self, slot: SlotIndex) -> &mut Entry<K> {
         self.entries.value_mut(slot)
     }
 
-    /// An entry as it stands in the order of deadlines, wherever it is.
-    #[inline]
-    pub(super) fn rank(&self, slot: SlotIndex) -> Near {
-        Near::of(&self.entries, slot)
+    pub(super) fn deadline(&self, slot: SlotIndex) -> u64 {
+        self.entries.header(slot).deadline
     }
 
     #[inline]
@@ -122,7 +113,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// What is known of an entry's flight, if it is in flight.
-    #[inline]
     pub(super) fn flight(&self, slot: SlotIndex) -> Option<&Flight> {
         Some(self.flights.value(self.flight_slot(slot)?))
     }
@@ -156,7 +146,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// Removes an entry, wherever it is. O(1).
-    #[inline]
     pub(super) fn remove(&mut self, slot: SlotIndex) -> (Option<Entry<K>>, Option<Flight>) {
         let flight = self.withdraw(slot);
         let released = self.entries.release_slot(slot);
@@ -177,13 +166,16 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Takes the first entry that is due off the wheel, to be [launched](Self::launch), if the budget
     /// suffices to find it: if nothing of it is left afterwards, there may be one.
     #[inline]
-    pub(super) fn take_due(&mut self, now: u64, budget: &mut Budget) -> Option<SlotIndex> {
+    pub(super) fn take_due(&mut self, now: u64, budget: &mut usize) -> Option<SlotIndex> {
         self.deadlines.set_now(now);
         if self.deadlines.is_idle() {
             return None;
         }
-        let due = self.deadlines.next_due(&mut self.entries, budget)?;
-        budget.pay_for_fire();
+        let mut work = Budget::of_work(*budget);
+        let due = self.deadlines.next_due(&mut self.entries, &mut work);
+        // One unit, which it has left, for an entry that is found.
+        *budget = work.work - usize::from(due.is_some());
+        let due = due?;
         self.deadlines.take(&mut self.entries, due);
         Some(due.slot)
     }
@@ -206,7 +198,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// Ends the flight of an entry that is in flight, which then is in neither order. O(log n).
-    #[inline]
     pub(super) fn land(&mut self, slot: SlotIndex) -> Option<Flight> {
         let slot = self.flight_slot(slot)?;
         let position = self.flights.header(slot).position() as usize;
@@ -217,7 +208,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// The entry whose flight ends first, and when. O(1).
-    #[inline]
     pub(super) fn first_in_flight(&self) -> Option<(u64, SlotIndex)> {
         let first = self.in_flight.first()?;
         Some((first.deadline, self.flights.value(first.slot).entry))
@@ -225,9 +215,9 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Puts all that is in flight back to where it was in the order of deadlines, and shows each
     /// flight to `visit`. O(n log n) for the n in flight.
-    pub(super) fn put_all_back(&mut self, mut visit: impl FnMut(&Flight)) {
+    pub(super) fn put_all_back(&mut self, mut visit: impl FnMut(Flight)) {
         for flight in self.in_flight.iter() {
-            let flight = self.flights.value(flight.slot);
+            let flight = *self.flights.value(flight.slot);
             visit(flight);
             self.deadlines.put_back(&mut self.entries, flight.entry);
         }
@@ -264,15 +254,14 @@ impl<K, G: Geometry> Entries<K, G> {
         (self.len() > self.in_flight_len()).then(|| self.deadlines.wake())
     }
 
-    /// A walk through the entries on the wheel in order of deadline.
+    /// A walk through all entries in order of deadline, wherever they are.
     pub(super) fn ascent(&self) -> Ascent {
-        Ascent::new(&self.deadlines, &self.entries)
+        Ascent::new(&self.deadlines, &self.entries).with(&self.entries, self.slots_in_flight())
     }
 
     /// The next entry of a walk.
-    pub(super) fn ascend(&self, ascent: &mut Ascent) -> Option<Near> {
-        let slot = ascent.next(&self.deadlines, &self.entries)?;
-        Some(self.rank(slot))
+    pub(super) fn ascend(&self, ascent: &mut Ascent) -> Option<SlotIndex> {
+        ascent.next(&self.deadlines, &self.entries)
     }
 
     /// Reads a little of some entries, so that they are in the cache when they are asked for.
@@ -315,11 +304,5 @@ impl<K, G: Geometry> Entries<K, G> {
             "all flights are in order"
         );
         assert_eq!(self.retrying, retrying, "retries are counted");
-        assert!(
-            self.deadlines
-                .slots()
-                .all(|slot| self.flight(slot).is_none()),
-            "what is on the wheel is not in flight"
-        );
     }
 }

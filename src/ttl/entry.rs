@@ -1,7 +1,5 @@
 //! What is known of a key with a TTL, and how the outside sees it.
 
-use core::fmt;
-
 use crate::key::TimerKey;
 
 /// Names an entry of a [`TtlSet`](super::TtlSet), from when it is set until it ends.
@@ -20,14 +18,8 @@ use crate::key::TimerKey;
 /// assert_eq!(size_of::<Option<TtlKey>>(), 8);
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
-#[derive(Copy, Clone, PartialEq, Eq, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TtlKey(pub(super) TimerKey);
-
-impl fmt::Debug for TtlKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TtlKey({}v{})", self.0.slot().get(), self.0.generation())
-    }
-}
 
 /// A key with a TTL, as it is replicated: the part that is the same on every replica.
 ///

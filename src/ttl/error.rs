@@ -37,10 +37,7 @@ impl fmt::Display for TtlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TtlTooLong { ttl_ms, max_ms } => {
-                write!(
-                    f,
-                    "a TTL of {ttl_ms} ms is longer than the {max_ms} ms allowed"
-                )
+                write!(f, "a TTL of {ttl_ms} ms is past the {max_ms} ms allowed")
             }
             Self::ZeroTtl => f.write_str("an entry to be restored has a TTL of 0"),
             Self::DuplicateKey => f.write_str("two entries to be restored have the same key"),

@@ -1,17 +1,11 @@
 //! Looking at the entries in the order in which they are due.
 
-use alloc::collections::BinaryHeap;
-use core::cmp::Reverse;
 use core::fmt;
 use core::iter::FusedIterator;
 
-use super::entry::TtlInfo;
-use super::set::TtlSet;
+use super::{TtlInfo, TtlSet};
 use crate::geometry::Geometry;
-use crate::header::Sequence;
-use crate::heap::Near;
 use crate::index::search::Ascent;
-use crate::key::SlotIndex;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// All entries in order of deadline, first come first among equals, whatever their phase.
@@ -31,13 +25,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn iter(&self) -> Iter<'_, K, G> {
-        let in_flight = self.entries.slots_in_flight();
-        let in_flight = in_flight.map(|slot| in_order(&self.entries.rank(slot)));
         Iter {
             set: self,
             ascent: self.entries.ascent(),
-            queued: None,
-            in_flight: in_flight.collect(),
             left: self.len(),
         }
     }
@@ -68,13 +58,6 @@ impl<'a, K, G: Geometry> IntoIterator for &'a TtlSet<K, G> {
     }
 }
 
-/// An entry by its place in the order of deadlines, the first the greatest.
-type InOrder = Reverse<(u64, Sequence, SlotIndex)>;
-
-fn in_order(entry: &Near) -> InOrder {
-    Reverse((entry.deadline, entry.sequence, entry.slot))
-}
-
 /// All entries in order of deadline, from [`TtlSet::iter`] or [`TtlQueue::iter`](super::TtlQueue::iter).
 ///
 /// ```
@@ -91,9 +74,6 @@ fn in_order(entry: &Near) -> InOrder {
 pub struct Iter<'a, K, G: Geometry> {
     set: &'a TtlSet<K, G>,
     ascent: Ascent,
-    /// The first entry of the ascent that has not been handed out.
-    queued: Option<InOrder>,
-    in_flight: BinaryHeap<InOrder>,
     left: usize,
 }
 
@@ -101,17 +81,9 @@ impl<'a, K, G: Geometry> Iterator for Iter<'a, K, G> {
     type Item = TtlInfo<'a, K>;
 
     fn next(&mut self) -> Option<TtlInfo<'a, K>> {
-        let set = self.set;
-        if self.queued.is_none() {
-            self.queued = set.entries.ascend(&mut self.ascent).as_ref().map(in_order);
-        }
-        let Reverse((.., slot)) = if self.queued.as_ref() < self.in_flight.peek() {
-            self.in_flight.pop()?
-        } else {
-            self.queued.take()?
-        };
+        let slot = self.set.entries.ascend(&mut self.ascent)?;
         self.left -= 1;
-        Some(set.info(slot))
+        Some(self.set.info(slot))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

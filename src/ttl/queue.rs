@@ -1,22 +1,17 @@
 //! Entries by key: a hash table from the keys to the handles of a [`TtlSet`].
 
 use alloc::vec::Vec;
-use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
 /// How keys are hashed unless the queue is given another hasher: by foldhash.
 pub use foldhash::fast::RandomState as DefaultHashBuilder;
-use hashbrown::HashTable;
+use hashbrown::{Equivalent, HashTable};
 
-use super::config::TtlConfig;
-use super::counters::Counters;
-use super::due::Due;
-use super::entry::{Context, Entry, Outcome, Role, TtlInfo, TtlKey};
-use super::error::TtlError;
-use super::iter::Iter;
-use super::set::TtlSet;
-use super::snapshot::Snapshot;
+use super::{
+    Context, Counters, Due, Entry, Iter, Outcome, Role, Snapshot, TtlConfig, TtlError, TtlInfo,
+    TtlKey, TtlSet,
+};
 use crate::geometry::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
@@ -38,8 +33,7 @@ use crate::geometry::{Geometry, Millis};
 ///
 /// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
 /// And the hash table grows at one go: the [`init`](Self::init) that doubles a table of a million keys
-/// takes milliseconds. [`with_capacity`](Self::with_capacity) or [`reserve`](Self::reserve) does that
-/// beforehand; a `TtlSet` has no such table.
+/// takes milliseconds. [`reserve`](Self::reserve) does that beforehand; a `TtlSet` has no such table.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -80,25 +74,6 @@ impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
     /// ```
     pub fn new(now: u64, config: TtlConfig) -> Self {
         Self::with_hasher(now, config, S::default())
-    }
-
-    /// As [`new`](Self::new), with room for so many entries. O(entries).
-    ///
-    /// # Panics
-    ///
-    /// If a queue could never hold that many.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let queue: TtlQueue<String> = TtlQueue::with_capacity(0, TtlConfig::default(), 100_000);
-    /// assert!(queue.is_empty());
-    /// ```
-    #[track_caller]
-    pub fn with_capacity(now: u64, config: TtlConfig, entries: usize) -> Self {
-        let mut queue = Self::new(now, config);
-        queue.reserve(entries);
-        queue
     }
 }
 
@@ -265,7 +240,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// assert_eq!(queue.len(), 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    #[inline]
     pub fn len(&self) -> usize {
         self.set.len()
     }
@@ -278,7 +252,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// assert!(queue.is_empty());
     /// ```
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
@@ -474,8 +447,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         ctx: Context,
     ) -> Result<Outcome, TtlError>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         match self.find(key) {
             Some(handle) => self.set.update(index, handle, ttl_ms, ctx),
@@ -498,11 +470,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.remove("key"), Outcome::Missing);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn remove<Q>(&mut self, key: &Q) -> Outcome
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Outcome {
         match self.unlist_if(key, |_| true) {
             Some(handle) => {
                 drop(self.set.remove(handle));
@@ -530,11 +498,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.applied("key", 6), Outcome::Stale);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn applied<Q>(&mut self, key: &Q, index: u64) -> Outcome
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub fn applied<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q, index: u64) -> Outcome {
         match self.unlist_if(key, |entry| entry.index == index) {
             Some(handle) => self.set.applied(handle, index),
             None => self.set.stale(),
@@ -561,11 +525,12 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.poll(1_006_000_000).next().unwrap().attempt, 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn failed<Q>(&mut self, key: &Q, index: u64, now: u64) -> Outcome
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub fn failed<Q: Hash + Equivalent<K> + ?Sized>(
+        &mut self,
+        key: &Q,
+        index: u64,
+        now: u64,
+    ) -> Outcome {
         match self.find(key) {
             Some(handle) => self.set.failed(handle, index, now),
             None => {
@@ -587,11 +552,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert!(queue.get("other").is_none());
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn get<Q>(&self, key: &Q) -> Option<TtlInfo<'_, K>>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<TtlInfo<'_, K>> {
         self.set.get(self.find(key)?)
     }
 
@@ -605,11 +566,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert!(queue.contains("key") && !queue.contains("other"));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn contains<Q>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub fn contains<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> bool {
         self.find(key).is_some()
     }
 
@@ -626,11 +583,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.remaining("other", 0), None);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn remaining<Q>(&self, key: &Q, now: u64) -> Option<u64>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub fn remaining<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, now: u64) -> Option<u64> {
         self.set.remaining(self.find(key)?, now)
     }
 
@@ -658,8 +611,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// ```
     pub fn prefetch<'a, Q>(&self, keys: impl IntoIterator<Item = &'a Q>)
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized + 'a,
+        Q: Hash + Equivalent<K> + ?Sized + 'a,
     {
         let entries = &self.set.entries;
         entries.touch(keys.into_iter().filter_map(|key| {
@@ -717,26 +669,19 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         Ok(())
     }
 
-    #[inline]
     fn lead(&mut self, hash: u64, handle: TtlKey) {
         let lead = Lead { hash, handle };
         self.leads.insert_unique(hash, lead, |lead| lead.hash);
     }
 
-    #[inline]
-    pub(super) fn find<Q>(&self, key: &Q) -> Option<TtlKey>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
+    pub(super) fn find<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<TtlKey> {
         self.find_hashed(self.hasher.hash_one(key), key)
     }
 
     #[inline]
     fn find_hashed<Q>(&self, hash: u64, key: &Q) -> Option<TtlKey>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let lead = self
             .leads
@@ -747,8 +692,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// Takes the lead to an entry away if the entry is as the caller wants it.
     fn unlist_if<Q>(&mut self, key: &Q, is_wanted: impl FnOnce(&Entry<K>) -> bool) -> Option<TtlKey>
     where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
+        Q: Hash + Equivalent<K> + ?Sized,
     {
         let hash = self.hasher.hash_one(key);
         let set = &self.set;
@@ -767,15 +711,12 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
 impl Lead {
     /// Whether this is the lead to the entry of a key. O(1).
-    #[inline]
-    fn is_to<K, G, Q>(&self, set: &TtlSet<K, G>, hash: u64, key: &Q) -> bool
+    fn is_to<K, G: Geometry, Q>(&self, set: &TtlSet<K, G>, hash: u64, key: &Q) -> bool
     where
-        K: Borrow<Q>,
-        G: Geometry,
-        Q: Eq + ?Sized,
+        Q: Equivalent<K> + ?Sized,
     {
-        let entry = || set.entry(self.handle).map(|entry| entry.key.borrow());
-        self.hash == hash && entry() == Some(key)
+        let is_its = |entry: &Entry<K>| key.equivalent(&entry.key);
+        self.hash == hash && set.entry(self.handle).is_some_and(is_its)
     }
 }
 

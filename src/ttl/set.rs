@@ -2,11 +2,9 @@
 
 use core::fmt;
 
-use super::config::{NS_PER_MS, TtlConfig};
-use super::counters::Counters;
-use super::entries::{Entries, Flight};
-use super::entry::{Context, Entry, Outcome, Phase, Role, TtlInfo, TtlKey};
-use super::error::TtlError;
+use super::config::NS_PER_MS;
+use super::entries::Entries;
+use super::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey};
 use crate::geometry::{Geometry, Millis};
 use crate::key::SlotIndex;
 
@@ -178,7 +176,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         entry.ttl_ms = ttl_ms;
         let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
         let flight = self.entries.reschedule(slot, deadline_ns);
-        self.count_wait(flight);
+        self.counters.count_wait(flight, self.now);
         self.counters.updated += 1;
         Ok(Outcome::Updated)
     }
@@ -200,7 +198,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn remove(&mut self, handle: TtlKey) -> Option<K> {
         let slot = self.entries.find(handle)?;
         let (entry, flight) = self.entries.remove(slot);
-        self.count_wait(flight);
+        self.counters.count_wait(flight, self.now);
         Some(entry?.key)
     }
 
@@ -293,7 +291,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let (now, counters) = (self.now, &mut self.counters);
         self.entries.put_all_back(|flight| {
             counters.requeued += 1;
-            counters.count_wait(flight, now);
+            counters.count_wait(Some(flight), now);
         });
     }
 
@@ -447,7 +445,6 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     /// How long it is from `now` to a deadline that can be met, or to the end of the first flight.
-    #[inline]
     fn wait(&self, now: u64, deadline: fn(&Entries<K, G>) -> Option<u64>) -> Option<u64> {
         if !self.is_proposing() {
             return None;
@@ -469,7 +466,6 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// assert_eq!(set.len(), 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -482,7 +478,6 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// let set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
     /// assert!(set.is_empty());
     /// ```
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -559,39 +554,26 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.counters
     }
 
-    #[inline]
     pub(super) fn is_proposing(&self) -> bool {
         self.role == Role::Leader && !self.is_stopped
     }
 
     /// Whether there are as many entries in flight as may be.
-    #[inline]
     pub(super) fn is_crowded(&self) -> bool {
         self.entries.in_flight_len() >= self.config.max_pending()
     }
 
     /// Moves the clock, never backwards.
-    #[inline]
     pub(super) fn tick(&mut self, now: u64) {
         self.now = self.now.max(now);
     }
 
-    #[inline]
     pub(super) fn stale(&mut self) -> Outcome {
         self.counters.stale += 1;
         Outcome::Stale
     }
 
-    /// Counts a flight that has ended.
-    #[inline]
-    pub(super) fn count_wait(&mut self, flight: Option<Flight>) {
-        if let Some(flight) = flight {
-            self.counters.count_wait(&flight, self.now);
-        }
-    }
-
     /// The replicated part of an entry, unless the handle is stale.
-    #[inline]
     pub(super) fn entry(&self, handle: TtlKey) -> Option<&Entry<K>> {
         Some(self.entries.entry(self.entries.find(handle)?))
     }
@@ -601,7 +583,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         TtlInfo {
             handle: self.entries.key(slot),
             entry: self.entries.entry(slot),
-            deadline_ns: self.entries.rank(slot).deadline,
+            deadline_ns: self.entries.deadline(slot),
             phase: flight.map_or(Phase::Queued, |flight| flight.phase),
             attempts: flight.map_or(0, |flight| flight.attempts),
         }
@@ -609,7 +591,6 @@ impl<K, G: Geometry> TtlSet<K, G> {
 }
 
 /// When a TTL that began at `created_ns` is over.
-#[inline]
 fn deadline_ns(created_ns: u64, ttl_ms: u64) -> u64 {
     created_ns.saturating_add(ttl_ms.saturating_mul(NS_PER_MS))
 }

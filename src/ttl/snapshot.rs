@@ -2,13 +2,10 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 use core::iter::FusedIterator;
 
 use super::config::NS_PER_MS;
-use super::entry::{Entry, TtlKey};
-use super::error::TtlError;
-use super::set::TtlSet;
+use super::{Entry, TtlError, TtlKey, TtlSet};
 use crate::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -123,17 +120,10 @@ fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
 /// assert_eq!(entries.next().unwrap().key, "key");
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
+#[derive(Clone, Debug)]
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Snapshot<'a, K> {
     entries: vec::IntoIter<&'a Entry<K>>,
-}
-
-impl<K> Clone for Snapshot<'_, K> {
-    fn clone(&self) -> Self {
-        Self {
-            entries: self.entries.clone(),
-        }
-    }
 }
 
 impl<'a, K> Iterator for Snapshot<'a, K> {
@@ -155,12 +145,6 @@ impl<K> FusedIterator for Snapshot<'_, K> {}
 impl<K: serde::Serialize> serde::Serialize for Snapshot<'_, K> {
     /// Stores the entries as a sequence, to be read back as a `Vec<Entry<K>>`.
     fn serialize<Z: serde::Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
-        serializer.collect_seq(self.clone())
-    }
-}
-
-impl<K> fmt::Debug for Snapshot<'_, K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Snapshot({} left)", self.entries.len())
+        serializer.collect_seq(self.entries.as_slice())
     }
 }

@@ -478,7 +478,7 @@ fn debug_is_short_and_send_and_sync_follow_the_key() {
         queue.init(1, key, 1, created(0)).unwrap();
     }
     assert!(format!("{queue:?}").len() < 600);
-    assert!(format!("{:?} {:?}", queue.iter(), queue.snapshot()).len() < 100);
+    assert!(format!("{:?}", queue.iter()).len() < 100);
     assert!(format!("{:?}", queue.poll(MS)).len() < 800);
 }
 
@@ -538,7 +538,7 @@ fn errors_say_what_is_wrong_and_with_what() {
     let error = queue.init(1, 7, u64::MAX, Context::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a TTL of 18446744073709551615 ms is longer than the 3153600000000 ms allowed"
+        "a TTL of 18446744073709551615 ms is past the 3153600000000 ms allowed"
     );
     for (error, part) in [
         (TtlError::ZeroTtl, "TTL of 0"),

@@ -2,8 +2,8 @@
 //!
 //! All take turns within one process, round by round, on the same inputs, and must propose the
 //! same entries in the same order at the same times: a subject that answers otherwise is an error,
-//! not a figure. What counts is the ratio of the medians; for a longest call, in time of the processor,
-//! that of the least of all rounds.
+//! not a figure. Times are those of the processor. What counts is the ratio of the medians; for a longest
+//! call that of the least of all rounds.
 //!
 //! By handle, the store is an array with a handle for each key. Where a figure says "in batches" the queue
 //! is told the keys of each batch beforehand ([`TtlQueue::prefetch`]), as a state machine can that
@@ -12,7 +12,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Parser;
 use cpu_time::ThreadTime;
@@ -354,7 +354,7 @@ impl Round {
     }
 
     fn time(&mut self, what: impl FnOnce(&mut Self)) {
-        let start = Instant::now();
+        let start = ThreadTime::now();
         what(self);
         self.times.push(start.elapsed());
     }
