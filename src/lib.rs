@@ -201,7 +201,7 @@
 //! |---|---|
 //! | threads, and jobs to run later | [`Timer`], or [`KeyedTimer`] for jobs with names (feature `std`) |
 //! | a task on tokio that waits for items | `DelayQueue` (feature `tokio`), in place of tokio-util's |
-//! | a replicated store whose keys expire, or deliveries to be retried | [`ttl::TtlQueue`] |
+//! | a replicated store whose keys expire, or deliveries to be retried | [`ttl::TtlSet`], or [`ttl::TtlQueue`] by key |
 //!
 //! # Features
 //!
@@ -210,7 +210,7 @@
 //!   tokio-util's. Uses `std`.
 //! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `std`.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
-//!   snapshots of a [`ttl::TtlQueue`].
+//!   snapshots of a [`ttl::TtlSet`].
 //!
 //! Without `std` the crate is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
 
