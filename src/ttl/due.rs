@@ -92,6 +92,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
             return None;
         }
         let slot = self.entries.take_due(self.now, &mut left.budget)?;
+        if left.expiries == self.config.expire_batch() {
+            self.entries.look_ahead(left.expiries);
+        }
         left.expiries -= 1;
         self.counters.expired += 1;
         self.propose(slot, 0);

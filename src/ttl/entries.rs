@@ -84,7 +84,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// The entry of a key, unless the key is stale. O(1).
-    #[inline]
     pub(super) fn find(&self, key: TtlKey) -> Option<SlotIndex> {
         self.entries.find(key.0)
     }
@@ -105,7 +104,6 @@ impl<K, G: Geometry> Entries<K, G> {
         self.entries.header(slot).deadline
     }
 
-    #[inline]
     fn flight_slot(&self, slot: SlotIndex) -> Option<SlotIndex> {
         let header = self.entries.header(slot);
         let is_in_flight = header.place() == Place::NONE;
@@ -128,7 +126,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// Adds an entry, for which there must be room. O(1).
-    #[inline]
     pub(super) fn insert(&mut self, entry: Entry<K>, deadline_ns: u64) -> TtlKey {
         let key = self.entries.take(entry);
         self.deadlines
@@ -137,7 +134,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// Gives an entry another deadline and ends its flight, if it was in flight. O(1).
-    #[inline]
     pub(super) fn reschedule(&mut self, slot: SlotIndex, deadline_ns: u64) -> Option<Flight> {
         let flight = self.withdraw(slot);
         self.deadlines
@@ -153,7 +149,6 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// Takes an entry out of the order that it is in.
-    #[inline]
     fn withdraw(&mut self, slot: SlotIndex) -> Option<Flight> {
         let flight = self.land(slot);
         if flight.is_none() {
@@ -165,7 +160,6 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Takes the first entry that is due off the wheel, to be [launched](Self::launch), if the budget
     /// suffices to find it: if nothing of it is left afterwards, there may be one.
-    #[inline]
     pub(super) fn take_due(&mut self, now: u64, budget: &mut usize) -> Option<SlotIndex> {
         self.deadlines.set_now(now);
         if self.deadlines.is_idle() {
@@ -216,6 +210,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Puts all that is in flight back to where it was in the order of deadlines, and shows each
     /// flight to `visit`. O(n log n) for the n in flight.
     pub(super) fn put_all_back(&mut self, mut visit: impl FnMut(Flight)) {
+        self.touch(self.slots_in_flight());
         for flight in self.in_flight.iter() {
             let flight = *self.flights.value(flight.slot);
             visit(flight);
@@ -275,6 +270,11 @@ impl<K, G: Geometry> Entries<K, G> {
             read ^= self.entries.header(slot).deadline ^ self.entry(slot).index;
         }
         core::hint::black_box(read);
+    }
+
+    /// Reads up to so many of the entries that are taken next. O(entries).
+    pub(super) fn look_ahead(&self, most: usize) {
+        self.touch(self.deadlines.upcoming().take(most));
     }
 
     /// Checks the invariants by name. O(n log n).

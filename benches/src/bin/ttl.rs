@@ -5,7 +5,8 @@
 //! not a figure. Times are those of the processor. What counts is the ratio of the medians; for a longest
 //! call that of the least of all rounds.
 //!
-//! By handle, the store is an array with a handle for each key. Where a figure says "in batches" the queue
+//! By handle, the store is an array with a handle for each key; for an update it has found its record before.
+//! Where a figure says "in batches" the queue
 //! is told the keys of each batch beforehand ([`TtlQueue::prefetch`]), as a state machine can that
 //! applies its log in batches.
 
@@ -92,11 +93,17 @@ const LATE: u64 = 1_000;
 
 /// What all do. The low half of a key counts the keys.
 trait Subject {
+    /// What names a key that has a TTL.
+    type Name: Copy;
+
     /// Empty, with a store for so many keys.
     fn new(config: &TtlConfig, keys: usize) -> Self;
     /// Makes room for so many entries.
     fn reserve(&mut self, keys: usize);
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context);
+    /// Names these keys, which have a TTL, as the store's records do.
+    fn names(&self, keys: &[u64]) -> Vec<Self::Name>;
+    fn update(&mut self, index: u64, name: Self::Name, ttl_ms: u64, ctx: Context);
     /// Gets ready for calls about these keys.
     fn prefetch<'a>(&self, _: impl Iterator<Item = &'a u64>) {}
     /// The index of the entry of a key that has one.
@@ -126,6 +133,8 @@ fn nth(key: u64) -> usize {
 }
 
 impl Subject for ByHandle {
+    type Name = TtlKey;
+
     fn new(config: &TtlConfig, keys: usize) -> Self {
         Self {
             set: TtlSet::new(0, config.clone()),
@@ -147,6 +156,15 @@ impl Subject for ByHandle {
                 .map(|new| *handle = new),
         };
         set.expect("the TTL is not too long");
+    }
+
+    fn names(&self, keys: &[u64]) -> Vec<TtlKey> {
+        keys.iter().map(|&key| self.handle(key)).collect()
+    }
+
+    fn update(&mut self, index: u64, name: TtlKey, ttl_ms: u64, ctx: Context) {
+        let updated = self.set.update(index, name, ttl_ms, ctx);
+        updated.expect("the TTL is not too long");
     }
 
     fn index_of(&self, key: u64) -> u64 {
@@ -182,6 +200,8 @@ impl Subject for ByHandle {
 }
 
 impl Subject for TtlQueue<u64> {
+    type Name = u64;
+
     fn new(config: &TtlConfig, _: usize) -> Self {
         Self::new(0, config.clone())
     }
@@ -193,6 +213,14 @@ impl Subject for TtlQueue<u64> {
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
         self.init(index, key, ttl_ms, ctx)
             .expect("the TTL is not too long");
+    }
+
+    fn names(&self, keys: &[u64]) -> Vec<u64> {
+        keys.to_vec()
+    }
+
+    fn update(&mut self, index: u64, name: u64, ttl_ms: u64, ctx: Context) {
+        Subject::init(self, index, name, ttl_ms, ctx);
     }
 
     fn prefetch<'a>(&self, keys: impl Iterator<Item = &'a u64>) {
@@ -229,6 +257,8 @@ impl Subject for TtlQueue<u64> {
 }
 
 impl Subject for TwoSets<u64> {
+    type Name = u64;
+
     fn new(config: &TtlConfig, _: usize) -> Self {
         Self::new(config)
     }
@@ -239,6 +269,14 @@ impl Subject for TwoSets<u64> {
 
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
         self.init(index, key, ttl_ms, ctx);
+    }
+
+    fn names(&self, keys: &[u64]) -> Vec<u64> {
+        keys.to_vec()
+    }
+
+    fn update(&mut self, index: u64, name: u64, ttl_ms: u64, ctx: Context) {
+        Subject::init(self, index, name, ttl_ms, ctx);
     }
 
     fn index_of(&self, key: u64) -> u64 {
@@ -374,9 +412,11 @@ impl Round {
             let indices = input.shuffled.iter().map(|&key| subject.index_of(key));
             round.answers.write_u64(indices.sum());
         });
+        let names = subject.names(&input.shuffled);
         self.time(|_| {
-            for (&key, &ttl_ms) in input.shuffled.iter().zip(&input.ttls_ms[1]) {
-                subject.init(2, key, ttl_ms, created(key, 0));
+            for ((&name, &key), &ttl_ms) in names.iter().zip(&input.shuffled).zip(&input.ttls_ms[1])
+            {
+                subject.update(2, name, ttl_ms, created(key, 0));
             }
         });
         self.time(|_| {
@@ -391,9 +431,9 @@ impl Round {
         subject.lead(0);
         let mut now = 0;
         self.time(|round| {
-            for (step, &key) in input.shuffled.iter().enumerate() {
+            for (step, (&name, &key)) in names.iter().zip(&input.shuffled).enumerate() {
                 now += 1;
-                subject.init(4, key, 600_000, created(key, now));
+                subject.update(4, name, 600_000, created(key, now));
                 if step % 1_024 == 0 {
                     round.poll(&mut subject, now);
                 }
