@@ -75,7 +75,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Whether there is room for `additional` more entries.
     pub(super) fn has_room(&self, additional: usize) -> bool {
-        additional <= MAX_TIMERS - self.len() && !self.entries.is_full()
+        additional == 0 || additional <= MAX_TIMERS - self.len() && !self.entries.is_full()
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
