@@ -565,3 +565,22 @@ fn poll_says_how_many_it_may_yield_at_the_most() {
     assert!(due.next().is_some());
     assert_eq!(due.size_hint(), (0, Some(59)));
 }
+
+/// What is put back stands before what has the same deadline and came later, as it did before.
+#[test]
+fn role_change_keeps_the_order_of_arrival_among_equal_deadlines() {
+    let config = TtlConfig::builder().expire_batch(7).build().unwrap();
+    let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
+    queue.role_change(Role::Leader, 0);
+    for key in 0..100 {
+        queue.init(1, key, 5, created(0)).unwrap();
+    }
+    for _ in 0..3 {
+        let keys: Vec<u32> = queue.poll(5 * MS).map(|due| due.key).collect();
+        assert!(keys.into_iter().eq(0..7));
+        queue.failed(&2, 1, 5 * MS);
+        queue.role_change(Role::Leader, 5 * MS);
+    }
+    let order = queue.iter().map(|info| info.entry.key);
+    assert!(order.eq(0..100));
+}
