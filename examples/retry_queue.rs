@@ -1,13 +1,14 @@
 //! Deliver this at t, and again with backoff until it is acknowledged: a retry queue for one machine.
 //!
 //! There is no log here. The index of a job is a counter of our own, and nobody but us leads. An
-//! "expiry" is a delivery to make, `applied` its acknowledgement. A simulated network loses some
-//! deliveries, refuses others and brings acknowledgements late or twice.
+//! "expiry" is a delivery to make, `applied` its acknowledgement. A delivery carries the handle of its job,
+//! and so does its acknowledgement: nothing is looked up. A simulated network loses some deliveries, refuses
+//! others and brings acknowledgements late or twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use timer_wheel::ttl::{Backoff, Context, Outcome, Role, TtlConfig, TtlError, TtlQueue};
+use timer_wheel::ttl::{Backoff, Context, Outcome, Role, TtlConfig, TtlError, TtlKey, TtlSet};
 
 const MS: u64 = 1_000_000; // in nanoseconds
 
@@ -27,9 +28,9 @@ enum Fate {
     Lost,
 }
 
-/// The queue, and a counter for what a log would number.
+/// The jobs, and a counter for what a log would number.
 struct Jobs {
-    queue: TtlQueue<&'static str>,
+    set: TtlSet<&'static str>,
     last_index: u64,
 }
 
@@ -42,49 +43,62 @@ impl Jobs {
             })
             .pending_timeout(Duration::from_secs(2))
             .build()?;
-        let mut queue = TtlQueue::new(0, config);
-        queue.role_change(Role::Leader, 0); // nobody else will deliver
-        Ok(Self {
-            queue,
-            last_index: 0,
-        })
+        let mut set = TtlSet::new(0, config);
+        set.role_change(Role::Leader, 0); // nobody else will deliver
+        Ok(Self { set, last_index: 0 })
     }
 
-    /// Delivers the job `after_ms` from now. Asked again before that, only the new time counts; so
-    /// an acknowledgement of the old delivery is stale.
-    fn deliver(&mut self, job: &'static str, after_ms: u64, now: u64) -> Result<Outcome, TtlError> {
+    /// Delivers the job `after_ms` from now; without a delay there is nothing to wait for, and no handle.
+    fn deliver(
+        &mut self,
+        job: &'static str,
+        after_ms: u64,
+        now: u64,
+    ) -> Result<Option<TtlKey>, TtlError> {
         self.last_index += 1;
-        let ctx = Context {
-            created_ns: now,
-            ..Context::default()
-        };
-        self.queue.init(self.last_index, job, after_ms, ctx)
+        self.set.init(self.last_index, job, after_ms, from(now))
+    }
+
+    /// Only the new time counts from now on; so an acknowledgement of an older delivery is stale.
+    fn put_off(&mut self, job: TtlKey, after_ms: u64, now: u64) -> Result<Outcome, TtlError> {
+        self.last_index += 1;
+        self.set.update(self.last_index, job, after_ms, from(now))
+    }
+}
+
+fn from(now: u64) -> Context {
+    Context {
+        created_ns: now,
+        ..Context::default()
     }
 }
 
 fn main() -> Result<(), TtlError> {
     let mut jobs = Jobs::new()?;
-    for (job, after_ms) in [("plain", 50), ("flaky", 20), ("lost", 30), ("slow", 40)] {
-        assert_eq!(jobs.deliver(job, after_ms, 0)?, Outcome::Scheduled);
+    let plain = jobs.deliver("plain", 50, 0)?;
+    for (job, after_ms) in [("flaky", 20), ("lost", 30), ("slow", 40)] {
+        jobs.deliver(job, after_ms, 0)?;
     }
-    assert_eq!(jobs.deliver("plain", 80, 10 * MS)?, Outcome::Updated);
+    if let Some(plain) = plain {
+        assert_eq!(jobs.put_off(plain, 80, 10 * MS)?, Outcome::Updated);
+    }
 
     // Acknowledgements on their way, by when they arrive.
-    let mut acknowledgements: BTreeMap<u64, Vec<(&str, u64)>> = BTreeMap::new();
+    let mut acknowledgements: BTreeMap<u64, Vec<(&str, TtlKey, u64)>> = BTreeMap::new();
     let mut delivered = Vec::new();
     let mut now = 10 * MS;
-    while !jobs.queue.is_empty() {
+    while !jobs.set.is_empty() {
         // Sleep until there is something to deliver, or something arrives.
-        let wake = jobs.queue.next_wake(now).map(|wait| now + wait);
+        let wake = jobs.set.next_wake(now).map(|wait| now + wait);
         let arrival = acknowledgements.keys().next().copied();
         now = wake.into_iter().chain(arrival).min().unwrap_or(now);
 
-        for (job, index) in acknowledgements.remove(&now).unwrap_or_default() {
-            if jobs.queue.applied(job, index) == Outcome::Applied {
+        for (job, handle, index) in acknowledgements.remove(&now).unwrap_or_default() {
+            if jobs.set.applied(handle, index) == Outcome::Applied {
                 println!("{:5} ms  {job} is acknowledged", now / MS);
             }
         }
-        let due: Vec<_> = jobs.queue.poll(now).collect();
+        let due: Vec<_> = jobs.set.poll(now).collect();
         for due in due {
             println!(
                 "{:5} ms  {} is delivered, attempt {}",
@@ -96,10 +110,10 @@ fn main() -> Result<(), TtlError> {
             match network(due.key, due.attempt) {
                 Fate::AcknowledgedAfter(delay) => {
                     let arriving = acknowledgements.entry(now + delay).or_default();
-                    arriving.extend([(due.key, due.index); 2]); // twice, as networks do
+                    arriving.extend([(due.key, due.handle, due.index); 2]); // twice, as networks do
                 }
                 Fate::Refused => {
-                    jobs.queue.failed(due.key, due.index, now);
+                    jobs.set.failed(due.handle, due.index, now);
                 }
                 Fate::Lost => {} // the pending timeout sees to it
             }
@@ -111,7 +125,7 @@ fn main() -> Result<(), TtlError> {
         ["plain", "flaky", "lost", "slow"].map(attempts),
         [1, 4, 2, 1]
     );
-    let counters = jobs.queue.counters();
+    let counters = jobs.set.counters();
     assert_eq!((counters.failed, counters.timed_out), (3, 1));
     println!("{counters:#?}");
     Ok(())

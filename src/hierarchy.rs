@@ -169,6 +169,14 @@ impl<G: Geometry> Hierarchy<G> {
         self.place(headers, timer);
     }
 
+    /// Schedules a timer again that was taken out, at the deadline and the place in the order that its
+    /// header still holds. O(1); O(log k) among the k timers of the near heap.
+    #[cfg(feature = "ttl")]
+    pub(crate) fn put_back<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex) {
+        let timer = Near::of(headers, slot);
+        self.place(headers, timer);
+    }
+
     /// Takes the entry of a timer out. O(1), O(log k) from the near heap.
     #[inline]
     pub(crate) fn cancel<H: Headers>(&mut self, headers: &mut H, spot: Spot) {

@@ -213,7 +213,7 @@
 //!   tokio-util's. Uses `std`.
 //! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `timer`.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
-//!   snapshots of a [`ttl::TtlQueue`].
+//!   snapshots of a [`ttl::TtlSet`].
 //!
 //! Without features the crate depends on `slab` alone, which is all that a cache has a use for. Without `std` it
 //! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
@@ -239,6 +239,8 @@ mod readme {}
 #[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
 #[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
 #[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
+#[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
+#[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
 #[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
 #[doc = "[embedding.md]: crate::_embedding"]
 #[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]

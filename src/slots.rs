@@ -190,6 +190,7 @@ impl<T> Slots<T> {
     /// # Panics
     ///
     /// If there is no room for another timer.
+    #[cfg(any(test, feature = "ttl"))]
     #[inline]
     #[track_caller]
     pub(crate) fn take(&mut self, value: T) -> TimerKey {
@@ -197,7 +198,7 @@ impl<T> Slots<T> {
         self.fill(vacant, value, |_| {})
     }
 
-    /// The key that [`Slots::take`] would give out next. O(1).
+    /// The key that a slot taken next would have. O(1).
     #[inline]
     pub(crate) fn next_key(&self) -> TimerKey {
         match self.free.lowest() {
@@ -206,7 +207,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Finds the slot that [`Slots::take`] would take, to be [filled](Slots::fill) at once.
+    /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once.
     #[inline]
     #[track_caller]
     pub(crate) fn vacant(&mut self) -> Vacant {
@@ -305,12 +306,6 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn value(&self, slot: SlotIndex) -> &T {
         self.slots.at(slot.get()).value.as_ref().expect(VALUE)
-    }
-
-    /// The value of a slot, if it is taken.
-    #[inline]
-    pub(crate) fn peek(&self, slot: SlotIndex) -> Option<&T> {
-        self.slots.get(slot.get())?.value.as_ref()
     }
 
     #[inline]
@@ -587,16 +582,6 @@ mod tests {
         }
         assert!(slots.made() <= 2, "{} slots are left behind", slots.made());
         slots.check();
-    }
-
-    #[test]
-    fn peek_finds_the_value_of_a_slot_that_is_taken() {
-        let mut slots = Slots::new(0);
-        let key = take(&mut slots, 7);
-        assert_eq!(slots.peek(key.slot()), Some(&7));
-        assert!(slots.release(key).is_some());
-        assert_eq!(slots.peek(key.slot()), None);
-        assert_eq!(slots.peek(SlotIndex::new(1_000)), None);
     }
 
     #[test]

@@ -13,11 +13,11 @@ pub(crate) use loom::thread::JoinHandle;
 pub(crate) use loom::thread_local;
 
 #[cfg(not(all(loom, test)))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+pub(crate) use std::sync::{Mutex, MutexGuard};
 #[cfg(not(all(loom, test)))]
-pub(crate) use std::thread::{self, JoinHandle, Thread};
-#[cfg(not(all(loom, test)))]
-pub(crate) use std::thread_local;
+pub(crate) use std::thread::{self, Thread};
+#[cfg(all(feature = "timer", not(all(loom, test))))]
+pub(crate) use std::{sync::Condvar, thread::JoinHandle, thread_local};
 
 use std::sync::PoisonError;
 
@@ -28,6 +28,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Waits, likewise.
+#[cfg(feature = "timer")]
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }

@@ -543,11 +543,6 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.index.next_deadline(&self.slots)
     }
 
-    /// The earliest deadline, unless more than `most` entries would have to be looked at: then `None`.
-    pub(crate) fn next_deadline_within(&self, most: usize) -> Option<Option<u64>> {
-        self.index.next_deadline_within(&self.slots, most)
-    }
-
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
     /// level is empty or there is no such level. O(1).
     ///

@@ -1,7 +1,7 @@
 //! The design of Dongting's `TtlManager`, without its defects: two ordered sets and a map.
 //!
-//! One set holds the entries that wait for their deadline, the other those that have been proposed:
-//! by when their answer is overdue, or by when they are to be proposed again. Every change of an
+//! One set holds the entries that wait for their deadline, the other those that are in flight: by when
+//! their answer is overdue, or by when they are to be proposed again. Every change of an
 //! entry takes it out of one set and puts it into one. It answers exactly as
 //! [`TtlQueue`](timer_wheel::ttl::TtlQueue) does with a constant backoff, so that the two can be
 //! compared answer by answer, and keeps of an entry what the rules name (T1 in `docs/ttl.md`); it leaves
@@ -12,7 +12,7 @@ use std::hash::Hash;
 
 use timer_wheel::ttl::{Context, DefaultHashBuilder, Entry, TtlConfig};
 
-/// Why an entry is in the second set. The order is that in which a poll looks at them.
+/// Why an entry is in the second set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wait {
     Answer,
@@ -60,12 +60,13 @@ pub struct TwoSets<K> {
     retry_batch: usize,
     retry_delay: u64,
     pending_timeout: u64,
+    max_pending: usize,
     now: u64,
     is_leader: bool,
     next: u64,
     map: HashMap<K, Info, DefaultHashBuilder>,
     queue: BTreeSet<(u64, u64, K)>,
-    waiting: BTreeSet<(Wait, u64, u64, K)>,
+    waiting: BTreeSet<(u64, u64, Wait, K)>,
 }
 
 impl<K: Copy + Ord + Hash> TwoSets<K> {
@@ -77,6 +78,7 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
             retry_batch: config.retry_batch(),
             retry_delay: ns(config.retry_delay()),
             pending_timeout: ns(config.pending_timeout()),
+            max_pending: config.max_pending(),
             now: 0,
             is_leader: false,
             next: 0,
@@ -84,6 +86,11 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
             queue: BTreeSet::new(),
             waiting: BTreeSet::new(),
         }
+    }
+
+    /// Makes room in the map.
+    pub fn reserve(&mut self, additional: usize) {
+        self.map.reserve(additional);
     }
 
     /// The number of entries.
@@ -137,15 +144,21 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
         })
     }
 
+    /// The key was deleted: its entry goes. Whether there was one.
+    pub fn remove(&mut self, key: K) -> bool {
+        let Some(info) = self.map.remove(&key) else {
+            return false;
+        };
+        withdraw(&mut self.queue, &mut self.waiting, key, &info);
+        true
+    }
+
     /// The expiry came back: ends the entry if it has that index; whether it did.
     pub fn applied(&mut self, key: K, index: u64) -> bool {
         if self.map.get(&key).is_none_or(|info| info.index != index) {
             return false;
         }
-        if let Some(info) = self.map.remove(&key) {
-            withdraw(&mut self.queue, &mut self.waiting, key, &info);
-        }
-        true
+        self.remove(key)
     }
 
     /// The proposal was refused: it is made again after the retry delay. Whether it was pending.
@@ -180,7 +193,7 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
             at,
             nth,
         };
-        self.waiting.insert((Wait::Retry, at, nth, key));
+        self.waiting.insert((at, nth, Wait::Retry, key));
     }
 
     /// Hands what is due to `propose`, within the batches, and says how long to wait.
@@ -189,24 +202,26 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
         if !self.is_leader {
             return None;
         }
-        for _ in 0..self.expire_batch + self.retry_batch {
-            match self.waiting.first() {
-                Some(&(Wait::Answer, at, _, key)) if at <= self.now => self.fail(key),
+        let mut timeouts = self.expire_batch + self.retry_batch;
+        let mut retries = self.retry_batch;
+        while let Some(&(at, _, wait, key)) = self.waiting.first() {
+            match wait {
+                _ if at > self.now => break,
+                Wait::Answer if timeouts != 0 => {
+                    timeouts -= 1;
+                    self.fail(key);
+                }
+                Wait::Retry if retries != 0 => {
+                    retries -= 1;
+                    self.waiting.pop_first();
+                    propose(self.make_pending(key));
+                }
                 _ => break,
             }
         }
-        for _ in 0..self.retry_batch {
-            let Some((_, key)) = self.first_retry().filter(|&(at, _)| at <= self.now) else {
-                break;
-            };
-            if let Some(info) = self.map.get(&key) {
-                withdraw(&mut self.queue, &mut self.waiting, key, info);
-            }
-            propose(self.make_pending(key));
-        }
         for _ in 0..self.expire_batch {
             match self.queue.first() {
-                Some(&(deadline, ..)) if deadline <= self.now => {}
+                Some(&(deadline, ..)) if deadline <= self.now && !self.is_crowded() => {}
                 _ => break,
             }
             if let Some((_, _, key)) = self.queue.pop_first() {
@@ -222,10 +237,14 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
             return None;
         }
         let deadline = self.queue.first().map(|&(deadline, ..)| deadline);
-        let first = self.waiting.first().map(|&(_, at, ..)| at);
-        let retry = self.first_retry().map(|(at, _)| at);
-        let earliest = [deadline, first, retry].into_iter().flatten().min()?;
+        let deadline = deadline.filter(|_| !self.is_crowded());
+        let first = self.waiting.first().map(|&(at, ..)| at);
+        let earliest = [deadline, first].into_iter().flatten().min()?;
         Some(earliest.saturating_sub(self.now))
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.waiting.len() >= self.max_pending
     }
 
     /// Puts all that was proposed back.
@@ -241,21 +260,10 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
         }
     }
 
-    fn first_retry(&self) -> Option<(u64, K)> {
-        // Retries come behind the answers: if there are any, the last entry is one. Its key only
-        // completes the bound, as places are counted from 1.
-        let &(Wait::Retry, _, _, any) = self.waiting.last()? else {
-            return None;
-        };
-        let retries = (Wait::Retry, 0, 0, any)..;
-        let &(_, at, _, key) = self.waiting.range(retries).next()?;
-        Some((at, key))
-    }
-
     fn make_pending(&mut self, key: K) -> Proposal<K> {
         let nth = self.take_next();
         let at = self.now.saturating_add(self.pending_timeout);
-        self.waiting.insert((Wait::Answer, at, nth, key));
+        self.waiting.insert((at, nth, Wait::Answer, key));
         let info = self.map.get_mut(&key).expect("every place has an entry");
         info.attempts += 1;
         info.place = Place::Waiting {
@@ -280,13 +288,13 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
 /// Takes an entry out of the set that it is in.
 fn withdraw<K: Copy + Ord>(
     queue: &mut BTreeSet<(u64, u64, K)>,
-    waiting: &mut BTreeSet<(Wait, u64, u64, K)>,
+    waiting: &mut BTreeSet<(u64, u64, Wait, K)>,
     key: K,
     info: &Info,
 ) {
     match info.place {
         Place::Queued => queue.remove(&(info.deadline, info.sequence, key)),
-        Place::Waiting { wait, at, nth } => waiting.remove(&(wait, at, nth, key)),
+        Place::Waiting { wait, at, nth } => waiting.remove(&(at, nth, wait, key)),
     };
 }
 
@@ -300,7 +308,11 @@ mod tests {
     /// The measurement means something only if the two do the same.
     #[test]
     fn two_sets_answer_as_the_queue_does() {
-        let config = TtlConfig::builder().expire_batch(5).retry_batch(2).build();
+        let config = TtlConfig::builder()
+            .expire_batch(5)
+            .retry_batch(2)
+            .max_pending(12)
+            .build();
         let config = config.expect("it makes sense");
         let mut sets = TwoSets::new(&config);
         let mut queue: TtlQueue<u64> = TtlQueue::new(0, config);
@@ -363,7 +375,7 @@ mod tests {
                 }
             }
             assert_eq!(queue.len(), sets.len());
-            let entry = queue.get(&key).map(|timer| timer.entry.clone());
+            let entry = queue.get(&key).map(|info| info.entry.clone());
             assert_eq!(entry, sets.entry(&key));
         }
         let counters = queue.counters();

@@ -71,6 +71,19 @@ impl Ascent {
         }
     }
 
+    /// Lets some timers that are not in the wheel come along, each where its header says that it stands in
+    /// the order. O(timers).
+    #[cfg(feature = "ttl")]
+    pub(crate) fn with<H: Headers>(
+        mut self,
+        headers: &H,
+        slots: impl Iterator<Item = SlotIndex>,
+    ) -> Self {
+        self.waiting
+            .extend(slots.map(|slot| Reverse(ordered(headers, slot))));
+        self
+    }
+
     pub(crate) fn next<G: Geometry, H: Headers>(
         &mut self,
         wheel: &Hierarchy<G>,

@@ -1,4 +1,4 @@
-//! How many expiries a poll may yield, and how patient the queue is.
+//! How many expiries a poll may yield, and how patient it is with their answers.
 
 use core::time::Duration;
 
@@ -9,6 +9,9 @@ pub(super) const NS_PER_MS: u64 = 1_000_000;
 
 /// The longest TTL unless another is set: 36,500 days.
 const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
+
+/// The longest duration that is as many nanoseconds as a time can be.
+const LONGEST: Duration = Duration::from_nanos(u64::MAX);
 
 /// Units of work for each entry that a poll has room for. To bring one down all levels takes about a
 /// dozen; the rest is for entries that come down with it and are not due yet.
@@ -42,7 +45,7 @@ pub enum Backoff {
     },
 }
 
-/// The settings of a [`TtlQueue`](super::TtlQueue). Every method is O(1).
+/// The settings of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue). Every method is O(1).
 ///
 /// The defaults are those of Dongting, and a pending timeout of 10 s. The maximum TTL decides what
 /// is refused, so it must be the same on all replicas; the rest may differ.
@@ -63,11 +66,11 @@ pub enum Backoff {
 pub struct TtlConfig {
     expire_batch: usize,
     retry_batch: usize,
-    retry_delay_ns: u64,
-    /// The longest delay before a retry: the retry delay itself if that is constant.
-    retry_cap_ns: u64,
-    pending_timeout_ns: u64,
-    max_ttl_ms: u64,
+    max_pending: usize,
+    retry_delay: Duration,
+    backoff: Backoff,
+    pending_timeout: Duration,
+    max_ttl: Duration,
     poll_budget: usize,
 }
 
@@ -105,6 +108,17 @@ impl TtlConfig {
         self.retry_batch
     }
 
+    /// The most entries in flight, pending or waiting for a retry: 4,096 by default.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// assert_eq!(TtlConfig::default().max_pending(), 4_096);
+    /// ```
+    pub fn max_pending(&self) -> usize {
+        self.max_pending
+    }
+
     /// How long a failed expiry waits before it is proposed again, at least: 1 s by default.
     ///
     /// ```
@@ -114,7 +128,7 @@ impl TtlConfig {
     /// assert_eq!(TtlConfig::default().retry_delay(), Duration::from_secs(1));
     /// ```
     pub fn retry_delay(&self) -> Duration {
-        Duration::from_nanos(self.retry_delay_ns)
+        self.retry_delay
     }
 
     /// How the retry delay grows: not at all by default.
@@ -125,11 +139,7 @@ impl TtlConfig {
     /// assert_eq!(TtlConfig::default().backoff(), Backoff::Constant);
     /// ```
     pub fn backoff(&self) -> Backoff {
-        if self.retry_cap_ns == self.retry_delay_ns {
-            return Backoff::Constant;
-        }
-        let cap = Duration::from_nanos(self.retry_cap_ns);
-        Backoff::Exponential { cap }
+        self.backoff
     }
 
     /// How long a proposal may go without an answer before it counts as failed: 10 s by default.
@@ -141,7 +151,7 @@ impl TtlConfig {
     /// assert_eq!(TtlConfig::default().pending_timeout(), Duration::from_secs(10));
     /// ```
     pub fn pending_timeout(&self) -> Duration {
-        Duration::from_nanos(self.pending_timeout_ns)
+        self.pending_timeout
     }
 
     /// The longest TTL that is accepted: 36,500 days by default.
@@ -153,10 +163,10 @@ impl TtlConfig {
     /// assert_eq!(TtlConfig::default().max_ttl(), Duration::from_secs(36_500 * 24 * 3_600));
     /// ```
     pub fn max_ttl(&self) -> Duration {
-        Duration::from_millis(self.max_ttl_ms)
+        self.max_ttl
     }
 
-    /// The most work on its wheels that one poll does: by default 64 units for each entry that both
+    /// The most work on the wheel that one poll does: by default 64 units for each entry that both
     /// batches have room for.
     ///
     /// ```
@@ -169,13 +179,13 @@ impl TtlConfig {
     }
 
     pub(super) fn pending_timeout_ns(&self) -> u64 {
-        self.pending_timeout_ns
+        nanoseconds(self.pending_timeout)
     }
 
     /// Refuses a TTL that is too long.
     pub(super) fn check_ttl(&self, ttl_ms: u64) -> Result<(), TtlError> {
-        if ttl_ms > self.max_ttl_ms {
-            let max_ms = self.max_ttl_ms;
+        let max_ms = nanoseconds(self.max_ttl) / NS_PER_MS;
+        if ttl_ms > max_ms {
             return Err(TtlError::TtlTooLong { ttl_ms, max_ms });
         }
         Ok(())
@@ -183,14 +193,15 @@ impl TtlConfig {
 
     /// How long the entry of an index waits after its attempt number `attempt` has failed.
     pub(super) fn retry_delay_ns(&self, index: u64, attempt: u32) -> u64 {
-        let base = self.retry_delay_ns;
+        let base = nanoseconds(self.retry_delay);
+        let cap = match self.backoff {
+            Backoff::Constant => return base,
+            Backoff::Exponential { cap } => nanoseconds(cap),
+        };
         // Past 63 doublings every delay is at its cap.
         let doublings = attempt.saturating_sub(1).min(63);
-        let grown = base.saturating_mul(1 << doublings).min(self.retry_cap_ns);
+        let grown = base.saturating_mul(1 << doublings).min(cap);
         let spread = grown - base.max(grown / 2);
-        if spread == 0 {
-            return grown;
-        }
         let seed = index ^ u64::from(attempt).rotate_left(32);
         grown - scattered(seed) % (spread + 1)
     }
@@ -198,15 +209,16 @@ impl TtlConfig {
 
 impl Default for TtlConfig {
     fn default() -> Self {
-        let second = 1_000 * NS_PER_MS;
+        let (expire_batch, retry_batch) = (50, 10);
         Self {
-            expire_batch: 50,
-            retry_batch: 10,
-            retry_delay_ns: second,
-            retry_cap_ns: second,
-            pending_timeout_ns: 10 * second,
-            max_ttl_ms: MAX_TTL.as_secs() * 1_000,
-            poll_budget: 60 * BUDGET_OF_AN_ENTRY,
+            expire_batch,
+            retry_batch,
+            max_pending: 4_096,
+            retry_delay: Duration::from_secs(1),
+            backoff: Backoff::Constant,
+            pending_timeout: Duration::from_secs(10),
+            max_ttl: MAX_TTL,
+            poll_budget: (expire_batch + retry_batch) * BUDGET_OF_AN_ENTRY,
         }
     }
 }
@@ -233,31 +245,12 @@ pub(super) fn scattered(seed: u64) -> u64 {
 /// assert_eq!(config.retry_batch(), 20);
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[must_use = "a builder builds nothing until `build` is called"]
 pub struct TtlConfigBuilder {
-    expire_batch: usize,
-    retry_batch: usize,
-    retry_delay: Duration,
-    backoff: Backoff,
-    pending_timeout: Duration,
-    max_ttl: Duration,
+    /// As asked for, whether that makes sense or not.
+    config: TtlConfig,
     poll_budget: Option<usize>,
-}
-
-impl Default for TtlConfigBuilder {
-    fn default() -> Self {
-        let config = TtlConfig::default();
-        Self {
-            expire_batch: config.expire_batch,
-            retry_batch: config.retry_batch,
-            retry_delay: config.retry_delay(),
-            backoff: Backoff::Constant,
-            pending_timeout: config.pending_timeout(),
-            max_ttl: MAX_TTL,
-            poll_budget: None,
-        }
-    }
 }
 
 impl TtlConfigBuilder {
@@ -271,7 +264,7 @@ impl TtlConfigBuilder {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn expire_batch(mut self, entries: usize) -> Self {
-        self.expire_batch = entries;
+        self.config.expire_batch = entries;
         self
     }
 
@@ -285,7 +278,24 @@ impl TtlConfigBuilder {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn retry_batch(mut self, entries: usize) -> Self {
-        self.retry_batch = entries;
+        self.config.retry_batch = entries;
+        self
+    }
+
+    /// The most entries in flight: pending, or waiting for a retry. At that many nothing is proposed for the
+    /// first time until one of them ends.
+    ///
+    /// It bounds what a change of role takes, and keeps a leader from flooding a log that is behind.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlConfig;
+    ///
+    /// let config = TtlConfig::builder().max_pending(100).build()?;
+    /// assert_eq!(config.max_pending(), 100);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn max_pending(mut self, entries: usize) -> Self {
+        self.config.max_pending = entries;
         self
     }
 
@@ -300,7 +310,7 @@ impl TtlConfigBuilder {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.retry_delay = delay;
+        self.config.retry_delay = delay;
         self
     }
 
@@ -315,7 +325,7 @@ impl TtlConfigBuilder {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.backoff = backoff;
+        self.config.backoff = backoff;
         self
     }
 
@@ -330,7 +340,7 @@ impl TtlConfigBuilder {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn pending_timeout(mut self, timeout: Duration) -> Self {
-        self.pending_timeout = timeout;
+        self.config.pending_timeout = timeout;
         self
     }
 
@@ -345,17 +355,16 @@ impl TtlConfigBuilder {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
-        self.max_ttl = ttl;
+        self.config.max_ttl = ttl;
         self
     }
 
-    /// The most work on its wheels that one poll does, so that it takes no long time even when a
+    /// The most work on the wheel that one poll does, so that it takes no long time even when a
     /// million entries must be spread over smaller buckets before the first of them is due.
     ///
     /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). What is
-    /// left is for the next poll, which [is to come at once](super::Due::next_wake). Retries come first,
-    /// so a budget that a batch of them uses up, at two to four units each, leaves nothing for expiries:
-    /// they wait for as long as that many retries are due in each poll.
+    /// left is for the next poll, which [is to come at once](super::Due::next_wake). Timeouts and retries
+    /// need none of it: there are as many a poll as the batches allow.
     ///
     /// ```
     /// use timer_wheel::ttl::TtlConfig;
@@ -373,9 +382,10 @@ impl TtlConfigBuilder {
     ///
     /// # Errors
     ///
-    /// [`TtlError::InvalidConfig`] if a batch is 0 or their sum overflows; if the budget of a poll, the
-    /// retry delay or the pending timeout is 0; if a maximum TTL is less than a millisecond; if the cap of the backoff
-    /// is below the retry delay; if a duration is more than 2^64 nanoseconds.
+    /// [`TtlError::InvalidConfig`] if a batch or the most in flight is 0, or the batches' sum overflows; if
+    /// the budget of a poll, the retry delay or the pending timeout is 0; if the maximum TTL is less than a
+    /// millisecond; if the cap of the backoff is below the retry delay; if a duration is more than 2^64
+    /// nanoseconds.
     ///
     /// ```
     /// use core::time::Duration;
@@ -386,47 +396,44 @@ impl TtlConfigBuilder {
     /// assert!(matches!(refused, Err(TtlError::InvalidConfig(_))));
     /// ```
     pub fn build(self) -> Result<TtlConfig, TtlError> {
-        let refuse = |reason| Err(TtlError::InvalidConfig(reason));
-        if self.expire_batch == 0 || self.retry_batch == 0 {
-            return refuse("a batch must have room for one entry at least");
-        }
-        let Some(batches) = self.expire_batch.checked_add(self.retry_batch) else {
-            return refuse("both batches together are more than can be counted");
+        let mut config = self.config;
+        let batches = config.expire_batch.checked_add(config.retry_batch);
+        let budget = batches.map(|batches| batches.saturating_mul(BUDGET_OF_AN_ENTRY));
+        config.poll_budget = self.poll_budget.or(budget).unwrap_or(0);
+        let cap = match config.backoff {
+            Backoff::Constant => config.retry_delay,
+            Backoff::Exponential { cap } => cap,
         };
-        let poll_budget = batches.saturating_mul(BUDGET_OF_AN_ENTRY);
-        let poll_budget = self.poll_budget.unwrap_or(poll_budget);
-        if poll_budget == 0 {
-            return refuse("the budget of a poll must be one unit at least");
-        }
-        if self.retry_delay.is_zero() || self.pending_timeout.is_zero() {
-            return refuse("the retry delay and the pending timeout must not be 0");
-        }
-        if self.max_ttl < Duration::from_millis(1) {
-            return refuse("the maximum TTL must be a millisecond at least");
-        }
-        let retry_delay_ns = nanoseconds(self.retry_delay)?;
-        let retry_cap_ns = match self.backoff {
-            Backoff::Constant => retry_delay_ns,
-            Backoff::Exponential { cap } => nanoseconds(cap)?,
+        let least = config
+            .expire_batch
+            .min(config.retry_batch)
+            .min(config.max_pending);
+        let soonest = config.retry_delay.min(config.pending_timeout);
+        let longest = config.max_ttl.max(config.pending_timeout).max(cap);
+        let reason = if least == 0 {
+            "a batch, and what may be in flight, must be one entry at least"
+        } else if batches.is_none() {
+            "both batches together are more than can be counted"
+        } else if config.poll_budget == 0 {
+            "the budget of a poll must be one unit at least"
+        } else if soonest.is_zero() {
+            "the retry delay and the pending timeout must not be 0"
+        } else if config.max_ttl.as_millis() == 0 {
+            "the maximum TTL must be a millisecond at least"
+        } else if cap < config.retry_delay {
+            "the cap of the backoff must not be below the retry delay"
+        } else if longest > LONGEST {
+            "a duration must not be more than 2^64 nanoseconds"
+        } else {
+            return Ok(config);
         };
-        if retry_cap_ns < retry_delay_ns {
-            return refuse("the cap of the backoff must not be below the retry delay");
-        }
-        Ok(TtlConfig {
-            expire_batch: self.expire_batch,
-            retry_batch: self.retry_batch,
-            retry_delay_ns,
-            retry_cap_ns,
-            pending_timeout_ns: nanoseconds(self.pending_timeout)?,
-            max_ttl_ms: nanoseconds(self.max_ttl)? / NS_PER_MS,
-            poll_budget,
-        })
+        Err(TtlError::InvalidConfig(reason))
     }
 }
 
-fn nanoseconds(duration: Duration) -> Result<u64, TtlError> {
-    let too_long = TtlError::InvalidConfig("a duration must not be more than 2^64 nanoseconds");
-    u64::try_from(duration.as_nanos()).map_err(|_| too_long)
+/// A duration of a configuration that has been checked, and so fits.
+fn nanoseconds(duration: Duration) -> u64 {
+    duration.as_nanos() as u64
 }
 
 #[cfg(test)]
@@ -448,6 +455,7 @@ mod tests {
         let built = TtlConfig::builder().build().unwrap();
         assert_eq!(built, TtlConfig::default());
         assert_eq!((built.expire_batch(), built.retry_batch()), (50, 10));
+        assert_eq!(built.max_pending(), 4_096);
         assert_eq!(built.retry_delay(), Duration::from_secs(1));
         assert_eq!(built.backoff(), Backoff::Constant);
         assert_eq!(built.pending_timeout(), Duration::from_secs(10));
@@ -517,6 +525,7 @@ mod tests {
         let config = TtlConfig::builder()
             .expire_batch(2)
             .retry_batch(3)
+            .max_pending(7)
             .retry_delay(Duration::from_millis(4))
             .backoff(backoff)
             .pending_timeout(Duration::from_millis(5))
@@ -525,7 +534,7 @@ mod tests {
             .build()
             .unwrap();
         assert_eq!((config.expire_batch(), config.retry_batch()), (2, 3));
-        assert_eq!(config.poll_budget(), 6);
+        assert_eq!((config.poll_budget(), config.max_pending()), (6, 7));
         assert_eq!(config.retry_delay(), Duration::from_millis(4));
         assert_eq!(config.backoff(), backoff);
         assert_eq!(config.pending_timeout(), Duration::from_millis(5));
@@ -539,6 +548,7 @@ mod tests {
         let refused = [
             builder().expire_batch(0),
             builder().retry_batch(0),
+            builder().max_pending(0),
             builder().expire_batch(usize::MAX),
             builder().poll_budget(0),
             builder().retry_delay(Duration::ZERO),

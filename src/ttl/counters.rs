@@ -1,10 +1,9 @@
-//! What a queue has done so far, in numbers.
+//! What has been done so far, in numbers.
 
-use super::TtlQueue;
-use super::item::Wait;
-use crate::geometry::Geometry;
+use super::Phase;
+use super::entries::Flight;
 
-/// What a [`TtlQueue`] has done since it was made, from [`TtlQueue::counters`].
+/// What a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) has done since it was made.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -40,30 +39,17 @@ pub struct Counters {
     pub retried: u64,
     /// Entries that a change of role took from pending, or from waiting for a retry, back to due.
     pub requeued: u64,
-    /// The longest time that any proposal was, or is, pending, in nanoseconds: until it was
-    /// answered, counted as failed, overtaken or put back. By the times that the queue was told.
+    /// The longest time that any proposal was pending, in nanoseconds: until it was answered, counted as
+    /// failed, overtaken or put back. By the times that were told.
     pub longest_pending_ns: u64,
 }
 
-impl<K, G: Geometry, S> TtlQueue<K, G, S> {
-    /// What the queue has done so far. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.counters().scheduled, 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn counters(&self) -> Counters {
-        let mut counters = self.counters;
-        if let Some(first) = self.pending.first() {
-            if let Wait::Answer(link) = self.roster.item(first).wait_in(self.epoch) {
-                let pending_ns = self.now - link.proposed_ns();
-                counters.longest_pending_ns = counters.longest_pending_ns.max(pending_ns);
-            }
+impl Counters {
+    /// Counts how long an entry was pending, if it was in flight until `now`.
+    pub(super) fn count_wait(&mut self, flight: Option<Flight>, now: u64) {
+        if let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) {
+            let pending_ns = now - flight.proposed_ns;
+            self.longest_pending_ns = self.longest_pending_ns.max(pending_ns);
         }
-        counters
     }
 }

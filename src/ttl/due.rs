@@ -1,173 +1,134 @@
 //! Polling: what is to be proposed now, within the batches.
 
-use core::fmt;
 use core::iter::FusedIterator;
 
-use super::TtlQueue;
-use super::entry::{Expiry, Role};
-use super::item::{Drawing, Epoch, ItemIndex, Place, Wait};
+use super::entries::Flight;
+use super::{Expiry, Phase, TtlSet};
 use crate::geometry::Geometry;
+use crate::key::SlotIndex;
 
-/// How much more one poll may yield.
-#[derive(Copy, Clone, Debug)]
+/// How much more one poll may do.
+#[derive(Debug, Default)]
 struct Allowance {
     expiries: usize,
     retries: usize,
-    /// Work on the wheels.
+    timeouts: usize,
+    /// Work on the wheel.
     budget: usize,
 }
 
-impl<K, G: Geometry, S> TtlQueue<K, G, S> {
+impl<K, G: Geometry> TtlSet<K, G> {
     /// Moves the clock to `now` nanoseconds and yields what is to be proposed: on the leader up to
     /// [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then up
     /// to [`expire_batch`](super::TtlConfig::expire_batch) expiries in order of deadline, first in
-    /// first out among equals. On any other role nothing, and after [`stop`](Self::stop) nothing.
+    /// first out among equals; of expiries none while there are
+    /// [`max_pending`](super::TtlConfig::max_pending) in flight. On any other role nothing, and after
+    /// [`stop`](Self::stop) nothing.
     ///
     /// Lazy: an entry becomes pending just before it is yielded. Dropping the iterator early, or
     /// panicking between two items, leaves the others due. [`Due::next_wake`] says when to poll
     /// again.
     ///
-    /// Proposals that have been pending for too long count as failed first, as many a poll as both
+    /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
     /// batches together. A `now` before that of an earlier call counts as that one.
     ///
-    /// O(entries yielded and timed out), and work on the wheels within
+    /// O(entries yielded and timed out), and work on the wheel within
     /// [`poll_budget`](super::TtlConfig::poll_budget): a poll may yield fewer, or none, because it came
-    /// to the end of that. When nothing more is due the time of the next is looked for, if it is not
-    /// known, among 256 entries at the most: see [`next_wake`](Self::next_wake).
+    /// to the end of that.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlSet};
     ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.role_change(Role::Leader, 0);
+    /// let mut set: TtlSet<u32> = TtlSet::new(0, TtlConfig::default());
+    /// set.role_change(Role::Leader, 0);
     /// for key in 0..51 {
-    ///     queue.init(1, key, 5, Context::default())?;
+    ///     set.init(1, key, 5, Context::default())?;
     /// }
-    /// let mut due = queue.poll(6_000_000);
+    /// let mut due = set.poll(6_000_000);
     /// assert_eq!(due.by_ref().count(), 50);
     /// assert_eq!(due.next_wake(), Some(0));
-    /// assert_eq!(queue.poll(6_000_000).count(), 1);
+    /// assert_eq!(set.poll(6_000_000).count(), 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn poll(&mut self, now: u64) -> Due<'_, K, G, S> {
+    pub fn poll(&mut self, now: u64) -> Due<'_, K, G> {
         self.tick(now);
-        let mut allowance = Allowance {
-            expiries: 0,
-            retries: 0,
-            budget: self.config.poll_budget(),
-        };
+        let mut left = Allowance::default();
         if self.is_proposing() {
-            allowance.expiries = self.config.expire_batch();
-            allowance.retries = self.config.retry_batch();
-            self.time_out(allowance.expiries + allowance.retries);
-        }
-        Due {
-            queue: self,
-            allowance,
-        }
-    }
-
-    /// Counts up to `most` proposals whose time is over as failed.
-    fn time_out(&mut self, most: usize) {
-        for _ in 0..most {
-            let Some(first) = self.pending.first() else {
-                return;
+            let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
+            left = Allowance {
+                expiries,
+                retries,
+                timeouts: expiries + retries,
+                budget: self.config.poll_budget(),
             };
-            if self.timeout().is_none_or(|timeout| timeout > self.now) || !self.fail(first) {
-                return;
-            }
-            self.counters.timed_out += 1;
         }
+        Due { set: self, left }
     }
 
-    /// Moves a pending entry to the retries; `false` if it is not pending.
-    pub(super) fn fail(&mut self, item: ItemIndex) -> bool {
-        let known = self.roster.item(item);
-        let wait = known.wait_in(self.epoch);
-        let Wait::Answer(link) = wait else {
-            return false;
-        };
-        let attempts = known.attempts_in(self.epoch);
-        let delay_ns = self.config.retry_delay_ns(known.entry.index, attempts);
-        self.count_wait(wait);
-        self.pending.unlink(&mut self.roster, link);
-        let retry_ns = self.now.saturating_add(delay_ns);
-        let timer = self.retries.schedule(retry_ns, item);
-        self.roster.item_mut(item).drawing_mut().wait = Wait::Retry(timer);
-        true
-    }
-
-    /// Makes the next entry that is due pending, within what is allowed. If nothing is left of the budget
-    /// afterwards, there may be one although none was found.
-    fn propose_next(&mut self, allowance: &mut Allowance) -> Option<ItemIndex> {
-        if allowance.retries > 0 {
-            if let Some(item) = self.retries.pop(self.now, &mut allowance.budget) {
-                allowance.retries -= 1;
-                self.counters.retried += 1;
-                self.propose(item);
-                return Some(item);
+    /// Makes the next entry that is due pending, within what is left.
+    fn propose_next(&mut self, left: &mut Allowance) -> Option<SlotIndex> {
+        while let Some((until_ns, slot)) = self.entries.first_in_flight() {
+            let flight = *self.entries.flight(slot)?;
+            if until_ns > self.now {
+                break;
             }
-            if allowance.budget == 0 {
-                return None;
-            }
-        }
-        if allowance.expiries > 0 {
-            if let Some(item) = self.draw(&mut allowance.budget) {
-                allowance.expiries -= 1;
-                self.counters.expired += 1;
-                self.propose(item);
-                return Some(item);
-            }
-        }
-        None
-    }
-
-    /// Draws the first entry that is due: one that was put back or one from the wheel. If nothing is
-    /// left of the budget afterwards, there may be one.
-    fn draw(&mut self, budget: &mut usize) -> Option<ItemIndex> {
-        while let Some((rank, item)) = self.drawn.put_back() {
-            // Whatever is drawn from the wheel and comes later waits behind the mark for its turn.
-            if self.queue.floor() <= rank {
-                match self.draw_from_queue(budget) {
-                    Some(earlier) if self.roster.item(earlier).rank < rank => return Some(earlier),
-                    Some(_) => continue,
-                    // What has not been found yet may come before it.
-                    None if *budget == 0 => return None,
-                    None => {}
+            match flight.phase {
+                Phase::Pending if left.timeouts != 0 => {
+                    left.timeouts -= 1;
+                    self.counters.timed_out += 1;
+                    self.fail(slot, flight);
                 }
+                Phase::Retrying if left.retries != 0 => {
+                    left.retries -= 1;
+                    self.counters.retried += 1;
+                    self.entries.land(slot);
+                    self.propose(slot, flight.attempts);
+                    return Some(slot);
+                }
+                _ => break,
             }
-            self.drawn.draw_again();
-            return Some(item);
         }
-        self.draw_from_queue(budget)
+        if left.expiries == 0 || self.is_crowded() {
+            return None;
+        }
+        let slot = self.entries.take_due(self.now, &mut left.budget)?;
+        if left.expiries == self.config.expire_batch() {
+            self.entries.look_ahead(left.expiries);
+        }
+        left.expiries -= 1;
+        self.counters.expired += 1;
+        self.propose(slot, 0);
+        Some(slot)
     }
 
-    /// Moves the first entry that is due from the wheel to those that are drawn.
-    fn draw_from_queue(&mut self, budget: &mut usize) -> Option<ItemIndex> {
-        let item = self.queue.pop(self.roster.slots_mut(), self.now, budget)?;
-        let known = self.roster.item_mut(item);
-        known.place = Place::Drawn(Drawing {
-            tower: self.drawn.insert(known.rank, item),
-            epoch: Epoch::NEVER,
-            attempts: 0,
-            wait: Wait::Turn,
-        });
-        Some(item)
+    /// Makes an entry that is in neither order pending.
+    fn propose(&mut self, entry: SlotIndex, attempts: u32) {
+        let flight = Flight {
+            entry,
+            phase: Phase::Pending,
+            attempts: attempts.saturating_add(1),
+            proposed_ns: self.now,
+        };
+        let timeout_ns = self.config.pending_timeout_ns();
+        self.entries
+            .launch(flight, self.now.saturating_add(timeout_ns));
     }
 
-    /// Makes a drawn entry pending.
-    fn propose(&mut self, item: ItemIndex) {
-        let link = self.pending.append(&mut self.roster, item, self.now);
-        let known = self.roster.item_mut(item);
-        let attempts = known.attempts_in(self.epoch);
-        let drawing = known.drawing_mut();
-        drawing.epoch = self.epoch;
-        drawing.attempts = attempts.saturating_add(1);
-        drawing.wait = Wait::Answer(link);
+    /// Lets a pending entry wait for its next proposal.
+    pub(super) fn fail(&mut self, slot: SlotIndex, flight: Flight) {
+        let index = self.entries.entry(slot).index;
+        let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
+        self.counters.count_wait(self.entries.land(slot), self.now);
+        let retrying = Flight {
+            phase: Phase::Retrying,
+            ..flight
+        };
+        self.entries
+            .launch(retrying, self.now.saturating_add(delay_ns));
     }
 }
 
-/// What is to be proposed, from [`TtlQueue::poll`].
+/// What is to be proposed, from [`TtlSet::poll`] or [`TtlQueue::poll`](super::TtlQueue::poll).
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -181,15 +142,16 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 /// assert_eq!((batch.len(), wait), (1, Some(10_000_000_000)));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "an expiry is due until it is taken from the iterator"]
-pub struct Due<'a, K, G: Geometry, S> {
-    queue: &'a mut TtlQueue<K, G, S>,
-    allowance: Allowance,
+pub struct Due<'a, K, G: Geometry> {
+    set: &'a mut TtlSet<K, G>,
+    left: Allowance,
 }
 
-impl<K, G: Geometry, S> Due<'_, K, G, S> {
+impl<K, G: Geometry> Due<'_, K, G> {
     /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
-    /// one: as [`TtlQueue::next_wake`], at its cost. 0 as long as there is more, because the iterator has not
+    /// one: as [`TtlSet::next_wake`], at its cost. 0 as long as there is more, because the iterator has not
     /// come to its end, or a batch or the budget was cut short.
     ///
     /// ```
@@ -206,45 +168,32 @@ impl<K, G: Geometry, S> Due<'_, K, G, S> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn next_wake(&self) -> Option<u64> {
-        self.queue.next_wake(self.queue.now)
+        self.set.next_wake(self.set.now)
     }
 }
 
-impl<K: Clone, G: Geometry, S> Iterator for Due<'_, K, G, S> {
+impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
     type Item = Expiry<K>;
 
     fn next(&mut self) -> Option<Expiry<K>> {
-        let Some(item) = self.queue.propose_next(&mut self.allowance) else {
-            // Within the batches nothing more is due. Unless a batch cut it short, the next wake-up
-            // will be asked for.
-            if self.queue.role == Role::Leader {
-                self.queue.queue.settle(self.queue.roster.slots());
-                self.queue.retries.settle();
-            }
+        let Some(slot) = self.set.propose_next(&mut self.left) else {
+            self.left = Allowance::default();
             return None;
         };
-        let known = self.queue.roster.item(item);
+        let info = self.set.info(slot);
         Some(Expiry {
-            key: known.entry.key.clone(),
-            index: known.entry.index,
-            owner: known.entry.owner,
-            attempt: known.attempts_in(self.queue.epoch),
+            key: info.entry.key.clone(),
+            handle: info.handle,
+            index: info.entry.index,
+            owner: info.entry.owner,
+            attempt: info.attempts,
         })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let allowed = self.allowance.expiries + self.allowance.retries;
-        (0, Some(self.queue.len().min(allowed)))
+        let allowed = self.left.expiries + self.left.retries;
+        (0, Some(self.set.len().min(allowed)))
     }
 }
 
-impl<K: Clone, G: Geometry, S> FusedIterator for Due<'_, K, G, S> {}
-
-impl<K, G: Geometry, S> fmt::Debug for Due<'_, K, G, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Due")
-            .field("queue", &self.queue)
-            .field("allowance", &self.allowance)
-            .finish()
-    }
-}
+impl<K: Clone, G: Geometry> FusedIterator for Due<'_, K, G> {}

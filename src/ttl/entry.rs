@@ -1,5 +1,26 @@
 //! What is known of a key with a TTL, and how the outside sees it.
 
+use crate::key::TimerKey;
+
+/// Names an entry of a [`TtlSet`](super::TtlSet), from when it is set until it ends.
+///
+/// A handle is eight bytes, and so is an `Option` of it. Once its entry was applied or removed it is
+/// *stale*, for ever, also when the place has been used again. It is good for the set that gave it, and
+/// for clones of that: another replica has other handles, so they have no business in a log or a snapshot.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, TtlConfig, TtlKey, TtlSet};
+///
+/// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+/// let handle: Option<TtlKey> = set.init(1, "key", 5, Context::default())?; // 5 ms
+/// assert_eq!(set.remove(handle.unwrap()), Some("key"));
+/// assert!(set.get(handle.unwrap()).is_none());
+/// assert_eq!(size_of::<Option<TtlKey>>(), 8);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TtlKey(pub(super) TimerKey);
+
 /// A key with a TTL, as it is replicated: the part that is the same on every replica.
 ///
 /// What [`TtlQueue::snapshot`](super::TtlQueue::snapshot) yields and
@@ -18,7 +39,7 @@
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Entry<K> {
-    /// The key that expires.
+    /// The key that expires, or whatever else tells the store what to delete.
     pub key: K,
     /// The log index that set the TTL: an expiry counts only for this index.
     pub index: u64,
@@ -38,8 +59,8 @@ pub struct Entry<K> {
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// let ctx = Context { owner: 42, leader_start_ms: 1_700_000_000_000, created_ns: 3_000_000 };
 /// queue.init(1, "key", 5, ctx)?;
-/// let timer = queue.get("key").unwrap();
-/// assert_eq!((timer.entry.owner, timer.deadline_ns), (42, 8_000_000));
+/// let info = queue.get("key").unwrap();
+/// assert_eq!((info.entry.owner, info.deadline_ns), (42, 8_000_000));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -79,20 +100,22 @@ pub enum Phase {
     Retrying,
 }
 
-/// One entry of a [`TtlQueue`](super::TtlQueue) with what this replica knows of it.
+/// One entry with what this replica knows of it.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-/// let timer = queue.oldest().unwrap();
-/// assert_eq!((timer.entry.key, timer.deadline_ns, timer.attempts), ("key", 5_000_000, 0));
+/// let info = queue.oldest().unwrap();
+/// assert_eq!((info.entry.key, info.deadline_ns, info.attempts), ("key", 5_000_000, 0));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Timer<'a, K> {
+pub struct TtlInfo<'a, K> {
+    /// Names the entry in its [`TtlSet`](super::TtlSet).
+    pub handle: TtlKey,
     /// The replicated part.
     pub entry: &'a Entry<K>,
     /// When the key is due by this replica's monotonic clock, in nanoseconds.
@@ -103,13 +126,13 @@ pub struct Timer<'a, K> {
     pub attempts: u32,
 }
 
-impl<K> Clone for Timer<'_, K> {
+impl<K> Clone for TtlInfo<'_, K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<K> Copy for Timer<'_, K> {}
+impl<K> Copy for TtlInfo<'_, K> {}
 
 /// A proposal to make: that `key` be deleted if it still carries `index`.
 ///
@@ -129,6 +152,8 @@ impl<K> Copy for Timer<'_, K> {}
 pub struct Expiry<K> {
     /// The key whose TTL is over.
     pub key: K,
+    /// Names the entry in its [`TtlSet`](super::TtlSet), on this replica only.
+    pub handle: TtlKey,
     /// The log index that set the TTL.
     pub index: u64,
     /// Whoever the key belongs to.

@@ -133,14 +133,14 @@ impl Event {
         let replica = decoder.below(REPLICAS as u8);
         match decoder.below(40) {
             0..=5 => Self::Put {
-                key: decoder.below(KEYS),
+                key: decoder.below(KEYS).into(),
                 ttl_ms: u64::from(decoder.byte()) * 20,
             },
             6..=8 => Self::Touch {
-                key: decoder.below(KEYS),
+                key: decoder.below(KEYS).into(),
                 ttl_ms: u64::from(decoder.byte()) * 20,
             },
-            9 => Self::Delete(decoder.below(KEYS)),
+            9 => Self::Delete(decoder.below(KEYS).into()),
             10..=16 => Self::Apply {
                 replica,
                 entries: decoder.below(8),
@@ -385,7 +385,7 @@ impl Cluster {
         let is_due = |phase: Phase, deadline: u64| phase == Phase::Queued && deadline <= now;
         if queue
             .iter()
-            .any(|timer| is_due(timer.phase, timer.deadline_ns))
+            .any(|info| is_due(info.phase, info.deadline_ns))
         {
             assert_eq!(
                 queue.next_wake(now),

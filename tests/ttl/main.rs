@@ -12,8 +12,9 @@ mod start;
 
 mod contract;
 mod dongting;
-mod encoding;
+mod handles;
 mod panics;
 mod random;
+mod snapshots;
 mod traps;
 mod wake_ups;

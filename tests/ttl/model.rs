@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use timer_wheel::ttl::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError};
 
 /// A key of the tests.
-pub(crate) type Key = u8;
+pub(crate) type Key = u16;
 
 /// What the model knows of one key.
 #[derive(Clone, Debug)]
@@ -38,6 +38,14 @@ pub(crate) struct Model {
     next: u64,
     known: BTreeMap<Key, Known>,
     counters: Count,
+}
+
+/// How much more a poll may do.
+#[derive(Default)]
+struct Left {
+    expiries: usize,
+    retries: usize,
+    timeouts: usize,
 }
 
 /// The counters, which cannot be made outside of the crate.
@@ -214,52 +222,88 @@ impl Model {
         }
     }
 
-    /// The keys whose state is wanted, in the order of what `wanted` answers.
-    fn sorted<T: Ord>(&self, wanted: impl Fn(&Known) -> Option<T>) -> Vec<Key> {
-        let known = self.known.values();
-        let mut keys: Vec<(T, Key)> = known
-            .filter_map(|known| Some((wanted(known)?, known.entry.key)))
-            .collect();
-        keys.sort();
-        keys.into_iter().map(|(_, key)| key).collect()
-    }
-
     /// A poll of which `pulled` items at most are taken.
     pub(crate) fn poll(&mut self, now: u64, pulled: usize) -> Vec<Proposal> {
+        let mut left = self.begin(now);
+        let proposals = std::iter::from_fn(|| {
+            let retry = self.next_retry(&mut left);
+            retry.or_else(|| self.next_expiry(&mut left))
+        });
+        proposals.take(pulled).collect()
+    }
+
+    /// A poll that yields so many items and then finds no more, for want of a budget.
+    pub(crate) fn poll_cut_short(&mut self, now: u64, yielded: usize) -> Vec<Proposal> {
+        let mut left = self.begin(now);
+        let mut proposals = Vec::new();
+        while proposals.len() < yielded {
+            let retry = self.next_retry(&mut left);
+            proposals.extend(retry.or_else(|| self.next_expiry(&mut left)));
+        }
+        assert_eq!(self.next_retry(&mut left), None, "retries need no budget");
+        proposals
+    }
+
+    fn begin(&mut self, now: u64) -> Left {
         self.now = self.now.max(now);
-        if !self.is_proposing() {
-            return Vec::new();
+        let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
+        match self.is_proposing() {
+            true => Left {
+                expiries,
+                retries,
+                timeouts: expiries + retries,
+            },
+            false => Left::default(),
         }
-        let now = self.now;
-        let (expire_batch, retry_batch) = (self.config.expire_batch(), self.config.retry_batch());
-        let timeout = ns(self.config.pending_timeout());
-        let late = self.sorted(|known| match known.state {
-            State::Pending { since, nth } if since.saturating_add(timeout) <= now => {
-                Some((since, nth))
+    }
+
+    /// Goes through what is in flight and over by now: timeouts fail, until a retry is found.
+    fn next_retry(&mut self, left: &mut Left) -> Option<Proposal> {
+        loop {
+            let ends = self.known.values().filter_map(|known| {
+                let (until, nth) = self.until(known)?;
+                Some((until, nth, known.entry.key))
+            });
+            let (_, _, key) = ends.min().filter(|&(until, ..)| until <= self.now)?;
+            if let State::Retrying { .. } = self.known[&key].state {
+                left.retries = left.retries.checked_sub(1)?;
+                self.counters.retried += 1;
+                return Some(self.propose(key));
             }
-            _ => None,
-        });
-        for key in late.into_iter().take(expire_batch + retry_batch) {
-            self.fail(key);
+            left.timeouts = left.timeouts.checked_sub(1)?;
             self.counters.timed_out += 1;
+            self.fail(key);
         }
-        let retries = self.sorted(|known| match known.state {
-            State::Retrying { at, nth } if at <= now => Some((at, nth)),
-            _ => None,
-        });
-        let expiries = self.sorted(|known| {
-            let is_due = known.state == State::Queued && known.deadline <= now;
-            is_due.then_some((known.deadline, known.sequence))
-        });
-        let retries = retries.into_iter().take(retry_batch.min(pulled));
-        let retries: Vec<Key> = retries.collect();
-        let left = pulled - retries.len();
-        let expiries = expiries.into_iter().take(expire_batch.min(left));
-        let expiries: Vec<Key> = expiries.collect();
-        self.counters.retried += retries.len() as u64;
-        self.counters.expired += expiries.len() as u64;
-        let keys = retries.into_iter().chain(expiries);
-        keys.map(|key| self.propose(key)).collect()
+    }
+
+    fn next_expiry(&mut self, left: &mut Left) -> Option<Proposal> {
+        if self.in_flight() >= self.config.max_pending() {
+            return None;
+        }
+        let due = self.ascending().into_iter();
+        let key = due
+            .filter(|known| known.state == State::Queued && known.deadline <= self.now)
+            .map(|known| known.entry.key)
+            .next()?;
+        left.expiries = left.expiries.checked_sub(1)?;
+        self.counters.expired += 1;
+        Some(self.propose(key))
+    }
+
+    /// When the flight of an entry ends, and its place among equals.
+    fn until(&self, known: &Known) -> Option<(u64, u64)> {
+        match known.state {
+            State::Queued => None,
+            State::Pending { since, nth } => {
+                let timeout = ns(self.config.pending_timeout());
+                Some((since.saturating_add(timeout), nth))
+            }
+            State::Retrying { at, nth } => Some((at, nth)),
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.known.len() - self.count(Phase::Queued)
     }
 
     fn propose(&mut self, key: Key) -> Proposal {
@@ -276,12 +320,14 @@ impl Model {
         if !self.is_proposing() {
             return None;
         }
-        let timeout = ns(self.config.pending_timeout());
-        let times = self.known.values().map(|known| match known.state {
-            State::Queued => known.deadline,
-            State::Pending { since, .. } => since.saturating_add(timeout),
-            State::Retrying { at, .. } => at,
-        });
+        let is_crowded = self.in_flight() >= self.config.max_pending();
+        let times = self
+            .known
+            .values()
+            .filter_map(|known| match self.until(known) {
+                Some((until, _)) => Some(until),
+                None => (!is_crowded).then_some(known.deadline),
+            });
         Some(times.min()?.saturating_sub(now.max(self.now)))
     }
 
@@ -343,12 +389,10 @@ impl Model {
             [timed_out, retried, requeued],
             "timed out, retried, requeued"
         );
-        let waiting = self.known.values().filter_map(|known| match known.state {
-            State::Pending { since, .. } => Some(self.now - since),
-            _ => None,
-        });
-        let longest = waiting.chain([longest_pending_ns]).max();
-        assert_eq!(Some(found.longest_pending_ns), longest, "longest pending");
+        assert_eq!(
+            found.longest_pending_ns, longest_pending_ns,
+            "longest pending"
+        );
     }
 }
 

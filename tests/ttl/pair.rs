@@ -1,8 +1,14 @@
-//! The pair: a queue and its model, told the same and compared in everything that can be observed.
+//! The pair: the layer and its model, told the same and compared in everything that can be observed.
+//!
+//! The layer is there with both faces: a queue by key, and a set by handle with a map of handles as a
+//! store keeps them in its records.
+
+use std::collections::BTreeMap;
 
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{
-    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue, decode,
+    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue,
+    TtlSet,
 };
 
 use crate::model::{Key, Model, Proposal};
@@ -10,10 +16,14 @@ use crate::model::{Key, Model, Proposal};
 /// Keys that a script may name, and some that it may not.
 const KEYS: Key = 40;
 
-/// A queue and its model.
+/// A queue, a set and their model.
 pub(crate) struct Pair<G: Geometry> {
     pub(crate) queue: TtlQueue<Key, G>,
     pub(crate) model: Model,
+    set: TtlSet<Key, G>,
+    handles: BTreeMap<Key, TtlKey>,
+    /// Handles whose entries have ended, the latest last.
+    stale: Vec<TtlKey>,
     comparisons: u64,
     /// Entries restored so far.
     restored: u64,
@@ -21,17 +31,27 @@ pub(crate) struct Pair<G: Geometry> {
     filed_before: u64,
 }
 
-/// When no more than that has been filed, places left behind included, wake-ups are exact.
-const SHORT_LOOK: u64 = 256;
+/// With no more entries than that wake-ups are exact.
+const SHORT_LOOK: usize = 256;
 
-/// A place is visited on each level, and its bucket opened; then it joins the run and is passed there.
-const UNITS_OF_A_PLACE: u64 = 14;
+/// Stale handles that are kept.
+const MOST_STALE: usize = 64;
+
+/// An entry is visited on each level, and its bucket opened; then it joins the run and fires.
+const UNITS_OF_AN_ENTRY: u64 = 14;
 
 impl<G: Geometry> Pair<G> {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
+        let mut set = TtlSet::new(now, config.clone());
+        let stale = set.init(1, 0, 1, Context::default());
+        let stale = stale.expect("it is not too long").expect("it is not 0");
+        set.remove(stale);
         let pair = Self {
             queue: TtlQueue::new(now, config.clone()),
+            set,
             model: Model::new(now, config),
+            handles: BTreeMap::new(),
+            stale: vec![stale],
             comparisons: 0,
             restored: 0,
             filed_before: 0,
@@ -47,13 +67,33 @@ impl<G: Geometry> Pair<G> {
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
+        let found = self.init_unseen(index, key, ttl_ms, ctx);
+        self.compare();
+        found
+    }
+
+    /// As [`init`](Pair::init), comparing no more than the answers.
+    pub(crate) fn init_unseen(
+        &mut self,
+        index: u64,
+        key: Key,
+        ttl_ms: u64,
+        ctx: Context,
+    ) -> Result<Outcome, TtlError> {
         let found = self.queue.init(index, key, ttl_ms, ctx);
+        let by_handle = match self.handles.get(&key) {
+            Some(&handle) => self.set.update(index, handle, ttl_ms, ctx),
+            None => self.set.init(index, key, ttl_ms, ctx).map(|handle| {
+                let handle = handle.map(|handle| self.handles.insert(key, handle));
+                handle.map_or(Outcome::Ignored, |_| Outcome::Scheduled)
+            }),
+        };
+        assert_eq!(found, by_handle, "init by handle");
         assert_eq!(
             found,
             self.model.set(false, index, key, ttl_ms, ctx),
             "init"
         );
-        self.compare();
         found
     }
 
@@ -65,6 +105,8 @@ impl<G: Geometry> Pair<G> {
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
         let found = self.queue.update(index, &key, ttl_ms, ctx);
+        let by_handle = self.set.update(index, self.handle(key), ttl_ms, ctx);
+        assert_eq!(found, by_handle, "update by handle");
         assert_eq!(
             found,
             self.model.set(true, index, key, ttl_ms, ctx),
@@ -76,20 +118,31 @@ impl<G: Geometry> Pair<G> {
 
     pub(crate) fn remove(&mut self, key: Key) -> Outcome {
         let found = self.queue.remove(&key);
+        let removed = self.set.remove(self.handle(key));
+        assert_eq!(removed.is_some(), found == Outcome::Removed);
+        assert!(removed.is_none_or(|removed| removed == key));
         assert_eq!(found, self.model.remove(key), "remove");
+        self.drop_handle(key);
         self.compare();
         found
     }
 
     pub(crate) fn applied(&mut self, key: Key, index: u64) -> Outcome {
         let found = self.queue.applied(&key, index);
+        let by_handle = self.set.applied(self.handle(key), index);
+        assert_eq!(found, by_handle, "applied by handle");
         assert_eq!(found, self.model.applied(key, index), "applied");
+        if found == Outcome::Applied {
+            self.drop_handle(key);
+        }
         self.compare();
         found
     }
 
     pub(crate) fn failed(&mut self, key: Key, index: u64, now: u64) -> Outcome {
         let found = self.queue.failed(&key, index, now);
+        let by_handle = self.set.failed(self.handle(key), index, now);
+        assert_eq!(found, by_handle, "failed by handle");
         assert_eq!(found, self.model.failed(key, index, now), "failed");
         self.compare();
         found
@@ -101,12 +154,24 @@ impl<G: Geometry> Pair<G> {
             |expiry: Expiry<Key>| (expiry.key, expiry.index, expiry.owner, expiry.attempt);
         let mut due = self.queue.poll(now);
         let found: Vec<Proposal> = due.by_ref().take(pulled).map(proposal).collect();
+        if found.len() < pulled {
+            // A budget may have been cut short; an end is an end all the same.
+            assert_eq!((due.next(), due.next()), (None, None), "a poll is fused");
+        }
         let wait = due.next_wake();
+        let handles = &self.handles;
+        let by_handle = self.set.poll(now).take(pulled).map(|expiry| {
+            assert_eq!(handles.get(&expiry.key), Some(&expiry.handle));
+            proposal(expiry)
+        });
+        assert!(by_handle.eq(found.iter().copied()), "a poll by handle");
         // A poll that has used up its budget yields fewer. That there is more is what its wait tells.
         let is_short = found.len() < self.model.clone().poll(now, pulled).len();
         assert!(!is_short || self.may_run_short(), "what is due is yielded");
-        let pulled = if is_short { found.len() } else { pulled };
-        let expected = self.model.poll(now, pulled);
+        let expected = match is_short {
+            true => self.model.poll_cut_short(now, found.len()),
+            false => self.model.poll(now, pulled),
+        };
         assert_eq!(found, expected, "what a poll yields");
         self.compare_wake(wait, self.model.next_wake(now));
         self.compare();
@@ -119,12 +184,14 @@ impl<G: Geometry> Pair<G> {
 
     pub(crate) fn role_change(&mut self, role: Role, now: u64) {
         self.queue.role_change(role, now);
+        self.set.role_change(role, now);
         self.model.role_change(role, now);
         self.compare();
     }
 
     pub(crate) fn stop(&mut self) {
         self.queue.stop();
+        self.set.stop();
         self.model.stop();
         self.compare();
     }
@@ -132,8 +199,13 @@ impl<G: Geometry> Pair<G> {
     pub(crate) fn restore(&mut self, entries: Vec<Entry<Key>>, now: u64, wall_now_ms: u64) {
         self.filed_before = self.filed();
         self.restored += entries.len() as u64;
+        let keys: Vec<Key> = self.handles.keys().copied().collect();
+        keys.into_iter().for_each(|key| self.drop_handle(key));
         let restored = self.queue.restore(entries.clone(), now, wall_now_ms);
         assert_eq!(restored, Ok(()));
+        let handles = self.set.restore(entries.clone(), now, wall_now_ms);
+        let keys = entries.iter().map(|entry| entry.key);
+        self.handles = keys.zip(handles.expect("they are sound")).collect();
         self.model.restore(entries, now, wall_now_ms);
         self.compare();
     }
@@ -142,8 +214,20 @@ impl<G: Geometry> Pair<G> {
         self.queue.snapshot().cloned().collect()
     }
 
+    /// The handle of a key, or if it has none one that is stale.
+    fn handle(&self, key: Key) -> TtlKey {
+        let handle = self.handles.get(&key).or(self.stale.last());
+        *handle.expect("there is a stale one from the start")
+    }
+
+    fn drop_handle(&mut self, key: Key) {
+        self.stale.extend(self.handles.remove(&key));
+        let extra = self.stale.len().saturating_sub(MOST_STALE);
+        self.stale.drain(..extra);
+    }
+
     /// Compares what is cheap after every operation, and everything now and then.
-    fn compare(&mut self) {
+    pub(crate) fn compare(&mut self) {
         self.comparisons += 1;
         let (queue, model) = (&self.queue, &self.model);
         assert_eq!(queue.len(), model.len(), "length");
@@ -155,11 +239,17 @@ impl<G: Geometry> Pair<G> {
             "retrying"
         );
         model.assert_counters(queue.counters());
+        let mut of_set = self.set.counters();
+        of_set.scheduled -= 1; // of the handle that is stale from the start
+        assert_eq!(of_set, queue.counters());
+        assert_eq!(self.set.len(), queue.len());
         if model.len() == 0 {
             self.filed_before = self.filed();
         }
         self.compare_wakes();
-        if self.comparisons % 8 == 0 {
+        // In a crowd more rarely: it takes as much longer.
+        let every = 8.max(self.model.len() as u64);
+        if self.comparisons % every == 0 {
             self.compare_all();
         }
     }
@@ -172,6 +262,7 @@ impl<G: Geometry> Pair<G> {
             now.saturating_add(1_500_000_000),
         ] {
             let wake = self.queue.next_wake(now);
+            assert_eq!(self.set.next_wake(now), wake);
             self.compare_wake(wake, self.model.next_wake(now));
             let bound = self.queue.wake_bound(now);
             assert_eq!(
@@ -192,16 +283,9 @@ impl<G: Geometry> Pair<G> {
         }
     }
 
-    /// How often an entry has been filed, on either wheel.
-    fn filed(&self) -> u64 {
-        let counters = self.queue.counters();
-        let set = counters.scheduled + counters.updated + self.restored;
-        set + counters.failed + counters.timed_out
-    }
-
     /// Whether a wake-up that leads to nothing would be a mistake.
     pub(crate) fn knows_wake_exactly(&self) -> bool {
-        self.places() <= SHORT_LOOK
+        self.queue.len() <= SHORT_LOOK
     }
 
     /// Whether what has been filed can use up a budget.
@@ -209,14 +293,15 @@ impl<G: Geometry> Pair<G> {
         self.most_work() >= self.queue.config().poll_budget() as u64
     }
 
-    /// The most work there can be on the wheels until all is due.
+    /// The most work there can be on the wheel until all is due.
     pub(crate) fn most_work(&self) -> u64 {
-        self.places() * UNITS_OF_A_PLACE
+        (self.filed() - self.filed_before) * UNITS_OF_AN_ENTRY
     }
 
-    /// The most places that there can be, those left behind included.
-    fn places(&self) -> u64 {
-        self.filed() - self.filed_before
+    /// How often an entry has been put on the wheel.
+    fn filed(&self) -> u64 {
+        let counters = self.queue.counters();
+        counters.scheduled + counters.updated + counters.requeued + self.restored
     }
 
     /// Compares every entry and every order, and checks every law of the structure.
@@ -224,8 +309,10 @@ impl<G: Geometry> Pair<G> {
         let (queue, model) = (&self.queue, &self.model);
         queue.prefetch((0..KEYS).collect::<Vec<_>>().iter());
         queue.check_invariants();
+        self.set.check_invariants();
+        assert_eq!(self.handles.len(), model.len());
         let now = model.now();
-        for key in 0..KEYS {
+        for key in (0..KEYS).chain(model.entries().map(|entry| entry.key)) {
             let found = queue.get(&key);
             assert_eq!(queue.contains(&key), found.is_some());
             let Some(known) = model.get(key) else {
@@ -233,27 +320,35 @@ impl<G: Geometry> Pair<G> {
                 assert_eq!(queue.remaining(&key, now), None);
                 continue;
             };
-            let found = found.expect("the key has a TTL");
-            assert_eq!(found.entry, &known.entry);
-            assert_eq!(found.deadline_ns, known.deadline);
-            assert_eq!(
-                (found.phase, found.attempts),
-                (known.phase(), known.attempts)
-            );
-            let remaining = known.deadline.saturating_sub(now);
-            assert_eq!(queue.remaining(&key, now), Some(remaining));
+            let handle = self.handles[&key];
+            for found in [found, self.set.get(handle)] {
+                let found = found.expect("the key has a TTL");
+                assert_eq!(found.entry, &known.entry);
+                assert_eq!(found.deadline_ns, known.deadline);
+                assert_eq!(
+                    (found.phase, found.attempts),
+                    (known.phase(), known.attempts)
+                );
+            }
+            assert_eq!(self.set.get(handle).map(|info| info.handle), Some(handle));
+            let remaining = Some(known.deadline.saturating_sub(now));
+            assert_eq!(queue.remaining(&key, now), remaining);
+            assert_eq!(self.set.remaining(handle, now), remaining);
+        }
+        for &stale in &self.stale {
+            assert!(self.set.get(stale).is_none(), "stale for ever");
         }
         let iter = queue.iter();
         assert_eq!(iter.len(), model.len());
-        let found: Vec<Key> = iter.map(|timer| timer.entry.key).collect();
+        let keys = |info: TtlInfo<'_, Key>| info.entry.key;
+        let found: Vec<Key> = iter.map(keys).collect();
+        assert!(self.set.iter().map(keys).eq(found.iter().copied()));
         let expected = model.ascending();
         let keys = expected.iter().map(|known| known.entry.key);
         assert!(keys.eq(found), "order of expiry");
-        let oldest = queue.oldest().map(|timer| timer.entry.key);
+        let oldest = queue.oldest().map(|info| info.entry.key);
         assert_eq!(oldest, expected.first().map(|known| known.entry.key));
         assert!(queue.snapshot().eq(model.entries()), "snapshot");
-        let bytes = queue.encode(|key, bytes| bytes.push(*key));
-        let decoded = decode(&bytes, |key| <[u8; 1]>::try_from(key).ok().map(|[key]| key));
-        assert!(decoded.is_ok_and(|decoded| decoded.iter().eq(model.entries())));
+        assert!(self.set.snapshot().eq(model.entries()), "snapshot");
     }
 }

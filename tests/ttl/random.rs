@@ -14,6 +14,7 @@ impl Arbitrary for Script {
         let length = usize::arbitrary(g) % (g.size() + 1);
         with_decoder(g, |decoder| Script {
             batches: (decoder.below(4), decoder.below(4)),
+            max_pending: decoder.max_pending(),
             start: decoder.start(),
             ops: Vec::new(),
         })

@@ -11,6 +11,9 @@ use crate::pair::Pair;
 /// Keys of a script: few, so that operations meet.
 pub(crate) const KEYS: u8 = 12;
 
+/// Keys of a crowd, behind those.
+const CROWD: Key = 1_000;
+
 pub(crate) const MS: u64 = 1_000_000;
 
 /// One operation. Times are as seen from the clock of the moment.
@@ -24,10 +27,11 @@ pub(crate) enum Op {
         key: Key,
         set: Set,
     },
-    /// `count` keys from `key` on, all with the same deadline.
+    /// `count` keys from `key` on, each due so much after the one before.
     Bunch {
         key: Key,
-        count: u8,
+        count: Key,
+        apart: Span,
         set: Set,
     },
     Remove(Key),
@@ -85,6 +89,7 @@ pub(crate) type Span = u64;
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) batches: (u8, u8),
+    pub(crate) max_pending: u8,
     pub(crate) start: u64,
     pub(crate) ops: Vec<Op>,
 }
@@ -113,6 +118,10 @@ impl<'a> Decoder<'a> {
 
     pub(crate) fn below(&mut self, bound: u8) -> u8 {
         self.byte() % bound
+    }
+
+    pub(crate) fn key(&mut self) -> Key {
+        self.below(KEYS).into()
     }
 
     pub(crate) fn number(&mut self) -> u64 {
@@ -158,7 +167,7 @@ impl<'a> Decoder<'a> {
     fn answer(&mut self) -> Answer {
         match self.below(5) {
             4 => Answer::Other {
-                key: self.below(KEYS),
+                key: self.key(),
                 back: self.below(6),
             },
             _ => Answer::Proposal(self.below(8)),
@@ -177,19 +186,29 @@ impl Op {
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Self {
         match decoder.below(64) {
             0..=11 => Self::Init {
-                key: decoder.below(KEYS),
+                key: decoder.key(),
                 set: decoder.set(),
             },
             12..=18 => Self::Update {
-                key: decoder.below(KEYS),
+                key: decoder.key(),
                 set: decoder.set(),
             },
-            19..=21 => Self::Bunch {
-                key: decoder.below(KEYS),
-                count: decoder.below(2 * KEYS),
-                set: decoder.set(),
-            },
-            22..=24 => Self::Remove(decoder.below(KEYS)),
+            19..=21 => {
+                let (key, count) = match decoder.below(12) {
+                    0 => (CROWD + 32 * decoder.key(), 2 * Key::from(decoder.byte())),
+                    _ => (decoder.key(), Key::from(decoder.below(2 * KEYS))),
+                };
+                Self::Bunch {
+                    key,
+                    count,
+                    apart: match decoder.below(4) {
+                        0 => decoder.span(),
+                        _ => 0,
+                    },
+                    set: decoder.set(),
+                }
+            }
+            22..=24 => Self::Remove(decoder.key()),
             25..=31 => Self::Applied(decoder.answer()),
             32..=37 => Self::Failed {
                 answer: decoder.answer(),
@@ -232,6 +251,7 @@ impl Script {
     pub(crate) fn decode(bytes: &[u8], most: usize) -> Self {
         let mut decoder = Decoder::new(bytes);
         let batches = (decoder.below(4), decoder.below(4));
+        let max_pending = decoder.max_pending();
         let start = decoder.start();
         let mut ops = Vec::new();
         while ops.len() < most && !decoder.is_empty() {
@@ -239,6 +259,7 @@ impl Script {
         }
         Self {
             batches,
+            max_pending,
             start,
             ops,
         }
@@ -250,6 +271,14 @@ impl Script {
 }
 
 impl Decoder<'_> {
+    /// How much may be in flight: in most scripts more than there are keys.
+    pub(crate) fn max_pending(&mut self) -> u8 {
+        match self.below(4) {
+            0 => 1 + self.below(2 * KEYS),
+            _ => u8::MAX,
+        }
+    }
+
     /// A clock to start at.
     pub(crate) fn start(&mut self) -> u64 {
         match self.below(4) {
@@ -275,6 +304,7 @@ impl<G: Geometry> Run<G> {
         let mut config = TtlConfig::builder()
             .expire_batch(usize::from(script.batches.0) + 1)
             .retry_batch(usize::from(script.batches.1) + 1)
+            .max_pending(usize::from(script.max_pending))
             .retry_delay(Duration::from_secs(1));
         // In some scripts a poll comes nowhere near its batches.
         config = match script.batches {
@@ -305,10 +335,18 @@ impl<G: Geometry> Run<G> {
         match *op {
             Op::Init { key, set } => self.set(key, set, false),
             Op::Update { key, set } => self.set(key, set, true),
-            Op::Bunch { key, count, set } => {
+            Op::Bunch {
+                key,
+                count,
+                apart,
+                mut set,
+            } => {
                 for nth in 0..count {
-                    self.set(key.wrapping_add(nth), set, false);
+                    let (index, ctx) = self.take_index(key + nth, set);
+                    let _ = self.pair.init_unseen(index, key + nth, set.ttl_ms, ctx);
+                    set.ago = set.ago.saturating_sub(apart);
                 }
+                self.pair.compare();
             }
             Op::Remove(key) => drop(self.pair.remove(key)),
             Op::Applied(answer) => {
@@ -345,6 +383,15 @@ impl<G: Geometry> Run<G> {
     }
 
     fn set(&mut self, key: Key, set: Set, must_exist: bool) {
+        let (index, ctx) = self.take_index(key, set);
+        // Either a TTL that is refused or one that is not: the pair compares.
+        let _ = match must_exist {
+            true => self.pair.update(index, key, set.ttl_ms, ctx),
+            false => self.pair.init(index, key, set.ttl_ms, ctx),
+        };
+    }
+
+    fn take_index(&mut self, key: Key, set: Set) -> (u64, Context) {
         self.index += u64::from(set.back == 0);
         let index = self.index.saturating_sub(u64::from(set.back));
         let ctx = Context {
@@ -352,11 +399,7 @@ impl<G: Geometry> Run<G> {
             leader_start_ms: self.wall_ms - u64::from(set.back),
             created_ns: self.pair.model.now().saturating_sub(set.ago),
         };
-        // Either a TTL that is refused or one that is not: the pair compares.
-        let _ = match must_exist {
-            true => self.pair.update(index, key, set.ttl_ms, ctx),
-            false => self.pair.init(index, key, set.ttl_ms, ctx),
-        };
+        (index, ctx)
     }
 
     fn resolve(&self, answer: Answer) -> (Key, u64) {
@@ -376,25 +419,31 @@ impl<G: Geometry> Run<G> {
     }
 
     fn drive(&mut self, wake_ups: u8, within: Span) {
+        let mut was_idle_at_once = false;
         for _ in 0..wake_ups {
             let now = self.pair.model.now();
-            let Some(wait) = self
-                .pair
-                .queue
-                .next_wake(now)
-                .filter(|&wait| wait <= within)
-            else {
+            let wait = self.pair.queue.next_wake(now);
+            let Some(wait) = wait.filter(|&wait| wait <= within) else {
                 return;
             };
             let done = |pair: &Pair<G>| {
                 let counters = pair.queue.counters();
                 counters.expired + counters.retried + counters.timed_out
             };
-            let may_be_idle = !self.pair.knows_wake_exactly() || self.pair.may_run_short();
+            let is_exact = self.pair.knows_wake_exactly();
+            let may_run_short = self.pair.may_run_short();
             let before = done(&self.pair);
             self.poll(now.saturating_add(wait), usize::MAX);
             let is_idle = done(&self.pair) == before;
-            assert!(!is_idle || may_be_idle, "a wake-up for nothing");
+            assert!(
+                !is_idle || !is_exact || may_run_short,
+                "a wake-up for nothing"
+            );
+            assert!(
+                !is_idle || !was_idle_at_once || may_run_short,
+                "nothing to do, twice in a row at once"
+            );
+            was_idle_at_once = is_idle && wait == 0;
         }
     }
 
@@ -407,7 +456,7 @@ impl<G: Geometry> Run<G> {
         }
         self.pair.role_change(Role::Leader, u64::MAX);
         let mut polls = 0;
-        let most = 2 * u64::from(KEYS) + 300 + self.pair.most_work();
+        let most = self.pair.model.len() as u64 + 300 + self.pair.most_work();
         while !self.pair.queue.is_empty() {
             assert_eq!(self.pair.queue.next_wake(u64::MAX), Some(0));
             for (key, index, ..) in self.pair.poll_all(u64::MAX) {

@@ -11,7 +11,7 @@ use crate::harness::{Case, Group, anew, each_size, measure, onward};
 trait Expiring {
     const NAME: &'static str;
 
-    fn new() -> Self;
+    fn new(config: TtlConfig) -> Self;
 
     fn len(&self) -> usize;
 
@@ -27,8 +27,8 @@ trait Expiring {
 impl Expiring for TtlQueue<u64> {
     const NAME: &'static str = "ttl_queue";
 
-    fn new() -> Self {
-        Self::new(0, TtlConfig::default())
+    fn new(config: TtlConfig) -> Self {
+        Self::new(0, config)
     }
 
     fn len(&self) -> usize {
@@ -59,8 +59,8 @@ impl Expiring for TtlQueue<u64> {
 impl Expiring for TwoSets<u64> {
     const NAME: &'static str = "two_sets";
 
-    fn new() -> Self {
-        Self::new(&TtlConfig::default())
+    fn new(config: TtlConfig) -> Self {
+        Self::new(&config)
     }
 
     fn len(&self) -> usize {
@@ -127,9 +127,10 @@ impl Input {
         }
     }
 
-    /// A leader that holds every key.
-    fn filled<E: Expiring>(&self) -> E {
-        let mut queue = E::new();
+    /// A leader that holds every key, and may have so many in flight.
+    fn filled<E: Expiring>(&self, max_pending: usize) -> E {
+        let config = TtlConfig::builder().max_pending(max_pending).build();
+        let mut queue = E::new(config.expect("it makes sense"));
         queue.role_change(true, 0);
         apply(&mut queue, 1, &self.keys);
         queue
@@ -143,7 +144,13 @@ impl Input {
     fn init_one<E: Expiring>(&self, group: &mut Group<'_>) {
         let timed = |queue: &mut E| apply(queue, 1, &self.keys);
         let check = |queue: &E, ()| assert_eq!(queue.len(), self.keys.len());
-        measure(group, &self.case::<E>(), anew(E::new), timed, check);
+        measure(
+            group,
+            &self.case::<E>(),
+            anew(|| E::new(TtlConfig::default())),
+            timed,
+            check,
+        );
     }
 
     /// One by one, and as a state machine applies its log: in batches, whose keys the queue is told
@@ -176,7 +183,7 @@ impl Input {
         update: impl Fn(&mut E, u64),
     ) {
         // Each iteration is of a newer index than the one before, or it would change nothing.
-        let prepare = onward(|| (self.filled::<E>(), 1));
+        let prepare = onward(|| (self.filled::<E>(1), 1));
         let timed = |(queue, index): &mut (E, u64)| {
             *index += 1;
             update(queue, *index);
@@ -195,13 +202,13 @@ impl Input {
         measure(
             group,
             &self.case::<E>(),
-            anew(|| self.filled::<E>()),
+            anew(|| self.filled::<E>(usize::MAX)),
             poll_all,
             check,
         );
     }
 
-    /// With every key pending.
+    /// With as many keys pending as may be.
     fn role_change(&self, group: &mut Group<'_>) {
         self.role_change_one::<TtlQueue<u64>>(group);
         self.role_change_one::<TwoSets<u64>>(group);
@@ -213,7 +220,7 @@ impl Input {
             ..self.case::<E>()
         };
         let prepare = anew(|| {
-            let mut queue = self.filled::<E>();
+            let mut queue = self.filled::<E>(TtlConfig::default().max_pending());
             poll_all(&mut queue);
             queue
         });
@@ -230,7 +237,7 @@ fn apply<E: Expiring>(queue: &mut E, index: u64, entries: &[(u64, u64)]) {
     }
 }
 
-/// Proposes every key, a batch a call, and says how many.
+/// Proposes every key, as far as may be, a batch a call, and says how many.
 fn poll_all<E: Expiring>(queue: &mut E) -> usize {
     let mut all = 0;
     loop {

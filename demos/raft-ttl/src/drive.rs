@@ -89,7 +89,7 @@ where
                 Answer::Refused(expiries) => {
                     let (mut state, now_ns) = (replica.lock(), replica.now_ns());
                     for (key, index) in expiries {
-                        state.ttls.failed(&key, index, now_ns);
+                        state.refused(&key, index, now_ns);
                     }
                 }
             },

@@ -190,7 +190,7 @@ impl Node {
         match state.records.get(key) {
             None => Reply::Missing,
             Some(record) => {
-                let remaining_ns = state.ttls.remaining(key, self.replica.now_ns());
+                let remaining_ns = state.remaining_ns(key, self.replica.now_ns());
                 Reply::Value {
                     value: record.value.to_string(),
                     remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use openraft::{Entry, EntryPayload};
 use serde::{Deserialize, Serialize};
-use timer_wheel::ttl::{Context, TtlConfig, TtlQueue, decode};
+use timer_wheel::ttl::{Context, Entry as Ttl, TtlConfig, TtlError, TtlKey, TtlSet};
 
 use crate::disk::DiskError;
 use crate::history::{Expired, History};
@@ -14,12 +14,22 @@ use crate::time::{self, Clock};
 use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig};
 
 /// A value and the index of the entry that set it, or its TTL, last.
-#[derive(Clone, Debug, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// The value.
     pub value: Arc<str>,
     /// The index that an expiry must name to count.
     pub index: u64,
+    /// What names its entry in the TTL layer of this replica, if it has a TTL. Other replicas have other
+    /// handles, so it is in no snapshot and in no digest.
+    #[serde(skip)]
+    ttl: Option<TtlKey>,
+}
+
+impl Hash for Record {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.value, self.index).hash(state);
+    }
 }
 
 type Records = BTreeMap<String, Record>;
@@ -29,7 +39,7 @@ type Records = BTreeMap<String, Record>;
 pub struct State {
     pub(crate) records: Records,
     /// The TTL layer: an entry for each record that has a TTL, under the same index.
-    pub ttls: TtlQueue<String>,
+    pub ttls: TtlSet<String>,
     pub(crate) applied: Option<LogId>,
     pub(crate) membership: Membership,
     pub(crate) history: History,
@@ -44,7 +54,7 @@ impl State {
     pub(crate) fn new(config: TtlConfig, clock: &Clock) -> Self {
         Self {
             records: Records::new(),
-            ttls: TtlQueue::new(clock.now_ns(), config),
+            ttls: TtlSet::new(clock.now_ns(), config),
             applied: None,
             membership: Membership::default(),
             history: History::default(),
@@ -65,7 +75,6 @@ impl State {
             }
             EntryPayload::Normal(Command::Expire { expiries, by }) => {
                 self.batches += 1;
-                self.ttls.prefetch(expiries.iter().map(|(key, _)| key));
                 for (key, index) in expiries {
                     self.expire(key, index, by, received_ns.is_none());
                 }
@@ -109,80 +118,104 @@ impl State {
                     return Answer::Missing;
                 };
                 // A key that had no TTL gets one.
-                match self.ttls.init(index, key, ttl_ms, begin(wall_ms)) {
-                    Ok(_) => record.index = index,
+                match set(
+                    &mut self.ttls,
+                    record.ttl,
+                    index,
+                    key,
+                    ttl_ms,
+                    begin(wall_ms),
+                ) {
+                    Ok(ttl) => (record.ttl, record.index) = (ttl, index),
                     Err(error) => return Answer::Refused(error.to_string()),
                 }
                 Answer::Done
             }
-            Command::Delete { key } => {
-                self.ttls.remove(&key);
-                match self.records.remove(&key) {
-                    Some(_) => Answer::Done,
-                    None => Answer::Missing,
+            Command::Delete { key } => match self.records.remove(&key) {
+                Some(record) => {
+                    record.ttl.map(|ttl| self.ttls.remove(ttl));
+                    Answer::Done
                 }
-            }
+                None => Answer::Missing,
+            },
             Command::Barrier | Command::Expire { .. } => Answer::Done, // expiries are applied above
         }
     }
 
     fn put(&mut self, index: u64, item: Item, ctx: Context) -> Result<(), String> {
-        match item.ttl_ms {
-            None => drop(self.ttls.remove(&item.key)),
-            Some(ttl_ms) => {
-                let set = self.ttls.init(index, item.key.clone(), ttl_ms, ctx);
-                set.map_err(|error| error.to_string())?;
+        let known = self.records.get(&item.key).and_then(|record| record.ttl);
+        let ttl = match item.ttl_ms {
+            None => {
+                known.map(|ttl| self.ttls.remove(ttl));
+                None
             }
-        }
+            Some(ttl_ms) => {
+                let set = set(&mut self.ttls, known, index, item.key.clone(), ttl_ms, ctx);
+                set.map_err(|error| error.to_string())?
+            }
+        };
         let value = item.value.into();
-        self.records.insert(item.key, Record { value, index });
+        self.records.insert(item.key, Record { value, index, ttl });
         Ok(())
+    }
+
+    /// How long a key has left at `now_ns`, in nanoseconds, if it has a TTL.
+    pub fn remaining_ns(&self, key: &str, now_ns: u64) -> Option<u64> {
+        self.ttls.remaining(self.records.get(key)?.ttl?, now_ns)
+    }
+
+    /// Notes that the proposal to expire a key at an index was refused.
+    pub(crate) fn refused(&mut self, key: &str, index: u64, now_ns: u64) {
+        if let Some(ttl) = self.records.get(key).and_then(|record| record.ttl) {
+            self.ttls.failed(ttl, index, now_ns);
+        }
     }
 
     /// Deletes a key if it still carries this index. The layer is told in either case.
     fn expire(&mut self, key: String, index: u64, by: NodeId, is_replay: bool) {
-        let is_same = self
-            .records
-            .get(&key)
-            .is_some_and(|record| record.index == index);
-        if is_same {
-            self.records.remove(&key);
-            let due_ms = self.ttls.get(&key).map_or(0, |timer| {
-                let entry = timer.entry;
-                entry.leader_start_ms.saturating_add(entry.ttl_ms)
-            });
-            self.history.add(Expired {
-                key: key.clone(),
-                index,
-                by,
-                due_ms,
-                at_us: time::wall_us_now(),
-                is_replay,
-            });
-        } else {
+        let Some(record) = self.records.get(&key) else {
             self.overtaken += 1;
+            return;
+        };
+        let is_same = record.index == index;
+        let due_ms = record.ttl.map_or(0, |ttl| {
+            let info = self.ttls.get(ttl);
+            let entry =
+                info.map(|info| info.entry.leader_start_ms.saturating_add(info.entry.ttl_ms));
+            self.ttls.applied(ttl, index);
+            entry.unwrap_or(0)
+        });
+        if !is_same {
+            self.overtaken += 1;
+            return;
         }
-        self.ttls.applied(&key, index);
+        self.records.remove(&key);
+        self.history.add(Expired {
+            key,
+            index,
+            by,
+            due_ms,
+            at_us: time::wall_us_now(),
+            is_replay,
+        });
     }
 
     /// A number that replicas have in common that applied the same log, and hardly any others. O(n).
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.records.hash(&mut hasher);
-        self.encoded_ttls().hash(&mut hasher);
+        for ttl in self.ttls.snapshot() {
+            (&ttl.key, ttl.index, ttl.owner).hash(&mut hasher);
+            (ttl.leader_start_ms, ttl.ttl_ms).hash(&mut hasher);
+        }
         hasher.finish()
-    }
-
-    fn encoded_ttls(&self) -> Vec<u8> {
-        self.ttls
-            .encode(|key, bytes| bytes.extend_from_slice(key.as_bytes()))
     }
 
     /// A copy to be [written](Image::write) without keeping others from the state.
     pub(crate) fn image(&self) -> Image {
         Image {
             records: self.records.clone(),
-            ttls: self.encoded_ttls(),
+            ttls: self.ttls.snapshot().cloned().collect(),
         }
     }
 
@@ -194,17 +227,23 @@ impl State {
         membership: Membership,
         clock: &Clock,
     ) -> Result<(), DiskError> {
-        let Image { records, ttls } = Image::read(snapshot)?;
-        let entries = decode(&ttls, |key| String::from_utf8(key.to_vec()).ok())?;
-        let is_sound = |key: &String, index| records.get(key).is_some_and(|it| it.index == index);
-        if !entries
-            .iter()
-            .all(|entry| is_sound(&entry.key, entry.index))
-        {
-            return Err("the snapshot has a TTL without its key".into());
+        let Image { mut records, ttls } = serde_json::from_slice(snapshot)?;
+        let is_sound = |ttl: &Ttl<String>| {
+            let record = records.get(&ttl.key);
+            record.is_some_and(|record| record.index == ttl.index)
+        };
+        if !ttls.iter().all(is_sound) || !ttls.is_sorted_by(|one, next| one.key < next.key) {
+            return Err("the snapshot has a TTL without its key, or two with one".into());
         }
-        self.ttls
-            .restore(entries, clock.now_ns(), time::wall_ms_now())?;
+        let keys: Vec<String> = ttls.iter().map(|ttl| ttl.key.clone()).collect();
+        let handles = self
+            .ttls
+            .restore(ttls, clock.now_ns(), time::wall_ms_now())?;
+        for (key, handle) in keys.iter().zip(handles) {
+            if let Some(record) = records.get_mut(key) {
+                record.ttl = Some(handle);
+            }
+        }
         self.records = records;
         self.applied = applied;
         self.membership = membership;
@@ -212,29 +251,30 @@ impl State {
     }
 }
 
-/// A snapshot: the number of bytes of the encoded TTLs in eight bytes, those, and the records in JSON.
-#[derive(Debug)]
+/// Sets or changes the TTL of a record that has this handle, or none, and answers the handle it has then.
+fn set(
+    ttls: &mut TtlSet<String>,
+    known: Option<TtlKey>,
+    index: u64,
+    key: String,
+    ttl_ms: u64,
+    ctx: Context,
+) -> Result<Option<TtlKey>, TtlError> {
+    match known {
+        Some(ttl) => ttls.update(index, ttl, ttl_ms, ctx).map(|_| known),
+        None => ttls.init(index, key, ttl_ms, ctx),
+    }
+}
+
+/// A snapshot, in JSON: the records, and the TTLs of those that have one.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Image {
     records: Records,
-    ttls: Vec<u8>,
+    ttls: Vec<Ttl<String>>,
 }
 
 impl Image {
     pub(crate) fn write(&self) -> Result<Vec<u8>, DiskError> {
-        let mut bytes = (self.ttls.len() as u64).to_le_bytes().to_vec();
-        bytes.extend_from_slice(&self.ttls);
-        serde_json::to_writer(&mut bytes, &self.records)?;
-        Ok(bytes)
-    }
-
-    fn read(bytes: &[u8]) -> Result<Self, DiskError> {
-        let cut = || DiskError::from("the snapshot is cut short");
-        let (length, rest) = bytes.split_first_chunk().ok_or_else(cut)?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut())?;
-        let (ttls, records) = rest.split_at_checked(length).ok_or_else(cut)?;
-        Ok(Self {
-            records: serde_json::from_slice(records)?,
-            ttls: ttls.to_vec(),
-        })
+        Ok(serde_json::to_vec(self)?)
     }
 }

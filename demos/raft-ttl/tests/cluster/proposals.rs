@@ -187,8 +187,7 @@ async fn expiry_that_a_touch_has_overtaken_is_void() {
         let left = node
             .replica
             .lock()
-            .ttls
-            .remaining("held", node.replica.now_ns());
+            .remaining_ns("held", node.replica.now_ns());
         assert!(left.unwrap() > 3_000_000_000_000, "and the new TTL runs");
     }
     // With the index of the touch the same command counts.

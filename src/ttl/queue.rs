@@ -1,0 +1,803 @@
+//! Entries by key: a hash table from the keys to the handles of a [`TtlSet`].
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::hash::{BuildHasher, Hash};
+
+/// How keys are hashed unless the queue is given another hasher: by foldhash.
+pub use foldhash::fast::RandomState as DefaultHashBuilder;
+use hashbrown::{Equivalent, HashTable};
+
+use super::{
+    Context, Counters, Due, Entry, Iter, Outcome, Role, Snapshot, TtlConfig, TtlError, TtlInfo,
+    TtlKey, TtlSet,
+};
+use crate::geometry::{Geometry, Millis};
+
+/// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
+///
+/// `G` is the geometry of the wheel, `S` the hasher of the keys. Neither changes what happens: the order
+/// of hashing shows nowhere.
+///
+/// # Keys
+///
+/// Keys are found by hash (`Hash + Eq`), because an ordered map would cost as much as the wheel spares.
+/// Snapshots are in order of key (`Ord`), and an expiry carries a copy of its key (`Clone`).
+///
+/// The hasher is foldhash's ([`DefaultHashBuilder`]) unless another is given
+/// ([`with_hasher`](Self::with_hasher)): fast, and seeded from what addresses a `no_std` program has, so an
+/// adversary who chooses keys cannot easily make them collide, and one who can also observe timings
+/// perhaps can. Whoever holds keys chosen by strangers should pass `std`'s `RandomState`.
+///
+/// # Costs
+///
+/// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
+/// And the hash table grows at one go: the [`init`](Self::init) that doubles a table of a million keys
+/// takes milliseconds. [`reserve`](Self::reserve) does that beforehand; a `TtlSet` has no such table.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+///
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// queue.role_change(Role::Leader, 0);
+/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// let proposed: Vec<_> = queue.poll(5_000_000).collect();
+/// assert_eq!((proposed[0].key, proposed[0].index), ("key", 1));
+/// queue.applied("key", 1);
+/// assert!(queue.is_empty());
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
+///
+/// Invariant: a lead leads to every entry of the set, under the hash of its key, and nowhere else.
+#[derive(Clone)]
+pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
+    pub(super) set: TtlSet<K, G>,
+    pub(super) leads: HashTable<Lead>,
+    hasher: S,
+}
+
+/// The way to an entry. The hash is kept so that the table grows without running any code of a key.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Lead {
+    hash: u64,
+    handle: TtlKey,
+}
+
+impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
+    /// An empty queue on a follower whose monotonic clock stands at `now` nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
+    /// assert_eq!((queue.len(), queue.role()), (0, Role::Follower));
+    /// ```
+    pub fn new(now: u64, config: TtlConfig) -> Self {
+        Self::with_hasher(now, config, S::default())
+    }
+}
+
+impl<K, G: Geometry, S> TtlQueue<K, G, S> {
+    /// As [`new`](Self::new), with a hasher for the keys. O(1).
+    ///
+    /// ```
+    /// use std::hash::RandomState;
+    /// use timer_wheel::Millis;
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// // For keys that strangers choose.
+    /// let hasher = RandomState::new();
+    /// let queue: TtlQueue<String, Millis, _> =
+    ///     TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+    /// assert!(queue.is_empty());
+    /// ```
+    pub fn with_hasher(now: u64, config: TtlConfig, hasher: S) -> Self {
+        Self {
+            set: TtlSet::new(now, config),
+            leads: HashTable::new(),
+            hasher,
+        }
+    }
+
+    /// Makes room for `additional` more entries. O(n + additional), as the table of the keys may
+    /// grow.
+    ///
+    /// # Panics
+    ///
+    /// If the queue could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.reserve(1_000);
+    /// assert!(queue.is_empty());
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        self.set.reserve(additional);
+        self.leads.reserve(additional, |lead| lead.hash);
+    }
+
+    /// Drops all entries. The clock, the role and the counters stay. O(n).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.clear();
+    /// assert_eq!((queue.len(), queue.role()), (0, Role::Leader));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.leads.clear();
+        // Last, because keys may panic when they are dropped.
+        self.set.clear();
+    }
+
+    /// As [`TtlSet::poll`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// for key in 0..51 {
+    ///     queue.init(1, key, 5, Context::default())?;
+    /// }
+    /// let mut due = queue.poll(6_000_000);
+    /// assert_eq!(due.by_ref().count(), 50);
+    /// assert_eq!(due.next_wake(), Some(0));
+    /// assert_eq!(queue.poll(6_000_000).count(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn poll(&mut self, now: u64) -> Due<'_, K, G> {
+        self.set.poll(now)
+    }
+
+    /// As [`TtlSet::role_change`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, 7, 5, Context::default())?;
+    /// assert_eq!(queue.poll(6_000_000).count(), 1);
+    /// queue.role_change(Role::Leader, 7_000_000); // another term
+    /// assert_eq!(queue.poll(7_000_000).count(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn role_change(&mut self, role: Role, now: u64) {
+        self.set.role_change(role, now);
+    }
+
+    /// As [`TtlSet::stop`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.stop();
+    /// assert!(queue.is_stopped());
+    /// ```
+    pub fn stop(&mut self) {
+        self.set.stop();
+    }
+
+    /// Whether [`stop`](Self::stop) was called. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert!(!queue.is_stopped());
+    /// ```
+    pub fn is_stopped(&self) -> bool {
+        self.set.is_stopped()
+    }
+
+    /// As [`TtlSet::next_wake`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn next_wake(&self, now: u64) -> Option<u64> {
+        self.set.next_wake(now)
+    }
+
+    /// As [`TtlSet::wake_bound`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert!(queue.wake_bound(0) <= queue.next_wake(0));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn wake_bound(&self, now: u64) -> Option<u64> {
+        self.set.wake_bound(now)
+    }
+
+    /// The number of entries, in whatever phase. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init(2, "other", 9, Context::default())?;
+    /// assert_eq!(queue.len(), 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    /// Whether there is no entry. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert!(queue.is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    /// The number of entries that are proposed and without an answer. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert_eq!(queue.pending_len(), 0);
+    /// ```
+    pub fn pending_len(&self) -> usize {
+        self.set.pending_len()
+    }
+
+    /// The number of entries whose proposal failed and that wait for the next. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert_eq!(queue.retrying_len(), 0);
+    /// ```
+    pub fn retrying_len(&self) -> usize {
+        self.set.retrying_len()
+    }
+
+    /// The settings. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert_eq!(queue.config(), &TtlConfig::default());
+    /// ```
+    pub fn config(&self) -> &TtlConfig {
+        self.set.config()
+    }
+
+    /// The role as told last. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// assert_eq!(queue.role(), Role::Follower);
+    /// ```
+    pub fn role(&self) -> Role {
+        self.set.role()
+    }
+
+    /// What the queue has done so far. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.counters().scheduled, 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn counters(&self) -> Counters {
+        self.set.counters()
+    }
+
+    /// As [`TtlSet::iter`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<char> = TtlQueue::new(0, TtlConfig::default());
+    /// for (ttl_ms, key) in [(30, 'c'), (10, 'a'), (20, 'b')] {
+    ///     queue.init(1, key, ttl_ms, Context::default())?;
+    /// }
+    /// let keys: String = queue.iter().map(|info| info.entry.key).collect();
+    /// assert_eq!(keys, "abc");
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn iter(&self) -> Iter<'_, K, G> {
+        self.set.iter()
+    }
+
+    /// As [`TtlSet::oldest`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init(2, "sooner", 3, Context::default())?;
+    /// assert_eq!(queue.oldest().unwrap().entry.key, "sooner");
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn oldest(&self) -> Option<TtlInfo<'_, K>> {
+        self.set.oldest()
+    }
+
+    /// As [`TtlSet::snapshot`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "b", 900, Context::default())?;
+    /// queue.init(2, "a", 900, Context::default())?;
+    /// let entries: Vec<_> = queue.snapshot().cloned().collect();
+    /// assert_eq!((entries[0].key, entries[1].key), ("a", "b"));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn snapshot(&self) -> Snapshot<'_, K>
+    where
+        K: Ord,
+    {
+        self.set.snapshot()
+    }
+}
+
+impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
+    /// The log entry `index` sets a key with a TTL of `ttl_ms` milliseconds: the key is due that
+    /// long after `ctx.created_ns`, at the end of time if that is past it. O(1), but see
+    /// [Costs](Self#costs).
+    ///
+    /// - [`Outcome::Scheduled`]: the key had no TTL.
+    /// - [`Outcome::Updated`]: it had one, of an older index, and this one replaces it, whether it
+    ///   was queued, pending or waiting for a retry.
+    /// - [`Outcome::Stale`]: it has one of this index or a newer one, and keeps it. So replaying the
+    ///   log changes nothing.
+    /// - [`Outcome::Ignored`]: the TTL is 0, which means none; an earlier TTL stays. Whoever takes the
+    ///   TTL from a key calls [`remove`](Self::remove).
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the index; [`TtlError::Full`] if there are
+    /// as many entries as there can be. Nothing has changed then.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let ctx = Context { created_ns: 1_000, ..Context::default() };
+    /// assert_eq!(queue.init(3, "key", 5, ctx), Ok(Outcome::Scheduled));
+    /// assert_eq!(queue.init(3, "key", 9, ctx), Ok(Outcome::Stale));
+    /// assert_eq!(queue.init(4, "key", 0, ctx), Ok(Outcome::Ignored));
+    /// assert!(queue.init(4, "key", u64::MAX, ctx).is_err());
+    /// assert_eq!(queue.get("key").unwrap().deadline_ns, 5_001_000);
+    /// ```
+    pub fn init(
+        &mut self,
+        index: u64,
+        key: K,
+        ttl_ms: u64,
+        ctx: Context,
+    ) -> Result<Outcome, TtlError> {
+        let hash = self.hasher.hash_one(&key);
+        if let Some(handle) = self.find_hashed(hash, &key) {
+            return self.set.update(index, handle, ttl_ms, ctx);
+        }
+        // Whatever can fail for want of memory comes before the first change.
+        self.leads.reserve(1, |lead| lead.hash);
+        let Some(handle) = self.set.init(index, key, ttl_ms, ctx)? else {
+            return Ok(Outcome::Ignored);
+        };
+        self.lead(hash, handle);
+        Ok(Outcome::Scheduled)
+    }
+
+    /// The log entry `index` gives a key that has a TTL another one. O(1).
+    ///
+    /// As [`init`](Self::init), but [`Outcome::Missing`] if the key has none. An update of a pending
+    /// entry replaces it: its proposal, when it comes back, is of an index that no longer counts.
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the key and the index.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
+    /// let ctx = Context::default();
+    /// assert_eq!(queue.update(1, "key", 5, ctx), Ok(Outcome::Missing));
+    /// queue.init(2, "key".to_string(), 5, ctx)?;
+    /// assert_eq!(queue.update(3, "key", 8, ctx), Ok(Outcome::Updated));
+    /// assert_eq!(queue.remaining("key", 0), Some(8_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn update<Q>(
+        &mut self,
+        index: u64,
+        key: &Q,
+        ttl_ms: u64,
+        ctx: Context,
+    ) -> Result<Outcome, TtlError>
+    where
+        Q: Hash + Equivalent<K> + ?Sized,
+    {
+        match self.find(key) {
+            Some(handle) => self.set.update(index, handle, ttl_ms, ctx),
+            None if ttl_ms == 0 => Ok(Outcome::Ignored),
+            None => self.config().check_ttl(ttl_ms).map(|()| Outcome::Missing),
+        }
+    }
+
+    /// The key has no TTL any more, because it was deleted or set without one: its entry is dropped,
+    /// whether it is queued, pending or waiting for a retry. O(1).
+    ///
+    /// Answers [`Outcome::Removed`], or [`Outcome::Missing`] if there was none.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.remove("key"), Outcome::Removed);
+    /// assert_eq!(queue.remove("key"), Outcome::Missing);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Outcome {
+        match self.unlist_if(key, |_| true) {
+            Some(handle) => {
+                drop(self.set.remove(handle));
+                Outcome::Removed
+            }
+            None => Outcome::Missing,
+        }
+    }
+
+    /// The expiry of `key` at `index` came back through the log. O(1).
+    ///
+    /// To be called on every replica, and also if the state machine found the key missing or at
+    /// another index, so that nothing stays pending for ever. The entry ends if it carries that
+    /// index ([`Outcome::Applied`]), whatever its phase here; anything else is left alone
+    /// ([`Outcome::Stale`]).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(4, "key", 5, Context::default())?;
+    /// queue.update(6, "key", 5, Context::default())?;
+    /// assert_eq!(queue.applied("key", 4), Outcome::Stale);
+    /// assert_eq!(queue.applied("key", 6), Outcome::Applied);
+    /// assert_eq!(queue.applied("key", 6), Outcome::Stale);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn applied<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q, index: u64) -> Outcome {
+        match self.unlist_if(key, |entry| entry.index == index) {
+            Some(handle) => self.set.applied(handle, index),
+            None => self.set.stale(),
+        }
+    }
+
+    /// The proposal to expire `key` at `index` was refused: it will be proposed again after the
+    /// retry delay, as [`TtlConfig::backoff`] says. O(1).
+    ///
+    /// Answers [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: another
+    /// index, an answer already, a timeout, a change of role.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(5_000_000).count(), 1);
+    /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Failed);
+    /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Stale);
+    /// // A second later, by default, it is proposed again.
+    /// assert_eq!(queue.next_wake(6_000_000), Some(1_000_000_000));
+    /// assert_eq!(queue.poll(1_006_000_000).next().unwrap().attempt, 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn failed<Q: Hash + Equivalent<K> + ?Sized>(
+        &mut self,
+        key: &Q,
+        index: u64,
+        now: u64,
+    ) -> Outcome {
+        match self.find(key) {
+            Some(handle) => self.set.failed(handle, index, now),
+            None => {
+                self.set.tick(now);
+                self.set.stale()
+            }
+        }
+    }
+
+    /// What is known of a key's TTL, or `None` if it has none. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// let info = queue.get("key").unwrap();
+    /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
+    /// assert!(queue.get("other").is_none());
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<TtlInfo<'_, K>> {
+        self.set.get(self.find(key)?)
+    }
+
+    /// Whether a key has a TTL. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert!(queue.contains("key") && !queue.contains("other"));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn contains<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// How long a key has left at `now`, in nanoseconds: 0 if it is due, `None` if it has no TTL.
+    /// O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.remaining("key", 2_000_000), Some(3_000_000));
+    /// assert_eq!(queue.remaining("key", 9_000_000), Some(0), "overdue");
+    /// assert_eq!(queue.remaining("other", 0), None);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn remaining<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, now: u64) -> Option<u64> {
+        self.set.remaining(self.find(key)?, now)
+    }
+
+    /// Reads the entries of keys that the calls that follow will be about, so that they are in the
+    /// processor's cache by then. Changes nothing, and keys without a TTL do no harm. O(keys).
+    ///
+    /// The entries of a million keys do not fit into a cache, and each call waits for memory three times,
+    /// one time after the other; here all keys wait together. A state machine that applies its log in
+    /// batches knows the keys beforehand. A small queue gains nothing, and pays for one more look-up.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
+    /// // Log entries as they were committed: index, key, TTL in milliseconds.
+    /// let committed = [(1, 17, 500), (2, 4, 9_000), (3, 17, 800)];
+    /// for batch in committed.chunks(32) {
+    ///     queue.prefetch(batch.iter().map(|(_, key, _)| key));
+    ///     for &(index, key, ttl_ms) in batch {
+    ///         queue.init(index, key, ttl_ms, Context::default())?;
+    ///     }
+    /// }
+    /// assert_eq!(queue.remaining(&17, 0), Some(800_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn prefetch<'a, Q>(&self, keys: impl IntoIterator<Item = &'a Q>)
+    where
+        Q: Hash + Equivalent<K> + ?Sized + 'a,
+    {
+        let entries = &self.set.entries;
+        entries.touch(keys.into_iter().filter_map(|key| {
+            // The first lead with this hash: nearly always that of the key, which then need not be read.
+            let hash = self.hasher.hash_one(key);
+            let lead = self.leads.find(hash, |lead| lead.hash == hash)?;
+            entries.find(lead.handle)
+        }));
+    }
+
+    /// As [`TtlSet::restore`], and no two entries may have the same key. O(n), or O(n log n) if they are
+    /// not in order of key.
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`], [`TtlError::DuplicateKey`] or
+    /// [`TtlError::Full`]. The queue is as it was then.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut leader: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let ctx = Context { leader_start_ms: 10_000, ..Context::default() };
+    /// leader.init(1, "key", 900, ctx)?;
+    ///
+    /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
+    /// let now = 77_000_000_000;
+    /// let mut replica: TtlQueue<&str> = TtlQueue::new(now, TtlConfig::default());
+    /// replica.restore(leader.snapshot().cloned(), now, 10_400)?;
+    /// assert_eq!(replica.remaining("key", now), Some(500_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn restore(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry<K>>,
+        now: u64,
+        wall_now_ms: u64,
+    ) -> Result<(), TtlError>
+    where
+        K: Ord,
+    {
+        let entries: Vec<Entry<K>> = entries.into_iter().collect();
+        self.set.check_restore(&entries)?;
+        if has_duplicates(&entries) {
+            return Err(TtlError::DuplicateKey);
+        }
+        let hash = |entry: &Entry<K>| self.hasher.hash_one(&entry.key);
+        let hashes: Vec<u64> = entries.iter().map(hash).collect();
+        self.leads.clear();
+        self.leads.reserve(hashes.len(), |lead| lead.hash);
+        let handles = self.set.restore(entries, now, wall_now_ms)?;
+        for (hash, handle) in hashes.into_iter().zip(handles) {
+            self.lead(hash, handle);
+        }
+        Ok(())
+    }
+
+    fn lead(&mut self, hash: u64, handle: TtlKey) {
+        let lead = Lead { hash, handle };
+        self.leads.insert_unique(hash, lead, |lead| lead.hash);
+    }
+
+    pub(super) fn find<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<TtlKey> {
+        self.find_hashed(self.hasher.hash_one(key), key)
+    }
+
+    #[inline]
+    fn find_hashed<Q>(&self, hash: u64, key: &Q) -> Option<TtlKey>
+    where
+        Q: Hash + Equivalent<K> + ?Sized,
+    {
+        let lead = self
+            .leads
+            .find(hash, |lead| lead.is_to(&self.set, hash, key))?;
+        Some(lead.handle)
+    }
+
+    /// Takes the lead to an entry away if the entry is as the caller wants it.
+    fn unlist_if<Q>(&mut self, key: &Q, is_wanted: impl FnOnce(&Entry<K>) -> bool) -> Option<TtlKey>
+    where
+        Q: Hash + Equivalent<K> + ?Sized,
+    {
+        let hash = self.hasher.hash_one(key);
+        let set = &self.set;
+        let lead = self
+            .leads
+            .find_entry(hash, |lead| lead.is_to(set, hash, key));
+        let lead = lead.ok()?;
+        let handle = lead.get().handle;
+        if !is_wanted(set.entry(handle)?) {
+            return None;
+        }
+        lead.remove();
+        Some(handle)
+    }
+}
+
+impl Lead {
+    /// Whether this is the lead to the entry of a key. O(1).
+    fn is_to<K, G: Geometry, Q>(&self, set: &TtlSet<K, G>, hash: u64, key: &Q) -> bool
+    where
+        Q: Equivalent<K> + ?Sized,
+    {
+        let is_its = |entry: &Entry<K>| key.equivalent(&entry.key);
+        self.hash == hash && set.entry(self.handle).is_some_and(is_its)
+    }
+}
+
+/// Whether two entries have the same key. O(n) if they are in order of key.
+fn has_duplicates<K: Ord>(entries: &[Entry<K>]) -> bool {
+    if entries.is_sorted_by(|one, next| one.key < next.key) {
+        return false;
+    }
+    let mut keys: Vec<&K> = entries.iter().map(|entry| &entry.key).collect();
+    keys.sort_unstable();
+    keys.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+impl<'a, K, G: Geometry, S> IntoIterator for &'a TtlQueue<K, G, S> {
+    type Item = TtlInfo<'a, K>;
+    type IntoIter = Iter<'a, K, G>;
+
+    fn into_iter(self) -> Iter<'a, K, G> {
+        self.iter()
+    }
+}
+
+impl<K, G: Geometry, S> fmt::Debug for TtlQueue<K, G, S> {
+    /// Prints the numbers of entries, never the entries.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TtlQueue").field(&self.set).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::cmp::Ordering;
+
+    use super::*;
+
+    /// A key that counts how often it is compared.
+    #[derive(Eq)]
+    struct Counting<'a>(u32, &'a Cell<usize>);
+
+    impl PartialEq for Counting<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other).is_eq()
+        }
+    }
+
+    impl PartialOrd for Counting<'_> {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl Ord for Counting<'_> {
+        fn cmp(&self, other: &Self) -> Ordering {
+            self.1.set(self.1.get() + 1);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    fn entries(keys: impl Iterator<Item = u32>, count: &Cell<usize>) -> Vec<Entry<Counting<'_>>> {
+        let entry = |key| Entry {
+            key: Counting(key, count),
+            index: 1,
+            owner: 0,
+            leader_start_ms: 0,
+            ttl_ms: 1,
+        };
+        keys.map(entry).collect()
+    }
+
+    #[test]
+    fn duplicates_are_found_wherever_they_are_and_without_sorting_what_is_sorted() {
+        let compared = Cell::new(0);
+        assert!(!has_duplicates(&entries(0..1_000, &compared)));
+        assert_eq!(compared.get(), 999, "each with the next");
+        assert!(!has_duplicates(&entries((0..1_000).rev(), &compared)));
+        for duplicate in [0, 500, 999] {
+            assert!(has_duplicates(&entries(
+                (0..1_000).chain([duplicate]),
+                &compared
+            )));
+        }
+    }
+}

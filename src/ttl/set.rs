@@ -1,0 +1,610 @@
+//! Entries by handle: what the log and the proposals' answers say, and when to poll again.
+
+use core::fmt;
+
+use super::config::NS_PER_MS;
+use super::entries::Entries;
+use super::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey};
+use crate::geometry::{Geometry, Millis};
+use crate::key::SlotIndex;
+
+/// The keys with a TTL on one replica of a state machine, each under a handle. See the
+/// [module](super).
+///
+/// `K` is what a proposal carries to tell the store what to delete: its key, or an id. It is never
+/// hashed or compared. `G` is the geometry of the wheel, which changes nothing but costs.
+///
+/// # Costs
+///
+/// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove),
+/// [`applied`](Self::applied) and [`failed`](Self::failed) are O(1), and O(log n) for an entry that is
+/// one of n in flight or due in the current tick. None of them takes long, however many entries there are:
+/// memory comes a page at a time. A poll touches the entries it yields, and what the wheel moves down
+/// within its budget. A change of role touches what is in flight.
+///
+/// Memory for the entries is kept for the next ones.
+///
+/// ```
+/// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlKey, TtlSet};
+///
+/// // A record of the store has a place for the handle.
+/// struct Record {
+///     index: u64,
+///     ttl: Option<TtlKey>,
+/// }
+///
+/// let mut ttls: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+/// ttls.role_change(Role::Leader, 0);
+/// let record = Record { index: 1, ttl: ttls.init(1, "key", 5, Context::default())? }; // 5 ms
+///
+/// let proposed: Vec<_> = ttls.poll(5_000_000).collect();
+/// assert_eq!((proposed[0].key, proposed[0].index), ("key", 1));
+///
+/// // The proposal comes back through the log: the store looks the key up, and the index is the same.
+/// assert_eq!(record.index, proposed[0].index);
+/// assert_eq!(ttls.applied(record.ttl.unwrap(), record.index), Outcome::Applied);
+/// # Ok::<(), timer_wheel::ttl::TtlError>(())
+/// ```
+#[derive(Clone)]
+pub struct TtlSet<K, G: Geometry = Millis> {
+    pub(super) config: TtlConfig,
+    role: Role,
+    is_stopped: bool,
+    /// The latest time that was told, in nanoseconds.
+    pub(super) now: u64,
+    pub(super) entries: Entries<K, G>,
+    pub(super) counters: Counters,
+}
+
+impl<K, G: Geometry> TtlSet<K, G> {
+    /// An empty set on a follower whose monotonic clock stands at `now` nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Role, TtlConfig, TtlSet};
+    ///
+    /// let set: TtlSet<String> = TtlSet::new(0, TtlConfig::default());
+    /// assert_eq!((set.len(), set.role()), (0, Role::Follower));
+    /// ```
+    pub fn new(now: u64, config: TtlConfig) -> Self {
+        Self {
+            config,
+            role: Role::default(),
+            is_stopped: false,
+            now,
+            entries: Entries::new(now),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The log entry `index` sets a TTL of `ttl_ms` milliseconds on a key that has none: the key is due
+    /// that long after `ctx.created_ns`, at the end of time if that is past it. O(1).
+    ///
+    /// Answers the handle, to be kept in the record of the key; `None` if the TTL is 0, which means none.
+    /// For a key that has one, [`update`](Self::update) is the call: whoever finds a handle in the record
+    /// updates, so that replaying the log sets nothing twice.
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::TtlTooLong`] past the maximum TTL; [`TtlError::Full`] if there are as many entries as
+    /// there can be. Nothing has changed then.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let ctx = Context { created_ns: 1_000, ..Context::default() };
+    /// let handle = set.init(3, "key", 5, ctx)?.expect("the TTL is not 0");
+    /// assert_eq!(set.get(handle).unwrap().deadline_ns, 5_001_000);
+    /// assert_eq!(set.init(4, "other", 0, ctx), Ok(None));
+    /// assert!(set.init(5, "third", u64::MAX, ctx).is_err());
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    #[inline]
+    pub fn init(
+        &mut self,
+        index: u64,
+        key: K,
+        ttl_ms: u64,
+        ctx: Context,
+    ) -> Result<Option<TtlKey>, TtlError> {
+        if ttl_ms == 0 {
+            return Ok(None);
+        }
+        self.config.check_ttl(ttl_ms)?;
+        if !self.entries.has_room(1) {
+            return Err(TtlError::Full);
+        }
+        let entry = Entry {
+            key,
+            index,
+            owner: ctx.owner,
+            leader_start_ms: ctx.leader_start_ms,
+            ttl_ms,
+        };
+        self.counters.scheduled += 1;
+        let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
+        Ok(Some(self.entries.insert(entry, deadline_ns)))
+    }
+
+    /// The log entry `index` gives a key that has a TTL another one. O(1).
+    ///
+    /// - [`Outcome::Updated`]: whether it was queued, pending or waiting for a retry. The proposal of a
+    ///   pending entry, when it comes back, is of an index that no longer counts.
+    /// - [`Outcome::Stale`]: the TTL is of this index or a newer one, and stays. So replaying the log
+    ///   changes nothing.
+    /// - [`Outcome::Missing`]: the handle is stale.
+    /// - [`Outcome::Ignored`]: the new TTL is 0, which means none; the TTL stays. Whoever takes the TTL from
+    ///   a key calls [`remove`](Self::remove).
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the handle and the index.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let ctx = Context::default();
+    /// let handle = set.init(2, "key", 5, ctx)?.expect("the TTL is not 0");
+    /// assert_eq!(set.update(3, handle, 8, ctx), Ok(Outcome::Updated));
+    /// assert_eq!(set.update(3, handle, 9, ctx), Ok(Outcome::Stale));
+    /// assert_eq!(set.remaining(handle, 0), Some(8_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    #[inline]
+    pub fn update(
+        &mut self,
+        index: u64,
+        handle: TtlKey,
+        ttl_ms: u64,
+        ctx: Context,
+    ) -> Result<Outcome, TtlError> {
+        if ttl_ms == 0 {
+            return Ok(Outcome::Ignored);
+        }
+        self.config.check_ttl(ttl_ms)?;
+        let Some(slot) = self.entries.find(handle) else {
+            return Ok(Outcome::Missing);
+        };
+        let entry = self.entries.entry_mut(slot);
+        if entry.index >= index {
+            return Ok(self.stale());
+        }
+        entry.index = index;
+        entry.owner = ctx.owner;
+        entry.leader_start_ms = ctx.leader_start_ms;
+        entry.ttl_ms = ttl_ms;
+        let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
+        let flight = self.entries.reschedule(slot, deadline_ns);
+        self.counters.count_wait(flight, self.now);
+        self.counters.updated += 1;
+        Ok(Outcome::Updated)
+    }
+
+    /// The key has no TTL any more, because it was deleted or set without one: its entry is dropped,
+    /// whether it is queued, pending or waiting for a retry. O(1).
+    ///
+    /// Hands back what was given to [`init`](Self::init), or `None` if the handle is stale.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// assert_eq!(set.remove(handle), Some("key"));
+    /// assert_eq!(set.remove(handle), None);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn remove(&mut self, handle: TtlKey) -> Option<K> {
+        let slot = self.entries.find(handle)?;
+        let (entry, flight) = self.entries.remove(slot);
+        self.counters.count_wait(flight, self.now);
+        Some(entry?.key)
+    }
+
+    /// The expiry at `index` came back through the log. O(1).
+    ///
+    /// To be called on every replica for a record that has a handle, and also if the record is at another
+    /// index, so that nothing stays pending for ever. The entry ends if it carries that index
+    /// ([`Outcome::Applied`]), whatever its phase here; anything else is left alone ([`Outcome::Stale`]).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let handle = set.init(4, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// set.update(6, handle, 5, Context::default())?;
+    /// assert_eq!(set.applied(handle, 4), Outcome::Stale);
+    /// assert_eq!(set.applied(handle, 6), Outcome::Applied);
+    /// assert_eq!(set.applied(handle, 6), Outcome::Stale);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn applied(&mut self, handle: TtlKey, index: u64) -> Outcome {
+        if self.entry(handle).is_none_or(|entry| entry.index != index) {
+            return self.stale();
+        }
+        self.counters.applied += 1;
+        drop(self.remove(handle));
+        Outcome::Applied
+    }
+
+    /// The proposal to expire a key at `index` was refused: it will be proposed again after the
+    /// retry delay, as [`TtlConfig::backoff`] says. O(1).
+    ///
+    /// Answers [`Outcome::Failed`], or [`Outcome::Stale`] if no such proposal is pending: another
+    /// index, an answer already, a timeout, a change of role, a stale handle.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// set.role_change(Role::Leader, 0);
+    /// set.init(1, "key", 5, Context::default())?; // 5 ms
+    /// let expiry = set.poll(5_000_000).next().unwrap();
+    /// assert_eq!(set.failed(expiry.handle, 1, 6_000_000), Outcome::Failed);
+    /// assert_eq!(set.failed(expiry.handle, 1, 6_000_000), Outcome::Stale);
+    /// // A second later, by default, it is proposed again.
+    /// assert_eq!(set.next_wake(6_000_000), Some(1_000_000_000));
+    /// assert_eq!(set.poll(1_006_000_000).next().unwrap().attempt, 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn failed(&mut self, handle: TtlKey, index: u64, now: u64) -> Outcome {
+        self.tick(now);
+        let slot = self.entries.find(handle);
+        let slot = slot.filter(|&slot| self.entries.entry(slot).index == index);
+        let flight = slot.and_then(|slot| Some((slot, *self.entries.flight(slot)?)));
+        let Some((slot, flight)) = flight.filter(|(_, it)| it.phase == Phase::Pending) else {
+            return self.stale();
+        };
+        self.fail(slot, flight);
+        self.counters.failed += 1;
+        Outcome::Failed
+    }
+
+    /// Takes note of this replica's role. O(n log n) for the n in flight, of which there are at most
+    /// [`max_pending`](TtlConfig::max_pending).
+    ///
+    /// Call it with every change of role *or term*: also when the role is the same as before, all
+    /// that was pending or waiting for a retry is due again, in order of deadline and with no
+    /// attempts to its name, for its proposals may have been lost with the old term.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Phase, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, 7, 5, Context::default())?;
+    /// assert_eq!(queue.poll(6_000_000).count(), 1);
+    /// assert_eq!(queue.pending_len(), 1);
+    ///
+    /// queue.role_change(Role::Follower, 7_000_000);
+    /// assert_eq!(queue.get(&7).unwrap().phase, Phase::Queued);
+    /// assert_eq!(queue.poll(8_000_000).count(), 0);
+    ///
+    /// queue.role_change(Role::Leader, 9_000_000);
+    /// assert_eq!(queue.poll(9_000_000).count(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn role_change(&mut self, role: Role, now: u64) {
+        self.tick(now);
+        self.role = role;
+        let (now, counters) = (self.now, &mut self.counters);
+        self.entries.put_all_back(|flight| {
+            counters.requeued += 1;
+            counters.count_wait(Some(flight), now);
+        });
+    }
+
+    /// Proposes nothing from now on: polls yield nothing, and there is no wake-up. O(1).
+    ///
+    /// What is pending may still be [applied](Self::applied); everything else works as before, so
+    /// that a last snapshot can be taken. There is no way back.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.stop();
+    /// assert_eq!(queue.poll(5_000_000).count(), 0);
+    /// assert_eq!((queue.next_wake(0), queue.len()), (None, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
+    /// Whether [`stop`](Self::stop) was called. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// assert!(!set.is_stopped());
+    /// set.stop();
+    /// assert!(set.is_stopped());
+    /// ```
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Drops all entries. The clock, the role and the counters stay, and all handles become stale. O(n).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// set.clear();
+    /// assert!(set.is_empty() && set.get(handle).is_none());
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.entries.clear(self.now);
+    }
+
+    /// Makes room for `additional` more entries. O(additional).
+    ///
+    /// # Panics
+    ///
+    /// If the set could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// set.reserve(1_000);
+    /// assert!(set.is_empty());
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        let has_room = self.entries.has_room(additional);
+        assert!(has_room, "there cannot be that many entries");
+        self.entries.reserve(additional);
+    }
+
+    /// What is known of an entry, or `None` if the handle is stale. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// let info = set.get(handle).unwrap();
+    /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn get(&self, handle: TtlKey) -> Option<TtlInfo<'_, K>> {
+        Some(self.info(self.entries.find(handle)?))
+    }
+
+    /// How long a key has left at `now`, in nanoseconds: 0 if it is due, `None` if the handle is stale.
+    /// O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// assert_eq!(set.remaining(handle, 2_000_000), Some(3_000_000));
+    /// assert_eq!(set.remaining(handle, 9_000_000), Some(0), "overdue");
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn remaining(&self, handle: TtlKey, now: u64) -> Option<u64> {
+        Some(self.get(handle)?.deadline_ns.saturating_sub(now))
+    }
+
+    /// How long the caller may sleep before the next [`poll`](Self::poll), in nanoseconds from
+    /// `now`; `None` when there is nothing to wait for, when the role is not leader, or after
+    /// [`stop`](Self::stop).
+    ///
+    /// It is 0 while something is to be proposed or has timed out; else it leads to the earliest of all
+    /// deadlines, retries and pending timeouts, or of the last two while as many are in flight
+    /// [as may be](TtlConfig::max_pending). Never after it, and exactly to it with one exception: where
+    /// more than 256 entries may be the next to be due because they share a bucket of the wheel, it leads to
+    /// the beginning of that bucket. A poll then finds nothing and spreads them over smaller buckets, so
+    /// that a handful of such wake-ups, one for each level, ends at the time.
+    ///
+    /// O(levels), and a look at 256 entries at the most.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.next_wake(0), None, "a follower waits for nothing");
+    /// queue.role_change(Role::Leader, 0);
+    /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
+    /// assert_eq!(queue.next_wake(9_000_000), Some(0));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn next_wake(&self, now: u64) -> Option<u64> {
+        self.wait(now, Entries::next_deadline)
+    }
+
+    /// A time in nanoseconds from `now` that is never after that of [`next_wake`](Self::next_wake), and
+    /// may be before it. O(1), without a look at any entry.
+    ///
+    /// For a caller that wants to know after each `init` or `update` whether it must wake up
+    /// earlier: waking up too early is harmless, and the poll finds out the exact time.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.update(2, "key", 50, Context::default())?;
+    /// assert_eq!(queue.next_wake(0), Some(50_000_000));
+    /// assert!(queue.wake_bound(0) <= Some(50_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn wake_bound(&self, now: u64) -> Option<u64> {
+        self.wait(now, Entries::deadline_bound)
+    }
+
+    /// How long it is from `now` to a deadline that can be met, or to the end of the first flight.
+    fn wait(&self, now: u64, deadline: fn(&Entries<K, G>) -> Option<u64>) -> Option<u64> {
+        if !self.is_proposing() {
+            return None;
+        }
+        let flight = self.entries.first_in_flight().map(|(until_ns, _)| until_ns);
+        let deadline = (!self.is_crowded()).then(|| deadline(&self.entries));
+        let earliest = flight.into_iter().chain(deadline.flatten()).min()?;
+        Some(earliest.saturating_sub(now.max(self.now)))
+    }
+
+    /// The number of entries, in whatever phase. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// set.init(1, "key", 5, Context::default())?; // 5 ms
+    /// set.init(2, "other", 9, Context::default())?;
+    /// assert_eq!(set.len(), 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no entry. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    ///
+    /// let set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// assert!(set.is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of entries that are proposed and without an answer. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(5_000_000).count(), 1);
+    /// assert_eq!((queue.pending_len(), queue.len()), (1, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn pending_len(&self) -> usize {
+        self.entries.in_flight_len() - self.retrying_len()
+    }
+
+    /// The number of entries whose proposal failed and that wait for the next. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(5_000_000).count(), 1);
+    /// queue.failed("key", 1, 6_000_000);
+    /// assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn retrying_len(&self) -> usize {
+        self.entries.retrying_len()
+    }
+
+    /// The settings. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    ///
+    /// let set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// assert_eq!(set.config(), &TtlConfig::default());
+    /// ```
+    pub fn config(&self) -> &TtlConfig {
+        &self.config
+    }
+
+    /// The role as told last. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Role, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// set.role_change(Role::Leader, 0);
+    /// assert_eq!(set.role(), Role::Leader);
+    /// ```
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// What has been done so far. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// set.init(1, "key", 5, Context::default())?; // 5 ms
+    /// assert_eq!(set.counters().scheduled, 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    pub(super) fn is_proposing(&self) -> bool {
+        self.role == Role::Leader && !self.is_stopped
+    }
+
+    /// Whether there are as many entries in flight as may be.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.entries.in_flight_len() >= self.config.max_pending()
+    }
+
+    /// Moves the clock, never backwards.
+    pub(super) fn tick(&mut self, now: u64) {
+        self.now = self.now.max(now);
+    }
+
+    pub(super) fn stale(&mut self) -> Outcome {
+        self.counters.stale += 1;
+        Outcome::Stale
+    }
+
+    /// The replicated part of an entry, unless the handle is stale.
+    pub(super) fn entry(&self, handle: TtlKey) -> Option<&Entry<K>> {
+        Some(self.entries.entry(self.entries.find(handle)?))
+    }
+
+    pub(super) fn info(&self, slot: SlotIndex) -> TtlInfo<'_, K> {
+        let flight = self.entries.flight(slot);
+        TtlInfo {
+            handle: self.entries.key(slot),
+            entry: self.entries.entry(slot),
+            deadline_ns: self.entries.deadline(slot),
+            phase: flight.map_or(Phase::Queued, |flight| flight.phase),
+            attempts: flight.map_or(0, |flight| flight.attempts),
+        }
+    }
+}
+
+/// When a TTL that began at `created_ns` is over.
+fn deadline_ns(created_ns: u64, ttl_ms: u64) -> u64 {
+    created_ns.saturating_add(ttl_ms.saturating_mul(NS_PER_MS))
+}
+
+impl<K, G: Geometry> fmt::Debug for TtlSet<K, G> {
+    /// Prints the numbers of entries, never the entries.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TtlSet")
+            .field("role", &self.role)
+            .field("now", &self.now)
+            .field("len", &self.len())
+            .field("pending", &self.pending_len())
+            .field("retrying", &self.retrying_len())
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}

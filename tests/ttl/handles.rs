@@ -1,0 +1,147 @@
+//! Entries by handle: what a handle is good for, and for how long.
+
+use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey, TtlSet};
+
+use crate::script::MS;
+use crate::start::created;
+
+const SECOND: u64 = 1_000 * MS;
+
+fn leader() -> TtlSet<&'static str> {
+    let mut set = TtlSet::new(0, TtlConfig::default());
+    set.role_change(Role::Leader, 0);
+    set
+}
+
+fn init(set: &mut TtlSet<&'static str>, index: u64, key: &'static str, ttl_ms: u64) -> TtlKey {
+    let handle = set.init(index, key, ttl_ms, created(0));
+    handle.expect("it is not too long").expect("it is not 0")
+}
+
+/// Whatever ended the entry, and although its place has been used again.
+#[test]
+fn stale_handle_names_nothing_for_ever() {
+    type End = fn(&mut TtlSet<&'static str>, TtlKey);
+    let ends: [End; 4] = [
+        |set, handle| assert_eq!(set.remove(handle), Some("old")),
+        |set, handle| assert_eq!(set.applied(handle, 1), Outcome::Applied),
+        |set, _| set.clear(),
+        |set, _| drop(set.restore([], 0, 0)),
+    ];
+    for end in ends {
+        let mut set = leader();
+        let old = init(&mut set, 1, "old", 5);
+        end(&mut set, old);
+        // The same place, the same index.
+        let new = init(&mut set, 1, "new", 5);
+        assert_ne!(old, new);
+        assert_eq!(set.poll(5 * MS).count(), 1);
+
+        assert!(set.get(old).is_none());
+        assert_eq!(set.remaining(old, 0), None);
+        assert_eq!(set.update(9, old, 50, created(0)), Ok(Outcome::Missing));
+        assert_eq!(set.failed(old, 1, 5 * MS), Outcome::Stale);
+        assert_eq!(set.applied(old, 1), Outcome::Stale);
+        assert_eq!(set.remove(old), None);
+
+        assert_eq!(set.get(new).map(|info| info.entry.key), Some("new"));
+        assert_eq!(set.failed(new, 1, 5 * MS), Outcome::Failed);
+        set.check_invariants();
+    }
+}
+
+#[test]
+fn handle_stays_good_through_every_phase() {
+    let mut set = leader();
+    let handle = init(&mut set, 1, "key", 5);
+    let phase = |set: &TtlSet<_>| set.get(handle).map(|info| (info.phase, info.attempts));
+    assert_eq!(phase(&set), Some((Phase::Queued, 0)));
+    let due = set.poll(5 * MS).next().unwrap();
+    assert_eq!((due.handle, due.key, due.index), (handle, "key", 1));
+    assert_eq!(phase(&set), Some((Phase::Pending, 1)));
+    assert_eq!(set.failed(handle, 1, 5 * MS), Outcome::Failed);
+    assert_eq!(phase(&set), Some((Phase::Retrying, 1)));
+    set.role_change(Role::Leader, 6 * MS);
+    assert_eq!(phase(&set), Some((Phase::Queued, 0)));
+    assert_eq!(set.update(2, handle, 90, created(0)), Ok(Outcome::Updated));
+    assert_eq!(set.get(handle).unwrap().deadline_ns, 90 * MS);
+    assert_eq!(set.iter().next().map(|info| info.handle), Some(handle));
+    assert_eq!(set.applied(handle, 2), Outcome::Applied);
+    assert!(set.is_empty());
+}
+
+#[test]
+fn ttl_of_nothing_has_no_handle_and_one_too_long_is_refused() {
+    let mut set = leader();
+    assert_eq!(set.init(1, "none", 0, created(0)), Ok(None));
+    let refused = set.init(1, "long", u64::MAX, created(0));
+    assert!(matches!(refused, Err(TtlError::TtlTooLong { .. })));
+    assert_eq!((set.len(), set.counters().scheduled), (0, 0));
+    let handle = init(&mut set, 1, "key", 5);
+    assert_eq!(set.update(2, handle, 0, created(0)), Ok(Outcome::Ignored));
+    assert!(set.update(2, handle, u64::MAX, created(0)).is_err());
+    assert_eq!(set.get(handle).map(|info| info.entry.index), Some(1));
+}
+
+/// A set does not know that keys are different: two entries of one key are two entries.
+#[test]
+fn snapshot_is_in_order_of_key_and_index_whatever_the_handles() {
+    let entry = |key, index| Entry {
+        key,
+        index,
+        owner: 0,
+        leader_start_ms: 0,
+        ttl_ms: 1_000,
+    };
+    let entries = [entry("b", 3), entry("a", 9), entry("b", 1), entry("a", 2)];
+    let in_order = [entry("a", 2), entry("a", 9), entry("b", 1), entry("b", 3)];
+    let mut set = leader();
+    let handles = set.restore(entries, 0, 0).unwrap();
+    let of = |nth: usize| set.get(handles[nth]).map(|info| info.entry.index);
+    assert_eq!([0, 1, 2, 3].map(of), [Some(3), Some(9), Some(1), Some(2)]);
+    assert!(set.snapshot().eq(&in_order));
+    // In flight they are the same, and whatever came and went in between.
+    set.remove(handles[0]);
+    init(&mut set, 3, "b", 1_000);
+    assert_eq!(set.poll(SECOND).count(), 4);
+    assert!(set.snapshot().eq(&in_order));
+}
+
+#[test]
+fn restore_of_bad_entries_leaves_every_handle_good() {
+    let mut set = leader();
+    let handle = init(&mut set, 5, "key", 50);
+    let entry = |ttl_ms| Entry {
+        key: "other",
+        index: 1,
+        owner: 0,
+        leader_start_ms: 0,
+        ttl_ms,
+    };
+    assert_eq!(
+        set.restore([entry(1), entry(0)], 9, 9),
+        Err(TtlError::ZeroTtl)
+    );
+    assert!(set.restore([entry(u64::MAX)], 9, 9).is_err());
+    assert_eq!(set.remaining(handle, 0), Some(50 * MS));
+}
+
+#[test]
+#[should_panic = "there cannot be that many entries"]
+fn room_for_more_than_there_can_be_is_refused() {
+    let mut set = leader();
+    init(&mut set, 1, "key", 1);
+    set.reserve(3 << 29);
+}
+
+#[test]
+fn debug_tells_handles_apart_and_prints_no_entries() {
+    let mut set = leader();
+    let (a, b) = (init(&mut set, 1, "a", 1), init(&mut set, 1, "b", 1));
+    assert_ne!(format!("{a:?}"), format!("{b:?}"));
+    assert!(format!("{a:?}").starts_with("TtlKey("), "{a:?}");
+    for _ in 0..1_000 {
+        set.init(1, "key", 1, Context::default()).unwrap();
+    }
+    assert!(format!("{set:?} {:?}", set.iter()).len() < 600);
+}

@@ -1,0 +1,63 @@
+//! Snapshots as values: stored and loaded with `serde`, and the same bytes from every replica.
+
+use timer_wheel::ttl::{Context, Entry, Role, TtlConfig, TtlQueue, TtlSet};
+
+use crate::start::leader;
+
+fn context(index: u64) -> Context {
+    Context {
+        owner: 77,
+        leader_start_ms: 1_700_000_000_000 + index,
+        created_ns: 5,
+    }
+}
+
+#[test]
+fn snapshot_is_stored_as_a_sequence_and_read_back() {
+    let mut queue = leader();
+    for (index, key) in (1..).zip(["b", "", "a key that is rather long", "a"]) {
+        let ctx = context(index);
+        queue
+            .init(index, key.to_string(), 1_000 * index, ctx)
+            .unwrap();
+    }
+    let json = serde_json::to_string(&queue.snapshot()).unwrap();
+    let first =
+        r#"[{"key":"","index":2,"owner":77,"leader_start_ms":1700000000002,"ttl_ms":2000},"#;
+    assert!(json.starts_with(first), "{json}");
+    let entries: Vec<Entry<String>> = serde_json::from_str(&json).unwrap();
+    assert!(queue.snapshot().eq(&entries));
+    assert!(serde_json::from_str::<Vec<Entry<String>>>(&json.replace("owner", "other")).is_err());
+}
+
+/// Two replicas with other clocks, roles, faces and orders of hashing, and other things in flight.
+#[test]
+fn replicas_with_the_same_log_store_the_same_bytes() {
+    let mut queue: TtlQueue<u32> = leader();
+    let mut set: TtlSet<u32> = TtlSet::new(1 << 40, TtlConfig::default());
+    let mut handles = Vec::new();
+    for index in 1..=500_u64 {
+        let key = (index as u32).wrapping_mul(2_654_435_761);
+        let ttl_ms = index % 70 + 1;
+        queue.init(index, key, ttl_ms, context(index)).unwrap();
+        handles.extend(set.init(index, key, ttl_ms, context(index)).unwrap());
+    }
+    queue.poll(40_000_000).for_each(drop);
+    for (key, index) in queue
+        .poll(40_000_000)
+        .map(|due| (due.key, due.index))
+        .collect::<Vec<_>>()
+    {
+        queue.applied(&key, index);
+        set.applied(handles[index as usize - 1], index);
+    }
+    queue.role_change(Role::Follower, 0);
+    assert!(queue.len() < 500);
+    let bytes = serde_json::to_vec(&queue.snapshot()).unwrap();
+    assert_eq!(serde_json::to_vec(&set.snapshot()).unwrap(), bytes);
+    // And so does a replica that has it from a snapshot.
+    let mut late: TtlQueue<u32> = leader();
+    late.restore(serde_json::from_slice::<Vec<_>>(&bytes).unwrap(), 0, 0)
+        .unwrap();
+    assert_eq!(serde_json::to_vec(&late.snapshot()).unwrap(), bytes);
+}
