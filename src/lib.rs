@@ -262,6 +262,7 @@ pub mod _promises {}
 #[doc = "[ttl_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/ttl_cache.rs"]
 #[doc = "[concurrent_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/concurrent_cache.rs"]
 #[doc = "[quick_cache_ttl.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/quick_cache_ttl.rs"]
+#[doc = "[index_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/index_cache.rs"]
 #[doc = "[reactor.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/reactor.rs"]
 #[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]
 #[doc = ""]
