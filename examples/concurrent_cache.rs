@@ -11,14 +11,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use timer_wheel::clock::{Clock, SystemClock};
+use timer_wheel::clock::{Clock, SystemClock, nanoseconds};
 use timer_wheel::{Compact, TimerKey, Wheel};
 
 const SHARDS: usize = 16;
 /// What one visit of the sweeper to a shard may do while it holds the lock.
 const BUDGET: usize = 64;
-const MILLISECOND: u64 = 1_000_000; // in nanoseconds
-
 struct Shard<K, V> {
     entries: HashMap<K, Entry<V>>,
     /// Many small wheels: the geometry with the fewest buckets.
@@ -154,7 +152,7 @@ fn serve(cache: &Cache<u64, String>, clock: &SystemClock, worker: u64, tally: &T
             assert!(now < deadline && value == format!("value {key}"));
             count(&tally.hits);
         } else {
-            let ttl = (1 + key % 50) * MILLISECOND;
+            let ttl = nanoseconds(Duration::from_millis(1 + key % 50));
             count(&tally.written);
             if cache.insert(key, format!("value {key}"), now + ttl) {
                 count(&tally.replaced);

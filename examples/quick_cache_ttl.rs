@@ -18,14 +18,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use timer_wheel::clock::nanoseconds;
 use timer_wheel::{Caffeine, TimerKey, Wheel};
 
-const SECOND: u64 = 1_000_000_000; // in nanoseconds
+/// So many seconds, as a wheel counts them.
+const fn seconds(count: u64) -> u64 {
+    nanoseconds(Duration::from_secs(count))
+}
 
 #[derive(Clone)]
 struct Timed {
@@ -157,7 +162,7 @@ impl Requests {
     /// threads is one clock: time goes on alike however they take turns.
     fn next(&self) -> Option<(u64, u64)> {
         let number = self.0.fetch_add(1, Ordering::Relaxed);
-        let now = number * 600 * SECOND / Self::NUMBER;
+        let now = number * seconds(600) / Self::NUMBER;
         (number < Self::NUMBER).then_some((number, now))
     }
 }
@@ -171,7 +176,7 @@ fn serve(cache: &TtlCache, requests: &Requests, seed: u64) -> Tally {
             .random_range(0..4_000u64)
             .min(random.random_range(0..4_000));
         if cache.get(key, now).is_none() {
-            let ttl = [60, 600, 1][key as usize % 3] * SECOND;
+            let ttl = seconds([60, 600, 1][key as usize % 3]);
             let value = vec![0; 100 + key as usize % 900].into();
             tally.written += 1;
             tally.gone += cache.insert(key, value, now + ttl);
@@ -190,17 +195,17 @@ fn main() {
     // The hook speaks of all that goes without our asking: here of an entry that is replaced, and
     // of one that is too heavy to be admitted.
     let value = |bytes| Arc::from(vec![0; bytes]);
-    assert_eq!(cache.insert(1, value(10), 5 * SECOND), 0);
-    assert_eq!(cache.insert(1, value(20), 9 * SECOND), 1);
-    assert_eq!(cache.insert(2, value(900_000), 9 * SECOND), 1);
+    assert_eq!(cache.insert(1, value(10), seconds(5)), 0);
+    assert_eq!(cache.insert(1, value(20), seconds(9)), 1);
+    assert_eq!(cache.insert(2, value(900_000), seconds(9)), 1);
     assert_eq!((cache.cache.len(), cache.timers()), (1, 1));
-    assert_eq!(cache.expire(5 * SECOND, usize::MAX), (0, false), "replaced");
+    assert_eq!(cache.expire(seconds(5), usize::MAX), (0, false), "replaced");
     assert_eq!(
-        cache.get(1, 9 * SECOND - 1).map(|value| value.len()),
+        cache.get(1, seconds(9) - 1).map(|value| value.len()),
         Some(20)
     );
-    assert_eq!(cache.get(1, 9 * SECOND), None, "overdue, if not swept");
-    assert_eq!(cache.expire(9 * SECOND, usize::MAX), (1, false));
+    assert_eq!(cache.get(1, seconds(9)), None, "overdue, if not swept");
+    assert_eq!(cache.expire(seconds(9), usize::MAX), (1, false));
 
     let requests = Requests::default();
     let tallies: Vec<Tally> = std::thread::scope(|scope| {
@@ -229,7 +234,7 @@ fn main() {
     // Everything ends, and nothing is left of it.
     let (mut last, mut backlog) = (0, true);
     while backlog {
-        let (expired, more) = cache.expire(2_000 * SECOND, 100);
+        let (expired, more) = cache.expire(seconds(2_000), 100);
         (last, backlog) = (last + expired, more);
     }
     assert_eq!((last, cache.cache.len(), cache.timers()), (left, 0, 0));

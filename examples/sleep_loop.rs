@@ -4,8 +4,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use timer_wheel::Wheel;
+use timer_wheel::clock::nanoseconds;
 
-const MILLISECOND: u64 = 1_000_000;
+/// So many milliseconds, as a wheel counts them.
+const fn milliseconds(count: u64) -> u64 {
+    nanoseconds(Duration::from_millis(count))
+}
 
 /// Time as the wheel wants it: nanoseconds since an origin of our choice.
 fn nanoseconds_since(origin: Instant) -> u64 {
@@ -15,12 +19,12 @@ fn nanoseconds_since(origin: Instant) -> u64 {
 fn main() {
     let origin = Instant::now();
     let mut wheel = Wheel::<&str>::new(0);
-    wheel.schedule(60 * MILLISECOND, "third");
-    wheel.schedule(20 * MILLISECOND, "first");
-    let postponed = wheel.schedule(5 * MILLISECOND, "last");
-    let cancelled = wheel.schedule(30 * MILLISECOND, "never");
-    wheel.schedule(20 * MILLISECOND + 1, "second"); // one nanosecond decides the order
-    wheel.reschedule(postponed, 90 * MILLISECOND);
+    wheel.schedule(milliseconds(60), "third");
+    wheel.schedule(milliseconds(20), "first");
+    let postponed = wheel.schedule(milliseconds(5), "last");
+    let cancelled = wheel.schedule(milliseconds(30), "never");
+    wheel.schedule(milliseconds(20) + 1, "second"); // one nanosecond decides the order
+    wheel.reschedule(postponed, milliseconds(90));
     wheel.cancel(cancelled);
 
     let mut fired = Vec::new();

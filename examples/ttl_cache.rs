@@ -6,10 +6,15 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::time::Duration;
 
+use timer_wheel::clock::nanoseconds;
 use timer_wheel::{Caffeine, TimerKey, Wheel};
 
-const SECOND: u64 = 1_000_000_000; // in nanoseconds
+/// So many seconds, as a wheel counts them.
+const fn seconds(count: u64) -> u64 {
+    nanoseconds(Duration::from_secs(count))
+}
 
 /// How long entries live, in nanoseconds; [`u64::MAX`] for a limit that is not wanted.
 struct Expiry {
@@ -88,8 +93,8 @@ fn main() {
     let mut cache = TtlCache::new(
         0,
         Expiry {
-            after_write: 60 * SECOND,
-            after_access: 10 * SECOND,
+            after_write: seconds(60),
+            after_access: seconds(10),
         },
     );
     for (key, value) in [("popular", 1), ("forgotten", 2), ("removed", 3)] {
@@ -98,20 +103,20 @@ fn main() {
     assert_eq!(cache.remove(&"removed"), Some(3));
 
     // Read every nine seconds "popular" lives on. A nanosecond before its time so does the other.
-    assert_eq!(cache.get(&"popular", 9 * SECOND), Some(&1));
-    assert!(cache.expire(10 * SECOND - 1).is_empty());
-    assert_eq!(cache.expire(10 * SECOND), ["forgotten"]);
+    assert_eq!(cache.get(&"popular", seconds(9)), Some(&1));
+    assert!(cache.expire(seconds(10) - 1).is_empty());
+    assert_eq!(cache.expire(seconds(10)), ["forgotten"]);
     for second in (18..60).step_by(9) {
-        assert_eq!(cache.get(&"popular", second * SECOND), Some(&1));
+        assert_eq!(cache.get(&"popular", seconds(second)), Some(&1));
     }
     // But not past a minute after it was written.
-    assert_eq!(cache.expire(60 * SECOND), ["popular"]);
+    assert_eq!(cache.expire(seconds(60)), ["popular"]);
 
     // A write begins that minute anew: the entry's one timer is put off.
-    assert_eq!(cache.insert("popular", 4, 61 * SECOND), None);
-    assert_eq!(cache.insert("popular", 5, 66 * SECOND), Some(4));
-    assert_eq!(cache.get(&"popular", 75 * SECOND), Some(&5));
-    assert_eq!(cache.expire(600 * SECOND), ["popular"]);
+    assert_eq!(cache.insert("popular", 4, seconds(61)), None);
+    assert_eq!(cache.insert("popular", 5, seconds(66)), Some(4));
+    assert_eq!(cache.get(&"popular", seconds(75)), Some(&5));
+    assert_eq!(cache.expire(seconds(600)), ["popular"]);
     assert!(cache.entries.is_empty() && cache.timers.is_empty());
     println!("forgotten expired 10 s after its write, popular, read all the time, after 60 s");
 }

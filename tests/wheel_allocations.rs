@@ -3,6 +3,8 @@
 //!
 //! A test binary of its own with one test, as the counts are those of the whole process.
 
+#![cfg(feature = "ttl")]
+
 use std::alloc::System;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::error::TtlError;
+use crate::clock::nanoseconds;
 
 /// Milliseconds to nanoseconds.
 pub(super) const NS_PER_MS: u64 = 1_000_000;
@@ -404,13 +405,10 @@ impl TtlConfigBuilder {
             Backoff::Constant => config.retry_delay,
             Backoff::Exponential { cap } => cap,
         };
-        let least = config
-            .expire_batch
-            .min(config.retry_batch)
-            .min(config.max_pending);
+        let batch = config.expire_batch.min(config.retry_batch);
         let soonest = config.retry_delay.min(config.pending_timeout);
         let longest = config.max_ttl.max(config.pending_timeout).max(cap);
-        let reason = if least == 0 {
+        let reason = if batch.min(config.max_pending) == 0 {
             "a batch, and what may be in flight, must be one entry at least"
         } else if batches.is_none() {
             "both batches together are more than can be counted"
@@ -429,11 +427,6 @@ impl TtlConfigBuilder {
         };
         Err(TtlError::InvalidConfig(reason))
     }
-}
-
-/// A duration of a configuration that has been checked, and so fits.
-fn nanoseconds(duration: Duration) -> u64 {
-    duration.as_nanos() as u64
 }
 
 #[cfg(test)]

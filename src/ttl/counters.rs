@@ -19,6 +19,7 @@ use super::entries::Flight;
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Counters {
     /// TTLs set on keys that had none. Restored entries do not count.

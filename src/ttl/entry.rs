@@ -19,6 +19,7 @@ use crate::key::TimerKey;
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TtlKey(pub(super) TimerKey);
 
 /// A key with a TTL, as it is replicated: the part that is the same on every replica.
@@ -64,6 +65,7 @@ pub struct Entry<K> {
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Context {
     /// Whoever the key belongs to; opaque here.
     pub owner: u128,
@@ -148,6 +150,7 @@ impl<K> Copy for TtlInfo<'_, K> {}
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Expiry<K> {
     /// The key whose TTL is over.
@@ -209,6 +212,7 @@ pub enum Outcome {
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Role {
     /// The one that proposes.
     Leader,

@@ -4,6 +4,8 @@
 //! `model`, `pair`, `script` and `cluster` need nothing but `std` and the crate, so that fuzz
 //! targets can include them by path.
 
+#![cfg(feature = "ttl")]
+
 mod cluster;
 mod model;
 mod pair;

@@ -61,3 +61,19 @@ fn replicas_with_the_same_log_store_the_same_bytes() {
         .unwrap();
     assert_eq!(serde_json::to_vec(&late.snapshot()).unwrap(), bytes);
 }
+
+#[test]
+fn what_goes_into_log_entries_is_stored_and_read_back() {
+    fn again<V: serde::Serialize + serde::de::DeserializeOwned>(value: &V) -> V {
+        serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
+    }
+    let mut queue = leader();
+    queue.init(7, "key".to_string(), 1, context(7)).unwrap();
+    let expiry = queue.poll(u64::MAX - 1).next().unwrap();
+    assert_eq!(again(&expiry), expiry);
+    assert_eq!(again(&context(7)), context(7));
+    assert_eq!(again(&queue.counters()), queue.counters());
+    for role in [Role::Leader, Role::Follower] {
+        assert_eq!(again(&role), role);
+    }
+}
