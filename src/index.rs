@@ -49,7 +49,8 @@
 //! is freed or goes to another index. A store that does otherwise loses the expiry of *that* record, or gets it
 //! at a wrong time, and harms no other: every entry of the wheel and the `Timer` it is of name each other, and
 //! an entry is dropped as soon as it is seen that its `Timer` is gone or says otherwise. Until then it counts
-//! in [`len`](IndexWheel::len). Nothing panics but [`schedule`](IndexWheel::schedule), on an index without a
+//! in [`len`](IndexWheel::len). To pass another store than the one that the timers are in is to lie about every
+//! record that the two differ in. Nothing panics but [`schedule`](IndexWheel::schedule), on an index without a
 //! record.
 //!
 //! [cancel]: IndexWheel::cancel
