@@ -231,6 +231,7 @@ impl<K, G: Geometry> Entries<K, G> {
         // Last, because keys may panic when they are dropped.
         self.entries
             .free_all(deadlines.slots().chain(slots_in_flight));
+        self.entries.shrink_to_fit();
     }
 
     /// The earliest deadline on the wheel; or where too many may be the earliest, when the bucket begins

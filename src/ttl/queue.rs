@@ -119,7 +119,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.leads.reserve(additional, |lead| lead.hash);
     }
 
-    /// Drops all entries. The clock, the role and the counters stay. O(n).
+    /// Drops all entries and gives their memory back. The clock, the role and the counters stay. O(n).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -132,7 +132,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn clear(&mut self) {
-        self.leads.clear();
+        self.leads = HashTable::new();
         // Last, because keys may panic when they are dropped.
         self.set.clear();
     }

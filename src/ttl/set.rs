@@ -329,7 +329,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.is_stopped
     }
 
-    /// Drops all entries. The clock, the role and the counters stay, and all handles become stale. O(n).
+    /// Drops all entries and gives their memory back. The clock, the role and the counters stay, and all
+    /// handles become stale. O(n).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
