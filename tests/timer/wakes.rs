@@ -79,7 +79,8 @@ fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
     assert_eq!(bench.timer.next_wake(), Some(30 * SECOND));
 }
 
-/// As above with three thousand under way.
+/// As above with three thousand under way. They are a crowd, of which some are to be moved ahead the sooner
+/// the more there are: while it grows the wake-up moves closer with each block of 32, and no more after that.
 #[test]
 fn schedule_and_cancel_the_oldest_do_not_wake_the_thread_each_time() {
     let bench = Bench::new();
@@ -96,7 +97,7 @@ fn schedule_and_cancel_the_oldest_do_not_wake_the_thread_each_time() {
     }
     bench.settle();
     let wake_ups = wake_ups(&bench);
-    assert!(wake_ups <= 4, "{wake_ups} wake-ups");
+    assert!(wake_ups <= 3_000 / 32 + 4, "{wake_ups} wake-ups");
     assert_eq!(bench.timer.len(), 3_000);
 }
 
