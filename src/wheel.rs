@@ -547,9 +547,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// level is empty or there is no such level. O(1).
     ///
     /// Level 0 is the finest and includes whatever is in no bucket; level 4 is what lies beyond the
-    /// others, and falls due with the rotation of its earliest timer. The least of all levels is
-    /// [`expiration_delay`](Wheel::expiration_delay), unless timers are to be moved ahead before that. Caffeine's `peekAhead` looks at the very
-    /// next bucket of a level; this one sees them all at once.
+    /// others, and falls due with the rotation of its earliest timer. The least of all levels is never
+    /// before [`expiration_delay`](Wheel::expiration_delay), and later only where some timers of a bucket of
+    /// more than 256 are to be moved ahead first. Caffeine's `peekAhead` looks at the very next bucket of a
+    /// level; this one sees them all at once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
