@@ -12,7 +12,7 @@ use cache::{Cache, Deadlines, OfEntries, OfKeys};
 use clap::Parser;
 use timer_wheel_bench::workload::{MINUTE, STEP, XorShift64Star};
 
-/// Measures a cache on Wheel<Key> and on IndexWheel
+/// Measures a cache on a wheel of its keys and on the wheel over its entries
 #[derive(Debug, Parser)]
 #[command(name = "caches", max_term_width = 100)]
 struct Options {
