@@ -1,5 +1,7 @@
 //! What a wheel must know of one timer, kept by whoever owns the timers.
 
+use core::num::NonZeroU16;
+
 use crate::geometry::{BucketIndex, ListId};
 use crate::key::SlotIndex;
 
@@ -47,24 +49,38 @@ impl Sequence {
 }
 
 /// The structure that holds a timer's entry.
+///
+/// Never zero, so that a record with a header in it has a value to spare: a slab of such records needs no
+/// tag beside them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place(u16);
+pub(crate) struct Place(NonZeroU16);
 
 impl Place {
     /// In none: the timer is not scheduled.
-    pub(crate) const NONE: Self = Self(u16::MAX);
+    pub(crate) const NONE: Self = Self::of(1);
     /// In the near heap.
-    pub(crate) const HEAP: Self = Self(u16::MAX - 1);
+    pub(crate) const HEAP: Self = Self::of(2);
     /// In the run.
-    pub(crate) const RUN: Self = Self(u16::MAX - 2);
+    pub(crate) const RUN: Self = Self::of(3);
     /// In the far list of the rotation that its deadline lay in when it was placed.
-    pub(crate) const FAR: Self = Self(u16::MAX - 3);
+    pub(crate) const FAR: Self = Self::of(4);
+
+    /// Set in a bucket of levels 0 to 3.
+    const BUCKET: u16 = 1 << 15;
+
+    #[inline]
+    const fn of(bits: u16) -> Self {
+        match NonZeroU16::new(bits) {
+            Some(bits) => Self(bits),
+            None => Self(NonZeroU16::MAX),
+        }
+    }
 
     /// In a list.
     #[inline]
     pub(crate) const fn list(list: ListId) -> Self {
         match list {
-            ListId::Bucket(index) => Self(index.get() as u16),
+            ListId::Bucket(index) => Self::of(Self::BUCKET | index.get() as u16),
             ListId::Far(_) => Self::FAR,
         }
     }
@@ -72,8 +88,9 @@ impl Place {
     /// The bucket of levels 0 to 3, if the place is one.
     #[inline]
     pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
-        if self.0 < Self::FAR.0 {
-            Some(BucketIndex::new(self.0 as usize))
+        let bits = self.0.get();
+        if bits & Self::BUCKET != 0 {
+            Some(BucketIndex::new((bits ^ Self::BUCKET) as usize))
         } else {
             None
         }

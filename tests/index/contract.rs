@@ -6,8 +6,8 @@ use timer_wheel::index::{IndexWheel, Timer};
 use timer_wheel::{Verdict, Wheel};
 
 #[test]
-fn timer_is_24_bytes() {
-    assert_eq!(size_of::<Timer>(), 24);
+fn timer_is_24_bytes_and_leaves_room_for_a_tag() {
+    assert_eq!((size_of::<Timer>(), size_of::<Option<Timer>>()), (24, 24));
 }
 
 #[test]

@@ -149,8 +149,8 @@ impl<D: Deadlines> Cache<D> {
 
     /// Bytes of heap memory in all.
     pub(crate) fn bytes(&self) -> usize {
-        // The slab's entry is ours or the next vacant index, and a tag where there is no other room for it.
-        let entry = size_of::<Entry<D::Handle>>().next_multiple_of(8) + 8;
+        // The slab's entry is ours or the next vacant index: `Option<Entry>` needs as much room.
+        let entry = size_of::<Option<Entry<D::Handle>>>();
         self.entries.capacity() * entry + self.table.allocation_size() + self.deadlines.bytes()
     }
 
