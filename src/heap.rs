@@ -113,11 +113,11 @@ impl NearHeap {
     pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, entry: Near) {
         let end = self.len();
         self.entries.push(entry);
+        let index = self.rise(headers, end, &entry);
+        *self.entries.at_mut(index) = entry;
         headers
             .header_mut(entry.slot)
-            .set_place(Place::HEAP, end as u32);
-        let index = self.rise(headers, end, &entry);
-        self.put(headers, end, index, entry);
+            .set_place(Place::HEAP, index as u32);
     }
 
     /// Removes the entry at an index. O(log n).
