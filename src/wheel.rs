@@ -79,7 +79,7 @@ use crate::wheel::iter::TimerRef;
 /// assert!(wake_ups <= 6);
 /// ```
 pub struct Wheel<T, G: Geometry = Millis> {
-    index: Hierarchy<G>,
+    hierarchy: Hierarchy<G>,
     slots: Slots<T>,
     limit: usize,
 }
@@ -174,7 +174,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn with_geometry(now: u64) -> Self {
         Self {
-            index: Hierarchy::new(now),
+            hierarchy: Hierarchy::new(now),
             slots: Slots::new(0),
             limit: MAX_TIMERS,
         }
@@ -205,7 +205,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
-        let sequence = self.index.next_sequence(&mut self.slots);
+        let sequence = self.hierarchy.next_sequence(&mut self.slots);
         let vacant = self.slots.vacant();
         let timer = Near {
             deadline,
@@ -213,12 +213,12 @@ impl<T, G: Geometry> Wheel<T, G> {
             slot: vacant.slot,
         };
         // As `Hierarchy::schedule` does, with one look-up of the slot for its header and its value.
-        let place = self.index.append_unless_near(&timer);
+        let place = self.hierarchy.append_unless_near(&timer);
         let key = self
             .slots
             .fill(vacant, value, |header| timer.complete(header, place));
         if place.is_none() {
-            self.index.place_near(&mut self.slots, timer);
+            self.hierarchy.place_near(&mut self.slots, timer);
         }
         key
     }
@@ -364,7 +364,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
         let (spot, value) = self.slots.release(key)?;
-        self.index.cancel(&mut self.slots, spot);
+        self.hierarchy.cancel(&mut self.slots, spot);
         Some(value)
     }
 
@@ -387,14 +387,17 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
         match self.slots.header_of(key) {
-            Some(header) => self.index.postpone(header, deadline) || self.move_to(key, deadline),
+            Some(header) => {
+                self.hierarchy.postpone(header, deadline) || self.move_to(key, deadline)
+            }
             None => false,
         }
     }
 
     #[inline(never)]
     fn move_to(&mut self, key: TimerKey, deadline: u64) -> bool {
-        self.index.reschedule(&mut self.slots, key.slot(), deadline);
+        self.hierarchy
+            .reschedule(&mut self.slots, key.slot(), deadline);
         true
     }
 
@@ -518,7 +521,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         if self.is_empty() {
             return None;
         }
-        Some(self.index.wake().saturating_sub(self.now()))
+        Some(self.hierarchy.wake().saturating_sub(self.now()))
     }
 
     /// The earliest deadline of all live timers in nanoseconds, exact even when timers were put
@@ -540,7 +543,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.next_deadline(), Some(7_000_000_000));
     /// ```
     pub fn next_deadline(&self) -> Option<u64> {
-        self.index.next_deadline(&self.slots)
+        self.hierarchy.next_deadline(&self.slots)
     }
 
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
@@ -563,7 +566,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(wheel.peek_ahead(1).is_none() && wheel.peek_ahead(2) > Some(3_500_000_000_000));
     /// ```
     pub fn peek_ahead(&self, level: usize) -> Option<u64> {
-        let wake = self.index.level_wake(level)?;
+        let wake = self.hierarchy.level_wake(level)?;
         Some(wake.saturating_sub(self.now()))
     }
 
@@ -580,7 +583,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn now(&self) -> u64 {
-        self.index.now()
+        self.hierarchy.now()
     }
 
     /// The number of live timers: those that are due and have not been yielded included. O(1).
@@ -630,7 +633,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn clear(&mut self) {
         // Also if a value panics when it is dropped.
-        let cleared = ClearAtEnd(&mut self.index);
+        let cleared = ClearAtEnd(&mut self.hierarchy);
         self.slots.free_all(cleared.0.slots());
     }
 
@@ -676,7 +679,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             "a timer wheel holds at most {MAX_TIMERS} timers"
         );
         self.slots.reserve(additional);
-        self.index.reserve(additional);
+        self.hierarchy.reserve(additional);
     }
 
     /// As [`reserve`](Wheel::reserve), but says so when a wheel could never hold that many timers or the
@@ -731,7 +734,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.get(keys[0]), Some(&0));
     /// ```
     pub fn shrink_to_fit(&mut self) {
-        self.index.shrink_to_fit(&mut self.slots);
+        self.hierarchy.shrink_to_fit(&mut self.slots);
         self.slots.shrink_to_fit();
     }
 
@@ -743,7 +746,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.slots.check();
-        self.index.check(&self.slots, self.len());
+        self.hierarchy.check(&self.slots, self.len());
     }
 }
 
@@ -763,7 +766,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// otherwise takes 2^48 calls.
     #[doc(hidden)]
     pub fn exhaust_sequence(&mut self, left: u64) {
-        self.index.exhaust_sequence(left);
+        self.hierarchy.exhaust_sequence(left);
     }
 }
 
@@ -771,7 +774,7 @@ impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {
         Self {
-            index: self.index.clone(),
+            hierarchy: self.hierarchy.clone(),
             slots: self.slots.clone(),
             limit: self.limit,
         }
@@ -805,7 +808,7 @@ mod tests {
         }
         assert!(wheel.reschedule(keys[3], later + 1), "postponed in place");
         assert!(wheel.pop_expired(now).is_some(), "the others stay in order");
-        wheel.index.exhaust_sequence(3);
+        wheel.hierarchy.exhaust_sequence(3);
         let before: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
         for value in 40..50 {
             keys.push(wheel.schedule(later, value));
@@ -834,7 +837,7 @@ mod tests {
         wheel.schedule(300 << 20, 1);
         wheel.schedule(400 << 20, 3);
         assert!(wheel.advance(256 << 20).next().is_none());
-        wheel.index.exhaust_sequence(0);
+        wheel.hierarchy.exhaust_sequence(0);
         wheel.schedule(350 << 20, 2);
         let down: Vec<u32> = wheel.descending().map(|timer| *timer.value).collect();
         assert_eq!(down, [3, 2, 1]);

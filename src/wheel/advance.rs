@@ -139,9 +139,9 @@ impl<T, G: Geometry> Wheel<T, G> {
         now: u64,
         budget: impl Into<Budget>,
     ) -> Advance<'_, T, G> {
-        self.index.set_now(now);
+        self.hierarchy.set_now(now);
         Advance {
-            is_done: self.index.is_idle(),
+            is_done: self.hierarchy.is_idle(),
             wheel: self,
             budget: budget.into(),
         }
@@ -191,7 +191,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((cache.len(), cache.now()), (2, 0));
     /// ```
     pub fn pop_first(&mut self) -> Option<Expired<T>> {
-        let due = self.index.first(&mut self.slots)?;
+        let due = self.hierarchy.first(&mut self.slots)?;
         let (key, value) = self.fire(due)?;
         Some(Expired {
             key,
@@ -213,7 +213,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.len(), 2);
     /// ```
     pub fn peek_first(&mut self) -> Option<TimerRef<'_, T>> {
-        let due = self.index.first(&mut self.slots)?;
+        let due = self.hierarchy.first(&mut self.slots)?;
         Some(self.timer_in(due.slot))
     }
 
@@ -231,14 +231,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(!wheel.has_backlog());
     /// ```
     pub fn has_backlog(&self) -> bool {
-        self.index.has_backlog()
+        self.hierarchy.has_backlog()
     }
 
     /// Takes a timer out that is at the head of those that are ready.
     #[inline]
     pub(super) fn fire(&mut self, due: Due) -> Option<(TimerKey, T)> {
         let fired = self.slots.release_slot(due.slot);
-        self.index.take(&mut self.slots, due);
+        self.hierarchy.take(&mut self.slots, due);
         fired
     }
 
@@ -283,7 +283,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             match f(key, due.deadline, value) {
                 // The value is dropped here, with the wheel in order should that panic.
                 Verdict::Remove => drop(wheel.fire(due)),
-                Verdict::Rearm(deadline) => wheel.index.rearm(&mut wheel.slots, due, deadline),
+                Verdict::Rearm(deadline) => wheel.hierarchy.rearm(&mut wheel.slots, due, deadline),
                 Verdict::Stop => break,
             }
             fired += 1;
@@ -369,7 +369,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
             return None;
         }
         let wheel = &mut *self.wheel;
-        let due = wheel.index.next_due(&mut wheel.slots, &mut self.budget);
+        let due = wheel.hierarchy.next_due(&mut wheel.slots, &mut self.budget);
         self.is_done = due.is_none();
         due
     }
@@ -398,7 +398,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
         let (key, value) = self.wheel.fire(due)?;
         self.budget.pay_for_fire();
         // Mostly there is no need to be asked again.
-        self.is_done = self.wheel.index.is_idle();
+        self.is_done = self.wheel.hierarchy.is_idle();
         Some(Expired {
             key,
             deadline: due.deadline,

@@ -84,7 +84,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
     pub(super) fn take_any(&mut self) -> Option<Expired<T>> {
-        let slot = self.index.any()?;
+        let slot = self.hierarchy.any()?;
         let key = self.slots.key(slot);
         let deadline = self.slots.header(slot).deadline;
         let value = self.cancel(key)?;

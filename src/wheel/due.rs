@@ -173,8 +173,10 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!((runs, wheel.deadline(key)), (3, Some(400)));
     /// ```
     pub fn rearm(self, deadline: u64) {
-        let Wheel { index, slots, .. } = self.wheel;
-        index.rearm(slots, self.due, deadline);
+        let Wheel {
+            hierarchy, slots, ..
+        } = self.wheel;
+        hierarchy.rearm(slots, self.due, deadline);
     }
 }
 

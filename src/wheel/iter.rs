@@ -75,7 +75,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn ascending(&self) -> Ascending<'_, T, G> {
         Ascending {
             wheel: self,
-            ascent: Ascent::new(&self.index, &self.slots),
+            ascent: Ascent::new(&self.hierarchy, &self.slots),
             left: self.len(),
         }
     }
@@ -99,7 +99,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn descending(&self) -> Descending<'_, T, G> {
         Descending {
             wheel: self,
-            descent: Descent::new(&self.index, &self.slots),
+            descent: Descent::new(&self.hierarchy, &self.slots),
             left: self.len(),
         }
     }
@@ -230,7 +230,7 @@ impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        let slot = self.ascent.next(&self.wheel.index, &self.wheel.slots)?;
+        let slot = self.ascent.next(&self.wheel.hierarchy, &self.wheel.slots)?;
         self.left -= 1;
         Some(self.wheel.timer_in(slot))
     }

@@ -39,8 +39,10 @@ impl<T, G: Geometry> Wheel<T, G> {
             let (buckets, cursor, rotation, span_ns) = if number == FAR {
                 (1, 0, 0, None)
             } else {
-                let (cursor, rotation) =
-                    (self.index.cursor_on(number), self.index.rotation_on(number));
+                let (cursor, rotation) = (
+                    self.hierarchy.cursor_on(number),
+                    self.hierarchy.rotation_on(number),
+                );
                 let span_ns = 1 << Layout::<G>::span_bits(number);
                 (
                     2 * Layout::<G>::buckets(number),
@@ -51,9 +53,9 @@ impl<T, G: Geometry> Wheel<T, G> {
             };
             Level {
                 number,
-                lists: self.index.buckets().lists_of(number),
+                lists: self.hierarchy.buckets().lists_of(number),
                 far: if number == FAR {
-                    self.index.buckets().far_timers()
+                    self.hierarchy.buckets().far_timers()
                 } else {
                     0
                 },

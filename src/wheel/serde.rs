@@ -129,12 +129,12 @@ impl<T> Stored<T> {
                 &"a different sequence number for each timer",
             ));
         }
-        let mut index = Hierarchy::new(self.now);
+        let mut hierarchy = Hierarchy::new(self.now);
         for (_, slot, deadline) in sequences {
-            index.schedule(&mut slots, slot, deadline);
+            hierarchy.schedule(&mut slots, slot, deadline);
         }
         Ok(Wheel {
-            index,
+            hierarchy,
             slots,
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
         })

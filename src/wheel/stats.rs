@@ -65,11 +65,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn stats(&self) -> Stats {
         Stats {
             timers: self.len(),
-            ready: self.index.ready(),
+            ready: self.hierarchy.ready(),
             slots: self.slots.made(),
-            blocks: self.index.buckets().blocks(),
-            occupied: core::array::from_fn(|level| self.index.buckets().occupied(level)),
-            bytes: size_of::<Self>() + self.index.bytes() + self.slots.bytes(),
+            blocks: self.hierarchy.buckets().blocks(),
+            occupied: core::array::from_fn(|level| self.hierarchy.buckets().occupied(level)),
+            bytes: size_of::<Self>() + self.hierarchy.bytes() + self.slots.bytes(),
         }
     }
 }
