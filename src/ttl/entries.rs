@@ -210,7 +210,6 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Puts all that is in flight back to where it was in the order of deadlines, and shows each
     /// flight to `visit`. O(n log n) for the n in flight.
     pub(super) fn put_all_back(&mut self, mut visit: impl FnMut(Flight)) {
-        self.touch(self.slots_in_flight());
         for flight in self.in_flight.iter() {
             let flight = *self.flights.value(flight.slot);
             visit(flight);
