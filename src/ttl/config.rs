@@ -179,10 +179,6 @@ impl TtlConfig {
         self.poll_budget
     }
 
-    pub(super) fn pending_timeout_ns(&self) -> u64 {
-        nanoseconds(self.pending_timeout)
-    }
-
     /// Refuses a TTL that is too long.
     pub(super) fn check_ttl(&self, ttl_ms: u64) -> Result<(), TtlError> {
         let max_ms = nanoseconds(self.max_ttl) / NS_PER_MS;

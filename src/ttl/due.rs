@@ -4,6 +4,7 @@ use core::iter::FusedIterator;
 
 use super::entries::Flight;
 use super::{Expiry, Phase, TtlSet};
+use crate::clock::nanoseconds;
 use crate::geometry::Geometry;
 use crate::key::SlotIndex;
 
@@ -109,7 +110,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             attempts: attempts.saturating_add(1),
             proposed_ns: self.now,
         };
-        let timeout_ns = self.config.pending_timeout_ns();
+        let timeout_ns = nanoseconds(self.config.pending_timeout());
         self.entries
             .launch(flight, self.now.saturating_add(timeout_ns));
     }

@@ -4,7 +4,8 @@
 //! its deadline and its place in the order for as long as it has them, also in flight: so a change of
 //! role puts it back just where it was.
 
-use core::mem;
+use alloc::vec::Vec;
+use core::{hint, mem};
 
 use super::entry::{Entry, Phase, TtlKey};
 use crate::budget::Budget;
@@ -21,6 +22,9 @@ use crate::slots::{MAX_TIMERS, Slots};
 /// A longer look costs more than what it may spare, a wake-up for nothing. And whoever refreshes in
 /// turn the entries of a crowded bucket, the next to expire first, makes each call look.
 const SHORT_LOOK: usize = 256;
+
+/// So many entries are read before they are put back: what is read fits the smallest cache.
+const READ_TOGETHER: usize = 32;
 
 /// What is known of an entry in flight: proposed, or to be proposed again.
 #[derive(Copy, Clone, Debug)]
@@ -210,10 +214,15 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Puts all that is in flight back to where it was in the order of deadlines, and shows each
     /// flight to `visit`. O(n log n) for the n in flight.
     pub(super) fn put_all_back(&mut self, mut visit: impl FnMut(Flight)) {
-        for flight in self.in_flight.iter() {
-            let flight = *self.flights.value(flight.slot);
-            visit(flight);
-            self.deadlines.put_back(&mut self.entries, flight.entry);
+        let slots: Vec<SlotIndex> = self.slots_in_flight().collect();
+        for slots in slots.chunks(READ_TOGETHER) {
+            // Whoever waits for one before it asks for the next waits each time.
+            let deadlines = slots.iter().map(|&slot| self.deadline(slot));
+            hint::black_box(deadlines.fold(0, |read, deadline| read ^ deadline));
+            for &slot in slots {
+                self.flight(slot).into_iter().copied().for_each(&mut visit);
+                self.deadlines.put_back(&mut self.entries, slot);
+            }
         }
         self.in_flight.clear();
         self.flights = Slots::new(0);
@@ -269,7 +278,7 @@ impl<K, G: Geometry> Entries<K, G> {
             // Header and entry may lie on different cache lines.
             read ^= self.entries.header(slot).deadline ^ self.entry(slot).index;
         }
-        core::hint::black_box(read);
+        hint::black_box(read);
     }
 
     /// Reads up to so many of the entries that are taken next. O(entries).

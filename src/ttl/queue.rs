@@ -13,6 +13,7 @@ use super::{
     TtlKey, TtlSet,
 };
 use crate::geometry::{Geometry, Millis};
+use crate::key::SlotIndex;
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
 ///
@@ -56,12 +57,16 @@ pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     hasher: S,
 }
 
-/// The way to an entry. The hash is kept so that the table grows without running any code of a key.
+/// The way to an entry. Half of the hash is kept: so the table grows without running any code of a key,
+/// and eight bytes hold all of it.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Lead {
-    hash: u64,
-    handle: TtlKey,
+    half: u32,
+    slot: SlotIndex,
 }
+
+/// Doubles a hash of 32 bits: the table finds places by the low end and tells entries apart by the high.
+const TWICE: u64 = 1 << 32 | 1;
 
 impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
     /// An empty queue on a follower whose monotonic clock stands at `now` nanoseconds. O(1).
@@ -116,7 +121,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.set.reserve(additional);
-        self.leads.reserve(additional, |lead| lead.hash);
+        self.leads.reserve(additional, Lead::hash);
     }
 
     /// Drops all entries and gives their memory back. The clock, the role and the counters stay. O(n).
@@ -406,12 +411,12 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
-        let hash = self.hasher.hash_one(&key);
+        let hash = self.hash(&key);
         if let Some(handle) = self.find_hashed(hash, &key) {
             return self.set.update(index, handle, ttl_ms, ctx);
         }
         // Whatever can fail for want of memory comes before the first change.
-        self.leads.reserve(1, |lead| lead.hash);
+        self.leads.reserve(1, Lead::hash);
         let Some(handle) = self.set.init(index, key, ttl_ms, ctx)? else {
             return Ok(Outcome::Ignored);
         };
@@ -616,9 +621,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let entries = &self.set.entries;
         entries.touch(keys.into_iter().filter_map(|key| {
             // The first lead with this hash: nearly always that of the key, which then need not be read.
-            let hash = self.hasher.hash_one(key);
-            let lead = self.leads.find(hash, |lead| lead.hash == hash)?;
-            entries.find(lead.handle)
+            let hash = self.hash(key);
+            let lead = self.leads.find(hash, |lead| lead.hash() == hash)?;
+            Some(lead.slot)
         }));
     }
 
@@ -658,10 +663,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         if has_duplicates(&entries) {
             return Err(TtlError::DuplicateKey);
         }
-        let hash = |entry: &Entry<K>| self.hasher.hash_one(&entry.key);
-        let hashes: Vec<u64> = entries.iter().map(hash).collect();
+        let hashes: Vec<u64> = entries.iter().map(|entry| self.hash(&entry.key)).collect();
         self.leads.clear();
-        self.leads.reserve(hashes.len(), |lead| lead.hash);
+        self.leads.reserve(hashes.len(), Lead::hash);
         let handles = self.set.restore(entries, now, wall_now_ms)?;
         for (hash, handle) in hashes.into_iter().zip(handles) {
             self.lead(hash, handle);
@@ -670,23 +674,27 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     }
 
     fn lead(&mut self, hash: u64, handle: TtlKey) {
-        let lead = Lead { hash, handle };
-        self.leads.insert_unique(hash, lead, |lead| lead.hash);
+        let (half, slot) = (hash as u32, handle.0.slot());
+        self.leads
+            .insert_unique(hash, Lead { half, slot }, Lead::hash);
+    }
+
+    fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        let hash = self.hasher.hash_one(key);
+        u64::from((hash ^ hash >> 32) as u32) * TWICE
     }
 
     pub(super) fn find<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<TtlKey> {
-        self.find_hashed(self.hasher.hash_one(key), key)
+        self.find_hashed(self.hash(key), key)
     }
 
     #[inline]
-    fn find_hashed<Q>(&self, hash: u64, key: &Q) -> Option<TtlKey>
-    where
-        Q: Hash + Equivalent<K> + ?Sized,
-    {
-        let lead = self
-            .leads
-            .find(hash, |lead| lead.is_to(&self.set, hash, key))?;
-        Some(lead.handle)
+    fn find_hashed(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized)) -> Option<TtlKey> {
+        let entries = &self.set.entries;
+        let is_its =
+            |lead: &Lead| lead.hash() == hash && key.equivalent(&entries.entry(lead.slot).key);
+        let lead = self.leads.find(hash, is_its)?;
+        Some(entries.key(lead.slot))
     }
 
     /// Takes the lead to an entry away if the entry is as the caller wants it.
@@ -694,29 +702,20 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
-        let set = &self.set;
-        let lead = self
-            .leads
-            .find_entry(hash, |lead| lead.is_to(set, hash, key));
-        let lead = lead.ok()?;
-        let handle = lead.get().handle;
-        if !is_wanted(set.entry(handle)?) {
-            return None;
-        }
-        lead.remove();
-        Some(handle)
+        let hash = self.hash(key);
+        let entries = &self.set.entries;
+        let is_its =
+            |lead: &Lead| lead.hash() == hash && key.equivalent(&entries.entry(lead.slot).key);
+        let found = self.leads.find_entry(hash, is_its).ok();
+        let found = found.filter(|lead| is_wanted(entries.entry(lead.get().slot)));
+        let (lead, _) = found?.remove();
+        Some(entries.key(lead.slot))
     }
 }
 
 impl Lead {
-    /// Whether this is the lead to the entry of a key. O(1).
-    fn is_to<K, G: Geometry, Q>(&self, set: &TtlSet<K, G>, hash: u64, key: &Q) -> bool
-    where
-        Q: Equivalent<K> + ?Sized,
-    {
-        let is_its = |entry: &Entry<K>| key.equivalent(&entry.key);
-        self.hash == hash && set.entry(self.handle).is_some_and(is_its)
+    fn hash(&self) -> u64 {
+        u64::from(self.half) * TWICE
     }
 }
 
@@ -750,6 +749,7 @@ impl<K, G: Geometry, S> fmt::Debug for TtlQueue<K, G, S> {
 mod tests {
     use core::cell::Cell;
     use core::cmp::Ordering;
+    use core::hash::{BuildHasherDefault, Hasher};
 
     use super::*;
 
@@ -774,6 +774,52 @@ mod tests {
             self.1.set(self.1.get() + 1);
             self.0.cmp(&other.0)
         }
+    }
+
+    impl Hash for Counting<'_> {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            state.write_u32(self.0);
+        }
+    }
+
+    /// A hasher with all that it knows in one half of the hash.
+    #[derive(Clone, Default)]
+    struct Half<const SHIFT: u32>(u64);
+
+    impl<const SHIFT: u32> Hasher for Half<SHIFT> {
+        fn write(&mut self, _: &[u8]) {
+            unreachable!("keys are numbers");
+        }
+
+        fn write_u32(&mut self, key: u32) {
+            let scattered = key.wrapping_mul(0x9E37_79B9);
+            self.0 = u64::from(scattered) << SHIFT;
+        }
+
+        fn finish(&self) -> u64 {
+            self.0
+        }
+    }
+
+    /// How many keys are compared while each of ten thousand is looked up.
+    fn compared_with<H: Hasher + Default>() -> usize {
+        let compared = Cell::new(0);
+        let hasher = BuildHasherDefault::<H>::default();
+        let mut queue: TtlQueue<_, Millis, _> =
+            TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+        for key in 0..10_000 {
+            let set = queue.init(1, Counting(key, &compared), 5, Context::default());
+            assert_eq!(set, Ok(Outcome::Scheduled));
+        }
+        compared.set(0);
+        assert!((0..10_000).all(|key| queue.contains(&Counting(key, &compared))));
+        compared.get()
+    }
+
+    #[test]
+    fn hash_counts_whichever_half_of_it_tells_keys_apart() {
+        assert_eq!(compared_with::<Half<0>>(), 10_000, "each with itself");
+        assert_eq!(compared_with::<Half<32>>(), 10_000, "each with itself");
     }
 
     fn entries(keys: impl Iterator<Item = u32>, count: &Cell<usize>) -> Vec<Entry<Counting<'_>>> {

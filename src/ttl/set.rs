@@ -220,7 +220,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn applied(&mut self, handle: TtlKey, index: u64) -> Outcome {
-        if self.entry(handle).is_none_or(|entry| entry.index != index) {
+        if self
+            .get(handle)
+            .is_none_or(|info| info.entry.index != index)
+        {
             return self.stale();
         }
         self.counters.applied += 1;
@@ -572,11 +575,6 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub(super) fn stale(&mut self) -> Outcome {
         self.counters.stale += 1;
         Outcome::Stale
-    }
-
-    /// The replicated part of an entry, unless the handle is stale.
-    pub(super) fn entry(&self, handle: TtlKey) -> Option<&Entry<K>> {
-        Some(self.entries.entry(self.entries.find(handle)?))
     }
 
     pub(super) fn info(&self, slot: SlotIndex) -> TtlInfo<'_, K> {
