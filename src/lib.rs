@@ -94,9 +94,9 @@
 //! ```
 //!
 //! Instead of sleeping, wait for messages with that delay as the timeout: `recv_timeout`, `select`,
-//! `epoll`. Two things to keep apart are your clock and the wheel's, [`now`](Wheel::now), which
-//! stands where the last advance left it. Deadlines are absolute: take them from your clock. The
-//! delay counts from the wheel's: ask for it right after an advance, or sleep until `now() + delay`.
+//! `epoll`. Keep your clock and the wheel's apart: the wheel's, [`now`](Wheel::now), stands where the
+//! last advance left it. Deadlines are absolute: take them from your clock. The delay counts from the
+//! wheel's: ask for it right after an advance, or sleep until `now() + delay`.
 //!
 //! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
 //! advance then fires nothing: a bucket is opened, a timer that was put off is looked at in its old
@@ -138,9 +138,10 @@
 //! slot has been used again. So nobody need be told that a timer is gone, and keys may be kept where
 //! they are convenient. A key is good for the wheel that gave it, and for clones of that.
 //!
-//! A value that must know its own key is scheduled by [`schedule_with`](Wheel::schedule_with). Whoever
-//! keeps a place for a timer that may have fired has it put right by [`set`](Wheel::set), in one call. And
-//! a key can be [a number](TimerKey::to_bits), where nothing else fits.
+//! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
+//! [`set`](Wheel::set) is for a key that is kept where its timer may have fired: it moves the timer, or
+//! schedules another and writes its key down. And a key can be [a number](TimerKey::to_bits), where
+//! nothing else fits.
 //!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer;
 //! [embedding the wheel in a cache](_embedding) says what to do on replace, remove and evict, with
@@ -225,7 +226,7 @@
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
 //!   snapshots of a [`ttl::TtlSet`].
 //!
-//! Without features the crate depends on `slab` alone, which is all that a cache has a use for. Without `std` it
+//! Without features, which is all that a cache needs, the crate depends on `slab` alone. Without `std` it
 //! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
 //!
 //! [performance.md]: #documents
