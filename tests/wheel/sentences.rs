@@ -122,6 +122,49 @@ fn up_to_32_timers_need_no_bucket_and_count_as_level_0() {
     in_every_preset!(check);
 }
 
+/// > `advance(now)` yields every live timer with `deadline <= now` and no other
+///
+/// > Timers fire in order of deadline.
+#[test]
+fn advance_yields_what_is_due_in_ascending_order_and_leaves_the_rest() {
+    fn check<G: Geometry>() {
+        live::<G>(200, |wheel| {
+            for ahead in [0, 1 << 20, 1 << 36, u64::MAX] {
+                let now = wheel.now().saturating_add(ahead);
+                let timers = wheel.ascending();
+                let timers: Vec<_> = timers.map(|timer| (timer.deadline, timer.key)).collect();
+                let (due, rest) = timers.split_at(timers.partition_point(|(at, _)| *at <= now));
+                let mut copy = wheel.clone();
+                let fired = copy.advance(now).map(|timer| (timer.deadline, timer.key));
+                assert_eq!(fired.collect::<Vec<_>>(), due);
+                assert!(rest.iter().all(|(_, key)| copy.contains(*key)));
+            }
+        });
+    }
+    in_every_preset!(check);
+}
+
+/// > It is `None` exactly when no timer is live.
+///
+/// > never later than the earliest deadline
+///
+/// > `next_deadline()` is the earliest live deadline, exactly, also when timers were put off.
+#[test]
+fn next_wake_up_is_never_late_and_the_next_deadline_is_exact() {
+    fn check<G: Geometry>() {
+        live::<G>(2_000, |wheel| {
+            let earliest = wheel.iter().map(|timer| timer.deadline).min();
+            assert_eq!(wheel.next_deadline(), earliest);
+            let delay = wheel.expiration_delay();
+            assert_eq!(delay.is_none(), wheel.is_empty());
+            if let (Some(delay), Some(earliest)) = (delay, earliest) {
+                assert!(wheel.now() + delay <= earliest.max(wheel.now()));
+            }
+        });
+    }
+    in_every_preset!(check);
+}
+
 /// > A deadline in the past is due at the next advance
 ///
 /// > A timer that you schedule *between* two advances, for a time that the first has passed, fires in the second.
@@ -381,6 +424,38 @@ fn plain_number_bounds_the_work_and_through_it_the_fires() {
     in_every_preset!(check);
 }
 
+/// > With any budget of at least one unit and one fire, repeated calls finish, and
+/// > yield what one call without a budget would, in the same order.
+#[test]
+fn calls_with_any_budget_come_to_the_same_end() {
+    fn check<G: Geometry>() {
+        let mut nth = 0;
+        live::<G>(200, |wheel| {
+            nth += 1;
+            let now = wheel.now().saturating_add(1 << (nth % 64));
+            let due: Vec<_> = wheel.clone().advance(now).collect();
+            for (work, fires) in [(1, 1), (7, 2), (3, 1_000), (1_000, 3)] {
+                let budget = Budget::of_work(work).with_fires(fires);
+                let mut copy = wheel.clone();
+                let (mut fired, mut calls) = (Vec::new(), 0);
+                loop {
+                    let before = fired.len();
+                    let mut advance = copy.advance_with_budget(now, budget);
+                    fired.extend(advance.by_ref());
+                    assert!(fired.len() - before <= fires.min(work));
+                    calls += 1;
+                    if !advance.has_backlog() {
+                        break;
+                    }
+                    assert!(calls <= 12 * wheel.len() + 1, "no end");
+                }
+                assert_eq!(fired, due);
+            }
+        });
+    }
+    in_every_preset!(check);
+}
+
 /// > `has_backlog()` is true exactly while `expiration_delay()` is `Some(0)`
 #[test]
 fn backlog_is_told_of_exactly_while_the_delay_is_zero() {
@@ -391,6 +466,28 @@ fn backlog_is_told_of_exactly_while_the_delay_is_zero() {
             backlogs += u32::from(wheel.has_backlog());
         });
         assert!(backlogs > 100);
+    }
+    in_every_preset!(check);
+}
+
+/// > `cancel` hands the value back, and the timer's slot and its entry are free at once.
+#[test]
+fn timer_takes_the_place_of_one_that_was_cancelled() {
+    fn check<G: Geometry>() {
+        live::<G>(2_000, |wheel| {
+            let mut copy = wheel.clone();
+            if let Some(key) = wheel
+                .ascending()
+                .nth(wheel.len() / 2)
+                .map(|timer| timer.key)
+            {
+                let deadline = wheel.deadline(key).expect("it is live");
+                assert_eq!(copy.cancel(key), Some(0));
+                assert!(copy.stats().blocks <= wheel.stats().blocks);
+                copy.schedule(deadline, 0);
+                assert_eq!(copy.stats().slots, wheel.stats().slots);
+            }
+        });
     }
     in_every_preset!(check);
 }
