@@ -19,6 +19,8 @@
 //!     }
 //! }
 //! ```
+#![cfg_attr(not(feature = "std"), doc = "[`Clock`]: crate#features")]
+#![cfg_attr(not(feature = "std"), doc = "[`Instant`]: crate#features")]
 
 #[cfg(feature = "std")]
 mod manual;

@@ -485,7 +485,7 @@ impl<G: Geometry> Hierarchy<G> {
     #[cold]
     fn renumber<H: Headers>(&mut self, headers: &mut H) {
         let mut slots: Vec<SlotIndex> = self.slots().collect();
-        slots.sort_unstable_by_key(|&slot| headers.header(slot).sequence());
+        sort_by_sequence(&mut slots, &|slot| headers.header(slot).sequence());
         self.next_sequence = 0;
         for slot in slots {
             let sequence = Sequence::new(self.next_sequence);
@@ -545,4 +545,10 @@ impl<G: Geometry> Hierarchy<G> {
     pub(crate) fn bytes(&self) -> usize {
         self.heap.bytes() + self.run.bytes() + self.buckets.bytes()
     }
+}
+
+/// Behind a pointer, so that this is compiled once and not for each geometry and each store of headers.
+#[cold]
+fn sort_by_sequence(slots: &mut [SlotIndex], sequence: &dyn Fn(SlotIndex) -> Sequence) {
+    slots.sort_unstable_by_key(|&slot| sequence(slot));
 }

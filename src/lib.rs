@@ -94,9 +94,9 @@
 //! ```
 //!
 //! Instead of sleeping, wait for messages with that delay as the timeout: `recv_timeout`, `select`,
-//! `epoll`. Two things to keep apart are your clock and the wheel's, [`now`](Wheel::now), which
-//! stands where the last advance left it. Deadlines are absolute: take them from your clock. The
-//! delay counts from the wheel's: ask for it right after an advance, or sleep until `now() + delay`.
+//! `epoll`. Keep your clock and the wheel's apart: the wheel's, [`now`](Wheel::now), stands where the
+//! last advance left it. Deadlines are absolute: take them from your clock. The delay counts from the
+//! wheel's: ask for it right after an advance, or sleep until `now() + delay`.
 //!
 //! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
 //! advance then fires nothing: a bucket is opened, a timer that was put off is looked at in its old
@@ -138,9 +138,10 @@
 //! slot has been used again. So nobody need be told that a timer is gone, and keys may be kept where
 //! they are convenient. A key is good for the wheel that gave it, and for clones of that.
 //!
-//! A value that must know its own key is scheduled by [`schedule_with`](Wheel::schedule_with). Whoever
-//! keeps a place for a timer that may have fired has it put right by [`set`](Wheel::set), in one call. And
-//! a key can be [a number](TimerKey::to_bits), where nothing else fits.
+//! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
+//! [`set`](Wheel::set) is for a key that is kept where its timer may have fired: it moves the timer, or
+//! schedules another and writes its key down. And a key can be [a number](TimerKey::to_bits), where
+//! nothing else fits.
 //!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer;
 //! [embedding the wheel in a cache](_embedding) says what to do on replace, remove and evict, with
@@ -204,6 +205,16 @@
 //! - Not the fastest where nothing is cancelled or put off: a `BinaryHeap` schedules faster, and with
 //!   few timers fires about as fast. [performance.md] says where the wheel stands and where it does not.
 //!
+//! # Documents
+//!
+//! - [Which type do I want?](_which_type)
+//! - [What the wheel promises](_promises): sixteen promises, each with its limits and an example.
+//! - [Embedding the wheel in a cache](_embedding): who owns the key, replace, remove and evict, threads, budgets.
+//! - [Programs](_programs): whole ones, to read and to copy.
+//!
+//! In the package, beside `src`, are `docs/design.md`, which explains the wheel from zero, `docs/performance.md`,
+//! `docs/drivers.md`, `docs/delay-queue.md`, `docs/ttl.md` and `docs/testing.md`.
+//!
 //! # Features
 //!
 //! - `std` (default): `Instant`, and the clocks of [`clock`].
@@ -215,11 +226,14 @@
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
 //!   snapshots of a [`ttl::TtlSet`].
 //!
-//! Without features the crate depends on `slab` alone, which is all that a cache has a use for. Without `std` it
+//! Without features, which is all that a cache needs, the crate depends on `slab` alone. Without `std` it
 //! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
 //!
-//! [performance.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/performance.md
-
+//! [performance.md]: #documents
+// What is not there for want of a feature.
+#![cfg_attr(not(feature = "timer"), doc = "[`timer`]: #features")]
+#![cfg_attr(not(feature = "ttl"), doc = "[`ttl`]: #features")]
+#![cfg_attr(not(feature = "ttl"), doc = "[`ttl::TtlSet`]: #features")]
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -233,42 +247,76 @@ extern crate alloc;
 mod readme {}
 
 // Documents that are pages of the documentation, and tests. In the repository their links lead to files;
-// here to what is defined before: of two definitions the first counts.
+// here to what is defined before: of two definitions the first counts. What is no page, or not there for
+// want of a feature, is told of by the front page.
 
 #[doc = "[`Wheel`]: crate::Wheel"]
 #[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
 #[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
+#[cfg_attr(feature = "timer", doc = "[drivers.md]: crate::timer")]
 #[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
+#[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
 #[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
 #[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
 #[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
+#[cfg_attr(feature = "ttl", doc = "[ttl.md]: crate::ttl")]
 #[doc = "[embedding.md]: crate::_embedding"]
-#[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]
-#[doc = "[delay-queue.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/delay-queue.md"]
-#[doc = "[ttl.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/ttl.md"]
+#[doc = "[`Timer`]: crate#features"]
+#[doc = "[`KeyedTimer`]: crate#features"]
+#[doc = "[`DelayQueue`]: crate#features"]
+#[doc = "[`TtlSet`]: crate#features"]
+#[doc = "[`TtlQueue`]: crate#features"]
+#[doc = "[drivers.md]: crate#features"]
+#[doc = "[delay-queue.md]: crate#features"]
+#[doc = "[ttl.md]: crate#features"]
 #[doc = ""]
 #[doc = include_str!("../docs/choosing.md")]
 #[cfg(any(doc, doctest))]
 pub mod _which_type {}
 
-#[doc = "[testing.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/testing.md"]
-#[doc = "[design.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/design.md"]
+#[doc = "[testing.md]: crate#documents"]
+#[doc = "[design.md]: crate#documents"]
 #[doc = ""]
 #[doc = include_str!("../docs/semantics.md")]
 #[cfg(any(doc, doctest))]
 pub mod _promises {}
 
 #[doc = "[promise C15]: crate::_promises#c15-no-call-takes-long"]
-#[doc = "[ttl_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/ttl_cache.rs"]
-#[doc = "[concurrent_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/concurrent_cache.rs"]
-#[doc = "[quick_cache_ttl.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/quick_cache_ttl.rs"]
-#[doc = "[index_cache.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/index_cache.rs"]
-#[doc = "[reactor.rs]: https://docs.rs/crate/timer-wheel/latest/source/examples/reactor.rs"]
-#[doc = "[drivers.md]: https://docs.rs/crate/timer-wheel/latest/source/docs/drivers.md"]
+#[doc = "[ttl_cache.rs]: crate::_programs#ttl_cache"]
+#[doc = "[concurrent_cache.rs]: crate::_programs#concurrent_cache"]
+#[doc = "[quick_cache_ttl.rs]: crate::_programs#quick_cache_ttl"]
+#[doc = "[index_cache.rs]: crate::_programs#index_cache"]
+#[doc = "[reactor.rs]: crate::_programs#reactor"]
+#[cfg_attr(feature = "timer", doc = "[drivers.md]: crate::timer")]
+#[doc = "[drivers.md]: crate#features"]
 #[doc = ""]
 #[doc = include_str!("../docs/embedding.md")]
 #[cfg(any(doc, doctest))]
 pub mod _embedding {}
+
+/// Makes a page of the programs of those names.
+#[cfg(all(doc, not(doctest)))]
+macro_rules! programs {
+    ($($name:literal)+) => {
+        /// Whole programs, to read and to copy. Each checks its own result.
+        ///
+        /// They are in `examples/` of the package: `cargo run --example ttl_cache`.
+        $(
+            #[doc = concat!("# ", $name)]
+            #[doc = "```rust"]
+            #[doc = include_str!(concat!("../examples/", $name, ".rs"))]
+            #[doc = "```"]
+        )+
+        pub mod _programs {}
+    };
+}
+
+// Not as tests: cargo runs them as programs.
+#[cfg(all(doc, not(doctest)))]
+programs! {
+    "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
+    "session_expiry" "heartbeat" "delay_queue" "retry_queue" "reactor" "simulation"
+}
 
 pub mod clock;
 #[cfg(feature = "tokio")]

@@ -161,6 +161,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert!(!sessions.remove("ann"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "cancel")]
     pub fn remove<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,

@@ -21,10 +21,10 @@ fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
 
 /// Calls with a budget of one until all fired, in order. The deadlines are sorted.
 fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
-    let mut wheel: Wheel<u32, G> = Wheel::with_geometry(start);
+    let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
     wheel.reserve(deadlines.len());
     for (nth, &deadline) in deadlines.iter().enumerate() {
-        wheel.schedule(deadline, nth as u32);
+        wheel.schedule(deadline, nth as u64);
     }
     let now = deadlines[deadlines.len() - 1];
     let most = (LEVELS + 2) * deadlines.len() + buckets_passed::<G>(deadlines);
@@ -340,9 +340,9 @@ const ENTRY: usize = 24;
 fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
     const TIMERS: usize = 100_000;
     fn check<G: Geometry>(deadline: u64, budget: usize) {
-        let mut wheel: Wheel<u32, G> = Wheel::with_geometry(0);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
         for nth in 0..TIMERS {
-            wheel.schedule(deadline, nth as u32);
+            wheel.schedule(deadline, nth as u64);
         }
         // A call before anything is due lets what is allocated once be allocated.
         assert_eq!(wheel.advance_with_budget(1, budget).count(), 0);
@@ -371,13 +371,13 @@ fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
 fn early_timer_makes_way_for_a_crowd() {
     const CROWD: usize = 100_000;
     for budget in [100, usize::MAX] {
-        let mut wheel: Wheel<u32, Bare<Millis>> = Wheel::with_geometry(0);
+        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
         let coarse = 5 << 26;
-        wheel.schedule(coarse + (63 << 20), u32::MAX);
+        wheel.schedule(coarse + (63 << 20), u64::MAX);
         // Brings it up, and leaves time for others in front of it.
         assert_eq!(wheel.advance(coarse).count(), 0);
         for nth in 0..CROWD {
-            wheel.schedule(coarse + (40 << 20), nth as u32);
+            wheel.schedule(coarse + (40 << 20), nth as u64);
         }
         let most = wheel.stats().bytes + 3 * (CROWD + 8192) * ENTRY;
         let mut next = 0;
@@ -392,7 +392,7 @@ fn early_timer_makes_way_for_a_crowd() {
         }
         assert_eq!(wheel.next_deadline(), Some(coarse + (63 << 20)));
         let last = wheel.advance(coarse + (63 << 20)).next();
-        assert_eq!(last.map(|item| item.value), Some(u32::MAX));
+        assert_eq!(last.map(|item| item.value), Some(u64::MAX));
     }
 }
 
@@ -445,10 +445,10 @@ fn cancelled_ends_of_a_piece_send_no_crowd_to_the_heap() {
     const CROWD: usize = 100_000;
     const BUDGET: usize = 256;
     let deadline = 300 << 20;
-    let mut wheel: Wheel<u32, Bare<Millis>> = Wheel::with_geometry(0);
+    let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
     // Up to the tick before, so that the next calls only collect.
     assert_eq!(wheel.advance(299 << 20).count(), 0);
-    let keys: Vec<TimerKey> = (0..CROWD as u32)
+    let keys: Vec<TimerKey> = (0..CROWD as u64)
         .map(|nth| wheel.schedule(deadline, nth))
         .collect();
     let most = wheel.stats().bytes + 2 * (CROWD + 8192) * ENTRY;
@@ -470,7 +470,7 @@ fn cancelled_ends_of_a_piece_send_no_crowd_to_the_heap() {
         let bytes = wheel.stats().bytes;
         assert!(bytes <= most, "{bytes} bytes, {most} at the most");
     }
-    let expected = (0..CROWD as u32).filter(|&n| !is_cancelled[n as usize]);
+    let expected = (0..CROWD as u64).filter(|&n| !is_cancelled[n as usize]);
     assert!(is_cancelled.iter().filter(|&&is| is).count() > 100);
     assert!(fired.into_iter().eq(expected));
 }

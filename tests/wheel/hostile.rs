@@ -62,9 +62,9 @@ fn timers_at_one_nanosecond_are_moved_once_a_level() {
     fn check<G: Geometry>() {
         for level in 0..LEVELS - 1 {
             let deadline = cascading::<G>(level) + 1;
-            let mut wheel: Wheel<usize, G> = Wheel::with_geometry(0);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
             for n in 0..MANY {
-                wheel.schedule(deadline, n);
+                wheel.schedule(deadline, n as u64);
             }
             let most = units_of_cascade(level, MANY, level + 1);
             let (fired, units) = advance(&mut wheel, deadline);
@@ -288,7 +288,7 @@ fn timer_moved_to_and_fro_a_million_times_is_passed_in_a_few_visits() {
             [u64::MAX, spans[1]],
             [u64::MAX, u64::MAX - spans[3]],
         ] {
-            let mut wheel: Wheel<usize, G> = Wheel::with_geometry(0);
+            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
             // Neighbours, so that no list is ever given up.
             wheel.schedule(there, 1);
             wheel.schedule(back, 2);

@@ -47,7 +47,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
 fn levels_agree_with_division<G: Geometry>() {
     let horizon_bits = G::TICK_BITS + G::LEVEL_BITS.iter().sum::<u32>();
     for now in [0, 1, TICK - 1, 0x1234_5678_9abc_def0, u64::MAX - 9] {
-        let mut wheel = Wheel::<(), G>::with_geometry(now);
+        let mut wheel = Wheel::<u64, G>::with_geometry(now);
         let mut deadlines = vec![0, now, u64::MAX];
         for bit in 0..64 {
             let step = 1_u64 << bit;
@@ -59,9 +59,9 @@ fn levels_agree_with_division<G: Geometry>() {
         }
         let keys: Vec<_> = deadlines
             .iter()
-            .map(|&deadline| wheel.schedule(deadline, ()))
+            .map(|&deadline| wheel.schedule(deadline, 0))
             .collect();
-        let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), ());
+        let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), 0);
         wheel.cancel(cancelled);
         let (expected, near) = by_division::<G>(now, &deadlines);
         assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
@@ -102,7 +102,7 @@ fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
 #[test]
 fn cursor_is_the_bucket_of_now_on_every_level() {
     fn check<G: Geometry>() {
-        let mut wheel = Wheel::<(), G>::with_geometry(7);
+        let mut wheel = Wheel::<u64, G>::with_geometry(7);
         for now in [7, TICK, TICK * 1_000_003, 1 << 40, u64::MAX - 1] {
             let _ = wheel.advance(now).count();
             for level in wheel.levels() {
@@ -119,7 +119,7 @@ fn cursor_is_the_bucket_of_now_on_every_level() {
 
 #[test]
 fn cursor_stays_behind_while_there_is_a_backlog() {
-    let mut wheel = Wheel::<u32, Listed<Millis>>::with_geometry(0);
+    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
     for value in 0..10 {
         wheel.schedule(3 * TICK, value);
     }
@@ -134,7 +134,7 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
 
 #[test]
 fn postponed_timer_counts_where_it_was_until_its_old_time() {
-    let mut wheel = Wheel::<u32, Listed<Millis>>::with_geometry(0);
+    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
     let key = wheel.schedule(5 * TICK, 1);
     wheel.reschedule(key, 300 * TICK);
     assert_eq!(wheel.levels()[0].occupied(), 1);
@@ -146,7 +146,7 @@ fn postponed_timer_counts_where_it_was_until_its_old_time() {
 
 #[test]
 fn far_rotation_that_is_being_emptied_shows_what_is_left() {
-    let mut wheel = Wheel::<u32, Listed<Millis>>::with_geometry(0);
+    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
     let horizon = 1_u64 << 52;
     for nth in 0..6 {
         wheel.schedule(horizon + nth, 0);

@@ -13,9 +13,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use timer_wheel::{
-    Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, TimerRef, Verdict, Wheel,
-};
+use timer_wheel::{Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Wide, Widest};
 
@@ -29,7 +27,10 @@ const WIDTH: usize = 100;
 
 /// A wheel that follows a script, and what is put on record.
 struct Recorder<G: Geometry> {
-    wheel: Wheel<String, G>,
+    /// A timer's value is the place of its name. Values of other tests' type, so that nothing is compiled
+    /// for this one alone.
+    wheel: Wheel<u64, G>,
+    names: Vec<String>,
     /// The timers by name, those that are gone included.
     keys: HashMap<String, TimerKey>,
     /// What was promised to each name.
@@ -45,6 +46,7 @@ struct Recorder<G: Geometry> {
 fn follow<G: Geometry>() -> (String, Vec<String>) {
     let mut recorder = Recorder::<G> {
         wheel: Wheel::with_geometry(0),
+        names: Vec::new(),
         keys: HashMap::new(),
         deadlines: HashMap::new(),
         record: String::new(),
@@ -107,12 +109,12 @@ impl<G: Geometry> Recorder<G> {
             }
             ["first", count] => {
                 let timers = self.wheel.ascending().take(number(count) as usize);
-                let names = names_of(timers);
+                let names = self.names_of(timers.map(|timer| *timer.value));
                 self.note_names("first", names);
             }
             ["last", count] => {
                 let timers = self.wheel.descending().take(number(count) as usize);
-                let names = names_of(timers);
+                let names = self.names_of(timers.map(|timer| *timer.value));
                 self.note_names("last", names);
             }
             ["next"] => {
@@ -135,11 +137,12 @@ impl<G: Geometry> Recorder<G> {
     }
 
     fn text(&self) -> String {
-        serde_json::to_string(&self.wheel).expect("names serialize")
+        serde_json::to_string(&self.wheel).expect("numbers serialize")
     }
 
     fn schedule(&mut self, name: String, deadline: u64) -> String {
-        let key = self.wheel.schedule(deadline, name.clone());
+        let key = self.wheel.schedule(deadline, self.names.len() as u64);
+        self.names.push(name.clone());
         let what = format!("    {name} is {key:?} at {deadline}");
         self.deadlines.insert(name.clone(), deadline);
         let earlier = self.keys.insert(name, key);
@@ -150,7 +153,7 @@ impl<G: Geometry> Recorder<G> {
     fn cancel(&mut self, names: Vec<String>) {
         let (gone, stale): (Vec<String>, Vec<String>) = names.into_iter().partition(|name| {
             let value = self.wheel.cancel(self.keys[name]);
-            assert!(value.as_ref().is_none_or(|value| value == name));
+            assert!(value.is_none_or(|value| self.names[value as usize] == *name));
             value.is_some()
         });
         self.note_names("gone", gone);
@@ -170,7 +173,7 @@ impl<G: Geometry> Recorder<G> {
 
     fn advance(&mut self, to: u64, budget: usize, taken: usize) {
         let mut advance = self.wheel.advance_with_budget(to, budget);
-        let items: Vec<Expired<String>> = advance.by_ref().take(taken).collect();
+        let items: Vec<Expired<u64>> = advance.by_ref().take(taken).collect();
         let (unused, has_backlog) = (advance.unused(), advance.has_backlog());
         drop(advance);
         self.note_fired(items);
@@ -182,7 +185,8 @@ impl<G: Geometry> Recorder<G> {
     fn rearm(&mut self, to: u64, period: u64, budget: usize) {
         let mut names = Vec::new();
         let deadlines = &mut self.deadlines;
-        let progress = self.wheel.advance_with(to, budget, |_, deadline, name| {
+        let progress = self.wheel.advance_with(to, budget, |_, deadline, value| {
+            let name = &self.names[*value as usize];
             assert_eq!(deadlines[name.as_str()], deadline, "of {name}");
             let next = deadline.saturating_add(period);
             deadlines.insert(name.clone(), next);
@@ -201,12 +205,13 @@ impl<G: Geometry> Recorder<G> {
         self.note(&format!("    {used} units{backlog}"));
     }
 
-    fn note_fired(&mut self, items: impl IntoIterator<Item = Expired<String>>) {
+    fn note_fired(&mut self, items: impl IntoIterator<Item = Expired<u64>>) {
         let mut names = Vec::new();
         for item in items {
-            assert_eq!(item.key, self.keys[&item.value]);
-            assert_eq!(item.deadline, self.deadlines[&item.value]);
-            names.push(item.value);
+            let name = &self.names[item.value as usize];
+            assert_eq!(item.key, self.keys[name]);
+            assert_eq!(item.deadline, self.deadlines[name]);
+            names.push(name.clone());
         }
         self.fired.extend(names.iter().cloned());
         self.note_names("fired", names);
@@ -226,6 +231,12 @@ impl<G: Geometry> Recorder<G> {
             _ = write!(line, " {name}");
         }
         self.note(&line);
+    }
+
+    fn names_of(&self, values: impl Iterator<Item = u64>) -> Vec<String> {
+        values
+            .map(|value| self.names[value as usize].clone())
+            .collect()
     }
 
     fn note_delay(&mut self) {
@@ -254,10 +265,6 @@ impl<G: Geometry> Recorder<G> {
             _ => sum(text),
         }
     }
-}
-
-fn names_of<'a>(timers: impl Iterator<Item = TimerRef<'a, String>>) -> Vec<String> {
-    timers.map(|timer| timer.value.clone()).collect()
 }
 
 /// The names of a burst that are meant.

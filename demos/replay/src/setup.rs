@@ -25,7 +25,7 @@ pub(crate) struct Setup {
 /// This very run.
 #[derive(Serialize)]
 pub(crate) struct Run {
-    /// The command line as it was given.
+    /// What repeats it, from a checkout.
     pub(crate) command: String,
     pub(crate) version: &'static str,
     pub(crate) machine: String,
@@ -74,17 +74,9 @@ pub(crate) struct Fact {
 impl Setup {
     /// What the arguments ask for on a trace.
     pub(crate) fn new(args: &Args, trace: &Trace) -> Self {
-        let words: Vec<String> = env::args_os()
-            .skip(1)
-            .map(|word| quoted(&word.to_string_lossy()))
-            .collect();
         Self {
             run: Run {
-                command: ["replay"]
-                    .into_iter()
-                    .chain(words.iter().map(String::as_str))
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                command: command(),
                 version: env!("CARGO_PKG_VERSION"),
                 machine: machine::describe(),
                 date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -182,6 +174,18 @@ impl Setup {
             None => "no budget".to_owned(),
         };
         format!("{}, {budget}", self.wheel.geometry)
+    }
+}
+
+/// The command that gives this program the arguments that it was given.
+fn command() -> String {
+    let words = env::args_os().skip(1);
+    let words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
+    let run = "cargo run --release -p replay";
+    if words.is_empty() {
+        run.to_owned()
+    } else {
+        format!("{run} -- {}", words.join(" "))
     }
 }
 
