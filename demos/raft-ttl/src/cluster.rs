@@ -14,10 +14,14 @@ use tokio::time::{Instant, sleep};
 
 use crate::client;
 use crate::message::Status;
+use crate::peers;
 use crate::types::NodeId;
 
 /// How often a condition is looked at that is waited for.
 pub const GLANCE: Duration = Duration::from_millis(20);
+
+/// The file with the secret of the nodes. Nobody else may look into a temporary directory.
+const SECRET: &str = "secret";
 
 /// How nodes are, those that answer.
 pub type Statuses = BTreeMap<NodeId, Status>;
@@ -30,6 +34,7 @@ pub struct Cluster {
     program: PathBuf,
     arguments: Vec<String>,
     members: BTreeMap<NodeId, Member>,
+    secret: String,
     directory: TempDir,
 }
 
@@ -52,12 +57,26 @@ impl Cluster {
     /// When there is no temporary directory, or no port.
     pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
         let members = (1..=nodes).map(|id| Ok((id, Member::new()?)));
+        let directory = tempfile::Builder::new().prefix("raft-ttl-").tempdir()?;
+        let secret = format!("{:016x}{:016x}", peers::unique(), peers::unique());
+        fs::write(directory.path().join(SECRET), &secret)?;
         Ok(Self {
+            secret,
             program: program.to_owned(),
             arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
             members: members.collect::<io::Result<_>>()?,
-            directory: tempfile::Builder::new().prefix("raft-ttl-").tempdir()?,
+            directory,
         })
+    }
+
+    /// What the nodes know and nobody else.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// The directory of a node's data.
+    pub fn data(&self, id: NodeId) -> PathBuf {
+        self.directory().join(format!("node-{id}"))
     }
 
     /// Where the data are.
@@ -102,7 +121,9 @@ impl Cluster {
             .args(["--listen", &self.address(id).to_string()])
             .arg("--lifeline")
             .arg("--data")
-            .arg(self.directory().join(format!("node-{id}")))
+            .arg(self.data(id))
+            .arg("--secret-file")
+            .arg(self.directory().join(SECRET))
             .args(&self.arguments);
         for other in self.members.keys().filter(|&&other| other != id) {
             command.args(["--peer", &format!("{other}={}", address(other))]);
@@ -160,14 +181,14 @@ impl Cluster {
         fs::read_to_string(self.log_file(id)).unwrap_or_default()
     }
 
-    /// How each node is, as far as it answers, and its digest.
-    pub async fn statuses(&self, digest: bool) -> Statuses {
+    /// How each node is, as far as it answers.
+    pub async fn statuses(&self) -> Statuses {
         let mut statuses = Statuses::new();
         for (&id, member) in &self.members {
             if member.process.is_none() {
                 continue;
             }
-            if let Ok(status) = client::status(member.address, digest).await {
+            if let Ok(status) = client::status(member.address).await {
                 statuses.insert(id, status);
             }
         }
@@ -181,7 +202,7 @@ impl Cluster {
     /// How the nodes were at the deadline.
     pub async fn leader(&self, deadline: Instant) -> Result<(NodeId, u64), Statuses> {
         loop {
-            let statuses = self.statuses(false).await;
+            let statuses = self.statuses().await;
             if let Some(leader) = leader_of(&statuses, self.members.len()) {
                 return Ok(leader);
             }
@@ -203,7 +224,7 @@ impl Cluster {
         is_wanted: impl Fn(&Status) -> bool,
     ) -> Result<Statuses, Statuses> {
         loop {
-            let statuses = self.statuses(true).await;
+            let statuses = self.statuses().await;
             let is_same = |status: &Status| {
                 statuses
                     .values()

@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod client;
 pub mod cluster;
+pub mod connections;
 pub mod demo;
 mod disk;
 pub mod drive;
@@ -16,6 +17,8 @@ pub mod log_store;
 pub mod message;
 pub mod network;
 pub mod node;
+pub mod peers;
+mod report;
 mod server;
 pub mod state;
 pub mod state_machine;

@@ -98,10 +98,8 @@ impl Ledger {
     fn note(&mut self, id: NodeId, expired: Expired) {
         let Expired { key, index, .. } = expired;
         let written = &self.written;
-        if !expired.is_replay {
-            let not_before_us = written.get(&key).and_then(|written| written.not_before_us);
-            self.early += u64::from(not_before_us.is_some_and(|us| expired.at_us < us));
-        }
+        let not_before_us = written.get(&key).and_then(|written| written.not_before_us);
+        self.early += u64::from(not_before_us.is_some_and(|us| expired.at_us < us));
         self.expired.entry(key.clone()).or_default().insert(index);
         let applied = &mut self.heard.entry(id).or_default().1;
         self.twice += u64::from(!applied.insert((key, index)));
@@ -149,7 +147,7 @@ impl Ledger {
             }
         }
         // Whatever else is there has a TTL, which is over.
-        let statuses = nodes.statuses(false).await;
+        let statuses = nodes.statuses().await;
         let held: u64 = statuses.values().map(|status| status.keys).sum();
         counts.resurrected += held - keys;
         for (key, written) in &self.written {

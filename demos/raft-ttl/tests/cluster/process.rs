@@ -101,7 +101,7 @@ impl Nodes {
     pub(crate) async fn wait_for(&self, id: NodeId, is_wanted: impl Fn(&Status) -> bool) -> Status {
         let deadline = deadline();
         loop {
-            let status = client::status(self.address(id), false).await;
+            let status = client::status(self.address(id)).await;
             match status {
                 Ok(status) if is_wanted(&status) => return status,
                 last if Instant::now() >= deadline => panic!("node {id} is {last:?}"),
