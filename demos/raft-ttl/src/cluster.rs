@@ -176,6 +176,74 @@ impl Cluster {
         process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
     }
 
+    /// Stops a node where it is, as if its machine had no time for it, until it is let go on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not running, or there is no such thing here.
+    pub fn pause(&mut self, id: NodeId) -> io::Result<()> {
+        self.signal(id, "-STOP")
+    }
+
+    /// Lets a node go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`pause`](Self::pause).
+    pub fn go_on(&mut self, id: NodeId) -> io::Result<()> {
+        self.signal(id, "-CONT")
+    }
+
+    fn signal(&mut self, id: NodeId, signal: &str) -> io::Result<()> {
+        let process = self.member(id).process.as_ref();
+        let process = process.ok_or(io::ErrorKind::NotFound)?.id().to_string();
+        match Command::new("kill").args([signal, &process]).status()? {
+            status if status.success() => Ok(()),
+            status => Err(io::Error::other(format!(
+                "kill {signal} ends with {status}"
+            ))),
+        }
+    }
+
+    /// The most memory that a node's process has had so far, in KiB, where the system tells.
+    pub fn peak_memory(&self, id: NodeId) -> Option<u64> {
+        let status = fs::read_to_string(self.proc(id)?.join("status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().strip_suffix(" kB")?.trim().parse().ok()
+    }
+
+    /// How many files and connections a node's process has open, where the system tells.
+    pub fn open_files(&self, id: NodeId) -> Option<usize> {
+        Some(fs::read_dir(self.proc(id)?.join("fd")).ok()?.count())
+    }
+
+    fn proc(&self, id: NodeId) -> Option<PathBuf> {
+        let process = self.members.get(&id)?.process.as_ref()?;
+        Some(Path::new("/proc").join(process.id().to_string()))
+    }
+
+    /// Waits until a node has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// When it has not by the deadline, or has not been started.
+    pub async fn wait(&mut self, id: NodeId, deadline: Instant) -> io::Result<ExitStatus> {
+        loop {
+            let process = self.member(id).process.as_mut();
+            // `wait` would let go of its standard input, and it stop because of that.
+            if let Some(status) = process.ok_or(io::ErrorKind::NotFound)?.try_wait()? {
+                self.member(id).process = None;
+                return Ok(status);
+            }
+            if Instant::now() >= deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
     /// What a node has written to its standard error.
     pub fn log(&self, id: NodeId) -> String {
         fs::read_to_string(self.log_file(id)).unwrap_or_default()

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::{self, Peers};
 use crate::state_machine::Replica;
-use crate::time::{Clock, MAX_SKEW};
+use crate::time::{Clock, MAX_SKEW, Reading};
 use crate::types::{Command, MAX_TTL, NodeId, Raft, Seat};
 
 /// How many expiries go into one entry of the log at most, and how many retries.
@@ -131,18 +131,20 @@ impl Node {
     /// [`Error::Arguments`] for settings that make no sense and for the file of another node,
     /// [`Error::Stopped`] if it cannot be read or written.
     pub async fn start(settings: &Settings, disk: Disk) -> Result<Self, Error> {
-        let stopped = |error: DiskError| Error::Stopped(error.to_string());
-        let last = disk.fact(CLOCK).map_err(stopped)?;
-        let clock = Clock::system(last, settings.max_skew);
+        let clock = |last| Clock::system(last, settings.max_skew);
         Self::start_with(settings, disk, clock).await
     }
 
-    /// The same by another clock.
+    /// The same by another clock, made of what the file says of the time.
     ///
     /// # Errors
     ///
     /// As [`start`](Self::start).
-    pub async fn start_with(settings: &Settings, disk: Disk, clock: Clock) -> Result<Self, Error> {
+    pub async fn start_with(
+        settings: &Settings,
+        disk: Disk,
+        clock: impl FnOnce(Option<Reading>) -> Clock,
+    ) -> Result<Self, Error> {
         let id = settings.id;
         if !settings.members.contains_key(&id) {
             return Err(Error::Arguments(format!("node {id} is no member")));
@@ -154,7 +156,9 @@ impl Node {
         let members = settings.members.keys().copied().collect();
         let number = disk.claim(id, members).await?;
 
-        let clock = Arc::new(clock);
+        let last = disk.fact(CLOCK);
+        let last = last.map_err(|error: DiskError| stopped(&error))?;
+        let clock = Arc::new(clock(last));
         let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
         let members = settings.members.clone();
         let peers = Peers::new(id, members, number, &settings.secret, Arc::clone(&clock));

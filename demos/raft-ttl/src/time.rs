@@ -193,3 +193,126 @@ pub fn wall_us_now() -> u64 {
         u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use timer_wheel::clock::ManualClock;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const SKEW: Duration = Duration::from_secs(1);
+
+    /// A machine whose wall clock can be set.
+    #[derive(Clone, Default)]
+    struct Machine {
+        wall_us: Arc<AtomicU64>,
+        monotonic: Option<ManualClock>,
+    }
+
+    impl Machine {
+        fn at(wall: Duration) -> Self {
+            let machine = Self::default();
+            machine.set(wall);
+            machine
+        }
+
+        fn set(&self, wall: Duration) {
+            self.wall_us
+                .store(u64::try_from(wall.as_micros()).unwrap(), Ordering::Relaxed);
+        }
+
+        /// A process starts, with what the last one wrote down.
+        fn start(&mut self, last: Option<Reading>) -> Clock {
+            let monotonic = ManualClock::new();
+            self.monotonic = Some(monotonic.clone());
+            let wall_us = Arc::clone(&self.wall_us);
+            Clock::new(
+                monotonic,
+                move || wall_us.load(Ordering::Relaxed),
+                last,
+                SKEW,
+            )
+        }
+
+        fn pass(&self, time: Duration) {
+            let us = u64::try_from(time.as_micros()).unwrap();
+            self.wall_us.fetch_add(us, Ordering::Relaxed);
+            self.monotonic.as_ref().unwrap().advance(time);
+        }
+    }
+
+    fn now(clock: &Clock) -> Duration {
+        Duration::from_nanos(clock.now_ns())
+    }
+
+    #[test]
+    fn time_goes_on_through_a_start_by_what_the_wall_clock_says_elapsed() {
+        let mut machine = Machine::at(100 * HOUR);
+        let clock = machine.start(None);
+        machine.pass(HOUR);
+        // Those who lead are two hours behind, and so is the time.
+        clock.hear(2, u64::try_from((99 * HOUR).as_nanos()).unwrap());
+        assert!(clock.knows(1));
+        let last = clock.reading();
+        machine.set(104 * HOUR);
+        let clock = machine.start(Some(last));
+        assert_eq!(now(&clock), 102 * HOUR);
+        // A wall clock that was set back says nothing.
+        machine.set(50 * HOUR);
+        assert_eq!(now(&machine.start(Some(last))), 99 * HOUR);
+    }
+
+    #[test]
+    fn stamp_moves_the_time_by_what_elapsed_and_the_skew_at_most() {
+        let mut machine = Machine::at(100 * HOUR);
+        let clock = machine.start(None);
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap();
+        clock.receive(ms(102 * HOUR));
+        assert_eq!(now(&clock), 100 * HOUR + SKEW);
+        machine.pass(HOUR);
+        clock.receive(u64::MAX);
+        assert_eq!(now(&clock), 101 * HOUR + 2 * SKEW);
+        // An old one says nothing, one that is a little later is taken up.
+        clock.receive(ms(100 * HOUR));
+        clock.receive(0);
+        assert_eq!(now(&clock), 101 * HOUR + 2 * SKEW);
+        let later = 101 * HOUR + 2 * SKEW + SKEW / 2;
+        clock.receive(ms(later));
+        assert_eq!(now(&clock), later - Duration::from_millis(1));
+    }
+
+    #[test]
+    fn clock_that_was_set_ahead_while_down_is_put_right_by_one_that_was_not() {
+        let mut machine = Machine::at(100 * HOUR);
+        let last = machine.start(None).reading();
+        machine.set(102 * HOUR);
+        let clock = machine.start(Some(last));
+        assert!(!clock.knows(1), "it has heard nobody");
+        let theirs = 100 * HOUR + SKEW;
+        clock.hear(2, u64::try_from(theirs.as_nanos()).unwrap());
+        assert_eq!(now(&clock), theirs);
+        assert!(clock.knows(1));
+        // From now on nobody puts it back.
+        clock.hear(3, 0);
+        assert_eq!(now(&clock), theirs);
+        assert!(clock.knows(2), "it stays known");
+    }
+
+    #[test]
+    fn rounding_adds_nothing_however_often_the_lead_changes() {
+        let mut machines = [Machine::at(HOUR), Machine::at(HOUR)];
+        let clocks = machines.each_mut().map(|machine| machine.start(None));
+        for nth in 0..10_000 {
+            for machine in &machines {
+                machine.pass(Duration::from_nanos(100_001));
+            }
+            clocks[(nth + 1) % 2].receive(clocks[nth % 2].stamp_ms());
+        }
+        let elapsed = 10_000 * Duration::from_nanos(100_001);
+        for clock in &clocks {
+            assert_eq!(now(clock), HOUR + elapsed);
+        }
+    }
+}

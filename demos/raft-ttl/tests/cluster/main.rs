@@ -3,11 +3,14 @@
 
 mod bad_input;
 mod chaos;
+mod clocks;
 mod commands;
 mod conformance;
+mod connections;
 mod demo;
 mod disk;
 mod expiry;
+mod identity;
 mod kill;
 mod ledger;
 mod partition;
