@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Disk;
+use crate::chaos;
 use crate::client::{self, Client, Failure};
 use crate::connections::Limits;
 use crate::demo::{self, Wishes};
@@ -44,6 +45,15 @@ struct Cli {
 enum Command {
     /// Runs three nodes, writes keys with TTLs, kills the leader, and tells what expired when
     Demo(DemoArgs),
+    /// Does to three nodes what networks and machines do, for a while, and counts what came of it
+    Chaos {
+        /// For how long, but to the end of what is under way
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        seconds: u64,
+        /// What is done in which order
+        #[arg(long, default_value_t = 20_161)]
+        seed: u64,
+    },
     /// Runs a node
     Node(NodeArgs),
     /// Sets a key
@@ -210,6 +220,15 @@ async fn run(cli: Cli) -> Result<ExitCode, Error> {
                 biased;
                 () = interrupt() => Err(Error::Interrupted),
                 shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
+            }
+        }
+        Command::Chaos { seconds, seed } => {
+            tokio::select! {
+                biased;
+                () = interrupt() => Err(Error::Interrupted),
+                shown = chaos::show(Duration::from_secs(seconds), seed) => {
+                    shown.map(|()| ExitCode::SUCCESS)
+                }
             }
         }
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),

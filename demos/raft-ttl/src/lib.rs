@@ -3,6 +3,7 @@
 //! The README of this member shows how to run it; `docs/ttl.md` walks through [`drive`], the glue
 //! between the TTL layer and the engine.
 
+pub mod chaos;
 pub mod cli;
 pub mod client;
 pub mod cluster;
@@ -13,6 +14,7 @@ pub mod drive;
 pub mod error;
 pub mod frame;
 pub mod history;
+pub mod ledger;
 pub mod log_store;
 pub mod message;
 pub mod network;

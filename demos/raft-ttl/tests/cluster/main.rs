@@ -12,7 +12,6 @@ mod disk;
 mod expiry;
 mod identity;
 mod kill;
-mod ledger;
 mod partition;
 mod process;
 mod proposals;

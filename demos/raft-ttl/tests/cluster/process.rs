@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
-use raft_ttl::client::{self, Client, Failure};
+use raft_ttl::client::{self, Client};
 use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::history::Expired;
 use raft_ttl::message::{Reply, Request, Status};
@@ -142,15 +142,6 @@ impl Nodes {
                 Err(error) => panic!("node {id} does not answer: {error}"),
             }
         }
-    }
-}
-
-/// What a write came to that nobody insisted on.
-pub(crate) fn is_acknowledged(written: &Result<Reply, Failure>) -> bool {
-    match written {
-        Ok(Reply::Done { .. }) => true,
-        Err(Failure::Unsure(_) | Failure::NoLeader(_)) => false,
-        other => panic!("a write gives {other:?}"),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::time::wall_us_now;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::ledger::Ledger;
 use crate::process::{HASTY, Nodes, deadline, item};
 use crate::proxy::Wires;
 
