@@ -294,6 +294,11 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     let listener = listener.map_err(|error| Error::Address(listen, error))?;
     let node = Node::start(&settings, Disk::open(&args.data)?).await?;
     eprintln!("raft-ttl: node {} listens on {listen}", args.id);
+    if settings.secret.is_empty() && settings.members.len() > 1 {
+        eprintln!(
+            "raft-ttl: anybody who reaches this address may pose as another node: see --secret-file"
+        );
+    }
     let end_of_input = args.lifeline.then(end_of_input);
     let propose = node.propose();
     let stop = async {

@@ -36,7 +36,7 @@ const OF_EACH_NODE: usize = 8;
 const LONGEST_AT_THE_DOOR: usize = 1 << 10;
 
 /// How much the frames of all other nodes may hold, beside a pocket each.
-const MEMORY_OF_NODES: usize = 2 * MAX_FRAME;
+const MEMORY_OF_NODES: usize = MAX_FRAME + MAX_FRAME / 2;
 
 /// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             clients: 256,
-            memory: 2 * MAX_FRAME,
+            memory: MAX_FRAME + MAX_FRAME / 2,
             frame: Duration::from_secs(10),
             idle: Duration::from_secs(60),
         }

@@ -29,7 +29,7 @@ const IDENTITY: &str = "identity";
 const FILE: &str = "raft.redb";
 
 /// How much of the file is kept in memory. The engine reads what it wrote last.
-const CACHE: usize = 8 << 20;
+const CACHE: usize = 4 << 20;
 
 /// Whose file it is. It must not be given to another node, which would then vote twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,13 @@
-//! Messages between nodes that are lost, late, and there twice.
+//! Messages between nodes that are lost, late, and there twice; and everything at once.
 
+use std::process::Command;
 use std::time::Duration;
 
 use raft_ttl::ledger::Ledger;
 use raft_ttl::types::Item;
 use tokio::task::JoinSet;
 
-use crate::process::{HASTY, Nodes, deadline, item};
+use crate::process::{HASTY, Nodes, deadline, item, program};
 use crate::proxy::{Weather, Wires};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,4 +81,34 @@ async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
         }
     }
     panic!("there was an election each time");
+}
+
+/// Has the program do all it can to three nodes, and shows what it says.
+fn chaos(seconds: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(program());
+    command
+        .env("TMPDIR", folder.path())
+        .args(["chaos", "--seconds", &seconds.to_string()]);
+    let output = command.output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    println!("{stdout}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let verdict = stdout.lines().last().unwrap();
+    let sound = "lost 0, resurrected 0, early 0, twice 0";
+    assert!(verdict.ends_with(sound), "{verdict}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn chaos_of_all_kinds_loses_nothing() {
+    chaos(12);
+}
+
+/// Prints its counts: `-- --ignored --nocapture`.
+#[test]
+#[ignore = "takes ten minutes"]
+fn chaos_of_all_kinds_loses_nothing_in_ten_minutes() {
+    chaos(600);
 }
