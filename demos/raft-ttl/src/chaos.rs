@@ -505,7 +505,7 @@ async fn write(
 async fn read(address: SocketAddr, mut client: Client, tally: Arc<Tally>) {
     loop {
         let get = Request::Get {
-            key: LARGE.to_owned(),
+            key: "nobody's".to_owned(),
             linearizable: true,
         };
         let asked = [
