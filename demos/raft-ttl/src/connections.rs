@@ -12,9 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -27,6 +28,10 @@ use crate::types::NodeId;
 
 /// How many connections wait at the door.
 const AT_THE_DOOR: usize = 64;
+
+/// How long a connection stays on which the last thing was said, for the other side to read it. As many as
+/// wait at the door may do so; others are closed without a word.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// How many connections each other node has. The engine needs one or two, and one more for each election; what
 /// is left over from a node that was killed makes room.
@@ -85,6 +90,7 @@ pub(crate) async fn serve(node: Node, limits: Limits, listener: TcpListener) -> 
         memory: Memory::new(limits.memory),
         memory_of_nodes: Memory::new(MEMORY_OF_NODES),
         nodes: Mutex::default(),
+        leaving: Semaphore::new(AT_THE_DOOR),
     });
     let mut door = Bench::new(AT_THE_DOOR);
     let mut connections = JoinSet::new();
@@ -139,11 +145,17 @@ struct Host {
     memory: Memory,
     memory_of_nodes: Memory,
     nodes: Mutex<BTreeMap<NodeId, Bench>>,
+    leaving: Semaphore,
 }
 
-/// Why a connection ends: it is broken, or this is the last thing to say on it.
+/// A message and what is held for it, or what is wrong with it.
+type Parsed<T> = Result<(T, Option<OwnedSemaphorePermit>), String>;
+
+/// Why a connection ends: it is broken, or this is the last thing to say on it, to one who may be in the middle of
+/// something, or says nothing.
 enum End {
     Broken,
+    Silent(Box<Reply>),
     Reply(Box<Reply>),
 }
 
@@ -167,9 +179,21 @@ impl Host {
         turned_away: oneshot::Receiver<Infallible>,
     ) {
         let ended = self.converse(&mut stream, turned_away).await;
-        if let Err(End::Reply(reply)) = ended {
-            // Who gets no answer to the rest of what it sends had better stop and read this one.
-            let _ = self.reply(&mut stream, &*reply, &self.memory).await;
+        let (reply, is_sending) = match ended {
+            Ok(()) | Err(End::Broken) => return,
+            Err(End::Silent(reply)) => (reply, false),
+            Err(End::Reply(reply)) => (reply, true),
+        };
+        let said = self.reply(&mut stream, &*reply, &self.memory).await;
+        // Whoever is still sending would not get to read that if the connection were closed at once.
+        if said.is_ok()
+            && is_sending
+            && let Ok(_place) = self.leaving.try_acquire()
+            && stream.shutdown().await.is_ok()
+        {
+            let mut sink = tokio::io::sink();
+            let rest = tokio::io::copy(&mut stream, &mut sink);
+            let _ = timeout(LEAVING, rest).await;
         }
     }
 
@@ -179,12 +203,12 @@ impl Host {
         turned_away: oneshot::Receiver<Infallible>,
     ) -> Result<(), End> {
         stream.set_nodelay(true)?;
-        let busy = |problem: &str| End::from(Reply::Busy(problem.to_owned()));
+        let silent = |problem: &str| End::Silent(Box::new(Reply::Busy(problem.to_owned())));
         let first = tokio::select! {
             first = timeout(self.limits.frame, self.first_frame(stream)) => {
-                first.map_err(|_| busy("nothing was said for too long"))??
+                first.map_err(|_| silent("nothing was said for too long"))??
             }
-            _ = turned_away => return Err(busy("others came while nothing was said")),
+            _ = turned_away => return Err(silent("others came while nothing was said")),
         };
         let (length, early) = match first {
             First::End => return Ok(()),
@@ -192,7 +216,7 @@ impl Host {
             First::Client { length, early } => (length, early),
         };
         let Ok(_place) = Arc::clone(&self.clients).try_acquire_owned() else {
-            return Err(busy("there are too many clients"));
+            return Err(Reply::Busy("there are too many clients".to_owned()).into());
         };
         let mut request = match early {
             Some(request) => request,
@@ -211,7 +235,7 @@ impl Host {
             self.reply(stream, &reply, &self.memory).await?;
             drop(reply);
             let idle = timeout(self.limits.idle, self.length(stream)).await;
-            let Some(length) = idle.map_err(|_| busy("nothing was said for too long"))?? else {
+            let Some(length) = idle.map_err(|_| silent("nothing was said for too long"))?? else {
                 return Ok(());
             };
             request = self.frame(stream, length, &self.memory).await?;
@@ -280,12 +304,12 @@ impl Host {
     }
 
     /// The rest of a frame in time, and what is held for it, or what is wrong with it.
-    async fn frame<T: serde::de::DeserializeOwned>(
+    async fn frame<T: DeserializeOwned>(
         &self,
         stream: &mut TcpStream,
         length: usize,
         memory: &Memory,
-    ) -> Result<Result<(T, Option<tokio::sync::OwnedSemaphorePermit>), String>, End> {
+    ) -> Result<Parsed<T>, End> {
         let body = timeout(self.limits.frame, frame::body(stream, length, memory)).await;
         let Ok(body) = body else {
             return Err(Reply::Busy("the frame took too long".to_owned()).into());
@@ -328,7 +352,7 @@ enum First {
     /// Anything else, whole if it is short.
     Client {
         length: usize,
-        early: Option<Result<(Request, Option<tokio::sync::OwnedSemaphorePermit>), String>>,
+        early: Option<Parsed<Request>>,
     },
 }
 
