@@ -29,6 +29,10 @@ use crate::types::{Item, NodeId};
 /// The port of a node is this one and its number, unless told otherwise.
 const FIRST_PORT: u16 = 7_000;
 
+/// How many threads there are, but for those that wait for disks: the engine keeps one busy. Messages that are being
+/// read or written are in no account of memory, and there are no more of them than threads.
+const THREADS: usize = 2;
+
 /// A replicated key-value store whose keys expire on all nodes alike: a node of it, a client, and a
 /// demonstration.
 ///
@@ -191,7 +195,10 @@ struct DemoArgs {
 /// Does what the arguments of the process say.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let ran = tokio::runtime::Runtime::new()
+    let ran = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
         .map_err(|error| Error::Stopped(error.to_string()))
         .and_then(|runtime| {
             let ran = runtime.block_on(run(cli));
