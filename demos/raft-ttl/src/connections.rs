@@ -40,8 +40,8 @@ const OF_EACH_NODE: usize = 8;
 /// The longest first frame that is read at the door. The hello of a node is shorter.
 const LONGEST_AT_THE_DOOR: usize = 1 << 10;
 
-/// How much the frames of all other nodes may hold, beside a pocket each.
-const MEMORY_OF_NODES: usize = MAX_FRAME + MAX_FRAME / 2;
+/// How much the frames of all other nodes may hold, beside a pocket each: one of the longest, or many as they are.
+const MEMORY_OF_NODES: usize = MAX_FRAME;
 
 /// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             clients: 256,
-            memory: MAX_FRAME + MAX_FRAME / 2,
+            memory: MAX_FRAME,
             frame: Duration::from_secs(10),
             idle: Duration::from_secs(60),
         }
@@ -330,6 +330,7 @@ impl Host {
         let mut frame = frame::encode(reply)?;
         let mut held = None;
         if frame.len() > POCKET {
+            frame.shrink_to_fit();
             held = memory.take(frame.len());
             if held.is_none() {
                 frame = frame::encode(&Reply::Busy("others hold too much".to_owned()))?;
