@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::process::{CALM, Nodes, PATIENCE, item, program};
+use crate::process::{CALM, Nodes, PATIENCE, assert_refused, item, program};
 
 /// One node, which leads itself.
 async fn alone() -> Nodes {
@@ -28,14 +28,6 @@ async fn connect(nodes: &Nodes) -> TcpStream {
 async fn received(stream: &mut TcpStream) -> Received<Reply> {
     let received = timeout(PATIENCE, frame::receive(stream)).await;
     received.expect("an answer").unwrap()
-}
-
-#[track_caller]
-fn assert_refused(reply: &Reply, reason: &str) {
-    match reply {
-        Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
-        other => panic!("{other:?} is no refusal for {reason}"),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,7 @@ use raft_ttl::types::NodeId;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::process::{CALM, HASTY, Nodes, deadline, item};
+use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -99,14 +99,6 @@ async fn greet(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str) -> (TcpStr
         return (stream, again.unwrap());
     }
     (stream, reply)
-}
-
-#[track_caller]
-fn assert_refused(reply: &Reply, reason: &str) {
-    match reply {
-        Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
-        other => panic!("{other:?} is no refusal for {reason}"),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

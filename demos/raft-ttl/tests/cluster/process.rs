@@ -145,6 +145,15 @@ impl Nodes {
     }
 }
 
+/// It was refused for this reason.
+#[track_caller]
+pub(crate) fn assert_refused(reply: &Reply, reason: &str) {
+    match reply {
+        Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
+        other => panic!("{other:?} is no refusal for {reason}"),
+    }
+}
+
 impl Deref for Nodes {
     type Target = Cluster;
 
