@@ -1,9 +1,10 @@
 //! The command line: a node, a client, a demonstration.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
@@ -14,15 +15,23 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Disk;
+use crate::chaos;
 use crate::client::{self, Client, Failure};
+use crate::connections::Limits;
 use crate::demo::{self, Wishes};
 use crate::error::Error;
 use crate::message::{Reply, Request};
 use crate::node::{Node, Settings};
+use crate::peers::MAX_SECRET;
+use crate::report;
 use crate::types::{Item, NodeId};
 
 /// The port of a node is this one and its number, unless told otherwise.
 const FIRST_PORT: u16 = 7_000;
+
+/// How many threads there are, but for those that wait for disks: the engine keeps one busy. Messages that are being
+/// read or written are in no account of memory, and there are no more of them than threads.
+const THREADS: usize = 2;
 
 /// A replicated key-value store whose keys expire on all nodes alike: a node of it, a client, and a
 /// demonstration.
@@ -40,6 +49,15 @@ struct Cli {
 enum Command {
     /// Runs three nodes, writes keys with TTLs, kills the leader, and tells what expired when
     Demo(DemoArgs),
+    /// Does to three nodes what networks and machines do, for a while, and counts what came of it
+    Chaos {
+        /// For how long, but to the end of what is under way
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+        seconds: u64,
+        /// What is done in which order
+        #[arg(long, default_value_t = 20_161)]
+        seed: u64,
+    },
     /// Runs a node
     Node(NodeArgs),
     /// Sets a key
@@ -76,8 +94,25 @@ enum Command {
         #[command(flatten)]
         cluster: ClusterArgs,
     },
-    /// Prints how each node is
+    /// Prints how each node is, one line a node
     Status {
+        /// For programs: all there is to know, in JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+    /// Makes a node a member, with the disk it has now
+    Add {
+        /// Its number; all nodes must have been told where it is, with --peer
+        id: NodeId,
+        #[command(flatten)]
+        cluster: ClusterArgs,
+    },
+    /// Makes a node a member no more, one that has lost its disk for instance
+    Remove {
+        /// Its number
+        id: NodeId,
         #[command(flatten)]
         cluster: ClusterArgs,
     },
@@ -108,7 +143,7 @@ struct NodeArgs {
     /// The directory of its data
     #[arg(long)]
     data: PathBuf,
-    /// Another member of the cluster and where it is, such as 2=127.0.0.1:7002
+    /// Another node that is or can be a member, and where it is, such as 2=127.0.0.1:7002
     #[arg(long = "peer", value_name = "ID=ADDRESS", value_parser = peer)]
     peers: Vec<(NodeId, SocketAddr)>,
     /// How often a leader makes itself heard; an election takes 2.5 to 5 times as long to begin
@@ -123,6 +158,22 @@ struct NodeArgs {
     /// How long an expiry that was refused waits at least
     #[arg(long, value_parser = humantime::parse_duration, default_value = "500ms")]
     retry_delay: Duration,
+    /// A file with what all nodes of the cluster know and nobody else; without it anybody who reaches this
+    /// node may pose as another one
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+    /// How far the times of two nodes may be apart before that is taken for a fault
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "1s")]
+    max_skew: Duration,
+    /// How many connections of clients there may be; those of nodes have places of their own
+    #[arg(long, default_value_t = Limits::default().clients)]
+    clients: usize,
+    /// How long a frame may take, from its first byte to its last
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
+    frame_time: Duration,
+    /// How long a client may say nothing between two requests
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "60s")]
+    idle_time: Duration,
     /// Stop when standard input ends: when the one who holds it is gone
     #[arg(long)]
     lifeline: bool,
@@ -144,7 +195,10 @@ struct DemoArgs {
 /// Does what the arguments of the process say.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let ran = tokio::runtime::Runtime::new()
+    let ran = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
         .map_err(|error| Error::Stopped(error.to_string()))
         .and_then(|runtime| {
             let ran = runtime.block_on(run(cli));
@@ -175,6 +229,15 @@ async fn run(cli: Cli) -> Result<ExitCode, Error> {
                 shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
             }
         }
+        Command::Chaos { seconds, seed } => {
+            tokio::select! {
+                biased;
+                () = interrupt() => Err(Error::Interrupted),
+                shown = chaos::show(Duration::from_secs(seconds), seed) => {
+                    shown.map(|()| ExitCode::SUCCESS)
+                }
+            }
+        }
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
         Command::Put {
             key,
@@ -196,7 +259,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Error> {
             linearizable,
             cluster,
         } => get(&cluster, key, linearizable).await,
-        Command::Status { cluster } => status(&cluster).await,
+        Command::Status { json, cluster } => status(&cluster, json).await,
+        Command::Add { id, cluster } => insist(&cluster, &Request::Add(id)).await,
+        Command::Remove { id, cluster } => insist(&cluster, &Request::Remove(id)).await,
     }
 }
 
@@ -222,12 +287,25 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
         snapshot_every: args.snapshot_every,
         pending_timeout: args.pending_timeout,
         retry_delay: args.retry_delay,
+        secret: secret(args.secret_file.as_deref())?,
+        max_skew: args.max_skew,
+        limits: Limits {
+            clients: args.clients,
+            frame: args.frame_time,
+            idle: args.idle_time,
+            ..Limits::default()
+        },
         ..Settings::new(args.id, members)
     };
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Error::Address(listen, error))?;
     let node = Node::start(&settings, Disk::open(&args.data)?).await?;
     eprintln!("raft-ttl: node {} listens on {listen}", args.id);
+    if settings.secret.is_empty() && settings.members.len() > 1 {
+        eprintln!(
+            "raft-ttl: anybody who reaches this address may pose as another node: see --secret-file"
+        );
+    }
     let end_of_input = args.lifeline.then(end_of_input);
     let propose = node.propose();
     let stop = async {
@@ -237,6 +315,21 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
         }
     };
     node.run(listener, propose, stop).await
+}
+
+/// What is in the file, without the end of its line.
+fn secret(file: Option<&Path>) -> Result<String, Error> {
+    let Some(file) = file else {
+        return Ok(String::new());
+    };
+    let refuse = |problem: String| Error::Arguments(format!("{}: {problem}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;
+    let secret = text.trim_end();
+    if secret.is_empty() || secret.len() > MAX_SECRET {
+        let problem = format!("expected a secret of 1 to {MAX_SECRET} bytes");
+        return Err(refuse(problem));
+    }
+    Ok(secret.to_owned())
 }
 
 /// Ready at the end of standard input. A thread waits for that, which keeps nobody from leaving.
@@ -276,6 +369,20 @@ async fn write(cluster: &ClusterArgs, request: &Request) -> Result<ExitCode, Err
             Ok(ExitCode::SUCCESS)
         }
         Reply::Missing => Ok(missing()),
+        other => Err(Error::Unanswered(format!("{other:?}"))),
+    }
+}
+
+/// As [`write`], for what may as well be asked for twice.
+async fn insist(cluster: &ClusterArgs, request: &Request) -> Result<ExitCode, Error> {
+    let deadline = Instant::now() + cluster.patience;
+    let mut client = Client::new(cluster.nodes.clone());
+    match client.insist(request, deadline).await.map_err(failed)? {
+        Reply::Done { .. } => Ok(ExitCode::SUCCESS),
+        Reply::Missing => {
+            eprintln!("it is no member");
+            Ok(ExitCode::FAILURE)
+        }
         other => Err(Error::Unanswered(format!("{other:?}"))),
     }
 }
@@ -325,18 +432,17 @@ fn missing() -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn status(cluster: &ClusterArgs) -> Result<ExitCode, Error> {
-    let mut answered = false;
+async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {
+    let mut answers = Vec::new();
     for &node in &cluster.nodes {
-        match client::status(node, true).await {
-            Ok(status) => {
-                answered = true;
-                println!("{node}  {status:#?}");
-            }
-            Err(error) => println!("{node}  no answer: {error}"),
-        }
+        answers.push((node, client::status(node).await));
     }
-    if !answered {
+    if json {
+        println!("{}", report::json(&answers));
+    } else {
+        print!("{}", report::table(&answers));
+    }
+    if answers.iter().all(|(_, answer)| answer.is_err()) {
         return Err(Error::Unanswered("no node is up".to_owned()));
     }
     Ok(ExitCode::SUCCESS)

@@ -103,6 +103,12 @@ impl Client {
                                 target = leader;
                                 format!("it should be {leader}")
                             }
+                            Reply::Busy(problem) => {
+                                // It may have closed the connection, too.
+                                self.connection = None;
+                                target = self.following_node();
+                                problem
+                            }
                             Reply::NotLeader(None) => {
                                 target = self.following_node();
                                 "no node knows one".to_owned()
@@ -142,10 +148,16 @@ impl Client {
 
     async fn reach(&mut self, target: SocketAddr) -> io::Result<TcpStream> {
         match self.connection.take() {
-            Some((address, stream)) if address == target => Ok(stream),
+            Some((address, stream)) if address == target && is_open(&stream) => Ok(stream),
             _ => connect(target).await,
         }
     }
+}
+
+/// Whether the other side has left a connection open on which nothing is under way.
+fn is_open(stream: &TcpStream) -> bool {
+    let read = stream.try_read(&mut [0]);
+    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// Asks one node.
@@ -158,13 +170,13 @@ pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
     Ok(ask_on(stream, request).await?.1)
 }
 
-/// Asks one node how it is, and for its digest.
+/// Asks one node how it is.
 ///
 /// # Errors
 ///
 /// When it cannot be reached, or does not answer.
-pub async fn status(node: SocketAddr, digest: bool) -> io::Result<Status> {
-    match ask(node, &Request::Status { digest }).await? {
+pub async fn status(node: SocketAddr) -> io::Result<Status> {
+    match ask(node, &Request::Status).await? {
         Reply::Status(status) => Ok(*status),
         other => Err(io::Error::other(format!("it answers {other:?}"))),
     }

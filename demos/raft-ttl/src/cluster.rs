@@ -14,10 +14,14 @@ use tokio::time::{Instant, sleep};
 
 use crate::client;
 use crate::message::Status;
+use crate::peers;
 use crate::types::NodeId;
 
 /// How often a condition is looked at that is waited for.
 pub const GLANCE: Duration = Duration::from_millis(20);
+
+/// The file with the secret of the nodes. Nobody else may look into a temporary directory.
+const SECRET: &str = "secret";
 
 /// How nodes are, those that answer.
 pub type Statuses = BTreeMap<NodeId, Status>;
@@ -30,6 +34,7 @@ pub struct Cluster {
     program: PathBuf,
     arguments: Vec<String>,
     members: BTreeMap<NodeId, Member>,
+    secret: String,
     directory: TempDir,
 }
 
@@ -52,12 +57,26 @@ impl Cluster {
     /// When there is no temporary directory, or no port.
     pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
         let members = (1..=nodes).map(|id| Ok((id, Member::new()?)));
+        let directory = tempfile::Builder::new().prefix("raft-ttl-").tempdir()?;
+        let secret = format!("{:016x}{:016x}", peers::unique(), peers::unique());
+        fs::write(directory.path().join(SECRET), &secret)?;
         Ok(Self {
+            secret,
             program: program.to_owned(),
             arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
             members: members.collect::<io::Result<_>>()?,
-            directory: tempfile::Builder::new().prefix("raft-ttl-").tempdir()?,
+            directory,
         })
+    }
+
+    /// What the nodes know and nobody else.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// The directory of a node's data.
+    pub fn data(&self, id: NodeId) -> PathBuf {
+        self.directory().join(format!("node-{id}"))
     }
 
     /// Where the data are.
@@ -102,7 +121,9 @@ impl Cluster {
             .args(["--listen", &self.address(id).to_string()])
             .arg("--lifeline")
             .arg("--data")
-            .arg(self.directory().join(format!("node-{id}")))
+            .arg(self.data(id))
+            .arg("--secret-file")
+            .arg(self.directory().join(SECRET))
             .args(&self.arguments);
         for other in self.members.keys().filter(|&&other| other != id) {
             command.args(["--peer", &format!("{other}={}", address(other))]);
@@ -155,19 +176,87 @@ impl Cluster {
         process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
     }
 
+    /// Stops a node where it is, as if its machine had no time for it, until it is let go on.
+    ///
+    /// # Errors
+    ///
+    /// When it is not running, or there is no such thing here.
+    pub fn pause(&mut self, id: NodeId) -> io::Result<()> {
+        self.signal(id, "-STOP")
+    }
+
+    /// Lets a node go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`pause`](Self::pause).
+    pub fn go_on(&mut self, id: NodeId) -> io::Result<()> {
+        self.signal(id, "-CONT")
+    }
+
+    fn signal(&mut self, id: NodeId, signal: &str) -> io::Result<()> {
+        let process = self.member(id).process.as_ref();
+        let process = process.ok_or(io::ErrorKind::NotFound)?.id().to_string();
+        match Command::new("kill").args([signal, &process]).status()? {
+            status if status.success() => Ok(()),
+            status => Err(io::Error::other(format!(
+                "kill {signal} ends with {status}"
+            ))),
+        }
+    }
+
+    /// The most memory that a node's process has had so far, in KiB, where the system tells.
+    pub fn peak_memory(&self, id: NodeId) -> Option<u64> {
+        let status = fs::read_to_string(self.proc(id)?.join("status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().strip_suffix(" kB")?.trim().parse().ok()
+    }
+
+    /// How many files and connections a node's process has open, where the system tells.
+    pub fn open_files(&self, id: NodeId) -> Option<usize> {
+        Some(fs::read_dir(self.proc(id)?.join("fd")).ok()?.count())
+    }
+
+    fn proc(&self, id: NodeId) -> Option<PathBuf> {
+        let process = self.members.get(&id)?.process.as_ref()?;
+        Some(Path::new("/proc").join(process.id().to_string()))
+    }
+
+    /// Waits until a node has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// When it has not by the deadline, or has not been started.
+    pub async fn wait(&mut self, id: NodeId, deadline: Instant) -> io::Result<ExitStatus> {
+        loop {
+            let process = self.member(id).process.as_mut();
+            // `wait` would let go of its standard input, and it stop because of that.
+            if let Some(status) = process.ok_or(io::ErrorKind::NotFound)?.try_wait()? {
+                self.member(id).process = None;
+                return Ok(status);
+            }
+            if Instant::now() >= deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
     /// What a node has written to its standard error.
     pub fn log(&self, id: NodeId) -> String {
         fs::read_to_string(self.log_file(id)).unwrap_or_default()
     }
 
-    /// How each node is, as far as it answers, and its digest.
-    pub async fn statuses(&self, digest: bool) -> Statuses {
+    /// How each node is, as far as it answers.
+    pub async fn statuses(&self) -> Statuses {
         let mut statuses = Statuses::new();
         for (&id, member) in &self.members {
             if member.process.is_none() {
                 continue;
             }
-            if let Ok(status) = client::status(member.address, digest).await {
+            if let Ok(status) = client::status(member.address).await {
                 statuses.insert(id, status);
             }
         }
@@ -181,7 +270,7 @@ impl Cluster {
     /// How the nodes were at the deadline.
     pub async fn leader(&self, deadline: Instant) -> Result<(NodeId, u64), Statuses> {
         loop {
-            let statuses = self.statuses(false).await;
+            let statuses = self.statuses().await;
             if let Some(leader) = leader_of(&statuses, self.members.len()) {
                 return Ok(leader);
             }
@@ -203,7 +292,7 @@ impl Cluster {
         is_wanted: impl Fn(&Status) -> bool,
     ) -> Result<Statuses, Statuses> {
         loop {
-            let statuses = self.statuses(true).await;
+            let statuses = self.statuses().await;
             let is_same = |status: &Status| {
                 statuses
                     .values()

@@ -31,6 +31,25 @@ pub struct Wishes {
     pub ttl: Duration,
 }
 
+impl Wishes {
+    /// What there is to see.
+    fn story(&self) -> String {
+        let keys = self.keys;
+        if self.burst {
+            format!(
+                "This shows that keys which are due together go together: {keys} of them, all due at one\n\
+                 moment, leave three nodes soon after it, in a few entries of the log."
+            )
+        } else {
+            format!(
+                "This shows that a dead leader takes no TTL with it: {keys} keys wait to expire when the node\n\
+                 that would have proposed it is killed. The next one does so, on time; the dead one\n\
+                 comes back and agrees. Then all is counted: lost, back again, early, twice."
+            )
+        }
+    }
+}
+
 /// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped
 /// or failed, it leaves no process and no file.
 ///
@@ -44,6 +63,7 @@ pub async fn show(wishes: &Wishes) -> Result<(), Error> {
             "a TTL is from 100ms to 1h here".to_owned(),
         ));
     }
+    println!("{}\n", wishes.story());
     let mut stage = Stage::set().await?;
     if wishes.burst {
         burst::show(wishes, &mut stage).await

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::peers;
 use crate::types::NodeId;
 
 /// The entries of the log by index, in JSON.
@@ -27,11 +28,16 @@ const IDENTITY: &str = "identity";
 /// The name of the file in a node's directory.
 const FILE: &str = "raft.redb";
 
+/// How much of the file is kept in memory. The engine reads what it wrote last.
+const CACHE: usize = 4 << 20;
+
 /// Whose file it is. It must not be given to another node, which would then vote twice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Identity {
     node: NodeId,
     members: Vec<NodeId>,
+    /// What tells this disk from one that is put in its place.
+    disk: u64,
 }
 
 /// What may go wrong with the file: it cannot be read or written, or holds what nobody understands.
@@ -55,6 +61,7 @@ impl Disk {
         // A file that something else has written to is refused rather than trusted.
         let database = Database::builder()
             .set_check_integrity_on_open(true)
+            .set_cache_size(CACHE)
             .create(directory.join(FILE))
             .map_err(|error| refuse(error.into()))?;
         Self::of(database).map_err(refuse)
@@ -81,27 +88,33 @@ impl Disk {
         })
     }
 
-    /// Makes sure that this is the file of that node of that cluster, or makes it that.
+    /// Makes sure that this is the file of that node of those, or makes it that, and tells the number of the
+    /// disk.
     ///
     /// # Errors
     ///
     /// [`Error::Arguments`] if it is another's, [`Error::Stopped`] if it cannot be read or written.
-    pub(crate) async fn claim(&self, node: NodeId, members: Vec<NodeId>) -> Result<(), Error> {
+    pub(crate) async fn claim(&self, node: NodeId, members: Vec<NodeId>) -> Result<u64, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
-        let wanted = Identity { node, members };
         let Some(known) = self.fact::<Identity>(IDENTITY).map_err(stopped)? else {
+            let disk = peers::unique();
+            let identity = Identity {
+                node,
+                members,
+                disk,
+            };
             let claimed = self.write(Durability::Immediate, move |change| {
-                put_fact(change, IDENTITY, &wanted)
+                put_fact(change, IDENTITY, &identity)
             });
-            return claimed.await.map_err(stopped);
+            return claimed.await.map(|()| disk).map_err(stopped);
         };
-        if known != wanted {
+        if (known.node, &known.members) != (node, &members) {
             return Err(Error::Arguments(format!(
-                "wrong data directory: it belongs to node {} of {:?}, not to node {} of {:?}",
-                known.node, known.members, wanted.node, wanted.members
+                "wrong data directory: it belongs to node {} of {:?}, not to node {node} of {members:?}",
+                known.node, known.members
             )));
         }
-        Ok(())
+        Ok(known.disk)
     }
 
     /// Makes a change as a whole. With [`Durability::Immediate`] it is on disk on return.

@@ -4,24 +4,24 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
 
+use openraft::ServerState;
 use openraft::error::Fatal;
 use openraft::metrics::RaftServerMetrics;
 use openraft::raft::ClientWriteResult;
-use openraft::{EmptyNode, ServerState};
 use timer_wheel::ttl::{Expiry, Role};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::state_machine::Replica;
-use crate::types::{Command, NodeId, TypeConfig};
+use crate::types::{Command, NodeId, Seat, TypeConfig};
 
 /// How many bytes of keys are proposed at once, about. A proposal is sent to the other nodes like any
 /// entry of the log, so it must not outgrow a frame.
 const MOST_PROPOSED_BYTES: usize = 256 << 10;
 
 /// Who leads in which term, as far as a node knows.
-pub type Roles = watch::Receiver<RaftServerMetrics<NodeId, EmptyNode>>;
+pub type Roles = watch::Receiver<RaftServerMetrics<NodeId, Seat>>;
 
 /// Where the outcome of a proposal arrives. It may never do so.
 pub type Outcome = oneshot::Receiver<ClientWriteResult<TypeConfig>>;
@@ -128,7 +128,7 @@ async fn answer(
 }
 
 /// Whether this node leads, and the vote by which it does or does not.
-fn role_of(metrics: &RaftServerMetrics<NodeId, EmptyNode>) -> (Role, openraft::Vote<NodeId>) {
+fn role_of(metrics: &RaftServerMetrics<NodeId, Seat>) -> (Role, openraft::Vote<NodeId>) {
     let role = match metrics.state {
         ServerState::Leader => Role::Leader,
         _ => Role::Follower,

@@ -21,12 +21,10 @@ pub struct Expired {
     pub index: u64,
     /// Who proposed it.
     pub by: NodeId,
-    /// When its TTL was over by the wall clock of who accepted it, in milliseconds.
+    /// When its TTL was over by the time of the cluster, in milliseconds.
     pub due_ms: u64,
     /// When it was applied here by the wall clock, in microseconds.
     pub at_us: u64,
-    /// Whether it was applied anew after a start, and `at_us` says nothing.
-    pub is_replay: bool,
 }
 
 /// The latest expiries on this node since it was started, numbered from 0.
@@ -64,8 +62,8 @@ impl History {
     }
 }
 
-/// The most expiries that are told at once; all their keys may be of the longest.
-const MOST_TOLD: usize = 4_096;
+/// The most expiries that are told at once; they are copied while nothing is applied.
+const MOST_TOLD: usize = 1_024;
 
 #[cfg(test)]
 mod tests {
@@ -80,7 +78,6 @@ mod tests {
             by: 1,
             due_ms: 0,
             at_us: 0,
-            is_replay: false,
         };
         for _ in 0..=MOST {
             history.add(expired(1));

@@ -3,19 +3,24 @@
 //! The README of this member shows how to run it; `docs/ttl.md` walks through [`drive`], the glue
 //! between the TTL layer and the engine.
 
+pub mod chaos;
 pub mod cli;
 pub mod client;
 pub mod cluster;
+pub mod connections;
 pub mod demo;
 mod disk;
 pub mod drive;
 pub mod error;
 pub mod frame;
 pub mod history;
+pub mod ledger;
 pub mod log_store;
 pub mod message;
 pub mod network;
 pub mod node;
+pub mod peers;
+mod report;
 mod server;
 pub mod state;
 pub mod state_machine;

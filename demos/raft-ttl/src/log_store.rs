@@ -5,7 +5,9 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
-use openraft::{AnyError, Entry, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote};
+use openraft::{
+    AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote,
+};
 use redb::Durability;
 
 use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
@@ -16,11 +18,14 @@ const VOTE: &str = "vote";
 const COMMITTED: &str = "committed";
 const PURGED: &str = "purged";
 
+/// The last [reading](crate::time::Reading) of the clocks.
+pub(crate) const CLOCK: &str = "clock";
+
 /// How many bytes of entries are sent at once. They should be sent, written and answered within one
 /// heartbeat, which is the engine's time limit for it.
 const MOST_SENT_BYTES: usize = 256 << 10;
 
-/// The log of a node. It also takes down when each entry was received.
+/// The log of a node. It also tells the clock what the stamps of entries say, and writes down what it said.
 #[derive(Clone, Debug)]
 pub struct LogStore {
     disk: Disk,
@@ -120,15 +125,21 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         I::IntoIter: OptionalSend,
     {
         let entries: Vec<_> = entries.into_iter().collect();
-        self.clock
-            .receive(entries.iter().map(|entry| entry.log_id.index));
+        for entry in &entries {
+            if let EntryPayload::Normal(command) = &entry.payload
+                && let Some(stamp_ms) = command.stamp_ms()
+            {
+                self.clock.receive(stamp_ms);
+            }
+        }
+        let reading = self.clock.reading();
         let appended = self.disk.write(Durability::Immediate, move |change| {
             let mut log = change.open_table(LOG)?;
             for entry in &entries {
                 let json = serde_json::to_vec(entry)?;
                 log.insert(entry.log_id.index, json.as_slice())?;
             }
-            Ok(())
+            put_fact(change, CLOCK, &reading)
         });
         let appended = appended.await;
         callback.log_io_completed(appended.as_ref().copied().map_err(io_error));
@@ -136,7 +147,6 @@ impl RaftLogStorage<TypeConfig> for LogStore {
     }
 
     async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError<NodeId>> {
-        self.clock.forget_from(log_id.index);
         let cut = self.disk.write(Durability::Immediate, move |change| {
             let mut log = change.open_table(LOG)?;
             log.retain_in(log_id.index.., |_, _| false)?;

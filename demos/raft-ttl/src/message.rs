@@ -1,31 +1,28 @@
 //! What nodes and clients say to each other.
 
+use std::fmt;
 use std::net::SocketAddr;
 
+use openraft::Vote;
 use openraft::error::{InstallSnapshotError, RaftError};
 use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
     VoteRequest, VoteResponse,
 };
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::history::Expired;
-use crate::types::{Item, NodeId, TypeConfig};
+use crate::peers::{Hello, Welcome};
+use crate::types::{ITEM_BYTES, Item, LogId, MAX_PUT, NodeId, TypeConfig};
 
 /// What is asked of a node.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// The engine of another node speaks.
-    Peer {
-        /// Who speaks.
-        from: NodeId,
-        /// To whom.
-        to: NodeId,
-        /// What it says.
-        call: Call,
-    },
+    /// Another node begins to speak. After its [`Welcome`] all frames are [`Call`]s.
+    Peer(Hello),
     /// Sets keys, all of them in one entry of the log. For the leader.
-    Put(Vec<Item>),
+    Put(#[serde(deserialize_with = "few")] Vec<Item>),
     /// Gives a key another TTL. For the leader.
     Touch {
         /// The key.
@@ -43,12 +40,41 @@ pub enum Request {
         linearizable: bool,
     },
     /// Asks a node how it is.
-    Status {
-        /// Whether to tell the digest, too, for which it looks at all it has.
-        digest: bool,
-    },
+    Status,
     /// Asks a node what expired, from this number on.
     History(u64),
+    /// Makes a node a member that is none, with the disk it has. For the leader.
+    Add(NodeId),
+    /// Makes a member none any more. For the leader.
+    Remove(NodeId),
+}
+
+/// Reads the items of a put, and not more of them than one may have: short ones take more memory than
+/// their JSON.
+fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
+    struct Items;
+
+    impl<'de> Visitor<'de> for Items {
+        type Value = Vec<Item>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("keys with values")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<Item>, A::Error> {
+            let mut few = Vec::new();
+            while let Some(item) = items.next_element()? {
+                if few.len() == MAX_PUT / ITEM_BYTES {
+                    let problem = format!("a put of more than {} keys", few.len());
+                    return Err(A::Error::custom(problem));
+                }
+                few.push(item);
+            }
+            Ok(few)
+        }
+    }
+
+    deserializer.deserialize_seq(Items)
 }
 
 /// What one engine says to another.
@@ -60,9 +86,47 @@ pub enum Call {
     Snapshot(InstallSnapshotRequest<TypeConfig>),
 }
 
+impl Call {
+    /// The latest term that it speaks of.
+    pub(crate) fn term(&self) -> u64 {
+        match self {
+            Self::Append(rpc) => {
+                let logs = [rpc.prev_log_id, rpc.leader_commit];
+                let entries = rpc.entries.iter().map(|entry| Some(entry.log_id));
+                latest(rpc.vote, logs.into_iter().chain(entries))
+            }
+            Self::Vote(rpc) => latest(rpc.vote, [rpc.last_log_id]),
+            Self::Snapshot(rpc) => latest(rpc.vote, [rpc.meta.last_log_id]),
+        }
+    }
+}
+
+fn latest(vote: Vote<NodeId>, logs: impl IntoIterator<Item = Option<LogId>>) -> u64 {
+    let logs = logs.into_iter().flatten();
+    let terms = logs.map(|log_id| log_id.leader_id.term);
+    terms.fold(vote.leader_id().term, u64::max)
+}
+
+impl Reply {
+    /// The latest term that it speaks of.
+    pub(crate) fn term(&self) -> u64 {
+        match self {
+            Self::Append(Ok(AppendEntriesResponse::HigherVote(vote))) => latest(*vote, []),
+            Self::Append(Ok(AppendEntriesResponse::PartialSuccess(log_id))) => {
+                latest(Vote::default(), [*log_id])
+            }
+            Self::Vote(Ok(response)) => latest(response.vote, [response.last_log_id]),
+            Self::Snapshot(Ok(response)) => latest(response.vote, []),
+            _ => 0,
+        }
+    }
+}
+
 /// What a node answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
+    /// To [`Request::Peer`].
+    Welcome(Welcome),
     /// To [`Call::Append`].
     Append(Result<AppendEntriesResponse<NodeId>, RaftError<NodeId>>),
     /// To [`Call::Vote`].
@@ -99,6 +163,8 @@ pub enum Reply {
     NotLeader(Option<(NodeId, SocketAddr)>),
     /// Nothing was done: the request makes no sense.
     Refused(String),
+    /// Nothing was done: too much is asked of this node. Later, or another one, may do it.
+    Busy(String),
     /// Nobody knows whether it was, or will be, done.
     Unsure(String),
 }
@@ -140,6 +206,8 @@ pub struct Status {
     pub overtaken: u64,
     /// How many entries of the log these came in.
     pub batches: u64,
-    /// The same on all nodes that applied the same, and hardly ever on others; if it was asked for.
-    pub digest: Option<String>,
+    /// The same on all nodes that applied the same, and hardly ever on others.
+    pub digest: String,
+    /// The members, those that vote.
+    pub voters: Vec<NodeId>,
 }

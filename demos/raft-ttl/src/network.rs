@@ -1,11 +1,9 @@
 //! The other nodes, as the engine wants them: JSON over TCP.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
+use openraft::Vote;
 use openraft::error::{
     Infallible, InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable,
 };
@@ -14,14 +12,14 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
     VoteRequest, VoteResponse,
 };
-use openraft::{EmptyNode, Vote};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::frame;
-use crate::message::{Call, Reply, Request};
-use crate::types::{LogId, NodeId, TypeConfig};
+use crate::message::{Call, Reply};
+use crate::peers::Peers;
+use crate::types::{LogId, NodeId, Seat, TypeConfig};
 
 /// How long a node that cannot be reached is left alone.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -32,23 +30,13 @@ const LONG: usize = 128 << 10;
 /// How long such a request may take. Only then is it sent again, should it be lost.
 const LONG_LIMIT: Duration = Duration::from_secs(30);
 
-type Failure<E> = RPCError<NodeId, EmptyNode, RaftError<NodeId, E>>;
-
-/// Where all nodes are.
-#[derive(Clone, Debug)]
-pub struct Peers {
-    /// Who speaks.
-    pub id: NodeId,
-    /// The members of the cluster, this one included.
-    pub addresses: Arc<BTreeMap<NodeId, SocketAddr>>,
-}
+type Failure<E> = RPCError<NodeId, Seat, RaftError<NodeId, E>>;
 
 /// The way to another node.
 #[derive(Debug)]
 pub struct Peer {
-    from: NodeId,
+    peers: Peers,
     to: NodeId,
-    address: Option<SocketAddr>,
     /// Nothing while a call is under way: a call that is given up at its time limit drops its
     /// connection, or the next one would take the answer to it for its own.
     connection: Option<TcpStream>,
@@ -69,11 +57,10 @@ type Exchange = JoinHandle<io::Result<(TcpStream, Reply)>>;
 impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
 
-    async fn new_client(&mut self, target: NodeId, _: &EmptyNode) -> Peer {
+    async fn new_client(&mut self, target: NodeId, _: &Seat) -> Peer {
         Peer {
-            from: self.id,
+            peers: self.clone(),
             to: target,
-            address: self.addresses.get(&target).copied(),
             connection: None,
             under_way: None,
         }
@@ -88,7 +75,7 @@ impl Drop for Peer {
 
 impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
-        let frame = self.frame(call).map_err(|error| Unreachable::new(&error))?;
+        let frame = frame::encode(&call).map_err(|error| Unreachable::new(&error))?;
         let stream = self.connected().await?;
         self.answer(stream, &frame).await
     }
@@ -130,7 +117,7 @@ impl Peer {
             }
         } else {
             self.give_up();
-            let frame = self.frame(Call::Append(rpc));
+            let frame = frame::encode(&Call::Append(rpc));
             let frame = frame.map_err(|error| Unreachable::new(&error))?;
             let mut stream = self.connected().await?;
             if frame.len() < LONG {
@@ -154,20 +141,20 @@ impl Peer {
         Ok(reply)
     }
 
-    fn frame(&self, call: Call) -> io::Result<Vec<u8>> {
-        let (from, to) = (self.from, self.to);
-        frame::encode(&Request::Peer { from, to, call })
-    }
-
     /// The connection that is there, or another one.
     async fn connected<E: std::error::Error>(&mut self) -> Result<TcpStream, Failure<E>> {
         match self.connection.take() {
             Some(stream) => Ok(stream),
             // Only this is worth a pause before the next attempt; what breaks is tried again at once.
-            None => Ok(self
-                .connect()
-                .await
-                .map_err(|error| Unreachable::new(&error))?),
+            None => {
+                if self.peers.cluster().is_none() {
+                    let early = io::Error::other("what the log says is not known yet");
+                    return Err(Unreachable::new(&early).into());
+                }
+                let connected = self.peers.connect(self.to).await;
+                let (stream, _) = connected.map_err(|error| Unreachable::new(&error))?;
+                Ok(stream)
+            }
         }
     }
 
@@ -178,17 +165,19 @@ impl Peer {
         }
     }
 
-    async fn connect(&self) -> io::Result<TcpStream> {
-        let unknown = || io::Error::other(format!("node {} has no address here", self.to));
-        let stream = TcpStream::connect(self.address.ok_or_else(unknown)?).await?;
-        stream.set_nodelay(true)?;
-        Ok(stream)
+    /// What is left to say when the reply is not the one to the call, or not to be believed. It is worth
+    /// a pause: a node that refuses to speak to this one will do so again.
+    fn strange<E: std::error::Error>(&mut self, reply: &Reply) -> Failure<E> {
+        // What was said of this node at the beginning of the connection may not be true any more.
+        self.connection = None;
+        if let Reply::Refused(problem) = reply {
+            self.peers.complain(self.to, problem.clone());
+        }
+        Unreachable::new(&io::Error::other(format!("it answers {reply:?}"))).into()
     }
 
-    /// What is left to say when the reply is not the one to the call. It is worth a pause: a node that
-    /// refuses to speak to this one will do so again.
-    fn strange<E: std::error::Error>(reply: &Reply) -> Failure<E> {
-        Unreachable::new(&io::Error::other(format!("it answers {reply:?}"))).into()
+    fn believes(&self, reply: &Reply) -> bool {
+        self.peers.believes(reply.term())
     }
 
     fn remote<E: std::error::Error>(&self, error: RaftError<NodeId, E>) -> Failure<E> {
@@ -201,10 +190,11 @@ impl RaftNetwork<TypeConfig> for Peer {
         &mut self,
         rpc: AppendEntriesRequest<TypeConfig>,
         _: RPCOption,
-    ) -> Result<AppendEntriesResponse<NodeId>, RPCError<NodeId, EmptyNode, RaftError<NodeId>>> {
+    ) -> Result<AppendEntriesResponse<NodeId>, RPCError<NodeId, Seat, RaftError<NodeId>>> {
         match self.append(rpc).await? {
+            reply if !self.believes(&reply) => Err(self.strange(&reply)),
             Reply::Append(result) => result.map_err(|error| self.remote(error)),
-            other => Err(Self::strange(&other)),
+            other => Err(self.strange(&other)),
         }
     }
 
@@ -214,11 +204,12 @@ impl RaftNetwork<TypeConfig> for Peer {
         _: RPCOption,
     ) -> Result<
         InstallSnapshotResponse<NodeId>,
-        RPCError<NodeId, EmptyNode, RaftError<NodeId, InstallSnapshotError>>,
+        RPCError<NodeId, Seat, RaftError<NodeId, InstallSnapshotError>>,
     > {
         match self.call(Call::Snapshot(rpc)).await? {
+            reply if !self.believes(&reply) => Err(self.strange(&reply)),
             Reply::Snapshot(result) => result.map_err(|error| self.remote(error)),
-            other => Err(Self::strange(&other)),
+            other => Err(self.strange(&other)),
         }
     }
 
@@ -226,10 +217,11 @@ impl RaftNetwork<TypeConfig> for Peer {
         &mut self,
         rpc: VoteRequest<NodeId>,
         _: RPCOption,
-    ) -> Result<VoteResponse<NodeId>, RPCError<NodeId, EmptyNode, RaftError<NodeId>>> {
+    ) -> Result<VoteResponse<NodeId>, RPCError<NodeId, Seat, RaftError<NodeId>>> {
         match self.call(Call::Vote(rpc)).await? {
+            reply if !self.believes(&reply) => Err(self.strange(&reply)),
             Reply::Vote(result) => result.map_err(|error| self.remote(error)),
-            other => Err(Self::strange(&other)),
+            other => Err(self.strange(&other)),
         }
     }
 

@@ -1,7 +1,8 @@
 //! A node: its file, its engine, its TTLs, and the loop that answers others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::mem::replace;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,16 +11,18 @@ use openraft::error::{Fatal, InitializeError, RaftError};
 use openraft::{Config, SnapshotPolicy, Vote};
 use timer_wheel::ttl::{Backoff, TtlConfig};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
-use crate::disk::Disk;
+use crate::connections::{self, Limits};
+use crate::disk::{Disk, DiskError};
 use crate::drive::{self, Outcome};
 use crate::error::Error;
-use crate::log_store::LogStore;
-use crate::network::Peers;
-use crate::server;
+use crate::log_store::{CLOCK, LogStore};
+use crate::peers::{self, Peers};
 use crate::state_machine::Replica;
-use crate::time::Clock;
-use crate::types::{Command, MAX_TTL, NodeId, Raft};
+use crate::time::{Clock, MAX_SKEW, Reading};
+use crate::types::{Command, MAX_TTL, NodeId, Raft, Seat};
 
 /// How many expiries go into one entry of the log at most, and how many retries.
 const BATCH: usize = 1_000;
@@ -27,12 +30,16 @@ const BATCH: usize = 1_000;
 /// How much of a snapshot is sent at once. In JSON it is up to four times as long.
 const SNAPSHOT_CHUNK: u64 = 512 << 10;
 
+/// How long another node may take to say who it is, and how long it is left alone then.
+const ASKING: Duration = Duration::from_secs(1);
+const ASKING_PAUSE: Duration = Duration::from_millis(100);
+
 /// What a node must be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its number.
     pub id: NodeId,
-    /// Where all members of the cluster are, this one included.
+    /// Where all nodes are that can be members of the cluster, this one included.
     pub members: BTreeMap<NodeId, SocketAddr>,
     /// How often a leader makes itself heard. What it sends must be answered within that time, and an
     /// election begins after 2.5 to 5 times as long without it.
@@ -43,6 +50,12 @@ pub struct Settings {
     pub pending_timeout: Duration,
     /// How long a refused expiry waits at least.
     pub retry_delay: Duration,
+    /// What all nodes of the cluster know and nobody else; empty if nobody is to be kept out.
+    pub secret: String,
+    /// How far the times of two nodes may be apart before that is taken for a fault.
+    pub max_skew: Duration,
+    /// What clients may take.
+    pub limits: Limits,
 }
 
 impl Settings {
@@ -55,6 +68,9 @@ impl Settings {
             snapshot_every: 5_000,
             pending_timeout: Duration::from_secs(5),
             retry_delay: Duration::from_millis(500),
+            secret: String::new(),
+            max_skew: MAX_SKEW,
+            limits: Limits::default(),
         }
     }
 
@@ -102,6 +118,7 @@ pub struct Node {
     pub raft: Raft,
     /// The state.
     pub replica: Replica,
+    limits: Limits,
     /// The vote in which this process, as leader, has seen an entry of its own applied.
     pub(crate) caught_up: Arc<Mutex<Option<Vote<NodeId>>>>,
 }
@@ -114,29 +131,46 @@ impl Node {
     /// [`Error::Arguments`] for settings that make no sense and for the file of another node,
     /// [`Error::Stopped`] if it cannot be read or written.
     pub async fn start(settings: &Settings, disk: Disk) -> Result<Self, Error> {
+        let clock = |last| Clock::system(last, settings.max_skew);
+        Self::start_with(settings, disk, clock).await
+    }
+
+    /// The same by another clock, made of what the file says of the time.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub async fn start_with(
+        settings: &Settings,
+        disk: Disk,
+        clock: impl FnOnce(Option<Reading>) -> Clock,
+    ) -> Result<Self, Error> {
         let id = settings.id;
         if !settings.members.contains_key(&id) {
             return Err(Error::Arguments(format!("node {id} is no member")));
         }
         let ttl_config = settings.ttl_config()?;
         let raft_config = settings.raft_config()?;
+        settings.limits.check()?;
         let stopped = |error: &dyn std::fmt::Display| Error::Stopped(error.to_string());
         let members = settings.members.keys().copied().collect();
-        disk.claim(id, members).await?;
+        let number = disk.claim(id, members).await?;
 
-        let clock = Arc::new(Clock::default());
+        let last = disk.fact(CLOCK);
+        let last = last.map_err(|error: DiskError| stopped(&error))?;
+        let clock = Arc::new(clock(last));
         let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
-        let peers = Peers {
-            id,
-            addresses: Arc::new(settings.members.clone()),
-        };
+        let members = settings.members.clone();
+        let peers = Peers::new(id, members, number, &settings.secret, Arc::clone(&clock));
         let log = LogStore::new(disk, clock);
         let raft = Raft::new(id, raft_config, peers.clone(), log, replica.clone());
         let raft = raft.await.map_err(|error| stopped(&error))?;
+        peers.follow(raft.server_metrics());
         Ok(Self {
             peers,
             raft,
             replica,
+            limits: settings.limits,
             caught_up: Arc::default(),
         })
     }
@@ -169,12 +203,14 @@ impl Node {
         let ended = {
             let roles = self.raft.server_metrics();
             let drive = async {
-                self.initialize().await.map_err(Some)?;
-                drive::drive(self.peers.id, &self.replica, roles, propose).await
+                self.join().await?;
+                self.know_the_time().await?;
+                let driven = drive::drive(self.peers.id, &self.replica, roles, propose).await;
+                driven.map_err(|reason| self.reason(reason))
             };
             tokio::select! {
-                Err(reason) = drive => Err(self.reason(reason)),
-                never = server::serve(self.clone(), listener) => match never {},
+                Err(error) = drive => Err(error),
+                never = connections::serve(self.clone(), self.limits, listener) => match never {},
                 () = stop => Ok(()),
             }
         };
@@ -182,14 +218,78 @@ impl Node {
         ended.and(joined.map_err(|error| Error::Stopped(error.to_string())))
     }
 
-    /// Founds the cluster, which is harmless if another node did, or it was long ago.
-    async fn initialize(&self) -> Result<(), Fatal<NodeId>> {
-        let members: BTreeSet<NodeId> = self.peers.addresses.keys().copied().collect();
-        match self.raft.initialize(members).await {
+    /// Waits until this node's log says that it is a member; founds the cluster if there is none.
+    ///
+    /// A log that says so is on this disk, and so is what this node has promised. Without one, others
+    /// are asked. If they know this node with another disk, that was emptied or replaced, and what it
+    /// promised is forgotten: it must not vote under its old number, or a vote could count twice. If
+    /// none of them has a log either, the first of all, and no other, founds the cluster.
+    async fn join(&self) -> Result<(), Error> {
+        let peers = &self.peers;
+        let mut has_told = false;
+        while peers.cluster().is_none() {
+            let mut asked = JoinSet::new();
+            for id in peers.others() {
+                let peers = peers.clone();
+                asked.spawn(async move { (id, timeout(ASKING, peers.connect(id)).await) });
+            }
+            let mut seats = BTreeMap::new();
+            let (mut is_founded, mut is_stranger) = (false, false);
+            while let Some(answer) = asked.join_next().await {
+                let Ok((id, Ok(Ok((_, welcome))))) = answer else {
+                    continue;
+                };
+                if welcome.yours.is_some_and(|disk| disk != peers.disk) {
+                    return Err(emptied(peers.id));
+                }
+                is_founded |= welcome.cluster.is_some();
+                is_stranger |= welcome.cluster.is_some() && welcome.yours.is_none();
+                seats.insert(id, welcome.disk);
+            }
+            let all_are_new = !is_founded && seats.len() + 1 == peers.addresses.len();
+            if all_are_new && peers.others().all(|other| peers.id < other) {
+                seats.insert(peers.id, peers.disk);
+                return self.found(seats).await;
+            }
+            if is_stranger && !replace(&mut has_told, true) {
+                let id = peers.id;
+                eprintln!("raft-ttl: node {id} waits to be added: raft-ttl add {id}");
+            }
+            sleep(ASKING_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// Founds a cluster of these nodes with these disks.
+    async fn found(&self, disks: BTreeMap<NodeId, u64>) -> Result<(), Error> {
+        let cluster = peers::unique();
+        let seats = disks.into_iter();
+        let seats: BTreeMap<NodeId, Seat> = seats
+            .map(|(id, disk)| (id, Seat { cluster, disk }))
+            .collect();
+        match self.raft.initialize(seats).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
-            Err(RaftError::Fatal(fatal)) => Err(fatal),
+            Err(RaftError::Fatal(fatal)) => Err(self.reason(Some(fatal))),
             Err(RaftError::APIError(InitializeError::NotInMembers(error))) => {
                 unreachable!("a node is a member of its cluster: {error}")
+            }
+        }
+    }
+
+    /// Waits until most members have told what time it is. Whoever does not know that expires nothing.
+    async fn know_the_time(&self) -> Result<(), Error> {
+        let mut roles = self.raft.server_metrics();
+        loop {
+            let voters = {
+                let metrics = roles.borrow_and_update();
+                metrics.membership_config.membership().voter_ids().count()
+            };
+            if voters > 0 && self.peers.clock.knows(voters / 2) {
+                return Ok(());
+            }
+            tokio::select! {
+                changed = roles.changed() => changed.map_err(|_| self.reason(None))?,
+                () = self.peers.clock.told() => {}
             }
         }
     }
@@ -202,6 +302,15 @@ impl Node {
         };
         Error::Stopped(text)
     }
+}
+
+/// What to tell the user when a node's disk is not the one it had.
+fn emptied(id: NodeId) -> Error {
+    Error::Arguments(format!(
+        "the disk of node {id} is empty, and the others know it with another one: what it promised \
+         them is lost with that, so it cannot go on as node {id}. To add it anew: \
+         1. raft-ttl remove {id}; 2. start this node again; 3. raft-ttl add {id}"
+    ))
 }
 
 /// A command on its way to the engine.

@@ -1,97 +1,62 @@
 //! Answers to what others ask of a node.
 
-use std::collections::BTreeSet;
-use std::convert::Infallible;
-use std::sync::{MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use openraft::Vote;
 use openraft::error::{CheckIsLeaderError, ClientWriteError, RaftError};
-use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use openraft::raft::ClientWriteResponse;
+use openraft::{ChangeMembers, Vote};
+use tokio::time::timeout;
 
-use crate::frame::{self, MAX_FRAME, Received};
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::time::wall_ms_stamp;
-use crate::types::{Answer, Command, Item, MAX_KEY, MAX_VALUE, NodeId, check_key, check_ttl};
+use crate::types::{
+    Answer, Command, ITEM_BYTES, Item, MAX_PUT, NodeId, Seat, check_key, check_ttl,
+};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.
-const ITEM_BYTES: usize = 64;
-
-/// Answers on every connection to this listener; dropped, it closes them all.
-pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(converse(node.clone(), stream))),
-                // Too many open files, say: that passes.
-                Err(_) => sleep(Duration::from_millis(50)).await,
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
-}
-
-/// Answers one request after the other, as long as the connection makes sense.
-async fn converse(node: Node, mut stream: TcpStream) {
-    if stream.set_nodelay(true).is_err() {
-        return;
-    }
-    loop {
-        let (reply, is_last) = match frame::receive(&mut stream).await {
-            Ok(Received::Message(request)) => (node.answer(request).await, false),
-            Ok(Received::Malformed(problem)) => {
-                (Reply::Refused(format!("no request: {problem}")), false)
-            }
-            Ok(Received::TooLong(length)) => {
-                let problem = format!("a frame of {length} bytes is longer than {MAX_FRAME}");
-                (Reply::Refused(problem), true)
-            }
-            Ok(Received::End) | Err(_) => return,
-        };
-        let Ok(frame) = frame::encode(&reply) else {
-            return;
-        };
-        if stream.write_all(&frame).await.is_err() || is_last {
-            return;
-        }
-    }
-}
-
 impl Node {
-    async fn answer(&self, request: Request) -> Reply {
+    /// What there is to say to a request.
+    pub(crate) async fn answer(&self, request: Request) -> Reply {
         match request {
-            Request::Peer { from, to, call } => self.hear(from, to, call).await,
+            Request::Peer(_) => Reply::Refused("a node is no client".to_owned()),
             Request::Put(items) => match check_put(&items) {
-                Ok(()) => self.write(|wall_ms| Command::Put { items, wall_ms }).await,
+                Ok(()) => {
+                    self.write(|stamp_ms| Command::Put { items, stamp_ms })
+                        .await
+                }
                 Err(problem) => Reply::Refused(problem),
             },
             Request::Touch { key, ttl_ms } => match check_key(&key).and(check_ttl(ttl_ms)) {
                 Ok(()) => {
-                    let command = |wall_ms| Command::Touch {
+                    let command = |stamp_ms| Command::Touch {
                         key,
                         ttl_ms,
-                        wall_ms,
+                        stamp_ms,
                     };
                     self.write(command).await
                 }
                 Err(problem) => Reply::Refused(problem),
             },
-            Request::Delete(key) => self.write(|_| Command::Delete { key }).await,
+            Request::Delete(key) => match check_key(&key) {
+                Ok(()) => self.write(|_| Command::Delete { key }).await,
+                Err(problem) => Reply::Refused(problem),
+            },
             Request::Get { key, linearizable } => {
+                if let Err(problem) = check_key(&key) {
+                    return Reply::Refused(problem);
+                }
                 if linearizable && let Err(reply) = self.catch_up().await {
                     return reply;
                 }
                 self.value(&key)
             }
-            Request::Status { digest } => Reply::Status(Box::new(self.status(digest))),
+            Request::Status => Reply::Status(Box::new(self.status())),
+            Request::Add(id) => self.add(id).await.unwrap_or_else(|reply| reply),
+            Request::Remove(id) => self.remove(id).await.unwrap_or_else(|reply| reply),
             Request::History(since) => {
                 let state = self.replica.lock();
                 let (first, expired) = state.history.since(since);
@@ -104,13 +69,11 @@ impl Node {
         }
     }
 
-    /// Hands the engine what another one says, if both are who they should be.
-    async fn hear(&self, from: NodeId, to: NodeId, call: Call) -> Reply {
-        if from == self.peers.id || !self.peers.addresses.contains_key(&from) {
-            return Reply::Refused(format!("node {from} is no peer of node {}", self.peers.id));
-        }
-        if to != self.peers.id {
-            return Reply::Refused(format!("this is node {}, not node {to}", self.peers.id));
+    /// Hands the engine what another one says.
+    pub(crate) async fn hear(&self, call: Call) -> Reply {
+        let term = call.term();
+        if !self.peers.believes(term) {
+            return Reply::Refused(format!("there can be no term {term} yet"));
         }
         match call {
             Call::Append(rpc) => Reply::Append(self.raft.append_entries(rpc).await),
@@ -119,13 +82,98 @@ impl Node {
         }
     }
 
+    /// Makes a node a member with the disk it has now: first one that only learns, then one that votes.
+    async fn add(&self, id: NodeId) -> Result<Reply, Reply> {
+        self.not_leading().map_or(Ok(()), Err)?;
+        let Some(cluster) = self.peers.cluster() else {
+            return Err(Reply::Unsure("there is no cluster yet".to_owned()));
+        };
+        if !self.peers.addresses.contains_key(&id) {
+            let problem = format!("nobody has told this node where node {id} is: see --peer");
+            return Err(Reply::Refused(problem));
+        }
+        let disk = if id == self.peers.id {
+            self.peers.disk
+        } else {
+            match timeout(PATIENCE, self.peers.connect(id)).await {
+                Ok(Ok((_, welcome))) => welcome.disk,
+                Ok(Err(error)) => return Err(Reply::Refused(format!("node {id}: {error}"))),
+                Err(_) => return Err(Reply::Refused(format!("node {id} does not answer"))),
+            }
+        };
+        if self.peers.disk_of(id).is_some_and(|known| known != disk) {
+            let problem = format!("node {id} is a member with another disk: remove it first");
+            return Err(Reply::Refused(problem));
+        }
+        let seat = BTreeMap::from([(id, Seat { cluster, disk })]);
+        self.change(ChangeMembers::AddNodes(seat)).await?;
+        self.await_learner(id).await?;
+        let voters = BTreeSet::from([id]);
+        self.change(ChangeMembers::AddVoterIds(voters)).await
+    }
+
+    /// Waits until a node that learns has almost all. Else it might be counted on for what it does not have.
+    async fn await_learner(&self, id: NodeId) -> Result<(), Reply> {
+        let mut metrics = self.raft.metrics();
+        let has_caught_up = metrics.wait_for(|metrics| {
+            let replication = metrics.replication.as_ref();
+            let known = replication.and_then(|known| *known.get(&id)?);
+            let behind = |known: crate::types::LogId| {
+                let last = metrics.last_log_index.unwrap_or(0);
+                last.saturating_sub(known.index)
+            };
+            // It leads no more, or has it.
+            replication.is_none() || id == self.peers.id || known.is_some_and(|it| behind(it) < 100)
+        });
+        match timeout(PATIENCE, has_caught_up).await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(Reply::Unsure(format!(
+                "node {id} learns what there is: add it again"
+            ))),
+        }
+    }
+
+    async fn remove(&self, id: NodeId) -> Result<Reply, Reply> {
+        self.not_leading().map_or(Ok(()), Err)?;
+        let metrics = self.raft.metrics().borrow().clone();
+        let membership = metrics.membership_config.membership();
+        if membership.get_node(&id).is_none() {
+            return Ok(Reply::Missing);
+        }
+        let ids = BTreeSet::from([id]);
+        let voters: BTreeSet<NodeId> = membership.voter_ids().collect();
+        if voters == ids {
+            let problem = format!("node {id} is the only one that votes");
+            return Err(Reply::Refused(problem));
+        }
+        let change = if voters.contains(&id) {
+            ChangeMembers::RemoveVoters(ids)
+        } else {
+            ChangeMembers::RemoveNodes(ids)
+        };
+        self.change(change).await
+    }
+
+    async fn change(&self, change: ChangeMembers<NodeId, Seat>) -> Result<Reply, Reply> {
+        match timeout(PATIENCE, self.raft.change_membership(change, false)).await {
+            Ok(Ok(ClientWriteResponse { log_id, .. })) => Ok(Reply::Done {
+                index: log_id.index,
+            }),
+            Ok(Err(error)) => Err(Reply::Unsure(error.to_string())),
+            Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
+        }
+    }
+
     /// Puts a command into the log, stamped with the time, and waits until it is applied.
     async fn write(&self, command: impl FnOnce(u64) -> Command) -> Reply {
-        let leader = self.raft.metrics().borrow().current_leader;
-        if leader != Some(self.peers.id) {
-            return self.not_leader(leader);
+        if let Some(reply) = self.not_leading() {
+            return reply;
         }
-        let written = self.raft.client_write(command(wall_ms_stamp()));
+        let clock = &self.peers.clock;
+        let written = async {
+            clock.known().await;
+            self.raft.client_write(command(clock.stamp_ms())).await
+        };
         match timeout(PATIENCE, written).await {
             Ok(Ok(written)) => match written.data {
                 Answer::Done => Reply::Done {
@@ -176,6 +224,12 @@ impl Node {
         caught_up.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What to say if another one leads, or nobody.
+    fn not_leading(&self) -> Option<Reply> {
+        let leader = self.raft.metrics().borrow().current_leader;
+        (leader != Some(self.peers.id)).then(|| self.not_leader(leader))
+    }
+
     fn not_leader(&self, leader: Option<NodeId>) -> Reply {
         let other = leader.filter(|&leader| leader != self.peers.id);
         Reply::NotLeader(other.and_then(|leader| {
@@ -186,20 +240,22 @@ impl Node {
 
     /// What this node has. The TTL is not looked at: a key is there until its expiry is applied.
     fn value(&self, key: &str) -> Reply {
-        let state = self.replica.lock();
-        match state.records.get(key) {
+        let now_ns = self.replica.now_ns();
+        let found = {
+            let state = self.replica.lock();
+            let record = state.records.get(key);
+            record.map(|record| (Arc::clone(&record.value), state.remaining_ns(key, now_ns)))
+        };
+        match found {
             None => Reply::Missing,
-            Some(record) => {
-                let remaining_ns = state.remaining_ns(key, self.replica.now_ns());
-                Reply::Value {
-                    value: record.value.to_string(),
-                    remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)),
-                }
-            }
+            Some((value, remaining_ns)) => Reply::Value {
+                value: value.to_string(),
+                remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)),
+            },
         }
     }
 
-    fn status(&self, digest: bool) -> Status {
+    fn status(&self) -> Status {
         let metrics = self.raft.metrics().borrow().clone();
         let index = |log_id: Option<crate::types::LogId>| log_id.map_or(0, |it| it.index);
         let state = self.replica.lock();
@@ -222,7 +278,8 @@ impl Node {
             expired: state.history.len(),
             overtaken: state.overtaken,
             batches: state.batches,
-            digest: digest.then(|| format!("{:016x}", state.digest())),
+            digest: format!("{:016x}", state.digest()),
+            voters: metrics.membership_config.membership().voter_ids().collect(),
         }
     }
 }
@@ -235,9 +292,8 @@ fn check_put(items: &[Item]) -> Result<(), String> {
     items.iter().try_for_each(Item::check)?;
     let bytes = |item: &Item| item.key.len() + item.value.len() + ITEM_BYTES;
     let all: usize = items.iter().map(bytes).sum();
-    let most = MAX_KEY + MAX_VALUE + ITEM_BYTES;
-    if all > most {
-        return Err(format!("a put of {all} bytes is longer than {most}"));
+    if all > MAX_PUT {
+        return Err(format!("a put of {all} bytes is longer than {MAX_PUT}"));
     }
     let mut keys = BTreeSet::new();
     match items.iter().find(|item| !keys.insert(&item.key)) {

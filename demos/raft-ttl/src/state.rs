@@ -10,7 +10,7 @@ use timer_wheel::ttl::{Context, Entry as Ttl, TtlConfig, TtlError, TtlKey, TtlSe
 
 use crate::disk::DiskError;
 use crate::history::{Expired, History};
-use crate::time::{self, Clock};
+use crate::time::{self, NS_PER_MS};
 use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig};
 
 /// A value and the index of the entry that set it, or its TTL, last.
@@ -24,12 +24,9 @@ pub struct Record {
     /// handles, so it is in no snapshot and in no digest.
     #[serde(skip)]
     ttl: Option<TtlKey>,
-}
-
-impl Hash for Record {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.value, self.index).hash(state);
-    }
+    /// Its part in the digest of all.
+    #[serde(skip)]
+    digest: u64,
 }
 
 type Records = BTreeMap<String, Record>;
@@ -40,6 +37,7 @@ pub struct State {
     pub(crate) records: Records,
     /// The TTL layer: an entry for each record that has a TTL, under the same index.
     pub ttls: TtlSet<String>,
+    digest: u64,
     pub(crate) applied: Option<LogId>,
     pub(crate) membership: Membership,
     pub(crate) history: History,
@@ -50,11 +48,12 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing yet.
-    pub(crate) fn new(config: TtlConfig, clock: &Clock) -> Self {
+    /// Nothing yet, at a time that is certainly over. The layer's time is that of the cluster, and does not go back.
+    pub(crate) fn new(config: TtlConfig, origin_ns: u64) -> Self {
         Self {
             records: Records::new(),
-            ttls: TtlSet::new(clock.now_ns(), config),
+            ttls: TtlSet::new(origin_ns, config),
+            digest: 0,
             applied: None,
             membership: Membership::default(),
             history: History::default(),
@@ -64,8 +63,7 @@ impl State {
     }
 
     /// Applies an entry of the log, on every replica alike.
-    pub(crate) fn apply(&mut self, entry: Entry<TypeConfig>, clock: &Clock) -> Answer {
-        let received_ns = clock.received(entry.log_id.index);
+    pub(crate) fn apply(&mut self, entry: Entry<TypeConfig>) -> Answer {
         self.applied = Some(entry.log_id);
         match entry.payload {
             EntryPayload::Blank => Answer::Done,
@@ -76,35 +74,26 @@ impl State {
             EntryPayload::Normal(Command::Expire { expiries, by }) => {
                 self.batches += 1;
                 for (key, index) in expiries {
-                    self.expire(key, index, by, received_ns.is_none());
+                    self.expire(key, index, by);
                 }
                 Answer::Done
             }
-            EntryPayload::Normal(command) => {
-                // A TTL counts from the time of receipt. In a replay nobody knows that, and the wall
-                // clock must do.
-                let begin = |wall_ms| Context {
-                    owner: 0,
-                    leader_start_ms: wall_ms,
-                    created_ns: received_ns.unwrap_or_else(|| clock.moment_of(wall_ms)),
-                };
-                self.write(entry.log_id.index, command, begin)
-            }
+            EntryPayload::Normal(command) => self.write(entry.log_id.index, command),
         }
     }
 
-    fn write(&mut self, index: u64, command: Command, begin: impl Fn(u64) -> Context) -> Answer {
+    fn write(&mut self, index: u64, command: Command) -> Answer {
         match command {
-            Command::Put { items, wall_ms } => {
+            Command::Put { items, stamp_ms } => {
                 // What is refused here is refused before it is proposed already.
                 for item in &items {
                     if let Err(reason) = item.check() {
                         return Answer::Refused(reason);
                     }
                 }
-                for item in items {
-                    if let Err(reason) = self.put(index, item, begin(wall_ms)) {
-                        return Answer::Refused(reason);
+                for Item { key, value, ttl_ms } in items {
+                    if let Err(error) = self.put(index, key, value.into(), ttl_ms, stamp_ms) {
+                        return Answer::Refused(error.to_string());
                     }
                 }
                 Answer::Done
@@ -112,26 +101,19 @@ impl State {
             Command::Touch {
                 key,
                 ttl_ms,
-                wall_ms,
+                stamp_ms,
             } => {
-                let Some(record) = self.records.get_mut(&key) else {
+                // A key that had no TTL gets one.
+                let Some(record) = self.records.get(&key) else {
                     return Answer::Missing;
                 };
-                // A key that had no TTL gets one.
-                match set(
-                    &mut self.ttls,
-                    record.ttl,
-                    index,
-                    key,
-                    ttl_ms,
-                    begin(wall_ms),
-                ) {
-                    Ok(ttl) => (record.ttl, record.index) = (ttl, index),
-                    Err(error) => return Answer::Refused(error.to_string()),
+                let value = Arc::clone(&record.value);
+                match self.put(index, key, value, Some(ttl_ms), stamp_ms) {
+                    Ok(()) => Answer::Done,
+                    Err(error) => Answer::Refused(error.to_string()),
                 }
-                Answer::Done
             }
-            Command::Delete { key } => match self.records.remove(&key) {
+            Command::Delete { key } => match self.take(&key) {
                 Some(record) => {
                     record.ttl.map(|ttl| self.ttls.remove(ttl));
                     Answer::Done
@@ -142,21 +124,46 @@ impl State {
         }
     }
 
-    fn put(&mut self, index: u64, item: Item, ctx: Context) -> Result<(), String> {
-        let known = self.records.get(&item.key).and_then(|record| record.ttl);
-        let ttl = match item.ttl_ms {
-            None => {
+    fn put(
+        &mut self,
+        index: u64,
+        key: String,
+        value: Arc<str>,
+        ttl_ms: Option<u64>,
+        stamp_ms: u64,
+    ) -> Result<(), TtlError> {
+        let known = self.records.get(&key).and_then(|record| record.ttl);
+        let ttl = match (known, ttl_ms) {
+            (known, None) => {
                 known.map(|ttl| self.ttls.remove(ttl));
                 None
             }
-            Some(ttl_ms) => {
-                let set = set(&mut self.ttls, known, index, item.key.clone(), ttl_ms, ctx);
-                set.map_err(|error| error.to_string())?
+            (Some(ttl), Some(ttl_ms)) => {
+                self.ttls.update(index, ttl, ttl_ms, begun(stamp_ms))?;
+                known
             }
+            (None, Some(ttl_ms)) => self
+                .ttls
+                .init(index, key.clone(), ttl_ms, begun(stamp_ms))?,
         };
-        let value = item.value.into();
-        self.records.insert(item.key, Record { value, index, ttl });
+        self.take(&key);
+        let digest = digest(&key, &value, index, ttl_ms.map(|ttl_ms| (stamp_ms, ttl_ms)));
+        self.digest = self.digest.wrapping_add(digest);
+        let record = Record {
+            value,
+            index,
+            ttl,
+            digest,
+        };
+        self.records.insert(key, record);
         Ok(())
+    }
+
+    /// Takes a record out, its TTL left where it is.
+    fn take(&mut self, key: &str) -> Option<Record> {
+        let record = self.records.remove(key)?;
+        self.digest = self.digest.wrapping_sub(record.digest);
+        Some(record)
     }
 
     /// How long a key has left at `now_ns`, in nanoseconds, if it has a TTL.
@@ -172,7 +179,7 @@ impl State {
     }
 
     /// Deletes a key if it still carries this index. The layer is told in either case.
-    fn expire(&mut self, key: String, index: u64, by: NodeId, is_replay: bool) {
+    fn expire(&mut self, key: String, index: u64, by: NodeId) {
         let Some(record) = self.records.get(&key) else {
             self.overtaken += 1;
             return;
@@ -189,26 +196,20 @@ impl State {
             self.overtaken += 1;
             return;
         }
-        self.records.remove(&key);
+        self.take(&key);
         self.history.add(Expired {
             key,
             index,
             by,
             due_ms,
             at_us: time::wall_us_now(),
-            is_replay,
         });
     }
 
-    /// A number that replicas have in common that applied the same log, and hardly any others. O(n).
+    /// A number that replicas have in common that applied the same log, and hardly any others. It is the
+    /// sum over the records, kept up to date with each, so that to tell it costs nothing.
     pub(crate) fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.records.hash(&mut hasher);
-        for ttl in self.ttls.snapshot() {
-            (&ttl.key, ttl.index, ttl.owner).hash(&mut hasher);
-            (ttl.leader_start_ms, ttl.ttl_ms).hash(&mut hasher);
-        }
-        hasher.finish()
+        self.digest
     }
 
     /// A copy to be [written](Image::write) without keeping others from the state.
@@ -225,7 +226,6 @@ impl State {
         snapshot: &[u8],
         applied: Option<LogId>,
         membership: Membership,
-        clock: &Clock,
     ) -> Result<(), DiskError> {
         let Image { mut records, ttls } = serde_json::from_slice(snapshot)?;
         let is_sound = |ttl: &Ttl<String>| {
@@ -235,14 +235,19 @@ impl State {
         if !ttls.iter().all(is_sound) || !ttls.is_sorted_by(|one, next| one.key < next.key) {
             return Err("the snapshot has a TTL without its key, or two with one".into());
         }
-        let keys: Vec<String> = ttls.iter().map(|ttl| ttl.key.clone()).collect();
-        let handles = self
-            .ttls
-            .restore(ttls, clock.now_ns(), time::wall_ms_now())?;
-        for (key, handle) in keys.iter().zip(handles) {
-            if let Some(record) = records.get_mut(key) {
-                record.ttl = Some(handle);
+        // Each begins at its stamp again. `TtlSet::restore` is for replicas whose clocks have nothing in common.
+        self.ttls.clear();
+        self.digest = 0;
+        let mut ttls = ttls.into_iter().peekable(); // in order of key, as the records
+        for (key, record) in &mut records {
+            let mut lasts = None;
+            if let Some(ttl) = ttls.next_if(|ttl| ttl.key == *key) {
+                lasts = Some((ttl.leader_start_ms, ttl.ttl_ms));
+                let ctx = begun(ttl.leader_start_ms);
+                record.ttl = self.ttls.init(ttl.index, ttl.key, ttl.ttl_ms, ctx)?;
             }
+            record.digest = digest(key, &record.value, record.index, lasts);
+            self.digest = self.digest.wrapping_add(record.digest);
         }
         self.records = records;
         self.applied = applied;
@@ -251,19 +256,25 @@ impl State {
     }
 }
 
-/// Sets or changes the TTL of a record that has this handle, or none, and answers the handle it has then.
-fn set(
-    ttls: &mut TtlSet<String>,
-    known: Option<TtlKey>,
-    index: u64,
-    key: String,
-    ttl_ms: u64,
-    ctx: Context,
-) -> Result<Option<TtlKey>, TtlError> {
-    match known {
-        Some(ttl) => ttls.update(index, ttl, ttl_ms, ctx).map(|_| known),
-        None => ttls.init(index, key, ttl_ms, ctx),
+/// A TTL that begins at a stamp. The layer's clock is the time of the cluster, so it does so on all replicas
+/// alike, whenever the entry arrived and in a replay too.
+fn begun(stamp_ms: u64) -> Context {
+    Context {
+        owner: 0,
+        leader_start_ms: stamp_ms,
+        created_ns: ns(stamp_ms),
     }
+}
+
+fn ns(ms: u64) -> u64 {
+    ms.saturating_mul(NS_PER_MS)
+}
+
+/// The part that a record has in the digest of all, with when its TTL began and how long it is. O(length).
+fn digest(key: &str, value: &str, index: u64, lasts: Option<(u64, u64)>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (key, value, index, lasts).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A snapshot, in JSON: the records, and the TTLs of those that have one.
@@ -276,5 +287,90 @@ pub(crate) struct Image {
 impl Image {
     pub(crate) fn write(&self) -> Result<Vec<u8>, DiskError> {
         Ok(serde_json::to_vec(self)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openraft::CommittedLeaderId;
+
+    fn apply(state: &mut State, index: u64, command: Command) -> Answer {
+        let log_id = LogId::new(CommittedLeaderId::new(1, 1), index);
+        state.apply(Entry {
+            log_id,
+            payload: EntryPayload::Normal(command),
+        })
+    }
+
+    fn put(key: &str, value: &str, ttl_ms: impl Into<Option<u64>>) -> Command {
+        Command::Put {
+            items: vec![Item {
+                key: key.to_owned(),
+                value: value.to_owned(),
+                ttl_ms: ttl_ms.into(),
+            }],
+            stamp_ms: 1_000,
+        }
+    }
+
+    #[test]
+    fn digest_that_is_kept_is_that_of_the_records() {
+        let mut state = State::new(TtlConfig::default(), 0);
+        let key = || "a".to_owned();
+        let touch = |stamp_ms| Command::Touch {
+            key: key(),
+            ttl_ms: 70,
+            stamp_ms,
+        };
+        let expire = |index| Command::Expire {
+            expiries: vec![(key(), index)],
+            by: 1,
+        };
+        let commands = [
+            put("a", "one", None),
+            put("b", "two", 50),
+            put("a", "one", 50),
+            put("a", "other", 60),
+            touch(2_000),
+            touch(2_001),
+            expire(5),
+            put("c", "three", None),
+            expire(6),
+            Command::Delete { key: key() },
+            put("a", "again", 50),
+            Command::Delete { key: key() },
+            Command::Barrier,
+        ];
+        let mut seen = vec![state.digest()];
+        for (index, command) in (1..).zip(commands) {
+            apply(&mut state, index, command);
+            let image = state.image().write().unwrap();
+            let mut other = State::new(TtlConfig::default(), 7);
+            other
+                .restore(&image, state.applied, Membership::default())
+                .unwrap();
+            assert_eq!(other.digest(), state.digest(), "after {index}");
+            seen.push(state.digest());
+        }
+        // What differs has another one. Of these four changed nothing, or led back to what there was.
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 10, "{seen:x?}");
+    }
+
+    #[test]
+    fn ttl_begins_at_its_stamp_also_after_a_snapshot() {
+        let mut state = State::new(TtlConfig::default(), 0);
+        apply(&mut state, 1, put("a", "one", 50));
+        let image = state.image().write().unwrap();
+        // The layer's time has come further than that meanwhile.
+        let mut other = State::new(TtlConfig::default(), ns(1_020) + 1);
+        other
+            .restore(&image, state.applied, Membership::default())
+            .unwrap();
+        for state in [&state, &other] {
+            assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(20)));
+        }
     }
 }

@@ -13,12 +13,12 @@ use tokio::sync::Notify;
 
 use crate::disk::{Disk, DiskError, FACTS, put_fact};
 use crate::error::Error;
-use crate::log_store::cause;
+use crate::log_store::{CLOCK, cause};
 use crate::state::State;
-use crate::time::{self, Clock};
+use crate::time::{self, Clock, Reading};
 use crate::types::{Answer, LogId, Membership, NodeId, TypeConfig};
 
-type Meta = SnapshotMeta<NodeId, openraft::EmptyNode>;
+type Meta = SnapshotMeta<NodeId, crate::types::Seat>;
 
 const SNAPSHOT: &str = "snapshot";
 const SNAPSHOT_META: &str = "snapshot meta";
@@ -43,9 +43,10 @@ impl Replica {
     /// [`Error::Stopped`] when the file cannot be read, or its snapshot is not sound.
     pub fn load(disk: Disk, clock: Arc<Clock>, config: TtlConfig) -> Result<Self, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
-        let mut state = State::new(config, &clock);
+        let last: Option<Reading> = disk.fact(CLOCK).map_err(stopped)?;
+        let mut state = State::new(config, last.map_or(0, |last| last.time_ns));
         if let Some((meta, bytes)) = stored(&disk).map_err(stopped)? {
-            let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership, &clock);
+            let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership);
             restored.map_err(stopped)?;
         }
         Ok(Self(Arc::new(Shared {
@@ -112,8 +113,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
         let mut answers = Vec::new();
         {
             let mut state = self.lock();
-            let clock = &self.0.clock;
-            answers.extend(entries.into_iter().map(|entry| state.apply(entry, clock)));
+            answers.extend(entries.into_iter().map(|entry| state.apply(entry)));
         }
         self.0.applied.notify_one();
         Ok(answers)
@@ -140,15 +140,10 @@ impl RaftStateMachine<TypeConfig> for Replica {
             StorageIOError::write_snapshot(Some(meta.signature()), cause(&error))
         })?;
         let (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
-        let restored = self
-            .lock()
-            .restore(&bytes, applied, membership, &self.0.clock);
+        let restored = self.lock().restore(&bytes, applied, membership);
         restored.map_err(|error| {
             StorageIOError::read_snapshot(Some(meta.signature()), cause(&error))
         })?;
-        if let Some(applied) = applied {
-            self.0.clock.forget_up_to(applied.index);
-        }
         self.0.applied.notify_one();
         Ok(())
     }
@@ -180,7 +175,8 @@ impl RaftSnapshotBuilder<TypeConfig> for Replica {
         };
         let signature = meta.signature();
         let write = async {
-            let bytes = image.write()?;
+            let written = tokio::task::spawn_blocking(move || image.write());
+            let bytes = written.await??;
             self.store(meta.clone(), bytes.clone()).await?;
             Ok(bytes)
         };

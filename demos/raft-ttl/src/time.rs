@@ -1,74 +1,189 @@
-//! The clocks of a node, and when it received which entry of the log.
+//! The time by which TTLs count: one for the whole cluster, carried on by the log.
+//!
+//! A wall clock that is wrong must not expire anything, so wall clocks are read as rarely as can be. The
+//! leader stamps each command with the *time of the cluster*. A node takes that up from the stamps it
+//! receives and carries it on by its monotonic clock, so the next leader goes on where the last one was,
+//! whatever its wall clock says. While a process is down its machine's wall clock tells how long
+//! that was: the difference between two readings of one clock, not between clocks. That may still be wrong, if
+//! the clock was set meanwhile; so a node that was started asks others what time it is, and expires and
+//! stamps nothing before most of them have told it.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use timer_wheel::clock::{Clock as _, SystemClock};
+use serde::{Deserialize, Serialize};
+use timer_wheel::clock::{self, SystemClock};
+use tokio::sync::watch;
 
-const NS_PER_MS: u64 = 1_000_000;
+use crate::types::NodeId;
 
-/// Where the monotonic clock of a node begins: 146 years after its origin. A TTL may have begun long
-/// before the process did, and at an origin of 0 that would be cut off, and the TTL run again.
-const HEAD_START_NS: u64 = 1 << 62;
+pub(crate) const NS_PER_MS: u64 = 1_000_000;
 
-/// The monotonic clock of a node and the wall clock of its machine, and the receipts of entries.
-#[derive(Debug, Default)]
+/// How far the times of two nodes may be apart before that is taken for a fault, unless told otherwise.
+pub const MAX_SKEW: Duration = Duration::from_secs(1);
+
+/// What a node writes down with its log, to know after a start how long it was down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The time of the cluster, in nanoseconds since 1970.
+    pub time_ns: u64,
+    /// What the wall clock of this machine said then, in microseconds.
+    pub wall_us: u64,
+}
+
+/// The time of the cluster, as one node knows it.
+///
+/// Invariants: it goes forward by what elapses on the monotonic clock, and at a stamp by `skew` more at
+/// most. It goes back only before [`knows`](Self::knows) has said that it is known.
 pub struct Clock {
-    monotonic: SystemClock,
-    /// When entries of the log were received that have not been applied, by index.
-    received: Mutex<BTreeMap<u64, u64>>,
+    monotonic: Box<dyn clock::Clock>,
+    wall_us: Box<dyn Fn() -> u64 + Send + Sync>,
+    skew_ns: u64,
+    time: Mutex<Time>,
+    known: watch::Sender<bool>,
+    told: tokio::sync::Notify,
+}
+
+#[derive(Debug, Default)]
+struct Time {
+    /// The time of the cluster when the monotonic clock was at `since_ns`.
+    base_ns: u64,
+    since_ns: u64,
+    /// Who has told what time it is, before it was known.
+    heard: BTreeSet<NodeId>,
 }
 
 impl Clock {
-    /// The time of the monotonic clock, in nanoseconds.
+    /// The time as it is after a start, by these clocks and the last reading of them.
+    pub fn new(
+        monotonic: impl clock::Clock,
+        wall_us: impl Fn() -> u64 + Send + Sync + 'static,
+        last: Option<Reading>,
+        skew: Duration,
+    ) -> Self {
+        let now_us = wall_us();
+        let base_ns = match last {
+            // A wall clock that went back says nothing: the time stood still.
+            Some(last) => {
+                let elapsed_us = now_us.saturating_sub(last.wall_us);
+                last.time_ns
+                    .saturating_add(elapsed_us.saturating_mul(1_000))
+            }
+            None => now_us.saturating_mul(1_000),
+        };
+        let since_ns = monotonic.now();
+        Self {
+            monotonic: Box::new(monotonic),
+            wall_us: Box::new(wall_us),
+            skew_ns: u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX),
+            time: Mutex::new(Time {
+                base_ns,
+                since_ns,
+                heard: BTreeSet::new(),
+            }),
+            known: watch::Sender::new(false),
+            told: tokio::sync::Notify::new(),
+        }
+    }
+
+    /// The same by the clocks of this machine.
+    pub fn system(last: Option<Reading>, skew: Duration) -> Self {
+        Self::new(SystemClock::default(), wall_us_now, last, skew)
+    }
+
+    /// The time, in nanoseconds.
     pub fn now_ns(&self) -> u64 {
-        HEAD_START_NS.saturating_add(self.monotonic.now())
+        self.now(&self.lock())
     }
 
-    /// When a TTL began that began at `wall_ms`, by the monotonic clock: what is left for entries of
-    /// which nobody knows when they were received.
-    pub fn moment_of(&self, wall_ms: u64) -> u64 {
-        let elapsed_ms = wall_ms_now().saturating_sub(wall_ms);
-        self.now_ns()
-            .saturating_sub(elapsed_ms.saturating_mul(NS_PER_MS))
+    /// The time in milliseconds, rounded up: for the beginning of a TTL, lest it end early.
+    pub fn stamp_ms(&self) -> u64 {
+        self.now_ns().div_ceil(NS_PER_MS)
     }
 
-    /// Takes down that entries were received now.
-    pub(crate) fn receive(&self, indexes: impl Iterator<Item = u64>) {
-        let now_ns = self.now_ns();
-        self.with_received(|received| received.extend(indexes.map(|index| (index, now_ns))));
+    /// What to write down.
+    pub(crate) fn reading(&self) -> Reading {
+        // In this order: what passes between the two is time that a start does not add.
+        Reading {
+            time_ns: self.now_ns(),
+            wall_us: (self.wall_us)(),
+        }
     }
 
-    /// When an entry was received, for the one who applies it; `None` in a replay.
-    pub(crate) fn received(&self, index: u64) -> Option<u64> {
-        self.with_received(|received| received.remove(&index))
+    /// Takes up the stamp of an entry that was received: it is at least so late.
+    ///
+    /// However late that is, the time moves by the skew at most. A stamp is rounded up, so its millisecond
+    /// counts as not over, or each change of the lead would add a part of one.
+    pub fn receive(&self, stamp_ms: u64) {
+        let stamp_ns = stamp_ms.saturating_sub(1).saturating_mul(NS_PER_MS);
+        let mut time = self.lock();
+        let now_ns = self.now(&time);
+        if stamp_ns > now_ns {
+            time.base_ns += stamp_ns.min(now_ns.saturating_add(self.skew_ns)) - now_ns;
+        }
     }
 
-    /// Forgets all entries up to this one: a snapshot took their place.
-    pub(crate) fn forget_up_to(&self, index: u64) {
-        self.with_received(|received| *received = received.split_off(&index.saturating_add(1)));
+    /// Takes down what time it is on another node. If that is much earlier and this one has only its wall
+    /// clock to go by, that was set forward, or the other's back; too late is the lesser harm.
+    pub fn hear(&self, from: NodeId, their_ns: u64) {
+        let mut time = self.lock();
+        if *self.known.borrow() {
+            return;
+        }
+        let now_ns = self.now(&time);
+        if now_ns > their_ns.saturating_add(self.skew_ns) {
+            (time.base_ns, time.since_ns) = (their_ns, self.monotonic.now());
+        }
+        time.heard.insert(from);
+        drop(time);
+        self.told.notify_one();
     }
 
-    /// Forgets all entries from this one on: they are not in the log any more.
-    pub(crate) fn forget_from(&self, index: u64) {
-        self.with_received(|received| drop(received.split_off(&index)));
+    /// Whether so many others have told what time it is, once; it is known from then on.
+    pub fn knows(&self, others: usize) -> bool {
+        let time = self.lock();
+        if time.heard.len() >= others {
+            self.known.send_replace(true);
+        }
+        *self.known.borrow()
     }
 
-    fn with_received<T>(&self, change: impl FnOnce(&mut BTreeMap<u64, u64>) -> T) -> T {
+    /// Waits until another node has told what time it is since the last time that this was asked.
+    pub async fn told(&self) {
+        self.told.notified().await;
+    }
+
+    /// Waits until the time is known.
+    pub async fn known(&self) {
+        // The sender is here, so there is no error.
+        let _ = self.known.subscribe().wait_for(|&known| known).await;
+    }
+
+    fn now(&self, time: &Time) -> u64 {
+        let elapsed_ns = self.monotonic.now().saturating_sub(time.since_ns);
+        time.base_ns.saturating_add(elapsed_ns)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Time> {
         // No change of it can be half done.
-        change(&mut self.received.lock().unwrap_or_else(PoisonError::into_inner))
+        self.time.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock")
+            .field("now_ns", &self.now_ns())
+            .field("known", &*self.known.borrow())
+            .finish_non_exhaustive()
     }
 }
 
 /// The wall clock in whole milliseconds, rounded down.
 pub fn wall_ms_now() -> u64 {
     wall_us_now() / 1_000
-}
-
-/// The wall clock in milliseconds, rounded up: for the beginning of a TTL, lest it end early.
-pub fn wall_ms_stamp() -> u64 {
-    wall_us_now().div_ceil(1_000)
 }
 
 /// The wall clock in microseconds.
@@ -82,27 +197,122 @@ pub fn wall_us_now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use timer_wheel::clock::ManualClock;
 
-    #[test]
-    fn ttl_that_began_before_the_process_is_not_cut_off() {
-        let clock = Clock::default();
-        let hour_ago = wall_ms_now() - 3_600_000;
-        let began_ns = clock.moment_of(hour_ago);
-        let elapsed_ns = clock.now_ns() - began_ns;
-        assert!((3_600_000 * NS_PER_MS..3_700_000 * NS_PER_MS).contains(&elapsed_ns));
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const SKEW: Duration = Duration::from_secs(1);
+
+    /// A machine whose wall clock can be set.
+    #[derive(Clone, Default)]
+    struct Machine {
+        wall_us: Arc<AtomicU64>,
+        monotonic: Option<ManualClock>,
+    }
+
+    impl Machine {
+        fn at(wall: Duration) -> Self {
+            let machine = Self::default();
+            machine.set(wall);
+            machine
+        }
+
+        fn set(&self, wall: Duration) {
+            self.wall_us
+                .store(u64::try_from(wall.as_micros()).unwrap(), Ordering::Relaxed);
+        }
+
+        /// A process starts, with what the last one wrote down.
+        fn start(&mut self, last: Option<Reading>) -> Clock {
+            let monotonic = ManualClock::new();
+            self.monotonic = Some(monotonic.clone());
+            let wall_us = Arc::clone(&self.wall_us);
+            Clock::new(
+                monotonic,
+                move || wall_us.load(Ordering::Relaxed),
+                last,
+                SKEW,
+            )
+        }
+
+        fn pass(&self, time: Duration) {
+            let us = u64::try_from(time.as_micros()).unwrap();
+            self.wall_us.fetch_add(us, Ordering::Relaxed);
+            self.monotonic.as_ref().unwrap().advance(time);
+        }
+    }
+
+    fn now(clock: &Clock) -> Duration {
+        Duration::from_nanos(clock.now_ns())
     }
 
     #[test]
-    fn receipt_is_handed_out_once_and_forgotten_with_its_entry() {
-        let clock = Clock::default();
-        clock.receive(1..=6);
-        assert!(clock.received(1).is_some());
-        assert_eq!(clock.received(1), None);
-        clock.forget_up_to(3);
-        clock.forget_from(5);
-        let known: Vec<u64> = (1..=6)
-            .filter(|&index| clock.received(index).is_some())
-            .collect();
-        assert_eq!(known, [4]);
+    fn time_goes_on_through_a_start_by_what_the_wall_clock_says_elapsed() {
+        let mut machine = Machine::at(100 * HOUR);
+        let clock = machine.start(None);
+        machine.pass(HOUR);
+        // Those who lead are two hours behind, and so is the time.
+        clock.hear(2, u64::try_from((99 * HOUR).as_nanos()).unwrap());
+        assert!(clock.knows(1));
+        let last = clock.reading();
+        machine.set(104 * HOUR);
+        let clock = machine.start(Some(last));
+        assert_eq!(now(&clock), 102 * HOUR);
+        // A wall clock that was set back says nothing.
+        machine.set(50 * HOUR);
+        assert_eq!(now(&machine.start(Some(last))), 99 * HOUR);
+    }
+
+    #[test]
+    fn stamp_moves_the_time_by_what_elapsed_and_the_skew_at_most() {
+        let mut machine = Machine::at(100 * HOUR);
+        let clock = machine.start(None);
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap();
+        clock.receive(ms(102 * HOUR));
+        assert_eq!(now(&clock), 100 * HOUR + SKEW);
+        machine.pass(HOUR);
+        clock.receive(u64::MAX);
+        assert_eq!(now(&clock), 101 * HOUR + 2 * SKEW);
+        // An old one says nothing, one that is a little later is taken up.
+        clock.receive(ms(100 * HOUR));
+        clock.receive(0);
+        assert_eq!(now(&clock), 101 * HOUR + 2 * SKEW);
+        let later = 101 * HOUR + 2 * SKEW + SKEW / 2;
+        clock.receive(ms(later));
+        assert_eq!(now(&clock), later - Duration::from_millis(1));
+    }
+
+    #[test]
+    fn clock_that_was_set_ahead_while_down_is_put_right_by_one_that_was_not() {
+        let mut machine = Machine::at(100 * HOUR);
+        let last = machine.start(None).reading();
+        machine.set(102 * HOUR);
+        let clock = machine.start(Some(last));
+        assert!(!clock.knows(1), "it has heard nobody");
+        let theirs = 100 * HOUR + SKEW;
+        clock.hear(2, u64::try_from(theirs.as_nanos()).unwrap());
+        assert_eq!(now(&clock), theirs);
+        assert!(clock.knows(1));
+        // From now on nobody puts it back.
+        clock.hear(3, 0);
+        assert_eq!(now(&clock), theirs);
+        assert!(clock.knows(2), "it stays known");
+    }
+
+    #[test]
+    fn rounding_adds_nothing_however_often_the_lead_changes() {
+        let mut machines = [Machine::at(HOUR), Machine::at(HOUR)];
+        let clocks = machines.each_mut().map(|machine| machine.start(None));
+        for nth in 0..10_000 {
+            for machine in &machines {
+                machine.pass(Duration::from_nanos(100_001));
+            }
+            clocks[(nth + 1) % 2].receive(clocks[nth % 2].stamp_ms());
+        }
+        let elapsed = 10_000 * Duration::from_nanos(100_001);
+        for clock in &clocks {
+            assert_eq!(now(clock), HOUR + elapsed);
+        }
     }
 }

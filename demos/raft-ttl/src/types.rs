@@ -3,7 +3,6 @@
 use std::io::Cursor;
 use std::time::Duration;
 
-use openraft::EmptyNode;
 use serde::{Deserialize, Serialize};
 
 /// The number of a node.
@@ -16,31 +15,46 @@ pub type Raft = openraft::Raft<TypeConfig>;
 pub type LogId = openraft::LogId<NodeId>;
 
 /// The members as of some place in the log.
-pub type Membership = openraft::StoredMembership<NodeId, EmptyNode>;
+pub type Membership = openraft::StoredMembership<NodeId, Seat>;
+
+/// What the log says of a member beside its number. Addresses are not in it: a node is told them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The cluster.
+    pub cluster: u64,
+    /// The disk that makes this node a member. With another one it would have forgotten what it promised.
+    pub disk: u64,
+}
 
 /// The longest key, in bytes.
 pub const MAX_KEY: usize = 8 << 10;
 
-/// The longest value, in bytes; all keys and values of one put together may have this and a key.
+/// The longest value, in bytes.
 pub const MAX_VALUE: usize = 1 << 20;
+
+/// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.
+pub const ITEM_BYTES: usize = 64;
+
+/// The most bytes of a put: one of the longest, or many that are shorter.
+pub const MAX_PUT: usize = MAX_KEY + MAX_VALUE + ITEM_BYTES;
 
 /// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
 pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
 openraft::declare_raft_types!(
-    /// What the engine is to know of our types. Addresses are not in the log: a node is told them.
+    /// What the engine is to know of our types.
     pub TypeConfig:
         D = Command,
         R = Answer,
         NodeId = NodeId,
-        Node = EmptyNode,
+        Node = Seat,
         Entry = openraft::Entry<TypeConfig>,
         SnapshotData = Cursor<Vec<u8>>,
         AsyncRuntime = openraft::TokioRuntime,
 );
 
-/// What an entry of the log says. Entries carry no time, so the commands do: the wall clock of the
-/// leader, just before it proposed.
+/// What an entry of the log says. Entries carry no time, so the commands do that need one: the time of the
+/// cluster, just before it was proposed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// Sets keys.
@@ -48,7 +62,7 @@ pub enum Command {
         /// Each key once.
         items: Vec<Item>,
         /// When it was proposed.
-        wall_ms: u64,
+        stamp_ms: u64,
     },
     /// Gives a key another TTL, which begins now.
     Touch {
@@ -57,7 +71,7 @@ pub enum Command {
         /// The TTL in milliseconds.
         ttl_ms: u64,
         /// When it was proposed.
-        wall_ms: u64,
+        stamp_ms: u64,
     },
     /// Deletes a key.
     Delete {
@@ -73,6 +87,16 @@ pub enum Command {
         /// Whose idea it was.
         by: NodeId,
     },
+}
+
+impl Command {
+    /// When it was proposed, if it says so.
+    pub(crate) fn stamp_ms(&self) -> Option<u64> {
+        match *self {
+            Self::Put { stamp_ms, .. } | Self::Touch { stamp_ms, .. } => Some(stamp_ms),
+            Self::Delete { .. } | Self::Barrier | Self::Expire { .. } => None,
+        }
+    }
 }
 
 /// A key to be set.
@@ -115,12 +139,15 @@ impl Item {
     }
 }
 
-/// Refuses a key that is too long.
+/// Refuses a key that is empty, and one that is too long.
 ///
 /// # Errors
 ///
 /// What is wrong, in a sentence.
 pub fn check_key(key: &str) -> Result<(), String> {
+    if key.is_empty() {
+        return Err("a key must not be empty".to_owned());
+    }
     if key.len() > MAX_KEY {
         return Err(format!(
             "a key of {} bytes is longer than {MAX_KEY}",

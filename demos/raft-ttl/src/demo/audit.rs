@@ -34,6 +34,7 @@ struct Seen {
     /// Whether it was down: what it applies then is late because of that.
     is_catching_up: bool,
     expired: BTreeMap<String, Expired>,
+    late_us: Vec<u64>,
     twice: u64,
 }
 
@@ -121,7 +122,7 @@ impl Audit {
         for (key, &not_before_us) in &self.promised {
             let mut tellings = self.seen.values().filter_map(|seen| seen.expired.get(key));
             let has_expired = tellings.clone().next().is_some();
-            let is_early = |it: &Expired| !it.is_replay && it.at_us < not_before_us;
+            let is_early = |it: &Expired| it.at_us < not_before_us;
             faults.early += u64::from(tellings.any(is_early));
             match (has_expired, present.contains(key)) {
                 (true, false) => {}
@@ -139,8 +140,7 @@ impl Audit {
         let mut present = BTreeSet::new();
         for id in cluster.ids() {
             let address = cluster.address(id);
-            if matches!(client::status(address, false).await, Ok(status) if status.keys == staying)
-            {
+            if matches!(client::status(address).await, Ok(status) if status.keys == staying) {
                 continue;
             }
             for key in self.promised.keys() {
@@ -194,16 +194,19 @@ impl Audit {
 }
 
 impl Seen {
-    fn add(&mut self, mut expired: Expired) {
-        expired.is_replay |= self.is_catching_up;
+    fn add(&mut self, expired: Expired) {
         match self.expired.get(&expired.key) {
             // Set again by a client that had no answer, which makes it another TTL.
             Some(known) if known.index < expired.index => {}
             Some(_) => {
-                self.twice += u64::from(!expired.is_replay);
+                self.twice += u64::from(!self.is_catching_up);
                 return;
             }
             None => {}
+        }
+        if !self.is_catching_up {
+            let due_us = expired.due_ms.saturating_mul(1_000);
+            self.late_us.push(expired.at_us.saturating_sub(due_us));
         }
         self.expired.insert(expired.key.clone(), expired);
     }
@@ -211,8 +214,8 @@ impl Seen {
     /// How late the keys expired, but for those of which it is not known.
     fn lateness_us(&self) -> Histogram<u64> {
         let mut late = Histogram::new_with_max(LONGEST_US, 3).expect("these bounds can be had");
-        for expired in self.expired.values().filter(|it| !it.is_replay) {
-            late.saturating_record(expired.at_us.saturating_sub(expired.due_ms * 1_000));
+        for &us in &self.late_us {
+            late.saturating_record(us);
         }
         late
     }
@@ -256,7 +259,6 @@ mod tests {
             by: 1,
             due_ms: 1,
             at_us,
-            is_replay: false,
         }
     }
 

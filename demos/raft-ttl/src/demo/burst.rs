@@ -82,7 +82,7 @@ async fn watch(wishes: &Wishes, stage: &mut Stage, left: Duration) -> Result<(),
             return Ok(());
         }
         if Instant::now() >= deadline {
-            let statuses = stage.cluster.statuses(false).await;
+            let statuses = stage.cluster.statuses().await;
             return Err(stage.stuck("not all keys are gone", &statuses));
         }
         sleep(GLANCE).await;
@@ -97,7 +97,7 @@ async fn report(stage: &Stage, audit: &Audit, deadline_ms: u64) {
         longest = longest.max(took);
         stage.tell(format!("gone on node {id} {took:?} after the deadline"));
     }
-    let statuses = stage.cluster.statuses(false).await;
+    let statuses = stage.cluster.statuses().await;
     let batches = statuses.values().map(|status| status.batches).max();
     let batches = batches.unwrap_or(0);
     stage.tell(format!("the expiries took {batches} entries of the log"));

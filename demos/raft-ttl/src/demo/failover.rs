@@ -133,10 +133,9 @@ async fn come_back(stage: &mut Stage, audit: &mut Audit, victim: NodeId) -> Resu
     let statuses = agreed.map_err(|statuses| stage.stuck("no agreement", &statuses))?;
     audit.hear(&stage.cluster, victim).await;
     if let Some(status) = statuses.get(&victim) {
-        let digest = status.digest.as_deref().unwrap_or_default();
         stage.tell(format!(
-            "node {victim} is back; all have applied {} entries and have digest {digest}",
-            status.applied
+            "node {victim} is back; all have applied {} entries and have digest {}",
+            status.applied, status.digest
         ));
     }
     let mut client = Client::new(stage.cluster.addresses());

@@ -3,16 +3,14 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use openraft::Vote;
-use openraft::raft::VoteRequest;
 use raft_ttl::frame::{self, MAX_FRAME, Received};
-use raft_ttl::message::{Call, Reply, Request};
+use raft_ttl::message::{Reply, Request};
 use raft_ttl::types::{Item, MAX_KEY, MAX_TTL, MAX_VALUE};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::process::{CALM, Nodes, PATIENCE, item, program};
+use crate::process::{CALM, Nodes, PATIENCE, assert_refused, item, program};
 
 /// One node, which leads itself.
 async fn alone() -> Nodes {
@@ -30,14 +28,6 @@ async fn connect(nodes: &Nodes) -> TcpStream {
 async fn received(stream: &mut TcpStream) -> Received<Reply> {
     let received = timeout(PATIENCE, frame::receive(stream)).await;
     received.expect("an answer").unwrap()
-}
-
-#[track_caller]
-fn assert_refused(reply: &Reply, reason: &str) {
-    match reply {
-        Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
-        other => panic!("{other:?} is no refusal for {reason}"),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +72,7 @@ async fn malformed_frame_is_refused_and_the_next_one_answered() {
             other => panic!("{other:?}"),
         }
     }
-    let status = frame::exchange(&mut stream, &Request::Status { digest: false }).await;
+    let status = frame::exchange(&mut stream, &Request::Status).await;
     assert!(matches!(status, Ok(Reply::Status(_))));
 
     // Half a length, half a frame, and gone.
@@ -122,6 +112,12 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
             "longer than 36500 days",
         ),
         (Request::Put(vec![]), "without a key"),
+        (Request::Put(vec![item("", 60_000)]), "must not be empty"),
+        (touch(0, 5), "must not be empty"),
+        (Request::Delete(String::new()), "must not be empty"),
+        (Request::Delete(key(MAX_KEY + 1)), "a key of"),
+        (Request::Remove(1), "the only one"),
+        (Request::Add(9), "nobody has told"),
         (
             Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]),
             "twice",
@@ -156,14 +152,11 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     nodes.put(vec![escaped]).await;
     nodes.put(vec![valued(MAX_VALUE)]).await;
     nodes.put(many(10_000)).await;
-    nodes.put(vec![item("", 60_000)]).await;
     assert!(matches!(
         nodes.ask(1, &touch(MAX_KEY, max_ttl_ms)).await,
         Reply::Done { .. }
     ));
     assert!(matches!(nodes.ask(1, &touch(3, 5)).await, Reply::Missing));
-    let absurd = Request::Delete(key(MAX_KEY * 2));
-    assert!(matches!(nodes.ask(1, &absurd).await, Reply::Missing));
     assert_eq!(nodes.latest("key").await.unwrap().0.len(), MAX_VALUE);
     assert!(nodes.is_running(1));
 }
@@ -181,29 +174,6 @@ async fn largest_value_reaches_all_nodes() {
     nodes.put(vec![largest]).await;
     nodes.agree(|status| status.keys == 1).await;
     assert_eq!(nodes.latest(&key).await.unwrap().0.len(), MAX_VALUE);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn peer_that_is_none_is_refused() {
-    let mut nodes = Nodes::started(&CALM);
-    let (_, term) = nodes.leads().await;
-    let id = nodes.ids()[0];
-    let call = |from, to| Request::Peer {
-        from,
-        to,
-        // Whoever believes it votes for a stranger.
-        call: Call::Vote(VoteRequest::new(Vote::new(term + 1_000, from), None)),
-    };
-    for (from, to, reason) in [
-        (9, id, "no peer"),
-        (id, id, "no peer"),
-        (2, 3, "not node 3"),
-    ] {
-        assert_refused(&nodes.ask(id, &call(from, to)).await, reason);
-    }
-    let status = nodes.wait_for(id, |_| true).await;
-    assert!(status.term < term + 1_000);
-    assert!(nodes.is_running(id));
 }
 
 /// Runs a node that should not start, and gives up on it if it does.

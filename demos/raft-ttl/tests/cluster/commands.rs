@@ -77,13 +77,21 @@ async fn commands_do_what_they_say() {
 
     let (status, out, _) = shell.run(&nodes.ids(), &["status"]);
     assert_eq!(
-        (status, out.matches("role: \"Leader\"").count()),
-        (0, 1),
+        (status, out.lines().count(), out.matches(" leader ").count()),
+        (0, 4, 1),
         "{out}"
     );
     // Nodes that are down are said to be, and only if all are is it an error.
     nodes.kill(leader);
     let shell = Shell { nodes: &nodes };
+    let (status, out, _) = shell.run(&nodes.ids(), &["status", "--json"]);
+    let answers: Vec<serde_json::Value> = serde_json::from_str(&out).unwrap();
+    assert_eq!((status, answers.len()), (0, 3));
+    for (id, answer) in nodes.ids().into_iter().zip(answers) {
+        assert_eq!(answer["address"], nodes.address(id).to_string());
+        assert_eq!(answer["status"]["id"] == id, id != leader, "{answer}");
+        assert_eq!(answer["error"].is_string(), id == leader, "{answer}");
+    }
     let (status, out, _) = shell.run(&nodes.ids(), &["status"]);
     assert_eq!((status, out.matches("no answer").count()), (0, 1), "{out}");
     assert_eq!(shell.run(&[leader], &["status"]).0, 1);

@@ -7,7 +7,7 @@ use openraft::testing::{StoreBuilder, Suite};
 use raft_ttl::Disk;
 use raft_ttl::log_store::LogStore;
 use raft_ttl::state_machine::Replica;
-use raft_ttl::time::Clock;
+use raft_ttl::time::{Clock, MAX_SKEW};
 use raft_ttl::types::{NodeId, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::ttl::TtlConfig;
@@ -18,7 +18,7 @@ impl StoreBuilder<TypeConfig, LogStore, Replica, TempDir> for InDirectory {
     async fn build(&self) -> Result<(TempDir, LogStore, Replica), StorageError<NodeId>> {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::open(directory.path()).unwrap();
-        let clock = Arc::new(Clock::default());
+        let clock = Arc::new(Clock::system(None, MAX_SKEW));
         let log = LogStore::new(disk.clone(), Arc::clone(&clock));
         let replica = Replica::load(disk, clock, TtlConfig::default()).unwrap();
         Ok((directory, log, replica))

@@ -22,7 +22,7 @@ async fn ttl_expires_on_all_three_and_one_node_proposes_it() {
     // of this is done again.
     for attempt in 0.. {
         let (leader, term) = nodes.leads().await;
-        let before = nodes.statuses(false).await;
+        let before = nodes.statuses().await;
         let keys: Vec<String> = (0..40).map(|nth| format!("{attempt}-{nth}")).collect();
         let began_us = wall_us_now();
         let items = (300..).step_by(10).zip(&keys);

@@ -3,13 +3,15 @@
 
 mod bad_input;
 mod chaos;
+mod clocks;
 mod commands;
 mod conformance;
+mod connections;
 mod demo;
 mod disk;
 mod expiry;
+mod identity;
 mod kill;
-mod ledger;
 mod partition;
 mod process;
 mod proposals;

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
-use raft_ttl::client::{self, Client, Failure};
+use raft_ttl::client::{self, Client};
 use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::history::Expired;
 use raft_ttl::message::{Reply, Request, Status};
@@ -101,7 +101,7 @@ impl Nodes {
     pub(crate) async fn wait_for(&self, id: NodeId, is_wanted: impl Fn(&Status) -> bool) -> Status {
         let deadline = deadline();
         loop {
-            let status = client::status(self.address(id), false).await;
+            let status = client::status(self.address(id)).await;
             match status {
                 Ok(status) if is_wanted(&status) => return status,
                 last if Instant::now() >= deadline => panic!("node {id} is {last:?}"),
@@ -145,12 +145,12 @@ impl Nodes {
     }
 }
 
-/// What a write came to that nobody insisted on.
-pub(crate) fn is_acknowledged(written: &Result<Reply, Failure>) -> bool {
-    match written {
-        Ok(Reply::Done { .. }) => true,
-        Err(Failure::Unsure(_) | Failure::NoLeader(_)) => false,
-        other => panic!("a write gives {other:?}"),
+/// It was refused for this reason.
+#[track_caller]
+pub(crate) fn assert_refused(reply: &Reply, reason: &str) {
+    match reply {
+        Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
+        other => panic!("{other:?} is no refusal for {reason}"),
     }
 }
 

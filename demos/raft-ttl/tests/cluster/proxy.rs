@@ -140,10 +140,14 @@ async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Ar
         return;
     };
     let mut echoes = JoinSet::new();
+    // What the node said first, without which nobody listens to an echo.
+    let mut hello = None;
     while let Some(request) = frame(&mut from).await {
         let fate = sky.lock().unwrap().fate(ends, request.len());
-        if let Some(delay) = fate.echo {
-            echoes.spawn(echo(request.clone(), to, delay));
+        if hello.is_none() {
+            hello = Some(request.clone());
+        } else if let (Some(delay), Some(hello)) = (fate.echo, &hello) {
+            echoes.spawn(echo([hello.clone(), request.clone()], to, delay));
         }
         if fate.is_lost {
             continue;
@@ -164,13 +168,16 @@ async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Ar
     }
 }
 
-/// Sends a request that was sent already, and is not interested in the reply.
-async fn echo(request: Vec<u8>, to: SocketAddr, delay: Duration) {
+/// Sends a request that was sent already, after its hello, and is not interested in the reply.
+async fn echo(requests: [Vec<u8>; 2], to: SocketAddr, delay: Duration) {
     sleep(delay).await;
-    if let Ok(mut stream) = TcpStream::connect(to).await
-        && stream.write_all(&request).await.is_ok()
-    {
-        frame(&mut stream).await;
+    let Ok(mut stream) = TcpStream::connect(to).await else {
+        return;
+    };
+    for request in requests {
+        if stream.write_all(&request).await.is_err() || frame(&mut stream).await.is_none() {
+            return;
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::time::wall_us_now;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::ledger::Ledger;
 use crate::process::{HASTY, Nodes, deadline, item};
 use crate::proxy::Wires;
 
@@ -51,7 +51,7 @@ async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)
     nodes.agree(|status| status.ttls == 1).await;
     for id in nodes.ids() {
         let history = nodes.history(id).await;
-        for expired in history.iter().filter(|it| !it.is_replay) {
+        for expired in &history {
             assert!(
                 expired.at_us >= before_us + 2_500_000,
                 "{expired:?} is early"
@@ -65,7 +65,7 @@ async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)
 async fn ttl_goes_on_through_a_restart_from_the_log() {
     let mut nodes = Nodes::started(&HASTY);
     ttl_goes_on(&mut nodes, async |_: &Nodes, _| {}).await;
-    for (id, status) in nodes.statuses(false).await {
+    for (id, status) in nodes.statuses().await {
         assert_eq!(status.snapshot, 0, "node {id}");
     }
 }

@@ -15,6 +15,7 @@ use raft_ttl::drive::Outcome;
 use raft_ttl::error::Error;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::node::{Node, Settings};
+use raft_ttl::time::{Clock, MAX_SKEW, Reading};
 use raft_ttl::types::{Command, Item, NodeId, Raft};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpSocket};
@@ -72,13 +73,28 @@ impl Trio {
         P: Fn(Command) -> F + Send + 'static,
         F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
     {
+        let clock = |last| Clock::system(last, MAX_SKEW);
+        self.start_with(id, disk, tamper, clock).await;
+    }
+
+    /// The same by another clock.
+    pub(crate) async fn start_with<P, F>(
+        &mut self,
+        id: NodeId,
+        disk: Disk,
+        tamper: impl FnOnce(Raft) -> P,
+        clock: impl FnOnce(Option<Reading>) -> Clock,
+    ) where
+        P: Fn(Command) -> F + Send + 'static,
+        F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
+    {
         let settings = Settings {
             heartbeat: Duration::from_millis(300),
             pending_timeout: Duration::from_millis(500),
             retry_delay: Duration::from_millis(100),
             ..Settings::new(id, self.addresses.clone())
         };
-        let node = Node::start(&settings, disk).await.unwrap();
+        let node = Node::start_with(&settings, disk, clock).await.unwrap();
         let listener = TcpListener::bind(self.addresses[&id]).await.unwrap();
         let propose = tamper(node.raft.clone());
         let (stop, stopped) = oneshot::channel();
@@ -88,6 +104,14 @@ impl Trio {
         self.nodes.insert(id, node);
         self.stops.insert(id, stop);
         self.ends.insert(id, tokio::spawn(running));
+    }
+
+    /// Stops a node, and waits until its file is closed.
+    pub(crate) async fn stop(&mut self, id: NodeId) {
+        self.nodes.remove(&id);
+        drop(self.stops.remove(&id));
+        let ended = self.ends.remove(&id).unwrap().await;
+        ended.unwrap().unwrap();
     }
 
     /// The node that leads, when all that are up say so.

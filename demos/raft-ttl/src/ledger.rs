@@ -1,13 +1,18 @@
-//! What was acknowledged, what was seen, and whether that goes together: the tests' own bookkeeping.
+//! What was acknowledged, what was seen, and whether that goes together: the books that the chaos and the
+//! tests keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raft_ttl::history::Expired;
-use raft_ttl::message::{Reply, Request};
-use raft_ttl::time::wall_us_now;
-use raft_ttl::types::{Item, NodeId};
+use std::io;
 
-use crate::process::{Nodes, is_acknowledged};
+use tokio::time::Instant;
+
+use crate::client::{self, Client, Failure};
+use crate::cluster::Cluster;
+use crate::history::Expired;
+use crate::message::{Reply, Request};
+use crate::time::wall_us_now;
+use crate::types::{Item, NodeId};
 
 /// What is known of a key that was written once.
 #[derive(Debug)]
@@ -19,50 +24,68 @@ struct Written {
 
 /// All keys that were written, each once, and all that nodes told of their expiry.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     written: BTreeMap<String, Written>,
     /// By key, the indexes under which it expired.
     expired: BTreeMap<String, BTreeSet<u64>>,
     /// How far each node has told in its present life, and which expiries it has applied in it.
     heard: BTreeMap<NodeId, (u64, BTreeSet<(String, u64)>)>,
-    pub(crate) early: u64,
-    pub(crate) twice: u64,
+    early: u64,
+    twice: u64,
 }
 
 /// The counts at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) attempted: u64,
-    pub(crate) acknowledged: u64,
-    pub(crate) unsure: u64,
-    pub(crate) expired: u64,
-    pub(crate) lost: u64,
-    pub(crate) resurrected: u64,
-    pub(crate) early: u64,
-    pub(crate) twice: u64,
+pub struct Counts {
+    /// Keys that were written.
+    pub attempted: u64,
+    /// Those of which a node said that it was done.
+    pub acknowledged: u64,
+    /// Those of which nobody did.
+    pub unsure: u64,
+    /// Those that are known to have expired.
+    pub expired: u64,
+    /// Acknowledged ones that are neither there nor expired as they should.
+    pub lost: u64,
+    /// Those that came back: there though they expired, or expired under two indexes.
+    pub resurrected: u64,
+    /// Expiries before the TTL was over.
+    pub early: u64,
+    /// Expiries that a node applied more than once in one life.
+    pub twice: u64,
 }
 
 impl Ledger {
     /// Writes a key that has not been written before, once, and says whether that was acknowledged.
-    pub(crate) async fn write(nodes_client: &mut raft_ttl::client::Client, item: Item) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// An answer to it that there should not be.
+    pub async fn write(
+        client: &mut Client,
+        item: Item,
+        deadline: Instant,
+    ) -> Result<Self, Failure> {
         let mut ledger = Self::default();
         let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
         let key = item.key.clone();
-        let request = Request::Put(vec![item]);
-        let written = nodes_client
-            .lead(&request, crate::process::deadline())
-            .await;
-        let is_acknowledged = is_acknowledged(&written);
+        let written = client.lead(&Request::Put(vec![item]), deadline).await;
+        let is_acknowledged = match written {
+            Ok(Reply::Done { .. }) => true,
+            Err(Failure::Unsure(_) | Failure::NoLeader(_)) => false,
+            Ok(other) => return Err(Failure::Refused(format!("a write gives {other:?}"))),
+            Err(failure) => return Err(failure),
+        };
         let written = Written {
             is_acknowledged,
             not_before_us,
         };
         ledger.written.insert(key, written);
-        ledger
+        Ok(ledger)
     }
 
     /// Takes down that a write of several keys was acknowledged that began at this time.
-    pub(crate) fn promise(&mut self, items: &[Item], began_us: u64) {
+    pub fn promise(&mut self, items: &[Item], began_us: u64) {
         for item in items {
             let written = Written {
                 is_acknowledged: true,
@@ -72,23 +95,23 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: Self) {
+    /// Adds what was written elsewhere.
+    pub fn merge(&mut self, other: Self) {
         self.written.extend(other.written);
     }
 
     /// Asks a node for what it has not told yet. It may be down.
-    pub(crate) async fn hear(&mut self, nodes: &Nodes, id: NodeId) {
+    pub async fn hear(&mut self, nodes: &Cluster, id: NodeId) {
         loop {
             let next = self.heard.entry(id).or_default().0;
-            let asked = raft_ttl::client::ask(nodes.address(id), &Request::History(next)).await;
+            let asked = client::ask(nodes.address(id), &Request::History(next)).await;
             let Ok(Reply::History { first, expired, .. }) = asked else {
-                return;
+                return; // it will be asked again
             };
             if expired.is_empty() {
                 return;
             }
-            assert_eq!(first, next, "nothing is forgotten before it is heard");
-            self.heard.entry(id).or_default().0 += expired.len() as u64;
+            self.heard.entry(id).or_default().0 = first + expired.len() as u64;
             for expired in expired {
                 self.note(id, expired);
             }
@@ -98,34 +121,36 @@ impl Ledger {
     fn note(&mut self, id: NodeId, expired: Expired) {
         let Expired { key, index, .. } = expired;
         let written = &self.written;
-        if !expired.is_replay {
-            let not_before_us = written.get(&key).and_then(|written| written.not_before_us);
-            self.early += u64::from(not_before_us.is_some_and(|us| expired.at_us < us));
-        }
+        let not_before_us = written.get(&key).and_then(|written| written.not_before_us);
+        self.early += u64::from(not_before_us.is_some_and(|us| expired.at_us < us));
         self.expired.entry(key.clone()).or_default().insert(index);
         let applied = &mut self.heard.entry(id).or_default().1;
         self.twice += u64::from(!applied.insert((key, index)));
     }
 
     /// A node has lost its memory: it tells from the beginning.
-    pub(crate) fn forget(&mut self, id: NodeId) {
+    pub fn forget(&mut self, id: NodeId) {
         self.heard.remove(&id);
     }
 
     /// Up to so many keys that are known to have expired, from this one on.
-    pub(crate) fn gone(&self, from: &str, most: usize) -> Vec<String> {
+    pub fn gone(&self, from: &str, most: usize) -> Vec<String> {
         let range = self.expired.range(from.to_owned()..);
         range.map(|(key, _)| key.clone()).take(most).collect()
     }
 
     /// How many keys are known to have expired.
-    pub(crate) fn expired(&self) -> usize {
+    pub fn expired(&self) -> usize {
         self.expired.len()
     }
 
     /// The counts, when all TTLs are over, all nodes agree and each has been heard: no key with a TTL
     /// may be anywhere, and every acknowledged one must have expired; the others must be everywhere.
-    pub(crate) async fn counts(&self, nodes: &Nodes) -> Counts {
+    ///
+    /// # Errors
+    ///
+    /// When a node does not answer.
+    pub async fn counts(&self, nodes: &Cluster) -> io::Result<Counts> {
         let mut counts = Counts {
             early: self.early,
             twice: self.twice,
@@ -142,14 +167,14 @@ impl Ledger {
                     key: key.clone(),
                     linearizable: false,
                 };
-                if let Reply::Value { .. } = nodes.ask(id, &request).await {
+                if let Reply::Value { .. } = answer(nodes, id, &request).await? {
                     *present.entry(key).or_default() += 1;
                     keys += 1;
                 }
             }
         }
         // Whatever else is there has a TTL, which is over.
-        let statuses = nodes.statuses(false).await;
+        let statuses = nodes.statuses().await;
         let held: u64 = statuses.values().map(|status| status.keys).sum();
         counts.resurrected += held - keys;
         for (key, written) in &self.written {
@@ -166,21 +191,25 @@ impl Ledger {
             };
             counts.lost += u64::from(written.is_acknowledged && !is_safe);
         }
-        counts
+        Ok(counts)
     }
 }
 
 impl Counts {
-    /// Nothing is wrong.
-    #[track_caller]
-    pub(crate) fn assert_sound(&self) {
-        let Self {
-            lost,
-            resurrected,
-            early,
-            twice,
-            ..
-        } = *self;
-        assert_eq!([lost, resurrected, early, twice], [0; 4], "{self:?}");
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        [self.lost, self.resurrected, self.early, self.twice] == [0; 4]
     }
+}
+
+/// Asks one node, a few times if others keep it from answering.
+async fn answer(nodes: &Cluster, id: NodeId, request: &Request) -> io::Result<Reply> {
+    for _ in 0..3 {
+        match client::ask(nodes.address(id), request).await {
+            Ok(Reply::Busy(_)) => {}
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+            answer => return answer,
+        }
+    }
+    client::ask(nodes.address(id), request).await
 }

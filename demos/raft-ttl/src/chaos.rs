@@ -1,0 +1,356 @@
+//! Three nodes under everything that networks and machines do, for a while: is anything lost, early, twice, or
+//! too much?
+//!
+//! All the time clients write keys with TTLs, others are slow, silent or deaf, or talk nonsense. One after the other
+//! nodes are killed or paused, all of them are killed, or the file of one is cut off somewhere, so that
+//! it has to be added anew.
+
+mod crowd;
+
+use std::fs::{self, File};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use tokio::time::{Instant, sleep};
+
+use self::crowd::{Crowd, WRITERS};
+use crate::client::Client;
+use crate::cluster::{Cluster, GLANCE, Statuses};
+use crate::error::Error;
+use crate::ledger::{Counts, Ledger};
+use crate::message::{Reply, Request, Status};
+use crate::types::NodeId;
+
+/// How long anything may take that is to be waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most memory that a node may have had, in KiB.
+const MOST_KIB: u64 = 64 << 10;
+
+/// Elections begin soon, and logs are short.
+const ARGUMENTS: [&str; 6] = [
+    "--heartbeat",
+    "150ms",
+    "--snapshot-every",
+    "1000",
+    "--frame-time",
+    "3s",
+];
+
+/// Does all that for so long, and reports.
+///
+/// # Errors
+///
+/// [`Error::Broken`] if a promise was broken, or a node does not come back.
+pub async fn show(duration: Duration, seed: u64) -> Result<(), Error> {
+    println!("{duration:?} of chaos, seed {seed}");
+    let program = std::env::current_exe().map_err(|error| broken("no program", &error))?;
+    let nodes = Cluster::new(&program, 3, &ARGUMENTS);
+    let mut nodes = nodes.map_err(|error| broken("no nodes", &error))?;
+    nodes
+        .start_all()
+        .map_err(|error| broken("no nodes", &error))?;
+    let mut chaos = Chaos {
+        nodes,
+        ledger: Ledger::default(),
+        random: Pcg64::seed_from_u64(seed),
+        deeds: [0; Deed::ALL.len()],
+        peak_kib: 0,
+    };
+    chaos.leader().await?;
+    let crowd = Crowd::gather(&chaos.nodes, seed).await?;
+    let happened = chaos.go_on(duration).await;
+    let (written, stall, most) = crowd.leave().await?;
+    happened?;
+    chaos.ledger.merge(written);
+    chaos.report(stall, most).await
+}
+
+fn broken(what: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::Broken(format!("{what}: {error}"))
+}
+
+/// What is done to the nodes.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    KillLeader,
+    KillOne,
+    KillAll,
+    Pause,
+    Cut,
+}
+
+impl Deed {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::KillLeader, "leaders killed"),
+        (Self::KillOne, "nodes killed"),
+        (Self::KillAll, "all killed"),
+        (Self::Pause, "nodes paused"),
+        (Self::Cut, "files cut"),
+    ];
+}
+
+/// The nodes, and what is known of them.
+struct Chaos {
+    nodes: Cluster,
+    ledger: Ledger,
+    random: Pcg64,
+    deeds: [u64; Deed::ALL.len()],
+    peak_kib: u64,
+}
+
+impl Chaos {
+    async fn go_on(&mut self, duration: Duration) -> Result<(), Error> {
+        let (beginning, bar) = (Instant::now(), bar(duration));
+        for round in 0_usize.. {
+            bar.set_position(beginning.elapsed().as_secs());
+            if beginning.elapsed() >= duration {
+                break;
+            }
+            self.listen(self.nodes.ids(), Duration::from_millis(500))
+                .await;
+            self.measure();
+            // Each of them soon, then as it comes.
+            let nth = match round {
+                0..5 => [0, 4, 3, 2, 1][round],
+                _ => self.random.random_range(0..Deed::ALL.len()),
+            };
+            self.deeds[nth] += 1;
+            self.act(Deed::ALL[nth].0).await?;
+            self.settle().await?;
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+
+    async fn act(&mut self, deed: Deed) -> Result<(), Error> {
+        let one = self.random.random_range(1..=3);
+        let pause = Duration::from_millis(self.random.random_range(0..1_500));
+        match deed {
+            Deed::KillLeader => {
+                let leader = self.leader().await?;
+                self.kill(&[leader], pause).await
+            }
+            Deed::KillOne => self.kill(&[one], pause).await,
+            Deed::KillAll => self.kill(&[1, 2, 3], pause).await,
+            Deed::Pause => {
+                let stopped = |error| broken("no pause", &error);
+                self.nodes.pause(one).map_err(stopped)?;
+                let others = self.nodes.ids().into_iter().filter(|&id| id != one);
+                self.listen(others.collect(), 2 * pause).await;
+                self.nodes.go_on(one).map_err(stopped)
+            }
+            Deed::Cut => self.cut(one).await,
+        }
+    }
+
+    /// Kills nodes and starts them again. The last of several tells before it dies what it has seen: what
+    /// expired and is in a snapshot is told by nobody after a start.
+    async fn kill(&mut self, victims: &[NodeId], pause: Duration) -> Result<(), Error> {
+        for (nth, &id) in victims.iter().enumerate() {
+            if nth + 1 == victims.len() && nth > 0 {
+                self.ledger.hear(&self.nodes, id).await;
+            }
+            self.nodes.kill(id);
+            self.ledger.forget(id);
+        }
+        let others = self.nodes.ids().into_iter();
+        let others = others.filter(|id| !victims.contains(id)).collect();
+        self.listen(others, pause).await;
+        for &id in victims {
+            self.start(id)?;
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, id: NodeId) -> Result<(), Error> {
+        let started = self.nodes.start(id);
+        started.map_err(|error| broken("a node does not start", &error))
+    }
+
+    /// Cuts the file of a node off somewhere, and goes the way back.
+    async fn cut(&mut self, id: NodeId) -> Result<(), Error> {
+        self.nodes.kill(id);
+        self.ledger.forget(id);
+        let data = self.nodes.data(id);
+        let mut cut = || {
+            let file = File::options().write(true).open(data.join("raft.redb"))?;
+            let length = file.metadata()?.len();
+            file.set_len(self.random.random_range(0..length))
+        };
+        cut().map_err(|error| broken("no file to cut", &error))?;
+        self.start(id)?;
+        self.refuses(id).await?;
+        // What is left of it is of no use.
+        fs::remove_dir_all(&data).map_err(|error| broken("no file to remove", &error))?;
+        self.start(id)?;
+        self.refuses(id).await?;
+        self.done(&Request::Remove(id)).await?;
+        self.start(id)?;
+        self.done(&Request::Add(id)).await
+    }
+
+    /// Makes sure that a node ends with an error that the user can mend.
+    async fn refuses(&mut self, id: NodeId) -> Result<(), Error> {
+        let ended = self.nodes.wait(id, Instant::now() + PATIENCE).await;
+        match ended {
+            Ok(status) if status.code() == Some(2) => Ok(()),
+            other => Err(self.stuck(&format!("node {id} runs on a bad file: {other:?}"))),
+        }
+    }
+
+    async fn done(&self, request: &Request) -> Result<(), Error> {
+        let deadline = Instant::now() + PATIENCE;
+        // A node that has just been started may not listen yet.
+        loop {
+            let done = client_of(&self.nodes).insist(request, deadline).await;
+            match done {
+                Ok(Reply::Done { .. } | Reply::Missing) => return Ok(()),
+                _ if Instant::now() < deadline => sleep(GLANCE).await,
+                other => return Err(self.stuck(&format!("{request:?} gives {other:?}"))),
+            }
+        }
+    }
+
+    /// Waits until all nodes are up and have applied what there is now.
+    async fn settle(&mut self) -> Result<(), Error> {
+        let leader = self.leader().await?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut wanted = None;
+        loop {
+            let statuses = self.nodes.statuses().await;
+            let last = statuses.get(&leader).map(|status| status.last_log);
+            wanted = wanted.or(last);
+            let has_it = |status: &Status| Some(status.applied) >= wanted;
+            if wanted.is_some() && statuses.len() == 3 && statuses.values().all(has_it) {
+                break;
+            }
+            if Instant::now() >= deadline {
+                return Err(self.stuck(&format!("not all have come back: {statuses:?}")));
+            }
+            self.listen(self.nodes.ids(), GLANCE).await;
+        }
+        // Those that are known to be gone stay gone, whoever leads now.
+        let from = self.random.random_range(0..WRITERS).to_string();
+        for key in self.ledger.gone(&from, 5) {
+            let get = Request::Get {
+                key: key.clone(),
+                linearizable: true,
+            };
+            match client_of(&self.nodes).insist(&get, deadline).await {
+                Ok(Reply::Missing) => {}
+                other => return Err(self.stuck(&format!("{key} is back: {other:?}"))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes down what expires for a while.
+    async fn listen(&mut self, ids: Vec<NodeId>, time: Duration) {
+        let end = Instant::now() + time;
+        loop {
+            for &id in &ids {
+                self.ledger.hear(&self.nodes, id).await;
+            }
+            if Instant::now() >= end {
+                return;
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    fn measure(&mut self) {
+        let peaks = self.nodes.ids().into_iter();
+        let peaks = peaks.filter_map(|id| self.nodes.peak_memory(id));
+        self.peak_kib = peaks.fold(self.peak_kib, u64::max);
+    }
+
+    async fn leader(&self) -> Result<NodeId, Error> {
+        let leader = self.nodes.leader(Instant::now() + PATIENCE).await;
+        let leader = leader.map(|(leader, _)| leader);
+        leader.map_err(|statuses: Statuses| self.stuck(&format!("no leader: {statuses:?}")))
+    }
+
+    fn stuck(&self, what: &str) -> Error {
+        let mut text = what.to_owned();
+        for id in self.nodes.ids() {
+            text += &format!("\nnode {id} said:\n{}", self.nodes.log(id));
+        }
+        Error::Broken(text)
+    }
+
+    /// Waits until all TTLs are over, and says what came of it all.
+    async fn report(mut self, stall: Duration, kinds: [u64; 3]) -> Result<(), Error> {
+        let deadline = Instant::now() + PATIENCE;
+        let agreed = self.nodes.agreement(deadline, |status| status.ttls == 0);
+        if let Err(statuses) = agreed.await {
+            return Err(self.stuck(&format!("no agreement at the end: {statuses:?}")));
+        }
+        self.listen(self.nodes.ids(), Duration::ZERO).await;
+        self.measure();
+        let counts = self.ledger.counts(&self.nodes).await;
+        let counts = counts.map_err(|error| broken("no answer", &error))?;
+        for (number, (_, name)) in self.deeds.iter().zip(Deed::ALL) {
+            println!("{name:>22}  {number}");
+        }
+        for (number, name) in kinds.iter().zip(["reads", "bad messages", "refusals"]) {
+            println!("{name:>22}  {number}");
+        }
+        let Counts {
+            attempted,
+            acknowledged,
+            expired,
+            lost,
+            resurrected,
+            early,
+            twice,
+            ..
+        } = counts;
+        println!(
+            "{:>22}  {attempted}, of which {expired} expired",
+            "keys written"
+        );
+        println!(
+            "{:>22}  {} MiB a node",
+            "most memory",
+            self.peak_kib.div_ceil(1 << 10)
+        );
+        println!("{:>22}  {stall:.1?}", "longest stall");
+        let line = format!(
+            "acknowledged {acknowledged}, lost {lost}, resurrected {resurrected}, early {early}, twice {twice}"
+        );
+        let panics = self.nodes.ids().into_iter();
+        let panics = panics
+            .filter(|&id| self.nodes.log(id).contains("panicked"))
+            .count();
+        if panics > 0 {
+            return Err(self.stuck("a node panicked"));
+        }
+        if !counts.is_sound() || acknowledged == 0 {
+            return Err(Error::Broken(line));
+        }
+        if self.peak_kib > MOST_KIB {
+            return Err(Error::Broken(format!(
+                "{line}; but too much memory was used"
+            )));
+        }
+        println!("{line}");
+        Ok(())
+    }
+}
+
+fn bar(duration: Duration) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len} s")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ");
+    ProgressBar::new(duration.as_secs())
+        .with_style(style)
+        .with_message("chaos")
+}
+
+fn client_of(nodes: &Cluster) -> Client {
+    let ids = nodes.ids().into_iter();
+    Client::of(ids.map(|id| (id, nodes.address(id))).collect())
+}

@@ -1,0 +1,362 @@
+//! The connections to a node: how many there may be, how long they may take, and what they may hold.
+//!
+//! Who connects has to say something soon. Until a first frame is there, or so long a one begins that it can be
+//! no node's, a connection waits *at the door*, where there is little room: whoever waits longest goes when another
+//! comes. So connections that say nothing keep nobody out. Then it is a node's, of which each other node has a
+//! few, or a client's, of which there is a number. Other than clients' connections, those of nodes may be idle.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::error::Error;
+use crate::frame::{self, MAX_FRAME, Memory, POCKET};
+use crate::message::{Call, Reply, Request};
+use crate::node::Node;
+use crate::peers::Hello;
+use crate::types::NodeId;
+
+/// How many connections wait at the door.
+const AT_THE_DOOR: usize = 64;
+
+/// How long a connection stays on which the last thing was said, for the other side to read it. As many as
+/// wait at the door may do so; others are closed without a word.
+const LEAVING: Duration = Duration::from_secs(1);
+
+/// How many connections each other node has. The engine needs one or two, and one more for each election; what
+/// is left over from a node that was killed makes room.
+const OF_EACH_NODE: usize = 8;
+
+/// The longest first frame that is read at the door. The hello of a node is shorter.
+const LONGEST_AT_THE_DOOR: usize = 1 << 10;
+
+/// How much the frames of all other nodes may hold, beside a pocket each: one of the longest, or many as they are.
+const MEMORY_OF_NODES: usize = MAX_FRAME;
+
+/// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many connections of clients there may be.
+    pub clients: usize,
+    /// How many bytes the requests and answers of all clients may hold, beside [a pocket](POCKET) each.
+    pub memory: usize,
+    /// How long a frame may take, from its first byte to its last, and an answer until it is taken.
+    pub frame: Duration,
+    /// How long a client may say nothing between two requests.
+    pub idle: Duration,
+}
+
+impl Limits {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.clients == 0 || self.frame.is_zero() || self.idle.is_zero() {
+            let problem = "a node must take at least one client, and give it some time";
+            return Err(Error::Arguments(problem.to_owned()));
+        }
+        if self.memory < MAX_FRAME {
+            let problem = format!("clients must be given at least {MAX_FRAME} bytes");
+            return Err(Error::Arguments(problem));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            clients: 256,
+            memory: MAX_FRAME,
+            frame: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Answers on every connection to this listener; dropped, it closes them all.
+pub(crate) async fn serve(node: Node, limits: Limits, listener: TcpListener) -> Infallible {
+    let host = Arc::new(Host {
+        node,
+        limits,
+        clients: Arc::new(Semaphore::new(limits.clients)),
+        memory: Memory::new(limits.memory),
+        memory_of_nodes: Memory::new(MEMORY_OF_NODES),
+        nodes: Mutex::default(),
+        leaving: Semaphore::new(AT_THE_DOOR),
+    });
+    let mut door = Bench::new(AT_THE_DOOR);
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let turned_away = door.sit();
+                    drop(connections.spawn(Arc::clone(&host).receive(stream, turned_away)));
+                }
+                // Too many open files, say: that passes.
+                Err(_) => sleep(Duration::from_millis(50)).await,
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// Where few have a place: who has sat longest goes when another comes.
+#[derive(Debug)]
+struct Bench {
+    /// Dropped, an end tells its other end to go. Who has left by itself has closed the other end.
+    seated: VecDeque<oneshot::Sender<Infallible>>,
+    seats: usize,
+}
+
+impl Bench {
+    fn new(seats: usize) -> Self {
+        Self {
+            seated: VecDeque::with_capacity(seats),
+            seats,
+        }
+    }
+
+    /// Takes a place, until the answer is ready or dropped. O(places).
+    fn sit(&mut self) -> oneshot::Receiver<Infallible> {
+        self.seated.retain(|seated| !seated.is_closed());
+        if self.seated.len() == self.seats {
+            self.seated.pop_front();
+        }
+        let (seated, turned_away) = oneshot::channel();
+        self.seated.push_back(seated);
+        turned_away
+    }
+}
+
+/// What all connections share.
+struct Host {
+    node: Node,
+    limits: Limits,
+    clients: Arc<Semaphore>,
+    memory: Memory,
+    memory_of_nodes: Memory,
+    nodes: Mutex<BTreeMap<NodeId, Bench>>,
+    leaving: Semaphore,
+}
+
+/// A message and what is held for it, or what is wrong with it.
+type Parsed<T> = Result<(T, Option<OwnedSemaphorePermit>), String>;
+
+/// Why a connection ends: it is broken, or this is the last thing to say on it, to one who may be in the middle of
+/// something, or says nothing.
+enum End {
+    Broken,
+    Silent(Box<Reply>),
+    Reply(Box<Reply>),
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Broken
+    }
+}
+
+impl From<Reply> for End {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(Box::new(reply))
+    }
+}
+
+impl Host {
+    /// Answers on a connection as long as it makes sense.
+    async fn receive(
+        self: Arc<Self>,
+        mut stream: TcpStream,
+        turned_away: oneshot::Receiver<Infallible>,
+    ) {
+        let ended = self.converse(&mut stream, turned_away).await;
+        let (reply, is_sending) = match ended {
+            Ok(()) | Err(End::Broken) => return,
+            Err(End::Silent(reply)) => (reply, false),
+            Err(End::Reply(reply)) => (reply, true),
+        };
+        let said = self.reply(&mut stream, &*reply, &self.memory).await;
+        // Whoever is still sending would not get to read that if the connection were closed at once.
+        if said.is_ok()
+            && is_sending
+            && let Ok(_place) = self.leaving.try_acquire()
+            && stream.shutdown().await.is_ok()
+        {
+            let mut sink = tokio::io::sink();
+            let rest = tokio::io::copy(&mut stream, &mut sink);
+            let _ = timeout(LEAVING, rest).await;
+        }
+    }
+
+    async fn converse(
+        &self,
+        stream: &mut TcpStream,
+        turned_away: oneshot::Receiver<Infallible>,
+    ) -> Result<(), End> {
+        stream.set_nodelay(true)?;
+        let silent = |problem: &str| End::Silent(Box::new(Reply::Busy(problem.to_owned())));
+        let first = tokio::select! {
+            first = timeout(self.limits.frame, self.first_frame(stream)) => {
+                first.map_err(|_| silent("nothing was said for too long"))??
+            }
+            _ = turned_away => return Err(silent("others came while nothing was said")),
+        };
+        let (length, early) = match first {
+            First::End => return Ok(()),
+            First::Hello(hello) => return self.serve_node(stream, hello).await,
+            First::Client { length, early } => (length, early),
+        };
+        let Ok(_place) = Arc::clone(&self.clients).try_acquire_owned() else {
+            return Err(Reply::Busy("there are too many clients".to_owned()).into());
+        };
+        let mut request = match early {
+            Some(request) => request,
+            None => self.frame(stream, length, &self.memory).await?,
+        };
+        loop {
+            let reply = match request {
+                Ok((Request::Peer(_), _)) => {
+                    let problem = "a node says who it is before anything else";
+                    return Err(Reply::Refused(problem.to_owned()).into());
+                }
+                // What is held for it is held until it is answered.
+                Ok((request, _held)) => self.node.answer(request).await,
+                Err(problem) => malformed(&problem),
+            };
+            self.reply(stream, &reply, &self.memory).await?;
+            drop(reply);
+            let idle = timeout(self.limits.idle, self.length(stream)).await;
+            let Some(length) = idle.map_err(|_| silent("nothing was said for too long"))?? else {
+                return Ok(());
+            };
+            request = self.frame(stream, length, &self.memory).await?;
+        }
+    }
+
+    /// What comes first, as far as it is read at the door.
+    async fn first_frame(&self, stream: &mut TcpStream) -> Result<First, End> {
+        let Some(length) = self.length(stream).await? else {
+            return Ok(First::End);
+        };
+        if length > LONGEST_AT_THE_DOOR {
+            let early = None;
+            return Ok(First::Client { length, early });
+        }
+        Ok(match self.frame(stream, length, &self.memory).await? {
+            Ok((Request::Peer(hello), _)) => First::Hello(hello),
+            request => First::Client {
+                length,
+                early: Some(request),
+            },
+        })
+    }
+
+    /// Lets the engine hear another node, if it is one.
+    async fn serve_node(&self, stream: &mut TcpStream, hello: Hello) -> Result<(), End> {
+        let peers = &self.node.peers;
+        let welcome = peers.welcome(&hello).map_err(Reply::Refused)?;
+        let turned_away = {
+            let nodes = self.nodes.lock();
+            // No change of it can be half done.
+            let mut nodes = nodes.unwrap_or_else(PoisonError::into_inner);
+            let bench = nodes.entry(hello.from);
+            bench.or_insert_with(|| Bench::new(OF_EACH_NODE)).sit()
+        };
+        let memory = &self.memory_of_nodes;
+        let talk = async {
+            self.reply(stream, &Reply::Welcome(welcome), memory).await?;
+            while let Some(length) = self.length(stream).await? {
+                let call = self.frame::<Call>(stream, length, memory).await?;
+                let reply = match (call, peers.admit(&hello)) {
+                    (Ok((call, _held)), Ok(())) => self.node.hear(call).await,
+                    (Err(problem), _) => malformed(&problem),
+                    (_, Err(problem)) => Reply::Refused(problem),
+                };
+                self.reply(stream, &reply, memory).await?;
+            }
+            Ok(())
+        };
+        tokio::select! {
+            ended = talk => ended,
+            _ = turned_away => Err(End::Broken),
+        }
+    }
+
+    /// The length of the next frame.
+    async fn length(&self, stream: &mut TcpStream) -> Result<Option<usize>, End> {
+        let Some(length) = frame::length(stream).await? else {
+            return Ok(None);
+        };
+        if length > MAX_FRAME {
+            let problem = format!("a frame of {length} bytes is longer than {MAX_FRAME}");
+            return Err(Reply::Refused(problem).into());
+        }
+        Ok(Some(length))
+    }
+
+    /// The rest of a frame in time, and what is held for it, or what is wrong with it.
+    async fn frame<T: DeserializeOwned>(
+        &self,
+        stream: &mut TcpStream,
+        length: usize,
+        memory: &Memory,
+    ) -> Result<Parsed<T>, End> {
+        let body = timeout(self.limits.frame, frame::body(stream, length, memory)).await;
+        let Ok(body) = body else {
+            return Err(Reply::Busy("the frame took too long".to_owned()).into());
+        };
+        match body? {
+            Some(body) => Ok(body.parse()),
+            None => Err(Reply::Busy("others hold too much".to_owned()).into()),
+        }
+    }
+
+    /// Sends a reply in time, and within what all replies may hold.
+    async fn reply(
+        &self,
+        stream: &mut TcpStream,
+        reply: &impl Serialize,
+        memory: &Memory,
+    ) -> Result<(), End> {
+        let mut frame = frame::encode(reply)?;
+        let mut held = None;
+        if frame.len() > POCKET {
+            frame.shrink_to_fit();
+            held = memory.take(frame.len());
+            if held.is_none() {
+                frame = frame::encode(&Reply::Busy("others hold too much".to_owned()))?;
+            }
+        }
+        let sent = timeout(self.limits.frame, stream.write_all(&frame)).await;
+        drop(held);
+        match sent {
+            Ok(sent) => Ok(sent?),
+            Err(_) => Err(End::Broken),
+        }
+    }
+}
+
+/// What comes first on a connection.
+enum First {
+    End,
+    /// A node says who it is.
+    Hello(Hello),
+    /// Anything else, whole if it is short.
+    Client {
+        length: usize,
+        early: Option<Parsed<Request>>,
+    },
+}
+
+fn malformed(problem: &str) -> Reply {
+    Reply::Refused(format!("no request: {problem}"))
+}

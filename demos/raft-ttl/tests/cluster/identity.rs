@@ -1,0 +1,237 @@
+//! Who is a node of the cluster, and who only says so.
+
+use std::fs;
+
+use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, VoteRequest};
+use openraft::{CommittedLeaderId, Entry, EntryPayload, LogId, Vote};
+use raft_ttl::frame::{self, Received};
+use raft_ttl::message::{Call, Reply, Request};
+use raft_ttl::peers::{Hello, Welcome};
+use raft_ttl::time::wall_us_now;
+use raft_ttl::types::NodeId;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item};
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// Empties the disk of a node and goes the way back that the node tells.
+async fn comes_back_by_a_snapshot(victim: NodeId) {
+    let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
+    let mut nodes = Nodes::started(&arguments);
+    nodes.leads().await;
+    for nth in 0..120 {
+        let ttl_ms = (nth % 2 == 0).then_some(HOUR_MS);
+        nodes.put(vec![item(format!("key {nth}"), ttl_ms)]).await;
+    }
+    // What came first is not in any log any more.
+    for id in nodes.ids() {
+        nodes.wait_for(id, |status| status.purged > 10).await;
+    }
+    nodes.kill(victim);
+    fs::remove_dir_all(nodes.data(victim)).unwrap();
+
+    // Each time, whatever it wrote the last time.
+    for _ in 0..2 {
+        nodes.start(victim).unwrap();
+        let status = nodes.wait(victim, deadline()).await.unwrap();
+        let said = nodes.log(victim);
+        assert_eq!(status.code(), Some(2), "{said}");
+        assert!(
+            said.contains(&format!("raft-ttl remove {victim}")),
+            "{said}"
+        );
+        assert!(!said.contains("panicked"), "{said}");
+    }
+    nodes.put(vec![item("meanwhile", None)]).await;
+
+    nodes.done(&Request::Remove(victim)).await;
+    nodes.start(victim).unwrap();
+    let waits = format!("waits to be added: raft-ttl add {victim}");
+    while !nodes.log(victim).contains(&waits) {
+        tokio::time::sleep(raft_ttl::cluster::GLANCE).await;
+        assert!(nodes.is_running(victim), "{}", nodes.log(victim));
+    }
+    nodes.done(&Request::Add(victim)).await;
+    let agreed = nodes
+        .agree(|status| status.keys == 121 && status.ttls == 60 && status.voters == [1, 2, 3])
+        .await;
+    assert!(agreed[&victim].snapshot > 0, "it came by a snapshot");
+
+    // It counts: with another one dead there is a majority all the same, also after a start.
+    let other = victim % 3 + 1;
+    nodes.kill(other);
+    nodes.put(vec![item("with it", None)]).await;
+    nodes.kill(victim);
+    nodes.start(victim).unwrap();
+    nodes.put(vec![item("with it again", None)]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn emptied_disk_is_refused_and_comes_back_as_a_learner_by_a_snapshot() {
+    comes_back_by_a_snapshot(3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn emptied_disk_of_the_founder_founds_nothing_and_comes_back() {
+    comes_back_by_a_snapshot(1).await;
+}
+
+/// Says who it is, as node `from` would.
+async fn greet(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str) -> (TcpStream, Reply) {
+    let mut stream = TcpStream::connect(nodes.address(to)).await.unwrap();
+    let mut hello = Hello {
+        secret: secret.to_owned(),
+        from,
+        to,
+        cluster: None,
+        disk: None,
+        now_ns: wall_us_now() * 1_000,
+    };
+    let reply = frame::exchange(&mut stream, &Request::Peer(hello.clone())).await;
+    let reply = reply.unwrap();
+    if let Reply::Welcome(Welcome { cluster, disk, .. }) = &reply {
+        // Now with what only a node knows.
+        (hello.cluster, hello.disk) = (*cluster, Some(*disk));
+        stream = TcpStream::connect(nodes.address(to)).await.unwrap();
+        let again = frame::exchange(&mut stream, &Request::Peer(hello)).await;
+        return (stream, again.unwrap());
+    }
+    (stream, reply)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn peer_that_is_none_is_refused() {
+    let mut nodes = Nodes::started(&CALM);
+    let (_, term) = nodes.leads().await;
+    let secret = nodes.secret().to_owned();
+    for (from, secret, reason) in [
+        (2, "", "another secret"),
+        (2, "a guess", "another secret"),
+        (9, secret.as_str(), "no peer"),
+        (1, secret.as_str(), "no peer"),
+    ] {
+        let (mut stream, reply) = greet(&nodes, from, 1, secret).await;
+        assert_refused(&reply, reason);
+        // Nor does anybody listen to it any more.
+        assert!(matches!(
+            frame::receive::<Reply>(&mut stream).await,
+            Ok(Received::End) | Err(_)
+        ));
+    }
+    // A client is not heard as a node.
+    let mut stream = TcpStream::connect(nodes.address(1)).await.unwrap();
+    let vote = Call::Vote(VoteRequest::new(Vote::new(term + 1_000, 2), None));
+    let reply: Reply = frame::exchange(&mut stream, &vote).await.unwrap();
+    assert_refused(&reply, "no request");
+    let status = nodes.wait_for(1, |_| true).await;
+    assert_eq!(status.term, term);
+    assert!(nodes.is_running(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn absurd_term_is_refused_and_kills_nobody() {
+    let mut nodes = Nodes::started(&CALM);
+    let (leader, term) = nodes.leads().await;
+    let from = leader % 3 + 1;
+    let secret = nodes.secret().to_owned();
+    let log_id = |term| LogId::new(CommittedLeaderId::new(term, from), 5);
+    let entry = Entry {
+        log_id: log_id(u64::MAX),
+        payload: EntryPayload::Blank,
+    };
+    for term in [u64::MAX, u64::MAX - 1, 1 << 40] {
+        let append = |vote, prev_log_id, entries| AppendEntriesRequest {
+            vote,
+            prev_log_id,
+            entries,
+            leader_commit: None,
+        };
+        let forged = Vote::new_committed(term, from);
+        let calls = [
+            Call::Vote(VoteRequest::new(Vote::new(term, from), None)),
+            Call::Vote(VoteRequest::new(Vote::new(1, from), Some(log_id(term)))),
+            Call::Append(append(forged, None, Vec::new())),
+            Call::Append(append(
+                Vote::new_committed(1, from),
+                None,
+                vec![entry.clone()],
+            )),
+            Call::Append(append(
+                Vote::new_committed(1, from),
+                Some(log_id(term)),
+                Vec::new(),
+            )),
+        ];
+        for call in calls {
+            for to in nodes.ids().into_iter().filter(|&to| to != from) {
+                let (mut stream, welcome) = greet(&nodes, from, to, &secret).await;
+                assert!(matches!(welcome, Reply::Welcome(_)), "{welcome:?}");
+                let reply: Reply = frame::exchange(&mut stream, &call).await.unwrap();
+                assert_refused(&reply, "there can be no term");
+            }
+        }
+    }
+    nodes.put(vec![item("key", None)]).await;
+    nodes
+        .agree(|status| status.keys == 1 && status.term < term + 1_000)
+        .await;
+    for id in nodes.ids() {
+        assert!(nodes.is_running(id));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn absurd_term_in_an_answer_is_not_believed() {
+    let mut nodes = Nodes::started(&CALM);
+    let (leader, term) = nodes.leads().await;
+    let victim = leader % 3 + 1;
+    let (_, welcome) = greet(&nodes, leader, victim, nodes.secret()).await;
+    let Reply::Welcome(welcome) = welcome else {
+        panic!("{welcome:?}");
+    };
+    nodes.kill(victim);
+    // Somebody sits where the node was, and knows the secret.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_reuseaddr(true).unwrap();
+    socket.bind(nodes.address(victim)).unwrap();
+    let listener = socket.listen(16).unwrap();
+    let (asked, mut was_asked) = tokio::sync::mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let mut connections = JoinSet::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (welcome, asked) = (welcome.clone(), asked.clone());
+            connections.spawn(async move {
+                let Ok(Received::Message(Request::Peer(_))) = frame::receive(&mut stream).await
+                else {
+                    return;
+                };
+                let mut reply = Reply::Welcome(welcome);
+                loop {
+                    let frame = frame::encode(&reply).unwrap();
+                    if tokio::io::AsyncWriteExt::write_all(&mut stream, &frame)
+                        .await
+                        .is_err()
+                    {
+                        return;
+                    }
+                    let Ok(Received::Message::<Call>(_)) = frame::receive(&mut stream).await else {
+                        return;
+                    };
+                    let _ = asked.send(());
+                    let vote = Vote::new(u64::MAX, victim);
+                    reply = Reply::Append(Ok(AppendEntriesResponse::HigherVote(vote)));
+                }
+            });
+        }
+    });
+    for _ in 0..3 {
+        was_asked.recv().await.unwrap();
+    }
+    nodes.put(vec![item("key", None)]).await;
+    assert_eq!(nodes.leader(deadline()).await.unwrap(), (leader, term));
+    assert!(nodes.is_running(leader));
+}
