@@ -425,7 +425,10 @@ fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
                 fired.extend(advance.by_ref().map(|item| (item.deadline, item.value)));
                 units += budget - advance.unused();
                 assert!(advance.unused() == 0 || !advance.has_backlog());
-                wheel.check_invariants();
+                // Of thousands of timers after each unit it would take a minute.
+                if budget > 1 || crowd <= 1_000 {
+                    wheel.check_invariants();
+                }
             }
             assert_eq!(fired, expected, "{crowd}, budget {budget}");
             // Opened; each of the crowd collected and fired, each early one moved perhaps and fired.
@@ -454,7 +457,9 @@ fn cancelled_ends_of_a_piece_send_no_crowd_to_the_heap() {
     let most = wheel.stats().bytes + 2 * (CROWD + 8192) * ENTRY;
     let mut is_cancelled = vec![false; CROWD];
     let mut fired = Vec::new();
+    let mut calls = 0;
     while !wheel.is_empty() {
+        calls += 1;
         let advance = wheel.advance_with_budget(deadline, BUDGET);
         fired.extend(advance.map(|item| item.value));
         let left = wheel.levels()[0].timers();
@@ -465,7 +470,10 @@ fn cancelled_ends_of_a_piece_send_no_crowd_to_the_heap() {
                     is_cancelled[value as usize] = true;
                 }
             }
-            wheel.check_invariants();
+            // Each time it would take a minute.
+            if calls % 16 == 0 {
+                wheel.check_invariants();
+            }
         }
         let bytes = wheel.stats().bytes;
         assert!(bytes <= most, "{bytes} bytes, {most} at the most");
