@@ -4,6 +4,7 @@
 //! * [`btree`]: ordered sets with a slab of values, exact by construction.
 //! * [`two_sets`]: the TTL layer's baseline, two ordered sets and a map.
 //! * [`turns`]: two subjects that take turns at the same work.
+//! * `results`, behind a feature: what a program has measured, for the tables of the documents.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //!
 //! The queues share the wheel's vocabulary and answer alike, to the nanosecond and in the same
@@ -30,11 +31,15 @@
 //! `cargo run --release -p timer-wheel-bench --bin compare -- --help`.
 
 pub mod btree;
+#[cfg(feature = "results")]
+pub mod results;
+mod spread;
 pub mod textbook;
 pub mod turns;
 pub mod two_sets;
 pub mod workload;
 
 pub use btree::{BTreeQueue, LeanBTreeQueue};
+pub use spread::Spread;
 pub use textbook::TextbookWheel;
 pub use two_sets::TwoSets;

@@ -13,30 +13,19 @@ mod heap;
 mod ledger;
 mod report;
 mod subject;
-mod svg;
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use timer_wheel_bench::results::Sheet;
 
 use answer::WrongAnswer;
 use cli::Options;
 use ledger::Ledger;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    let json = match options.open_json() {
-        Ok(json) => json,
-        Err(refusal) => refusal.exit(),
-    };
-    let svg = match options.open_svg() {
-        Ok(svg) => svg,
-        Err(refusal) => refusal.exit(),
-    };
-    match compare(&options, json, svg) {
+    match compare(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever was reading has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -44,6 +33,7 @@ fn main() -> ExitCode {
         }
         Err(Failure::Output(error)) => fail(&format!("cannot write the results: {error}")),
         Err(Failure::Answer(wrong)) => fail(&wrong.to_string()),
+        Err(Failure::Target(message)) => fail(&message),
     }
 }
 
@@ -51,6 +41,8 @@ fn main() -> ExitCode {
 enum Failure {
     Answer(WrongAnswer),
     Output(io::Error),
+    /// There is nowhere to put them.
+    Target(String),
 }
 
 impl From<WrongAnswer> for Failure {
@@ -65,7 +57,9 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn compare(options: &Options, json: Option<File>, svg: Option<&Path>) -> Result<(), Failure> {
+fn compare(options: &Options) -> Result<(), Failure> {
+    let rounds = options.rounds(options.sizes()[0]);
+    let mut sheet = Sheet::open(options.json.as_deref(), rounds).map_err(Failure::Target)?;
     let mut out = io::stdout();
     let mut ledger = Ledger::new();
     let subjects = options.subjects();
@@ -77,15 +71,10 @@ fn compare(options: &Options, json: Option<File>, svg: Option<&Path>) -> Result<
         ledger.extend(measured);
     }
     progress.finish_and_clear();
-    report::print_goals(&mut out, &ledger)?;
+    let verdict = report::print_goals(&mut out, &ledger)?;
     out.flush()?;
-    if let Some(file) = json {
-        report::write_json(file, &ledger)?;
-    }
-    if let Some(directory) = svg {
-        svg::write(directory, &ledger)?;
-    }
-    Ok(())
+    ledger.copy_to(&mut sheet);
+    Ok(sheet.write(&verdict)?)
 }
 
 fn fail(message: &str) -> ExitCode {
