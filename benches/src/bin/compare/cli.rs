@@ -34,7 +34,7 @@ pub(crate) struct Options {
 
     /// Only these subjects, separated by commas [default: all but btree-queue]
     #[arg(long, value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(subject::ALL.map(|subject| subject.name)))]
+          value_parser = PossibleValuesParser::new(subject::ALL.iter().map(|subject| subject.name)))]
     subjects: Vec<String>,
 
     /// Write the results to this file
@@ -73,7 +73,7 @@ impl Options {
 
     /// The subjects asked for, in the order of the register.
     pub(crate) fn subjects(&self) -> Vec<&'static Subject> {
-        subject::all()
+        subject::ALL
             .iter()
             .filter(|subject| self.wants_subject(subject.name))
             .collect()

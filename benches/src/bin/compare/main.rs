@@ -11,6 +11,7 @@ mod figure;
 mod goals;
 mod heap;
 mod ledger;
+mod plan;
 mod report;
 mod subject;
 
@@ -63,8 +64,8 @@ fn compare(options: &Options) -> Result<(), Failure> {
     let mut out = io::stdout();
     let mut ledger = Ledger::new();
     let subjects = options.subjects();
-    let agenda = experiment::agenda(options);
-    let progress = experiment::progress_bar(&agenda, options);
+    let agenda = plan::agenda(options);
+    let progress = plan::progress_bar(&agenda, options);
     for (plan, n) in agenda {
         let measured = plan.run(n, options, &progress)?;
         progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;

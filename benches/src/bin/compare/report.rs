@@ -182,7 +182,7 @@ mod tests {
 
     fn table(ledger: &Ledger) -> String {
         let mut out = Vec::new();
-        let subjects: Vec<_> = subject::all().iter().collect();
+        let subjects: Vec<_> = subject::ALL.iter().collect();
         print_tables(&mut out, 10, &subjects, ledger).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -195,8 +195,8 @@ mod tests {
         let table = table(&ledger);
         let row = |name: &str| table.lines().find(|line| line.trim().starts_with(name));
         assert!(row("textbook").unwrap().contains("2.50"));
-        assert!(row("hhwt").unwrap().ends_with("- (2)"));
-        assert!(row("(2)").unwrap().ends_with("a timer cannot be moved"));
+        assert!(row("hhwt").unwrap().ends_with("- (3)"));
+        assert!(row("(3)").unwrap().ends_with("a timer cannot be moved"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Budgeted, filled};
 use timer_wheel_bench::workload::STEP;
 
 use super::calls::Calls;
@@ -12,7 +13,6 @@ use crate::figure::{
     BUDGETED_LONGEST_CALL, BUDGETED_MOST_ENTRIES, BUDGETED_WHOLE_HOUR, CALM_BUDGETED_LONGEST_CALL,
     Sample,
 };
-use crate::subject::Budgeted;
 
 /// The budget of a call.
 const BUDGET: usize = 256;
@@ -24,7 +24,7 @@ pub(crate) fn measure<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAn
     let mut calls = Calls::with_capacity(STEPS as usize + most_extra_calls(n));
     let mut samples = Vec::new();
     for _ in 0..RUNS {
-        let mut queue: Q = input.fill();
+        let mut queue: Q = filled(&input.deadlines);
         let mut elapsed = Duration::ZERO;
         calls.start_run();
         let (fired, most_entries) = timed(&mut elapsed, || expire_all(&mut queue, n, &mut calls))?;
@@ -51,9 +51,13 @@ fn expire_all<Q: Budgeted>(
     let mut most_entries = 0;
     let mut extra_calls_left = most_extra_calls(n);
     for step in 1..=STEPS {
-        let entries = advance_fully(queue, step * STEP, &mut extra_calls_left, calls, |value| {
-            fired.add(step, value)
-        })?;
+        let entries = advance_fully(
+            queue,
+            step * STEP,
+            &mut extra_calls_left,
+            calls,
+            |_, value| fired.add(step, value),
+        )?;
         most_entries = most_entries.max(entries);
     }
     Ok((fired, most_entries))
@@ -73,7 +77,7 @@ pub(super) fn advance_fully<Q: Budgeted>(
     now: u64,
     extra_calls_left: &mut usize,
     calls: &mut Calls,
-    mut fire: impl FnMut(u32),
+    mut fire: impl FnMut(u64, u32),
 ) -> Result<usize, WrongAnswer> {
     let mut most_entries = 0;
     loop {

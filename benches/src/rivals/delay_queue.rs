@@ -16,58 +16,12 @@ use tokio::time::Instant;
 use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
-use super::{
-    Absence, Cancel, NO_BUDGET, NO_COUNT, NO_FIRST, NO_ORDER, OTHER_HORIZON, Queue, Reschedule,
-    Subject, Work, ticks,
-};
-use crate::answer::Promise;
-use crate::figure::{self, Workload};
+use super::ticks;
+use crate::queue::{Cancel, Promise, Queue, Reschedule, Work};
 
-type Fine = Delays<{ ticks::FINE }>;
-type Coarse = Delays<{ ticks::COARSE }>;
-
-pub(super) const SUBJECT: Subject = Subject {
-    longest: None,
-    idle: None,
-    ..Subject::unbudgeted::<Fine, Coarse>().lacking(&[
-        NO_BUDGET,
-        NO_COUNT,
-        NO_ORDER,
-        NO_FIRST,
-        OTHER_HORIZON,
-        Absence::new(
-            &[
-                figure::LONGEST_CALL,
-                figure::CALM_LONGEST_CALL,
-                figure::TAIL_CALL,
-                figure::WHOLE_HOUR,
-                figure::IDLE_JUMP,
-                figure::IDLE_STEPS,
-            ],
-            ONE_OF_TWO,
-        ),
-        Absence::from(
-            &[Workload::W10, Workload::W12, Workload::W15, Workload::W16],
-            ONE_OF_TWO,
-        ),
-        Absence::new(
-            &[
-                figure::WAKE_QUERY,
-                figure::WAKE_QUERY_AND_ADVANCE,
-                figure::CAFFEINE_WAKE,
-            ],
-            "it arms a timer of the runtime and tells nobody for when",
-        ),
-        Absence::new(
-            &[figure::CHURN, figure::CHURN_BYTES],
-            "so many timers fire before they are cancelled, and their keys are used again",
-        ),
-    ])
-};
-
-const ONE_OF_TWO: &str = "a single call cannot be told from the turn of the runtime that it needs";
-
-struct Delays<const TICK_NS: u64> {
+/// The queue, with a tick of so many nanoseconds.
+#[derive(Debug)]
+pub struct Delays<const TICK_NS: u64> {
     runtime: &'static Runtime,
     origin: Instant,
     now: u64,
@@ -115,15 +69,17 @@ impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     const WORK: Work = Work::Untold;
     type Key = Key;
 
-    fn new() -> Self {
+    fn new(now: u64) -> Self {
         let runtime = runtime();
-        Self {
+        let mut queue = Self {
             runtime,
             origin: Instant::now(),
             now: 0,
             turns: 0,
             queue: DelayQueue::new(),
-        }
+        };
+        queue.advance(now, |_, _| ());
+        queue
     }
 
     #[inline]
@@ -132,7 +88,7 @@ impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
         let now = ticks::reached_by::<TICK_NS>(now);
         let elapsed = now.saturating_sub(self.now);
         if elapsed > 0 {
@@ -142,7 +98,7 @@ impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
         }
         let mut context = Context::from_waker(Waker::noop());
         while let Poll::Ready(Some(expired)) = self.queue.poll_expired(&mut context) {
-            fire(expired.into_inner());
+            fire(self.now * TICK_NS, expired.into_inner());
         }
     }
 

@@ -2,22 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    Cancel, Clear, NO_BUDGET, Ordered, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
-    Work,
+use crate::queue::{
+    Budgeted, Cancel, Counted, Instalment, Ordered, Pop, Promise, Queue, Reschedule, Wakes, Work,
 };
-use crate::answer::Promise;
 
-pub(super) const SUBJECT: Subject = Subject::unbudgeted::<BareSet, BareSet>()
-    .waking::<BareSet, BareSet>()
-    .ordered::<BareSet>()
-    .mixed::<BareSet>()
-    .popping::<BareSet, BareSet>()
-    .far::<BareSet>()
-    .clearing::<BareSet>()
-    .lacking(&[NO_BUDGET]);
-
-struct BareSet(BTreeSet<(u64, u32)>);
+/// A queue of numbers in order of deadline, and of number among equals. A timer's key is its deadline and
+/// its number.
+#[derive(Clone, Debug)]
+pub struct BareSet(BTreeSet<(u64, u32)>);
 
 impl Queue for BareSet {
     const NAME: &'static str = "btree";
@@ -26,7 +18,7 @@ impl Queue for BareSet {
     type Key = (u64, u32);
 
     #[inline]
-    fn new() -> Self {
+    fn new(_now: u64) -> Self {
         Self(BTreeSet::new())
     }
 
@@ -37,12 +29,17 @@ impl Queue for BareSet {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        while self.0.first().is_some_and(|&(deadline, _)| deadline <= now) {
-            if let Some((_, value)) = self.0.pop_first() {
-                fire(value);
-            }
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
         }
+    }
+}
+
+impl Counted for BareSet {
+    #[inline]
+    fn len(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -74,36 +71,43 @@ impl Wakes for BareSet {
 
 impl Ordered for BareSet {
     #[inline]
-    fn ascending(&self, mut visit: impl FnMut(u32)) {
-        self.0.iter().for_each(|&(_, value)| visit(value));
+    fn ascending(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|&(_, value)| value)
     }
 
     #[inline]
-    fn descending(&self, mut visit: impl FnMut(u32)) {
-        self.0.iter().rev().for_each(|&(_, value)| visit(value));
+    fn descending(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().rev().map(|&(_, value)| value)
     }
 }
 
-impl PopFirst for BareSet {
+impl Pop for BareSet {
     #[inline]
     fn pop_first(&mut self) -> Option<(u64, u32)> {
         self.0.pop_first()
     }
-}
 
-impl PopExpired for BareSet {
     #[inline]
-    fn pop_expired(&mut self, now: u64) -> Option<u32> {
-        let &(deadline, _) = self.0.first()?;
-        if deadline > now {
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, u32)> {
+        if self.0.first()?.0 > now {
             return None;
         }
-        self.0.pop_first().map(|(_, value)| value)
+        self.0.pop_first()
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
-impl Clear for BareSet {
-    fn clear(&mut self) {
-        self.0.clear();
+impl Budgeted for BareSet {
+    #[inline]
+    fn advance_with_budget(
+        &mut self,
+        now: u64,
+        budget: usize,
+        fire: impl FnMut(u64, u32),
+    ) -> Instalment {
+        Instalment::of_pops(self, now, budget, fire)
     }
 }

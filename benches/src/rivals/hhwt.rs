@@ -11,36 +11,8 @@ use hierarchical_hash_wheel_timer::wheels::cancellable::{
     CancellableTimerEntry, QuadWheelWithOverflow,
 };
 
-use super::{
-    Absence, Cancel, NO_BUDGET, NO_CLEAR, NO_COUNT, NO_FIRST, NO_MOVE, NO_ORDER, OTHER_HORIZON,
-    Queue, Subject, Wakes, Work, ticks,
-};
-use crate::answer::Promise;
-use crate::experiment::server;
-use crate::figure;
-
-type Fine = HashWheel<{ ticks::FINE }>;
-type Coarse = HashWheel<{ ticks::COARSE }>;
-type Millis = HashWheel<{ ticks::MILLISECOND }>;
-
-pub(super) const SUBJECT: Subject = Subject {
-    server: Some(server::measure::<Millis>),
-    ..Subject::cancelling::<Fine, Coarse>()
-        .waking::<Fine, Coarse>()
-        .lacking(&[
-            NO_BUDGET,
-            NO_COUNT,
-            NO_ORDER,
-            NO_MOVE,
-            NO_FIRST,
-            NO_CLEAR,
-            OTHER_HORIZON,
-            Absence::new(
-                &[figure::REFRESH, figure::CAFFEINE_RESCHEDULE],
-                "a timer cannot be moved",
-            ),
-        ])
-};
+use super::ticks;
+use crate::queue::{Cancel, Promise, Queue, Wakes, Work};
 
 #[derive(Debug)]
 struct Entry {
@@ -56,7 +28,8 @@ impl CancellableTimerEntry for Entry {
     }
 }
 
-struct HashWheel<const TICK_NS: u64> {
+/// The wheel, with a tick of so many nanoseconds.
+pub struct HashWheel<const TICK_NS: u64> {
     now: u64,
     wheel: QuadWheelWithOverflow<Entry>,
 }
@@ -68,9 +41,9 @@ impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     type Key = u32;
 
     #[inline]
-    fn new() -> Self {
+    fn new(now: u64) -> Self {
         Self {
-            now: 0,
+            now: ticks::reached_by::<TICK_NS>(now),
             wheel: QuadWheelWithOverflow::new(),
         }
     }
@@ -89,7 +62,7 @@ impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
         let now = ticks::reached_by::<TICK_NS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
@@ -102,10 +75,10 @@ impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
                 self.wheel.skip(skipped);
                 self.now += u64::from(skipped);
             } else {
-                for entry in self.wheel.tick() {
-                    fire(entry.id);
-                }
                 self.now += 1;
+                for entry in self.wheel.tick() {
+                    fire(self.now * TICK_NS, entry.id);
+                }
             }
         }
     }

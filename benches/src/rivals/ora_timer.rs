@@ -4,37 +4,11 @@ use std::time::Duration;
 
 use ora_timer::wheel::TimingWheel;
 
-use super::{
-    Absence, NO_BUDGET, NO_CANCEL, NO_COUNT, NO_FIRST, NO_ORDER, OTHER_HORIZON, Queue, Subject,
-    Wakes, Work, ticks,
-};
-use crate::answer::Promise;
-use crate::experiment::{fill, memory};
-use crate::figure;
+use super::ticks;
+use crate::queue::{Promise, Queue, Wakes, Work};
 
-type Fine = Ora<{ ticks::FINE }>;
-type Coarse = Ora<{ ticks::COARSE }>;
-
-pub(super) const SUBJECT: Subject = Subject {
-    fill: Some(fill::measure_fresh::<Fine>),
-    memory: Some(memory::measure_fresh::<Fine>),
-    ..Subject::firing::<Fine, Coarse>()
-        .waking::<Fine, Coarse>()
-        .lacking(&[
-            NO_BUDGET,
-            NO_COUNT,
-            NO_ORDER,
-            NO_CANCEL,
-            NO_FIRST,
-            OTHER_HORIZON,
-            Absence::new(
-                figure::OF_CANCELLING,
-                "a timer cannot be cancelled or moved",
-            ),
-        ])
-};
-
-struct Ora<const TICK_NS: u64> {
+/// The wheel, with a tick of so many nanoseconds.
+pub struct Ora<const TICK_NS: u64> {
     now: u64,
     wheel: TimingWheel<u32>,
     fired: Vec<u32>,
@@ -47,9 +21,9 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     type Key = ();
 
     #[inline]
-    fn new() -> Self {
+    fn new(now: u64) -> Self {
         Self {
-            now: 0,
+            now: ticks::reached_by::<TICK_NS>(now),
             wheel: TimingWheel::new(),
             fired: Vec::new(),
         }
@@ -65,7 +39,7 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
         let now = ticks::reached_by::<TICK_NS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
@@ -79,8 +53,9 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
                 self.now += u64::from(skipped);
             } else {
                 self.wheel.tick_with(&mut self.fired);
-                self.fired.drain(..).for_each(&mut fire);
                 self.now += 1;
+                let end = self.now * TICK_NS;
+                self.fired.drain(..).for_each(|value| fire(end, value));
             }
         }
     }

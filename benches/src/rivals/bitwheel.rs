@@ -8,18 +8,10 @@ use std::time::{Duration, Instant};
 
 use bitwheel::timer::{LargePreciseWheelWithFailover, Timer, TimerHandle};
 
-use super::{Absence, Cancel, Queue, Subject, Work};
-use crate::answer::Promise;
-use crate::experiment::server;
+use crate::queue::{Cancel, Promise, Queue, Work};
 
-pub(super) const SUBJECT: Subject = Subject {
-    server: Some(server::measure::<BitWheel>),
-    ..Subject::named(BitWheel::NAME).lacking(&[Absence::of_the_rest(
-        "its timers are as late as its gears are coarse",
-    )])
-};
-
-struct BitWheel {
+/// The wheel and the handles of its timers, by value.
+pub struct BitWheel {
     epoch: Instant,
     wheel: Box<LargePreciseWheelWithFailover<Number>>,
     handles: Vec<Option<TimerHandle>>,
@@ -50,7 +42,7 @@ impl Queue for BitWheel {
     const WORK: Work = Work::Untold;
     type Key = u32;
 
-    fn new() -> Self {
+    fn new(_now: u64) -> Self {
         let epoch = Instant::now();
         Self {
             epoch,
@@ -72,9 +64,9 @@ impl Queue for BitWheel {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, fire: impl FnMut(u32)) {
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
         self.wheel.poll(self.instant(now), &mut self.fired);
-        self.fired.drain(..).for_each(fire);
+        self.fired.drain(..).for_each(|value| fire(now, value));
     }
 }
 

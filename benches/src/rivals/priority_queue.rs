@@ -5,22 +5,10 @@ use std::cmp::Reverse;
 use priority_queue::PriorityQueue;
 use rustc_hash::FxBuildHasher;
 
-use super::{
-    Cancel, Clear, NO_BUDGET, NO_ORDER, PopExpired, PopFirst, Queue, Reschedule, Subject, Wakes,
-    Work,
-};
-use crate::answer::Promise;
-
-pub(super) const SUBJECT: Subject = Subject::unbudgeted::<Indexed, Indexed>()
-    .waking::<Indexed, Indexed>()
-    .mixed::<Indexed>()
-    .popping::<Indexed, Indexed>()
-    .far::<Indexed>()
-    .clearing::<Indexed>()
-    .lacking(&[NO_BUDGET, NO_ORDER]);
+use crate::queue::{Cancel, Pop, Promise, Queue, Reschedule, Wakes, Work};
 
 /// With the hasher that suits small integers best.
-struct Indexed(PriorityQueue<u32, Reverse<u64>, FxBuildHasher>);
+pub struct Indexed(PriorityQueue<u32, Reverse<u64>, FxBuildHasher>);
 
 impl Queue for Indexed {
     const NAME: &'static str = "priority-queue";
@@ -29,7 +17,7 @@ impl Queue for Indexed {
     type Key = u32;
 
     #[inline]
-    fn new() -> Self {
+    fn new(_now: u64) -> Self {
         Self(PriorityQueue::with_default_hasher())
     }
 
@@ -40,15 +28,9 @@ impl Queue for Indexed {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        while self
-            .0
-            .peek()
-            .is_some_and(|(_, &Reverse(deadline))| deadline <= now)
-        {
-            if let Some((value, _)) = self.0.pop() {
-                fire(value);
-            }
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
         }
     }
 }
@@ -74,26 +56,22 @@ impl Wakes for Indexed {
     }
 }
 
-impl PopFirst for Indexed {
+impl Pop for Indexed {
     #[inline]
     fn pop_first(&mut self) -> Option<(u64, u32)> {
         let (value, Reverse(deadline)) = self.0.pop()?;
         Some((deadline, value))
     }
-}
 
-impl PopExpired for Indexed {
     #[inline]
-    fn pop_expired(&mut self, now: u64) -> Option<u32> {
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, u32)> {
         let (_, &Reverse(deadline)) = self.0.peek()?;
         if deadline > now {
             return None;
         }
-        self.0.pop().map(|(value, _)| value)
+        self.pop_first()
     }
-}
 
-impl Clear for Indexed {
     fn clear(&mut self) {
         self.0.clear();
     }
