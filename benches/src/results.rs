@@ -174,12 +174,25 @@ impl Results {
     }
 }
 
+/// What came of all goals in one line, for whoever has not read the tables.
+pub fn verdict(met: usize, all: usize, missed: &[impl AsRef<str>]) -> String {
+    let missed: Vec<&str> = missed.iter().map(AsRef::as_ref).collect();
+    match missed.is_empty() {
+        true => format!("all {all} goals met"),
+        false => format!("{met} of {all} goals met; missed: {}", missed.join(", ")),
+    }
+}
+
 /// The command line, without the folder of the program.
 fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(program) = words.first_mut() {
         let name = Path::new(program).file_name();
         *program = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    }
+    // Where the results go says nothing of them.
+    if let Some(flag) = words.iter().position(|word| word == "--json") {
+        words.drain(flag..words.len().min(flag + 2));
     }
     words.join(" ")
 }

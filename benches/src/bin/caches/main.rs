@@ -13,7 +13,7 @@ use std::time::Instant;
 use cache::{Cache, Deadlines, OfEntries, OfKeys};
 use clap::Parser;
 use timer_wheel_bench::Spread;
-use timer_wheel_bench::results::{Counts, Sheet};
+use timer_wheel_bench::results::{self, Counts, Sheet};
 use timer_wheel_bench::workload::{MINUTE, STEP, XorShift64Star};
 
 /// Measures a cache on a wheel of its keys and on the wheel over its entries
@@ -172,14 +172,7 @@ fn run(options: &Options) -> Result<(), String> {
     let of_bytes = |ratio| ratio >= 1.0 / BYTES_GOAL;
     report("an entry", "bytes", &|round| round.bytes, &of_bytes);
     let goals = CALLS.len() + 1;
-    let verdict = match missed.len() {
-        0 => format!("all {goals} goals met"),
-        _ => format!(
-            "{} of {goals} goals missed: {}",
-            missed.len(),
-            missed.join(", ")
-        ),
-    };
+    let verdict = results::verdict(goals - missed.len(), goals, &missed);
     println!("{verdict}");
     sheet.write(&verdict).map_err(|error| error.to_string())
 }

@@ -40,6 +40,10 @@ pub(crate) struct Options {
     /// Write the results to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    /// Be the process of one measurement: nothing but the results
+    #[arg(long = "child", hide = true)]
+    pub(crate) is_child: bool,
 }
 
 impl Options {

@@ -21,6 +21,7 @@ pub(crate) mod pause;
 pub(crate) mod peak;
 pub(crate) mod refresh;
 pub(crate) mod server;
+pub(crate) mod sizes;
 pub(crate) mod small;
 #[cfg(test)]
 mod tests;

@@ -26,6 +26,12 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    const ALL: [Self; 4] = [Self::Nanoseconds, Self::Entries, Self::Moves, Self::Bytes];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.name() == name)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",

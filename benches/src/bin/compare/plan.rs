@@ -6,12 +6,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use timer_wheel_bench::workload::XorShift64Star;
 
 use crate::answer::WrongAnswer;
+use crate::child;
 use crate::cli::Options;
+use crate::experiment::sizes::Sizes;
 use crate::experiment::{
     Measure, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory, pause,
     peak, refresh, server, small, wake,
 };
-use crate::figure::Workload;
+use crate::figure::{Sample, Workload};
 use crate::ledger::Ledger;
 use crate::subject::Subject;
 
@@ -76,35 +78,13 @@ pub(crate) fn agenda(options: &Options) -> Vec<(Plan, usize)> {
         agenda.extend(of_any_size.iter().map(|&plan| (plan, n)));
     }
     for plan in of_own_sizes {
-        let sizes = plan.own_sizes().given(&asked);
+        let sizes = match options.is_child {
+            true => asked.clone(),
+            false => plan.own_sizes().given(&asked),
+        };
         agenda.extend(sizes.into_iter().map(|n| (plan, n)));
     }
     agenda
-}
-
-/// On how many timers an experiment runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sizes {
-    AsAsked,
-    /// Whatever is asked for.
-    Always(usize),
-    /// On those that are no larger than what is asked for, so that a quick look stays one.
-    UpTo(&'static [usize]),
-}
-
-impl Sizes {
-    fn given(self, asked: &[usize]) -> Vec<usize> {
-        let own: Vec<usize> = match self {
-            Self::AsAsked => Vec::new(),
-            Self::Always(n) => vec![n],
-            Self::UpTo(sizes) => {
-                let largest = asked.iter().copied().max().unwrap_or_default();
-                let wanted = sizes.iter().copied().filter(|&n| n <= largest);
-                wanted.collect()
-            }
-        };
-        if own.is_empty() { asked.to_vec() } else { own }
-    }
 }
 
 pub(crate) fn progress_bar(agenda: &[(Plan, usize)], options: &Options) -> ProgressBar {
@@ -148,8 +128,16 @@ impl Plan {
             Self::Hold => Sizes::UpTo(hold::SIZES),
             Self::Small => Sizes::UpTo(small::SIZES),
             Self::Server => Sizes::UpTo(server::SIZES),
+            Self::Pause => pause::SIZES,
+            Self::Peak => peak::SIZES,
             _ => Sizes::AsAsked,
         }
+    }
+
+    /// Whether what another subject has left of the memory would show: in how long the longest calls take, and
+    /// in many small queues.
+    fn wants_fresh_processes(self) -> bool {
+        matches!(self, Self::Memory | Self::Small | Self::Peak)
     }
 
     pub(crate) fn run(
@@ -161,6 +149,7 @@ impl Plan {
         let name = self.workloads()[0].name();
         progress.set_message(format!("{name} at {n}"));
         let turns = Turns {
+            plan: self,
             n,
             options,
             progress,
@@ -219,6 +208,7 @@ type Choose<Input> = fn(&Subject) -> Option<Measure<Input>>;
 
 /// The subjects taking turns at one experiment.
 struct Turns<'a> {
+    plan: Plan,
     n: usize,
     options: &'a Options,
     progress: &'a ProgressBar,
@@ -241,12 +231,17 @@ impl Turns<'_> {
             for turn in random.permutation(subjects.len() as u32) {
                 let subject = subjects[turn as usize];
                 let measures = timed.iter().chain(counted);
-                for measure in measures.filter_map(|choose| choose(subject)) {
-                    tidy_heap();
-                    for sample in measure(input)? {
-                        if self.options.wants(sample.figure.workload) {
-                            ledger.record(self.n, subject.name, sample);
-                        }
+                let measures: Vec<_> = measures.filter_map(|choose| choose(subject)).collect();
+                let samples = if measures.is_empty() {
+                    Vec::new()
+                } else if self.plan.wants_fresh_processes() && !self.options.is_child {
+                    child::measure(self.plan.workloads()[0], self.n, subject.name)?
+                } else {
+                    measure_here(input, &measures)?
+                };
+                for sample in samples {
+                    if self.options.wants(sample.figure.workload) {
+                        ledger.record(self.n, subject.name, sample);
                     }
                 }
                 self.progress.inc(1);
@@ -256,6 +251,18 @@ impl Turns<'_> {
         check_complete(&subjects, self.n, &ledger)?;
         Ok(ledger)
     }
+}
+
+fn measure_here<Input>(
+    input: &Input,
+    measures: &[Measure<Input>],
+) -> Result<Vec<Sample>, WrongAnswer> {
+    let mut samples = Vec::new();
+    for measure in measures {
+        tidy_heap();
+        samples.extend(measure(input)?);
+    }
+    Ok(samples)
 }
 
 /// Lets the allocator put together what the last subject left in pieces.
@@ -303,14 +310,5 @@ mod tests {
         assert!(check_complete(&subjects, 10, &ledger).is_err());
         ledger.record(10, "heap", figure::EXPIRE.sample(1.0));
         assert!(check_complete(&subjects, 10, &ledger).is_ok());
-    }
-
-    #[test]
-    fn sizes_of_a_definition_end_at_what_is_asked_for() {
-        let own = Sizes::UpTo(&[100, 1_000, 10_000]);
-        assert_eq!(own.given(&[2_000, 500]), [100, 1_000]);
-        assert_eq!(own.given(&[50, 70]), [50, 70]);
-        assert_eq!(Sizes::Always(7).given(&[2_000]), [7]);
-        assert_eq!(Sizes::AsAsked.given(&[2_000, 500]), [2_000, 500]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use timer_wheel_bench::results::Counts;
+use timer_wheel_bench::results::{self, Counts};
 
 use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, WHOLE_HOUR};
 use crate::goals::{self, Bound, Verdict};
@@ -136,20 +136,25 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<S
 
 /// All goals in one line, for whoever has not read the tables.
 fn summary(verdicts: &[Verdict]) -> String {
-    let missed: Vec<String> = verdicts
-        .iter()
-        .filter(|verdict| !verdict.is_met())
-        .map(|verdict| {
-            let goal = verdict.goal;
-            let (workload, figure) = (goal.figure.workload.name(), goal.figure.name);
-            let (found, wanted) = (found(verdict), wanted(verdict));
-            format!("{workload} {figure} at {}: {found}, not {wanted}", goal.n)
-        })
-        .collect();
-    match (missed.len(), verdicts.len()) {
-        (_, 0) => "no goals judged: they need the wheel, a rival and the sizes of the goals".into(),
-        (0, all) => format!("all {all} goals met"),
-        (count, all) => format!("{count} of {all} goals missed: {}", missed.join("; ")),
+    let mut missed: Vec<(String, Vec<String>)> = Vec::new();
+    for verdict in verdicts.iter().filter(|verdict| !verdict.is_met()) {
+        let figure = verdict.goal.figure;
+        let name = format!("{} {}", figure.workload.name(), figure.name);
+        let n = verdict.goal.n.to_string();
+        match missed.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sizes)) if sizes.contains(&n) => {}
+            Some((_, sizes)) => sizes.push(n),
+            None => missed.push((name, vec![n])),
+        }
+    }
+    let missed = missed
+        .into_iter()
+        .map(|(name, sizes)| format!("{name} (n = {})", sizes.join(", ")));
+    let missed: Vec<String> = missed.collect();
+    let met = verdicts.iter().filter(|verdict| verdict.is_met()).count();
+    match verdicts.len() {
+        0 => "no goals judged: they need the wheel, a rival and the sizes of the goals".into(),
+        all => results::verdict(met, all, &missed),
     }
 }
 
@@ -220,7 +225,7 @@ mod tests {
                 .iter()
                 .any(|it| it.starts_with("missed") && it.ends_with("1.20 x"))
         );
-        let last = "1 of 2 goals missed: W8 after W1a at 1000000: 1.20 x, not <= 1 x btree+slab";
+        let last = "1 of 2 goals met; missed: W8 after W1a (n = 1000000)";
         assert_eq!(lines.last(), Some(&last));
     }
 

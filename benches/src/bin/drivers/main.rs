@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use timer_wheel_bench::Spread;
-use timer_wheel_bench::results::{Counts, Sheet};
+use timer_wheel_bench::results::{self, Counts, Sheet};
 
 use cli::Options;
 use driver::{BTreeTimer, Driver, HashWheelTimer, TokioTimer, WheelTimer};
@@ -138,10 +138,7 @@ impl Goals {
     }
 
     fn verdict(&self) -> String {
-        match (self.all, self.missed.len()) {
-            (all, 0) => format!("all {all} goals met"),
-            (all, missed) => format!("{missed} of {all} goals missed: {}", self.missed.join(", ")),
-        }
+        results::verdict(self.all - self.missed.len(), self.all, &self.missed)
     }
 }
 
@@ -181,9 +178,9 @@ fn measure_lateness(options: &Options, sheet: &mut Sheet) -> Result<(), String> 
                 let counts = (unit, Counts::Median);
                 sheet.push(figure, rate, name, counts, Spread::of([value]));
             };
-            push("lateness, p50", "ns", ns(0.5));
-            push("lateness, p99", "ns", ns(0.99));
-            push("lateness, p99.9", "ns", ns(0.999));
+            push("lateness p50", "ns", ns(0.5));
+            push("lateness p99", "ns", ns(0.99));
+            push("lateness p99.9", "ns", ns(0.999));
             push("jobs run early", "jobs", lateness.early as f64);
         }
     }

@@ -9,6 +9,7 @@ use timer_wheel_bench::workload::{MILLISECOND, MINUTE, SECOND, XorShift64Star};
 
 use super::calls::Calls;
 use super::lives::{Steps, Touch};
+use super::sizes::Sizes;
 use super::timed;
 use crate::answer::{Digest, WrongAnswer};
 use crate::figure::{PAUSE_LONGEST, PAUSE_TAIL, PAUSE_WHOLE, Sample};
@@ -22,6 +23,12 @@ const EACH: usize = 4;
 /// touched as often as one of a million is.
 const FEW: usize = 10_000;
 const MANY: usize = 1_000_000;
+
+/// A million is not yet what shows the longest calls.
+pub(crate) const SIZES: Sizes = Sizes::Beyond {
+    asked: 1_000_000,
+    n: 4_000_000,
+};
 
 pub(crate) struct Input {
     steps: Steps,

@@ -6,6 +6,7 @@ use timer_wheel_bench::workload::{HOUR, MILLISECOND, SECOND, XorShift64Star};
 
 use super::calls::{Calls, Clock};
 use super::room_for_keys;
+use super::sizes::Sizes;
 use crate::answer::{Tally, WrongAnswer};
 use crate::figure::{PEAK_CLEAR, PEAK_DROP, PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE, Sample};
 
@@ -14,6 +15,12 @@ const SURVIVORS: usize = 10;
 /// When the crowd is due, and over how long, all within a tick.
 const CROWD: u64 = 30 * SECOND;
 const CROWDED: u64 = 1_000;
+
+/// The peak that belongs to the definition.
+pub(crate) const SIZES: Sizes = Sizes::Beyond {
+    asked: 1_000_000,
+    n: 10_000_000,
+};
 
 pub(crate) struct Input {
     deadlines: Vec<u64>,
