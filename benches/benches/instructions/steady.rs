@@ -27,7 +27,8 @@ pub(crate) struct Steady<Q: Reschedule> {
 }
 
 impl<Q: Reschedule> Steady<Q> {
-    fn new(order: impl IntoIterator<Item = u32>) -> Self {
+    /// One for all states: what is inlined depends on from how many places a call is made.
+    fn new(order: Vec<u32>) -> Self {
         let (mut queue, mut keys): (Q, _) = filled_with_keys(&[TIMEOUT; N]);
         let mut now = 0;
         for turn in 0..2 * N {
@@ -51,7 +52,7 @@ impl<Q: Reschedule> Steady<Q> {
 
     /// The oldest are chosen.
     pub(crate) fn with_oldest() -> Self {
-        Self::new(0..N as u32)
+        Self::new((0..N as u32).collect())
     }
 
     /// The oldest are cancelled, and about to begin again.

@@ -78,13 +78,13 @@ pub(crate) const IDLE_JUMP: Figure = time(Workload::W5i, "in all, one advance");
 pub(crate) const IDLE_STEPS: Figure = time(Workload::W5i, "in all, steps of 2^20 ns");
 pub(crate) const LONGEST_CALL: Figure = call(Workload::W6, "longest call");
 /// The longest call once each is given the fastest of several identical runs.
-pub(crate) const CALM_LONGEST_CALL: Figure = time(Workload::W6, "longest call, calm");
+pub(crate) const CALM_LONGEST_CALL: Figure = call(Workload::W6, "calm longest call");
 pub(crate) const TAIL_CALL: Figure = time(Workload::W6, "p99.99 of calls");
 pub(crate) const MOST_ENTRIES: Figure =
     figure(Workload::W6, "most entries in one call", Unit::Entries);
 pub(crate) const WHOLE_HOUR: Figure = time(Workload::W6, "expire, in all");
 pub(crate) const BUDGETED_LONGEST_CALL: Figure = call(Workload::W6b, "longest call");
-pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure = time(Workload::W6b, "longest call, calm");
+pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure = call(Workload::W6b, "calm longest call");
 pub(crate) const BUDGETED_MOST_ENTRIES: Figure =
     figure(Workload::W6b, "most entries in one call", Unit::Entries);
 pub(crate) const BUDGETED_WHOLE_HOUR: Figure = time(Workload::W6b, "expire, in all");
@@ -106,16 +106,16 @@ pub(crate) const PAUSE_TAIL: Figure = time(Workload::W10, "p99.99 of advances");
 pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
 /// A figure for each distribution of the increments.
 pub(crate) const HOLDS: [Figure; 5] = [
-    time(Workload::W11, "hold, exponential"),
-    time(Workload::W11, "hold, uniform"),
-    time(Workload::W11, "hold, bimodal"),
-    time(Workload::W11, "hold, triangular"),
-    time(Workload::W11, "hold, nearly constant"),
+    time(Workload::W11, "hold exponential"),
+    time(Workload::W11, "hold uniform"),
+    time(Workload::W11, "hold bimodal"),
+    time(Workload::W11, "hold triangular"),
+    time(Workload::W11, "hold nearly constant"),
 ];
 pub(crate) const SMALL_BYTES: Figure = figure(Workload::W12, "a queue", Unit::Bytes);
 pub(crate) const SMALL_OPERATION: Figure = time(Workload::W12, "operation");
-pub(crate) const EVICTION: Figure = time(Workload::W13, "eviction, one TTL");
-pub(crate) const EVICTION_OF_MANY_TTLS: Figure = time(Workload::W13, "eviction, many TTLs");
+pub(crate) const EVICTION: Figure = time(Workload::W13, "eviction one TTL");
+pub(crate) const EVICTION_OF_MANY_TTLS: Figure = time(Workload::W13, "eviction many TTLs");
 pub(crate) const FAR: Figure = time(Workload::W14, "expire, far");
 pub(crate) const PEAK_LONGEST_SCHEDULE: Figure = call(Workload::W15, "longest schedule");
 pub(crate) const PEAK_LONGEST_CANCEL: Figure = call(Workload::W15, "longest cancel of collected");

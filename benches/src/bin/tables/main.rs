@@ -173,7 +173,7 @@ mod tests {
     fn table_takes_the_place_of_the_one_before() {
         let text = "a\n<!-- results: compare; W1a; 10 -->\nold\n<!-- end -->\nb\n";
         let filled = fill(text, &results()).unwrap();
-        let expected = "a\n<!-- results: compare; W1a; 10 -->\n| | wheel | heap |\n|---|---|---|\n\
+        let expected = "a\n<!-- results: compare; W1a; 10 -->\n| | `wheel` | `heap` |\n|---|---|---|\n\
                         | W1a schedule | **2.00 ns** | 5.00 ns (2.5 x) |\n<!-- end -->\nb\n";
         assert_eq!(filled, expected);
         assert_eq!(fill(&filled, &results()).unwrap(), filled);

@@ -50,7 +50,7 @@ pub(crate) fn draw(results: &Results, figure: &str) -> Result<String, String> {
     let (low, high) = (lowest.log10().floor(), (highest * 1.001).log10().ceil());
     let x =
         |n: f64| LEFT + 12.0 + (n / first).log10() / (last / first).log10() * (RIGHT - LEFT - 24.0);
-    let y = |value: f64| BOTTOM - (value.max(lowest).log10() - low) / (high - low) * (BOTTOM - TOP);
+    let y = |value: f64| BOTTOM - (value.log10().max(low) - low) / (high - low) * (BOTTOM - TOP);
 
     let mut svg = head(figure);
     for decade in low as i32..=high as i32 {
@@ -80,7 +80,7 @@ pub(crate) fn draw(results: &Results, figure: &str) -> Result<String, String> {
         n *= 10.0;
     }
     let mut names: Vec<(f64, usize, &str)> = Vec::new();
-    for (nth, line) in lines(&all).iter().enumerate() {
+    for (nth, line) in lines(results, figure) {
         let points = line.iter().map(|it| (x(it.n as f64), y(it.value())));
         let path: Vec<String> = points
             .clone()
@@ -141,16 +141,23 @@ fn head(figure: &str) -> String {
     )
 }
 
-/// The figures of each subject, by size.
-fn lines<'a>(all: &[&'a Measured]) -> Vec<Vec<&'a Measured>> {
-    let mut lines: Vec<Vec<&Measured>> = Vec::new();
-    for &it in all {
-        match lines.iter_mut().find(|line| line[0].subject == it.subject) {
-            Some(line) => line.push(it),
-            None => lines.push(vec![it]),
+/// The figures of each subject, by size, under the number that the subject has in all drawings.
+fn lines<'a>(results: &'a Results, figure: &str) -> Vec<(usize, Vec<&'a Measured>)> {
+    let mut lines: Vec<(&str, Vec<&Measured>)> = Vec::new();
+    for it in &results.figures {
+        if lines.iter().all(|(subject, _)| *subject != it.subject) {
+            lines.push((&it.subject, Vec::new()));
+        }
+        let mut line = lines
+            .iter_mut()
+            .filter(|(subject, _)| *subject == it.subject);
+        if let Some((_, line)) = line.next().filter(|_| it.figure == figure) {
+            line.push(it);
         }
     }
-    for line in &mut lines {
+    let lines = lines.into_iter().map(|(_, line)| line).enumerate();
+    let mut lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty()).collect();
+    for (_, line) in &mut lines {
         line.sort_by_key(|it| it.n);
     }
     lines

@@ -83,8 +83,8 @@ impl<'a> Query<'a> {
             ));
         }
         let has_sizes = rows.iter().any(|&(_, n)| n != rows[0].1);
-        let sizes = if has_sizes { " timers |" } else { "" };
-        let mut table = format!("| |{sizes} {} |\n|", subjects.join(" | "));
+        let sizes = if has_sizes { " n |" } else { "" };
+        let mut table = format!("| |{sizes} `{}` |\n|", subjects.join("` | `"));
         table += &"---|".repeat(1 + usize::from(has_sizes) + subjects.len());
         for (figure, n) in rows {
             let count = if has_sizes {
@@ -124,7 +124,7 @@ impl<'a> Query<'a> {
             value
         };
         match (self.cell, first) {
-            (Cell::Ratios, Some(first)) if !is_first && first.value() > 0.0 => {
+            (Cell::Ratios, Some(first)) if !is_first && first.value() > 0.0 && it.value() > 0.0 => {
                 format!("{value} ({} x)", ratio(it.value() / first.value()))
             }
             (Cell::Spread, _) if it.counts == Counts::Median && it.min < it.max => {
@@ -153,7 +153,7 @@ fn source(file: &str, results: &Results) -> String {
         format!(" Goals: {verdict}.")
     };
     format!(
-        "`{command}`, {rounds} rounds, {date}, version {version}, {machine} (`benches/results/{file}.json`).{verdict}\n"
+        "`{command}`, rounds: {rounds}, {date}, version {version}, {machine} (`benches/results/{file}.json`).{verdict}\n"
     )
 }
 
@@ -182,6 +182,7 @@ pub(crate) fn human(value: f64, unit: &str) -> (String, &str) {
 fn digits(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
+        value if value >= 1e5 => grouped((value / 1e3).round() as u64 * 1_000),
         value if value >= 99.95 => grouped(value.round() as u64),
         value if value >= 9.995 => format!("{value:.1}"),
         value => format!("{value:.2}"),

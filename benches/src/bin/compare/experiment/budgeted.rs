@@ -5,7 +5,7 @@ use std::time::Duration;
 use timer_wheel_bench::queue::{Budgeted, filled};
 use timer_wheel_bench::workload::STEP;
 
-use super::calls::Calls;
+use super::calls::{Calls, Clock};
 use super::longest::{Input, RUNS, STEPS};
 use super::{ns_each, timed};
 use crate::answer::{Digest, WrongAnswer};
@@ -76,7 +76,7 @@ pub(super) fn advance_fully<Q: Budgeted>(
     queue: &mut Q,
     now: u64,
     extra_calls_left: &mut usize,
-    calls: &mut Calls,
+    calls: &mut Calls<impl Clock>,
     mut fire: impl FnMut(u64, u32),
 ) -> Result<usize, WrongAnswer> {
     let mut most_entries = 0;

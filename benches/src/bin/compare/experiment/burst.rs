@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cpu_time::ThreadTime;
 use timer_wheel_bench::queue::{Budgeted, Queue};
 use timer_wheel_bench::workload::{SECOND, STEP as TICK};
 
@@ -59,7 +60,7 @@ fn expire_all<Q: Queue>(queue: &mut Q) -> Digest {
 
 pub(crate) fn measure_budgeted<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let mut extra_calls_left = most_extra_calls(input.n);
-    let mut calls = Calls::with_capacity(1 + extra_calls_left);
+    let mut calls = Calls::<ThreadTime>::with_capacity(1 + extra_calls_left);
     let mut queue: Q = input.fill();
     let mut fired = Digest::new(Q::PROMISE);
     calls.start_run();
