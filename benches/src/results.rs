@@ -187,8 +187,14 @@ pub fn verdict(met: usize, all: usize, missed: &[impl AsRef<str>]) -> String {
 fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(program) = words.first_mut() {
-        let name = Path::new(program).file_name();
-        *program = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = Path::new(program).file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        // Cargo gives a benchmark's file a number.
+        let is_number = |end: &str| end.len() == 16 && end.bytes().all(|it| it.is_ascii_hexdigit());
+        *program = match name.rsplit_once('-') {
+            Some((name, end)) if is_number(end) => name.to_owned(),
+            _ => name.into_owned(),
+        };
     }
     // Where the results go says nothing of them.
     if let Some(flag) = words.iter().position(|word| word == "--json") {

@@ -10,8 +10,8 @@
 //!
 //! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the
 //! numbers of timers; the subjects, the one that the others are held against first; and what a cell shows,
-//! `spread` or `ratios`. What is left out is all there is, and ratios. A file alone gives a line that says
-//! where its figures come from.
+//! `spread` or `ratios`. What is left out is all there is, and ratios. Files alone, with commas
+//! between, give a line each that says where their figures come from.
 //!
 //! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and with `--check` nothing: it fails
 //! if one differs from what it should be.

@@ -7,7 +7,7 @@ use crate::AllResults;
 /// What a document asks for.
 #[derive(Debug, Default)]
 pub(crate) struct Query<'a> {
-    file: &'a str,
+    files: Vec<&'a str>,
     figures: Vec<&'a str>,
     sizes: Vec<u64>,
     subjects: Vec<&'a str>,
@@ -31,12 +31,12 @@ impl<'a> Query<'a> {
             let items = parts.next().unwrap_or_default().split(separator);
             items.map(str::trim).filter(|it| !it.is_empty()).collect()
         };
-        let file = list(';').first().copied().unwrap_or_default();
+        let files = list(',');
         let figures = list(',');
         let sizes = list(' ').into_iter().map(str::parse);
         let sizes: Result<_, _> = sizes.collect();
         Ok(Self {
-            file,
+            files,
             figures,
             sizes: sizes.map_err(|error| format!("'{text}' names no number of timers: {error}"))?,
             subjects: list(','),
@@ -49,11 +49,21 @@ impl<'a> Query<'a> {
     }
 
     pub(crate) fn answer(&self, all: &AllResults) -> Result<String, String> {
-        let results = all.get(self.file);
-        let results = results.ok_or_else(|| format!("no results of '{}'", self.file))?;
+        let of = |&file: &&str| {
+            let results = all.get(file);
+            let results = results.ok_or_else(|| format!("no results of '{file}'"))?;
+            Ok((file.to_owned(), results))
+        };
+        let files: Result<Vec<_>, String> = self.files.iter().map(of).collect();
+        let files = files?;
         if self.figures.is_empty() && self.subjects.is_empty() {
-            return Ok(source(self.file, results));
+            let sources = files.iter().map(|(file, results)| source(file, results));
+            return Ok(sources.collect());
         }
+        let results = match files[..] {
+            [(_, results)] => results,
+            _ => return Err(format!("expected one file: {:?}", self.files)),
+        };
         let wanted: Vec<&Measured> = results.figures.iter().filter(|it| self.wants(it)).collect();
         let mut rows: Vec<(&str, u64)> = Vec::new();
         for name in self
@@ -147,14 +157,11 @@ fn source(file: &str, results: &Results) -> String {
         verdict,
         ..
     } = results;
-    let verdict = if verdict.is_empty() {
-        String::new()
-    } else {
-        format!(" Goals: {verdict}.")
+    let goals = match verdict.is_empty() {
+        true => String::new(),
+        false => format!("; {verdict}"),
     };
-    format!(
-        "`{command}`, rounds: {rounds}, {date}, version {version}, {machine} (`benches/results/{file}.json`).{verdict}\n"
-    )
+    format!("- {file}: `{command}`, rounds: {rounds}, {date}, {version}, {machine}{goals}\n")
 }
 
 /// Whether a figure has this name, or a longer one that begins so.
