@@ -102,7 +102,7 @@ impl Sheet {
             file: path.map(open).transpose()?,
             results: Results {
                 command: command(),
-                version: said("git", &["describe", "--always", "--dirty"]),
+                version: version(),
                 machine: machine(),
                 date: said("date", &["-u", "+%F"]),
                 rounds,
@@ -201,6 +201,25 @@ fn command() -> String {
         words.drain(flag..words.len().min(flag + 2));
     }
     words.join(" ")
+}
+
+/// The commit, and whether what is measured differs from it.
+fn version() -> String {
+    let commit = said("git", &["describe", "--always"]);
+    let code = [
+        ":/src",
+        ":/benches/src",
+        ":/benches/benches",
+        ":/Cargo.lock",
+    ];
+    let difference = said(
+        "git",
+        &[&["status", "--porcelain", "--"][..], &code].concat(),
+    );
+    match difference.is_empty() || commit == "unknown" {
+        true => commit,
+        false => commit + "-dirty",
+    }
 }
 
 fn machine() -> String {
