@@ -49,8 +49,10 @@ impl Queue for Ttls {
     /// Each expiry is proposed and applied.
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
         loop {
-            let proposed: Vec<_> = self.set.poll(now).collect();
-            if proposed.is_empty() {
+            let mut due = self.set.poll(now);
+            let proposed: Vec<_> = due.by_ref().collect();
+            let has_more = due.next_wake() == Some(0);
+            if proposed.is_empty() && !has_more {
                 return;
             }
             for expiry in proposed {
