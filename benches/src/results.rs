@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use serde::{Deserialize, Serialize};
 
@@ -171,6 +171,17 @@ impl Results {
         let head = serde_json::to_string_pretty(&head).expect("it is plain data");
         let figures = format!("\"figures\": [\n    {}\n  ]", lines.join(",\n    "));
         head.replace("\"figures\": []", &figures) + "\n"
+    }
+}
+
+/// How a program ends that has nobody to hand its error to.
+pub fn exit(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

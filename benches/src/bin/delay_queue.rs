@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant as StdInstant};
 
 use clap::Parser;
-use timer_wheel_bench::results::{Counts, Sheet};
+use timer_wheel_bench::results::{self, Counts, Sheet};
 use timer_wheel_bench::turns::{Samples, column, take_turns};
 use timer_wheel_bench::workload::XorShift64Star;
 use tokio::runtime::Builder;
@@ -244,13 +244,7 @@ fn report(sheet: &mut Sheet, n: u32, names: &[&str], (ours, theirs): &(Samples, 
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    results::exit(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), String> {

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use timer_wheel::{Budget, TimerKey, Wheel};
-use timer_wheel_bench::results::{Counts, Sheet};
+use timer_wheel_bench::results::{self, Counts, Sheet};
 use timer_wheel_bench::turns::{Samples, column, take_turns};
 use timer_wheel_bench::workload::{MINUTE, SECOND, STEP, XorShift64Star};
 
@@ -252,13 +252,7 @@ fn report(sheet: &mut Sheet, n: u32, (wheel, map): &(Samples, Samples)) {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    results::exit(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), String> {

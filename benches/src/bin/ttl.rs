@@ -19,7 +19,7 @@ use std::time::Duration;
 use clap::Parser;
 use cpu_time::ThreadTime;
 use timer_wheel::ttl::{Context, Role, TtlConfig, TtlKey, TtlQueue, TtlSet};
-use timer_wheel_bench::results::{Counts, Sheet};
+use timer_wheel_bench::results::{self, Counts, Sheet};
 use timer_wheel_bench::workload::{MILLISECOND, SECOND, STEP, XorShift64Star};
 use timer_wheel_bench::{Spread, TwoSets};
 
@@ -621,13 +621,7 @@ fn report(options: &Options, rounds: &[[Round; 3]], sheet: &mut Sheet) -> io::Re
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    results::exit(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), String> {

@@ -115,13 +115,7 @@ fn round<D: Deadlines>(n: u32, orders: &[Vec<u32>; 5]) -> Round {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    results::exit(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), String> {

@@ -26,13 +26,7 @@ use pairs::Pairs;
 const WANTED_PAIRS: f64 = 1_000_000.0;
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(wrong) => {
-            eprintln!("error: {wrong}");
-            ExitCode::FAILURE
-        }
-    }
+    results::exit(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), String> {

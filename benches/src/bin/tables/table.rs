@@ -1,6 +1,6 @@
 //! A table of a document: what is asked for, and the rows that answer.
 
-use timer_wheel_bench::results::{Counts, Measured, Results};
+use timer_wheel_bench::results::{Measured, Results};
 
 use crate::AllResults;
 
@@ -11,17 +11,6 @@ pub(crate) struct Query<'a> {
     figures: Vec<&'a str>,
     sizes: Vec<u64>,
     subjects: Vec<&'a str>,
-    cell: Cell,
-}
-
-/// What a cell shows beside the figure.
-#[derive(Clone, Copy, Debug, Default)]
-enum Cell {
-    /// The least and the greatest sample.
-    Spread,
-    /// How many times that of the first subject.
-    #[default]
-    Ratios,
 }
 
 impl<'a> Query<'a> {
@@ -40,11 +29,6 @@ impl<'a> Query<'a> {
             figures,
             sizes: sizes.map_err(|error| format!("'{text}' names no number of timers: {error}"))?,
             subjects: list(','),
-            cell: match list(',')[..] {
-                [] | ["ratios"] => Cell::Ratios,
-                ["spread"] => Cell::Spread,
-                _ => return Err(format!("'{text}': expected spread or ratios")),
-            },
         })
     }
 
@@ -111,7 +95,7 @@ impl<'a> Query<'a> {
             };
             let first = of(subjects[0]);
             for (nth, &subject) in subjects.iter().enumerate() {
-                let cell = of(subject).map_or("-".to_owned(), |it| self.cell(it, first, nth == 0));
+                let cell = of(subject).map_or("-".to_owned(), |it| cell(it, first, nth == 0));
                 table += &format!(" {cell} |");
             }
         }
@@ -124,25 +108,19 @@ impl<'a> Query<'a> {
             && (self.sizes.is_empty() || self.sizes.contains(&it.n))
             && (self.subjects.is_empty() || self.subjects.contains(&&*it.subject))
     }
+}
 
-    fn cell(&self, it: &Measured, first: Option<&Measured>, is_first: bool) -> String {
-        let (number, unit) = human(it.value(), &it.unit);
-        let value = format!("{number} {unit}");
-        let value = if is_first {
-            format!("**{value}**")
-        } else {
-            value
-        };
-        match (self.cell, first) {
-            (Cell::Ratios, Some(first)) if !is_first && first.value() > 0.0 && it.value() > 0.0 => {
-                format!("{value} ({} x)", ratio(it.value() / first.value()))
-            }
-            (Cell::Spread, _) if it.counts == Counts::Median && it.min < it.max => {
-                let of = |end: f64| digits(end * scale(it.value(), &it.unit).0);
-                format!("{value} ({}-{})", of(it.min), of(it.max))
-            }
-            _ => value,
+/// The figure, and how many times that of the first subject.
+fn cell(it: &Measured, first: Option<&Measured>, is_first: bool) -> String {
+    let (number, unit) = human(it.value(), &it.unit);
+    let value = format!("{number} {unit}");
+    let base = first.map_or(0.0, Measured::value);
+    match is_first {
+        true => format!("**{value}**"),
+        false if base > 0.0 && it.value() > 0.0 => {
+            format!("{value} ({} x)", ratio(it.value() / base))
         }
+        false => value,
     }
 }
 
