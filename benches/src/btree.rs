@@ -1,15 +1,19 @@
-//! Exact queues made of an ordered set and a slab: what one writes without a wheel.
+//! Exact queues made of an ordered set, with a slab or alone: what one writes without a wheel.
 //!
 //! [`BTreeQueue`] is obviously right, which makes it the yardstick for answers. [`LeanBTreeQueue`]
 //! leaves out what it can while it still offers handle, value and cancellation, which makes it the
-//! yardstick for time. Every operation of either is O(log n).
+//! yardstick for time. [`BareSet`] has no values at all. Every operation is O(log n).
 
+mod bare;
 mod lean;
 
 use std::collections::BTreeSet;
 
 use slab::Slab;
 
+use crate::queue::{Cancel, Counted, Pop, Promise, Queue, Reschedule, Wakes, Work};
+
+pub use bare::BareSet;
 pub use lean::{LeanBTreeKey, LeanBTreeQueue};
 
 /// Names a scheduled timer. A key whose timer fired or was cancelled is refused for good.
@@ -40,9 +44,14 @@ pub struct BTreeQueue<T> {
     slots: Slab<Slot<T>>,
 }
 
-impl<T> BTreeQueue<T> {
-    /// An empty queue whose time, in nanoseconds, is `now`. O(1).
-    pub fn new(now: u64) -> Self {
+impl<T> Queue<T> for BTreeQueue<T> {
+    const NAME: &'static str = "btree-queue";
+    const PROMISE: Promise = Promise::FirstComeFirstServed;
+    const WORK: Work = Work::FiresOnly;
+    type Key = BTreeKey;
+
+    #[inline]
+    fn new(now: u64) -> Self {
         Self {
             now,
             next_sequence: 0,
@@ -51,22 +60,11 @@ impl<T> BTreeQueue<T> {
         }
     }
 
-    /// How many timers are scheduled. O(1).
-    pub fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// Whether no timer is scheduled. O(1).
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    /// Schedules `value` for `deadline` in nanoseconds; a past one is due at once. O(log n).
-    ///
     /// # Panics
     ///
     /// If there are 2^32 timers already.
-    pub fn schedule(&mut self, deadline: u64, value: T) -> BTreeKey {
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: T) -> BTreeKey {
         let sequence = self.take_sequence();
         let slot = self.slots.insert(Slot {
             deadline,
@@ -82,17 +80,35 @@ impl<T> BTreeQueue<T> {
         }
     }
 
-    /// Cancels a timer and gives its value back, or `None` if the key is stale. O(log n).
-    pub fn cancel(&mut self, key: BTreeKey) -> Option<T> {
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
+        }
+    }
+}
+
+impl<T> Counted<T> for BTreeQueue<T> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl<T> Cancel<T> for BTreeQueue<T> {
+    #[inline]
+    fn cancel(&mut self, key: BTreeKey) -> Option<T> {
         let place = self.place(key)?;
         self.order.remove(&place);
         Some(self.slots.remove(key.slot as usize).value)
     }
+}
 
-    /// Moves a timer to another deadline under the same key, behind the others of that deadline;
-    /// `false` if the key is stale. O(log n).
-    pub fn reschedule(&mut self, key: BTreeKey, deadline: u64) -> bool {
-        let Some(place) = self.place(key) else {
+impl<T> Reschedule<T> for BTreeQueue<T> {
+    /// The key stays; the timer goes behind the others of its new deadline.
+    #[inline]
+    fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
+        let Some(place) = self.place(*key) else {
             return false;
         };
         self.order.remove(&place);
@@ -103,10 +119,28 @@ impl<T> BTreeQueue<T> {
         slot.sequence = sequence;
         true
     }
+}
 
-    /// Takes the earliest timer whose deadline is `now` or before, with its deadline. Time never
-    /// goes back: an earlier `now` counts as the latest one. O(log n).
-    pub fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
+impl<T> Wakes<T> for BTreeQueue<T> {
+    /// The earliest deadline, or now if that has passed.
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        self.order
+            .first()
+            .map(|&(deadline, ..)| deadline.max(self.now))
+    }
+}
+
+impl<T> Pop<T> for BTreeQueue<T> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, T)> {
+        let (deadline, _, slot) = self.order.pop_first()?;
+        Some((deadline, self.slots.remove(slot as usize).value))
+    }
+
+    /// Time never goes back: an earlier `now` counts as the latest one.
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
         self.now = self.now.max(now);
         if self.order.first()?.0 > self.now {
             return None;
@@ -114,34 +148,13 @@ impl<T> BTreeQueue<T> {
         self.pop_first()
     }
 
-    /// Takes the earliest timer, due or not, with its deadline. O(log n).
-    pub fn pop_first(&mut self) -> Option<(u64, T)> {
-        let (deadline, _, slot) = self.order.pop_first()?;
-        Some((deadline, self.slots.remove(slot as usize).value))
-    }
-
-    /// Forgets every timer; its key is refused. O(n).
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.order.clear();
         self.slots.clear();
     }
+}
 
-    /// Hands every timer whose deadline is `now` or before to `fire`, with its deadline, in order.
-    /// O(log n) a timer.
-    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
-    /// The time to advance to next: the earliest deadline, or now if that has passed. `None` exactly
-    /// when the queue is empty. O(log n).
-    pub fn next_wake(&self) -> Option<u64> {
-        self.order
-            .first()
-            .map(|&(deadline, ..)| deadline.max(self.now))
-    }
-
+impl<T> BTreeQueue<T> {
     fn place(&self, key: BTreeKey) -> Option<(u64, u64, u32)> {
         let slot = self.slots.get(key.slot as usize)?;
         (slot.birth == key.birth).then_some((slot.deadline, slot.sequence, key.slot))

@@ -3,25 +3,30 @@
 //! * [`textbook`]: a hierarchical wheel as it is usually built, one list node a timer.
 //! * [`btree`]: ordered sets with a slab of values, exact by construction.
 //! * [`two_sets`]: the TTL layer's baseline, two ordered sets and a map.
+//! * [`queue`]: the traits by which all of them are driven, and those of others that `rivals` adapts.
 //! * [`turns`]: two subjects that take turns at the same work.
+//! * `results`, behind a feature: what a program has measured, for the tables of the documents.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //!
-//! The queues share the wheel's vocabulary and answer alike, to the nanosecond and in the same
-//! order, so that a program can swap one for another and compare the answers.
+//! These queues answer alike, to the nanosecond and in the same order, so that a program can swap one for
+//! another and compare the answers.
 //!
 //! ```
+//! use timer_wheel::Wheel;
+//! use timer_wheel_bench::queue::Queue;
 //! use timer_wheel_bench::{BTreeQueue, TextbookWheel};
 //!
-//! let mut wheel = TextbookWheel::<&str>::new(0);
-//! let mut queue = BTreeQueue::new(0);
-//! for (deadline, value) in [(300, "late"), (100, "early"), (100, "next")] {
-//!     wheel.schedule(deadline, value);
-//!     queue.schedule(deadline, value);
+//! fn fired<Q: Queue<&'static str>>() -> Vec<(u64, &'static str)> {
+//!     let mut queue = Q::new(0);
+//!     for (deadline, value) in [(300, "late"), (100, "early"), (100, "next")] {
+//!         queue.schedule(deadline, value);
+//!     }
+//!     let mut fired = Vec::new();
+//!     queue.advance(300, |deadline, value| fired.push((deadline, value)));
+//!     fired
 //! }
-//! for now in [100, 100, 100, 300, 300] {
-//!     assert_eq!(wheel.pop_expired(now), queue.pop_expired(now));
-//! }
-//! assert!(wheel.is_empty() && queue.is_empty());
+//! assert_eq!(fired::<TextbookWheel<_>>(), fired::<BTreeQueue<_>>());
+//! assert_eq!(fired::<TextbookWheel<_>>(), fired::<Wheel<_>>());
 //! ```
 //!
 //! [`LeanBTreeQueue`] is the exception: it gives up the order among equals, and more, for speed.
@@ -30,11 +35,18 @@
 //! `cargo run --release -p timer-wheel-bench --bin compare -- --help`.
 
 pub mod btree;
+pub mod queue;
+#[cfg(feature = "results")]
+pub mod results;
+#[cfg(feature = "compare")]
+pub mod rivals;
+mod spread;
 pub mod textbook;
 pub mod turns;
 pub mod two_sets;
 pub mod workload;
 
-pub use btree::{BTreeQueue, LeanBTreeQueue};
+pub use btree::{BTreeQueue, BareSet, LeanBTreeQueue};
+pub use spread::Spread;
 pub use textbook::TextbookWheel;
 pub use two_sets::TwoSets;

@@ -21,6 +21,8 @@ use std::marker::PhantomData;
 
 use timer_wheel::{Geometry, Millis};
 
+use crate::queue::{Cancel, Counted, Promise, Queue, Reschedule, Wakes, Work};
+
 use layout::{BucketIndex, Layout};
 use lists::{Lists, Node, NodeIndex};
 use occupancy::Occupancy;
@@ -51,9 +53,14 @@ pub struct TextbookWheel<T, G: Geometry = Millis> {
     geometry: PhantomData<G>,
 }
 
-impl<T, G: Geometry> TextbookWheel<T, G> {
-    /// An empty wheel whose time, in nanoseconds, is `now`. O(buckets).
-    pub fn new(now: u64) -> Self {
+impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
+    const NAME: &'static str = "textbook";
+    const PROMISE: Promise = Promise::FirstComeFirstServed;
+    const WORK: Work = Work::Counted;
+    type Key = TextbookKey;
+
+    /// O(buckets).
+    fn new(now: u64) -> Self {
         Self {
             now,
             current_tick: Layout::<G>::tick(now),
@@ -67,29 +74,13 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
         }
     }
 
-    /// How many timers are scheduled. O(1).
-    pub fn len(&self) -> usize {
-        self.lists.len() - Layout::<G>::BUCKETS
-    }
-
-    /// Whether no timer is scheduled. O(1).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many times a node was moved down or fired since the wheel was made: its work, as a count
-    /// that does not depend on the machine. O(1).
-    pub fn handled(&self) -> u64 {
-        self.handled
-    }
-
-    /// Schedules `value` for `deadline` in nanoseconds; a past one is due at once. O(1).
+    /// O(1).
     ///
     /// # Panics
     ///
     /// If there are 2^32 timers already.
     #[inline]
-    pub fn schedule(&mut self, deadline: u64, value: T) -> TextbookKey {
+    fn schedule(&mut self, deadline: u64, value: T) -> TextbookKey {
         let bucket = self.bucket_for(deadline);
         self.last_stamp = self.last_stamp.wrapping_add(1);
         let stamp = self.last_stamp;
@@ -100,17 +91,45 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
         }
     }
 
-    /// Cancels a timer and gives its value back, or `None` if the key is stale. O(1).
+    /// Costs a [`pop_expired`](Self::pop_expired) a timer.
     #[inline]
-    pub fn cancel(&mut self, key: TextbookKey) -> Option<T> {
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
+        }
+    }
+
+    /// How many times a node was moved down or fired.
+    #[inline]
+    fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {
+        let before = self.handled;
+        self.advance(now, fire);
+        (self.handled - before) as usize
+    }
+}
+
+impl<T, G: Geometry> Counted<T> for TextbookWheel<T, G> {
+    /// O(1).
+    #[inline]
+    fn len(&self) -> usize {
+        self.lists.len() - Layout::<G>::BUCKETS
+    }
+}
+
+impl<T, G: Geometry> Cancel<T> for TextbookWheel<T, G> {
+    /// O(1).
+    #[inline]
+    fn cancel(&mut self, key: TextbookKey) -> Option<T> {
         let node = self.live(key)?;
         self.remove(node).value
     }
+}
 
-    /// Moves a timer to another deadline under the same key; `false` if the key is stale. O(1).
+impl<T, G: Geometry> Reschedule<T> for TextbookWheel<T, G> {
+    /// O(1). The key stays.
     #[inline]
-    pub fn reschedule(&mut self, key: TextbookKey, deadline: u64) -> bool {
-        let Some(node) = self.live(key) else {
+    fn reschedule(&mut self, key: &mut TextbookKey, deadline: u64) -> bool {
+        let Some(node) = self.live(*key) else {
             return false;
         };
         if let Some(emptied) = self.lists.unlink(node) {
@@ -121,7 +140,26 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
         self.lists.link(node, bucket);
         true
     }
+}
 
+impl<T, G: Geometry> Wakes<T> for TextbookWheel<T, G> {
+    /// No later than the earliest deadline, unless that has passed already, and never before now; a timer
+    /// beyond the levels costs a wake-up a rotation. O(levels).
+    fn next_wake(&self) -> Option<u64> {
+        if let Some(first) = self.lists.first(Layout::<G>::DUE) {
+            return Some(if self.due_is_sorted {
+                self.lists.deadline(first).max(self.now)
+            } else {
+                self.now
+            });
+        }
+        let bucket = self.occupancy.first()?;
+        let tick = Layout::<G>::first_tick(bucket, self.current_tick);
+        Some(Layout::<G>::tick_start_ns(tick).max(self.now))
+    }
+}
+
+impl<T, G: Geometry> TextbookWheel<T, G> {
     /// Takes the earliest timer whose deadline is `now` or before, with its deadline. Time never
     /// goes back: an earlier `now` counts as the latest one. Amortized O(levels + log bucket).
     #[inline]
@@ -142,31 +180,6 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
                 return None;
             }
         }
-    }
-
-    /// Hands every timer whose deadline is `now` or before to `fire`, with its deadline, in order.
-    /// Costs a [`pop_expired`](Self::pop_expired) a timer.
-    #[inline]
-    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
-    /// The time to advance to next: no later than the earliest deadline, unless that has passed
-    /// already, and never before now; a timer beyond the levels costs a wake-up a rotation. `None`
-    /// exactly when the wheel is empty. O(levels).
-    pub fn next_wake(&self) -> Option<u64> {
-        if let Some(first) = self.lists.first(Layout::<G>::DUE) {
-            return Some(if self.due_is_sorted {
-                self.lists.deadline(first).max(self.now)
-            } else {
-                self.now
-            });
-        }
-        let bucket = self.occupancy.first()?;
-        let tick = Layout::<G>::first_tick(bucket, self.current_tick);
-        Some(Layout::<G>::tick_start_ns(tick).max(self.now))
     }
 
     fn live(&self, key: TextbookKey) -> Option<NodeIndex> {

@@ -1,55 +1,83 @@
-//! What is counted, each with its limit, as gungraun has it.
-#![expect(unreachable_pub, reason = "gungraun's macros make public functions")]
+//! A queue, and the calls that are counted on it, as gungraun has them, with the program around.
 
-use std::hint::black_box;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
 
-use gungraun::prelude::*;
-use gungraun::{Callgrind, EventKind};
+use crate::ceiling;
 
-use crate::steady::{CALLS, Steady};
+/// Makes the program of a queue: `counted!(group, queue: call from state, ...)`. The macro of gungraun has to
+/// stand in the file that has `main`, by which it knows a benchmark.
+macro_rules! counted {
+    ($group:ident, $queue:ident: $($call:ident from $state:ident),+ $(,)?) => {
+        mod calls {
+            #![expect(unreachable_pub, reason = "gungraun's macros make public functions")]
 
-const SCHEDULE: u64 = 100;
-const CANCEL: u64 = 85;
-const RESCHEDULE_TO_LATER: u64 = 36;
-const IDLE_ADVANCE: u64 = 10;
+            use std::hint::black_box;
 
-/// What a turn of a loop takes that makes the calls: the next key, and a look at the answer.
-const TURN: u64 = 4;
+            use gungraun::prelude::*;
 
-/// At most so many instructions a call.
-fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
-    let mut callgrind = Callgrind::default();
-    callgrind.hard_limits([(EventKind::Ir, (instructions + TURN) * CALLS as u64)]);
-    let mut config = LibraryBenchmarkConfig::default();
-    config.tool(callgrind);
-    config
+            use super::$queue;
+            use crate::ceiling::ceiling;
+            use crate::steady::Steady;
+
+            $(
+                #[library_benchmark(config = ceiling(stringify!($group), stringify!($call)))]
+                #[bench::thousand(setup = Steady::<$queue>::$state)]
+                fn $call(steady: Steady<$queue>) -> Steady<$queue> {
+                    black_box(steady).$call()
+                }
+            )+
+
+            /// Makes the calls, and lets what they leave fire.
+            pub fn check() {
+                $( Steady::<$queue>::$state().$call().check(); )+
+            }
+
+            library_benchmark_group!(name = $group, benchmarks = [$($call),+]);
+        }
+
+        fn main() -> std::process::ExitCode {
+            crate::counted::run(calls::check, || {
+                use calls::$group;
+                gungraun::main!(library_benchmark_groups = $group);
+                main();
+            })
+        }
+    };
+}
+pub(crate) use counted;
+
+/// Does what the command line says.
+pub(crate) fn run(check: impl FnOnce(), count: impl FnOnce()) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let place = |flag: &str| arguments.iter().position(|argument| argument == flag);
+    if place("--test").is_some() {
+        check();
+    } else if let Some(flag) = place("--json") {
+        let path = arguments.get(flag + 1).map(Path::new);
+        let path = path.ok_or_else(|| "expected a file after --json".to_owned());
+        if let Err(error) = path.and_then(ceiling::keep) {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    } else if place("--gungraun-run").is_some() || can_count() {
+        count();
+    }
+    ExitCode::SUCCESS
 }
 
-#[library_benchmark(config = at_most(SCHEDULE))]
-#[bench::thousand(setup = Steady::without_oldest)]
-fn schedule(steady: Steady) -> Steady {
-    black_box(steady).schedule()
+/// Whether all is there that counting takes.
+fn can_count() -> bool {
+    let runner = option_env!("GUNGRAUN_RUNNER").unwrap_or("gungraun-runner");
+    ["valgrind", runner].into_iter().all(|program| {
+        let version = Command::new(program)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if version.is_err() {
+            println!("instructions: not counted, as there is no {program}");
+        }
+        version.is_ok()
+    })
 }
-
-#[library_benchmark(config = at_most(CANCEL))]
-#[bench::thousand(setup = Steady::with_oldest)]
-fn cancel(steady: Steady) -> Steady {
-    black_box(steady).cancel()
-}
-
-#[library_benchmark(config = at_most(RESCHEDULE_TO_LATER))]
-#[bench::thousand(setup = Steady::with_random)]
-fn reschedule_to_later(steady: Steady) -> Steady {
-    black_box(steady).reschedule_to_later()
-}
-
-#[library_benchmark(config = at_most(IDLE_ADVANCE))]
-#[bench::thousand(setup = Steady::with_oldest)]
-fn idle_advance(steady: Steady) -> Steady {
-    black_box(steady).advance_idly()
-}
-
-library_benchmark_group!(
-    name = steady_run,
-    benchmarks = [schedule, cancel, reschedule_to_later, idle_advance]
-);

@@ -1,47 +1,58 @@
-//! A wheel in the middle of a steady run, and a thousand calls of each operation on it.
+//! A queue in the middle of a steady run, and a thousand calls of each operation on it.
+#![allow(dead_code, reason = "not every program counts all of it")]
 
-use std::collections::HashSet;
 use std::hint::black_box;
 
-use timer_wheel::{TimerKey, Wheel};
+use timer_wheel_bench::queue::{Reschedule, filled_with_keys};
 use timer_wheel_bench::workload::{SECOND, STEP, XorShift64Star};
 
 /// How many calls are counted at one go.
 pub(crate) const CALLS: usize = 1_000;
 /// How many timers are live.
-const N: usize = 100_000;
+pub(crate) const N: usize = 100_000;
 const TIMEOUT: u64 = 30 * SECOND;
 /// Turns between two advances.
 const BATCH: usize = 100;
 
-/// A wheel in use as for requests with a timeout: the oldest is cancelled, a new one is scheduled, and time
+/// A queue in use as for requests with a timeout: the oldest is cancelled, a new one is scheduled, and time
 /// goes on, until each that there was at first has been replaced twice.
-pub(crate) struct Steady {
-    wheel: Wheel<u32>,
+pub(crate) struct Steady<Q: Reschedule> {
+    queue: Q,
     now: u64,
+    /// When the first of all fire.
+    earliest: u64,
     /// Those that the calls are about, with their values.
-    chosen: Vec<(TimerKey, u32)>,
+    chosen: Vec<(Q::Key, u32)>,
+    live: usize,
 }
 
-impl Steady {
-    /// The oldest are chosen.
-    pub(crate) fn with_oldest() -> Self {
-        let mut wheel = Wheel::new(0);
+impl<Q: Reschedule> Steady<Q> {
+    /// One for all states: what is inlined depends on from how many places a call is made.
+    fn new(order: Vec<u32>) -> Self {
+        let (mut queue, mut keys): (Q, _) = filled_with_keys(&[TIMEOUT; N]);
         let mut now = 0;
-        let mut keys: Vec<TimerKey> = (0..N as u32)
-            .map(|value| wheel.schedule(TIMEOUT, value))
-            .collect();
         for turn in 0..2 * N {
             let (oldest, value) = (&mut keys[turn % N], (turn % N) as u32);
-            assert_eq!(wheel.cancel(*oldest), Some(value));
-            *oldest = wheel.schedule(now + TIMEOUT, value);
+            assert_eq!(queue.cancel(*oldest), Some(value));
+            *oldest = queue.schedule(now + TIMEOUT, value);
             if turn % BATCH == BATCH - 1 {
                 now += STEP;
-                assert_eq!(wheel.advance(now).count(), 0);
+                queue.advance(now, |_, _| unreachable!("nothing is due"));
             }
         }
-        let chosen = keys.into_iter().zip(0..).take(CALLS).collect();
-        Self { wheel, now, chosen }
+        let chosen = order.into_iter().take(CALLS);
+        Self {
+            queue,
+            now,
+            earliest: now + TIMEOUT - (N / BATCH) as u64 * STEP,
+            chosen: chosen.map(|at| (keys[at as usize], at)).collect(),
+            live: N,
+        }
+    }
+
+    /// The oldest are chosen.
+    pub(crate) fn with_oldest() -> Self {
+        Self::new((0..N as u32).collect())
     }
 
     /// The oldest are cancelled, and about to begin again.
@@ -51,12 +62,18 @@ impl Steady {
 
     /// Some are chosen anywhere.
     pub(crate) fn with_random() -> Self {
+        Self::new(XorShift64Star::new().permutation(N as u32))
+    }
+
+    /// Time has come to the tick before the one in which the oldest are due.
+    pub(crate) fn about_to_expire() -> Self {
         let mut steady = Self::with_oldest();
-        let order = XorShift64Star::new().permutation(N as u32);
-        let all = steady.wheel.iter().map(|timer| (timer.key, *timer.value));
-        let all: Vec<_> = all.collect();
-        let chosen = order.iter().map(|&at| all[at as usize]);
-        steady.chosen = chosen.take(CALLS).collect();
+        while steady.now + STEP < steady.earliest {
+            steady.now += STEP;
+            steady
+                .queue
+                .advance(steady.now, |_, _| unreachable!("nothing is due"));
+        }
         steady
     }
 
@@ -64,26 +81,34 @@ impl Steady {
     pub(crate) fn schedule(mut self) -> Self {
         let deadline = black_box(self.now + TIMEOUT);
         for (key, value) in &mut self.chosen {
-            *key = self.wheel.schedule(deadline, *value);
+            *key = self.queue.schedule(deadline, *value);
         }
+        self.live += CALLS;
         self
     }
 
     #[inline(always)]
     pub(crate) fn cancel(mut self) -> Self {
         for &(key, value) in &self.chosen {
-            assert_eq!(self.wheel.cancel(key), Some(value));
+            assert_eq!(self.queue.cancel(key), Some(value));
         }
+        self.live -= CALLS;
         self
     }
 
     #[inline(always)]
     pub(crate) fn reschedule_to_later(mut self) -> Self {
         let deadline = black_box(self.now + TIMEOUT);
-        for &(key, _) in &self.chosen {
-            assert!(self.wheel.reschedule(key, deadline));
+        for (key, _) in &mut self.chosen {
+            assert!(self.queue.reschedule(key, deadline));
         }
         self
+    }
+
+    /// The same, of what is known by a log.
+    #[inline(always)]
+    pub(crate) fn update(self) -> Self {
+        self.reschedule_to_later()
     }
 
     /// Nothing is due, and the tick does not end.
@@ -91,20 +116,33 @@ impl Steady {
     pub(crate) fn advance_idly(mut self) -> Self {
         let now = black_box(self.now);
         for ahead in 0..CALLS as u64 {
-            assert!(self.wheel.advance(now + ahead).next().is_none());
+            self.queue
+                .advance(now + ahead, |_, _| unreachable!("nothing is due"));
         }
         self
     }
 
-    /// That every live timer fires, and has its value.
+    /// A tick at a time, until as many have fired.
+    #[inline(always)]
+    pub(crate) fn expire(mut self) -> Self {
+        let mut fired = 0;
+        while fired < CALLS {
+            self.now += STEP;
+            self.queue.advance(self.now, |_, _| fired += 1);
+        }
+        assert_eq!(fired, CALLS);
+        self.live -= CALLS;
+        self
+    }
+
+    /// That every live timer fires, and has a value of its own.
     pub(crate) fn check(mut self) {
-        self.wheel.check_invariants();
-        let live = self.wheel.len();
-        let values: HashSet<u32> = self
-            .wheel
-            .advance(self.now + TIMEOUT)
-            .map(|timer| timer.value)
-            .collect();
-        assert!(values.len() == live && (live == N || live == N - CALLS));
+        let mut seen = vec![false; N];
+        let mut fired = 0;
+        self.queue.advance(self.now + TIMEOUT, |_, value| {
+            assert!(!std::mem::replace(&mut seen[value as usize], true));
+            fired += 1;
+        });
+        assert_eq!(fired, self.live);
     }
 }

@@ -2,11 +2,11 @@
 
 use criterion::Criterion;
 use timer_wheel::Wheel;
-use timer_wheel_bench::LeanBTreeQueue;
+use timer_wheel_bench::queue::{Budgeted, Counted, filled};
 use timer_wheel_bench::workload::{MILLISECOND, MINUTE, XorShift64Star};
+use timer_wheel_bench::{BareSet, LeanBTreeQueue};
 
 use crate::harness::{Case, Group, anew, each_size, measure};
-use crate::subject::{BareSet, Budgeted};
 
 /// Units of work a call. The wheel counts what it moves as well, an ordered set only what it fires.
 const BUDGET: usize = 256;
@@ -21,7 +21,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     });
 }
 
-fn fire_all<Q: Budgeted>(group: &mut Group<'_>, deadlines: &[u64]) {
+fn fire_all<Q: Budgeted + Counted>(group: &mut Group<'_>, deadlines: &[u64]) {
     let n = deadlines.len();
     let case = Case {
         subject: Q::NAME,
@@ -31,14 +31,15 @@ fn fire_all<Q: Budgeted>(group: &mut Group<'_>, deadlines: &[u64]) {
     let fire = |queue: &mut Q| {
         let (mut sum, mut calls, mut has_backlog) = (0, 0, true);
         while has_backlog {
-            has_backlog =
-                queue.advance_with_budget(MINUTE, BUDGET, |value| sum += u64::from(value));
+            has_backlog = queue
+                .advance_with_budget(MINUTE, BUDGET, |_, value| sum += u64::from(value))
+                .has_backlog;
             calls += 1;
         }
         (sum, calls)
     };
     let sum_of_all = (0..n as u64).sum();
-    let prepare = anew(|| Q::filled(deadlines));
+    let prepare = anew(|| filled::<Q>(deadlines));
     measure(
         group,
         &case,

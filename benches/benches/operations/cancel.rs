@@ -1,10 +1,10 @@
 //! Cancelling all timers in a random order.
 
 use criterion::Criterion;
+use timer_wheel_bench::queue::filled_with_keys;
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, XorShift64Star};
 
-use crate::harness::{Case, Group, Operation, anew, every_subject, measure};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, anew, every_subject, measure};
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "cancel", Cancel::new);
@@ -26,7 +26,7 @@ impl Cancel {
 }
 
 impl Operation for Cancel {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let n = self.deadlines.len();
         let case = Case {
             subject: Q::NAME,
@@ -34,7 +34,7 @@ impl Operation for Cancel {
             operations: n,
         };
         let prepare = || {
-            let (queue, keys) = Q::filled_with_keys(&self.deadlines);
+            let (queue, keys) = filled_with_keys::<Q>(&self.deadlines);
             let in_order: Vec<Q::Key> = self
                 .order
                 .iter()

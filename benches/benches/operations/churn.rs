@@ -1,10 +1,10 @@
 //! Churn: cancel the oldest timer and schedule a new one, the shape of requests with a timeout.
 
 use criterion::Criterion;
+use timer_wheel_bench::queue::filled_with_keys;
 use timer_wheel_bench::workload::{SECOND, STEP};
 
-use crate::harness::{Case, Group, Operation, every_subject, measure, onward};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, every_subject, measure, onward};
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "churn", |n| Churn { n });
@@ -22,7 +22,7 @@ struct Churn {
     n: usize,
 }
 
-struct Ring<Q: Queue> {
+struct Ring<Q: Subject> {
     queue: Q,
     /// The keys of all timers, the oldest at the turn.
     keys: Vec<Q::Key>,
@@ -31,16 +31,16 @@ struct Ring<Q: Queue> {
     fired: usize,
 }
 
-impl<Q: Queue> Ring<Q> {
+impl<Q: Subject> Ring<Q> {
     /// `n` timers, as if they had been scheduled at the pace at which they are then replaced.
     fn new(n: usize) -> Self {
         let deadlines: Vec<u64> = (0..n)
             .map(|timer| (timer / BATCH) as u64 * STEP + TIMEOUT)
             .collect();
-        let (mut queue, keys) = Q::filled_with_keys(&deadlines);
+        let (mut queue, keys) = filled_with_keys::<Q>(&deadlines);
         let now = n.div_ceil(BATCH) as u64 * STEP;
         let mut fired = 0;
-        queue.advance(now, |_| fired += 1);
+        queue.advance(now, |_, _| fired += 1);
         Self {
             queue,
             keys,
@@ -63,13 +63,13 @@ impl<Q: Queue> Ring<Q> {
             }
         }
         self.now += STEP;
-        self.queue.advance(self.now, |_| self.fired += 1);
+        self.queue.advance(self.now, |_, _| self.fired += 1);
         cancelled
     }
 }
 
 impl Operation for Churn {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let case = Case {
             subject: Q::NAME,
             n: self.n,

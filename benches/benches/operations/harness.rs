@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, Throughput};
 use timer_wheel::Wheel;
-use timer_wheel_bench::{LeanBTreeQueue, TextbookWheel};
-
-use crate::subject::{BareSet, Queue};
+use timer_wheel_bench::queue::{Counted, Reschedule, Wakes};
+use timer_wheel_bench::{BareSet, LeanBTreeQueue, TextbookWheel};
 
 /// How many timers are live.
 const SIZES: [usize; 3] = [1_000, 10_000, 1_000_000];
@@ -42,9 +41,14 @@ pub(crate) fn each_size(
     group.finish();
 }
 
+/// A queue that can do nearly all.
+pub(crate) trait Subject: Reschedule + Wakes + Counted {}
+
+impl<Q: Reschedule + Wakes + Counted> Subject for Q {}
+
 /// An operation that every subject has, with its input.
 pub(crate) trait Operation {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>);
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>);
 }
 
 /// Benchmarks an operation of every subject, with each number of live timers.

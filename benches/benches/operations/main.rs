@@ -21,7 +21,6 @@ mod harness;
 mod order;
 mod reschedule;
 mod schedule;
-mod subject;
 mod ttl;
 mod wake_up;
 

@@ -2,11 +2,11 @@
 
 use criterion::Criterion;
 use timer_wheel::Wheel;
-use timer_wheel_bench::LeanBTreeQueue;
+use timer_wheel_bench::queue::{Ordered, filled};
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, XorShift64Star};
+use timer_wheel_bench::{BareSet, LeanBTreeQueue};
 
 use crate::harness::{Case, Group, each_size, measure, onward};
-use crate::subject::{BareSet, Ordered};
 
 /// How many timers are looked at where not all are.
 const FEW: usize = 100;
@@ -69,7 +69,7 @@ fn walk<Q: Ordered, D: Direction>(group: &mut Group<'_>, deadlines: &[u64], leng
     };
     // The order is checked once, in full: the queue stays as it is.
     let prepare = onward(|| {
-        let queue = Q::filled(deadlines);
+        let queue = filled::<Q>(deadlines);
         let mut expected = deadlines.to_vec();
         D::sort(&mut expected);
         let walked = D::values(&queue).map(|value| deadlines[value as usize]);

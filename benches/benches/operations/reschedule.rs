@@ -1,10 +1,10 @@
 //! Rescheduling: to a later deadline, as a cache does at every access, and to an earlier one.
 
 use criterion::Criterion;
+use timer_wheel_bench::queue::filled_with_keys;
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, MINUTE, STEP, XorShift64Star};
 
-use crate::harness::{Case, Group, Operation, anew, every_subject, measure};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, anew, every_subject, measure};
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "move later", Later::new);
@@ -36,14 +36,14 @@ impl Later {
     }
 }
 
-struct Refreshed<Q: Queue> {
+struct Refreshed<Q: Subject> {
     queue: Q,
     keys: Vec<Q::Key>,
     batches: usize,
 }
 
 impl Operation for Later {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let case = Case {
             subject: Q::NAME,
             n: self.n,
@@ -51,7 +51,7 @@ impl Operation for Later {
         };
         let prepare = |left: Option<Refreshed<Q>>| {
             let mut state = left.unwrap_or_else(|| {
-                let (queue, keys) = Q::filled_with_keys(&vec![LIFETIME; self.n]);
+                let (queue, keys) = filled_with_keys::<Q>(&vec![LIFETIME; self.n]);
                 Refreshed {
                     queue,
                     keys,
@@ -98,7 +98,7 @@ impl Earlier {
 }
 
 impl Operation for Earlier {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let n = self.late.len();
         let case = Case {
             subject: Q::NAME,
@@ -106,7 +106,7 @@ impl Operation for Earlier {
             operations: n,
         };
         let prepare = || {
-            let (queue, keys) = Q::filled_with_keys(&self.late);
+            let (queue, keys) = filled_with_keys::<Q>(&self.late);
             let in_order: Vec<Q::Key> = self
                 .order
                 .iter()
@@ -129,7 +129,11 @@ impl Operation for Earlier {
             |(queue, _), moved| {
                 let answer = (queue.len(), moved);
                 assert_eq!(answer, (n, n), "{}: not all are brought forward", Q::NAME);
-                assert!(queue.wake() <= earliest, "{}: it wakes too late", Q::NAME);
+                assert!(
+                    queue.next_wake() <= earliest,
+                    "{}: it wakes too late",
+                    Q::NAME
+                );
             },
         );
     }

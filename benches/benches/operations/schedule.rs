@@ -3,10 +3,10 @@
 use std::hint::black_box;
 
 use criterion::Criterion;
+use timer_wheel_bench::queue::filled_with_keys;
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, XorShift64Star};
 
-use crate::harness::{Case, Group, Operation, anew, every_subject, measure};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, anew, every_subject, measure};
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "schedule", Fresh::new);
@@ -24,7 +24,7 @@ impl Fresh {
         }
     }
 
-    fn measure<Q: Queue>(&self, group: &mut Group<'_>, prepare: impl Fn() -> Q) {
+    fn measure<Q: Subject>(&self, group: &mut Group<'_>, prepare: impl Fn() -> Q) {
         let n = self.deadlines.len();
         let case = Case {
             subject: Q::NAME,
@@ -43,8 +43,8 @@ impl Fresh {
 }
 
 impl Operation for Fresh {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
-        self.measure(group, Q::new);
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
+        self.measure(group, || Q::new(0));
     }
 }
 
@@ -64,9 +64,9 @@ impl Aged {
 }
 
 impl Operation for Aged {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         self.fresh.measure(group, || {
-            let (mut queue, keys) = Q::filled_with_keys(&self.fresh.deadlines);
+            let (mut queue, keys) = filled_with_keys::<Q>(&self.fresh.deadlines);
             for &timer in &self.order {
                 queue.cancel(keys[timer as usize]);
             }

@@ -4,10 +4,10 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use timer_wheel::Wheel;
+use timer_wheel_bench::queue::{Queue, filled};
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, XorShift64Star};
 
-use crate::harness::{Case, Group, Operation, each_size, every_subject, measure, onward};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, each_size, every_subject, measure, onward};
 
 pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "expiration delay", ExpirationDelay::new);
@@ -32,7 +32,7 @@ impl ExpirationDelay {
 }
 
 impl Operation for ExpirationDelay {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let case = Case {
             subject: Q::NAME,
             n: self.deadlines.len(),
@@ -40,13 +40,13 @@ impl Operation for ExpirationDelay {
         };
         let ask = |queue: &mut Q| {
             (0..QUERIES)
-                .filter_map(|_| black_box(&*queue).wake())
+                .filter_map(|_| black_box(&*queue).next_wake())
                 .sum::<u64>()
         };
         let earliest = self.deadlines.iter().min().copied();
-        let prepare = onward(|| Q::filled(&self.deadlines));
+        let prepare = onward(|| filled::<Q>(&self.deadlines));
         measure(group, &case, prepare, ask, |queue, sum| {
-            let wake = queue.wake();
+            let wake = queue.next_wake();
             assert!(
                 wake.is_some() && wake <= earliest,
                 "{}: it wakes too late",
@@ -66,11 +66,11 @@ fn bench_next_deadline(group: &mut Group<'_>, n: usize) {
     let deadlines = XorShift64Star::new().uniform(n, MILLISECOND, HOUR);
     let earliest = deadlines.iter().min().copied().unwrap_or_default();
     let case = Case {
-        subject: Wheel::<u32>::NAME,
+        subject: <Wheel<u32> as Queue>::NAME,
         n,
         operations: QUERIES,
     };
-    let prepare = onward(|| Wheel::<u32>::filled(&deadlines));
+    let prepare = onward(|| filled::<Wheel<u32>>(&deadlines));
     let ask = |wheel: &mut Wheel<u32>| {
         (0..QUERIES)
             .filter_map(|_| black_box(&*wheel).next_deadline())
@@ -86,7 +86,7 @@ const LEVELS: usize = 5;
 fn bench_peek_ahead(group: &mut Group<'_>, n: usize) {
     let deadlines = XorShift64Star::new().uniform(n, MILLISECOND, HOUR);
     let case = Case {
-        subject: Wheel::<u32>::NAME,
+        subject: <Wheel<u32> as Queue>::NAME,
         n,
         operations: QUERIES,
     };
@@ -98,7 +98,7 @@ fn bench_peek_ahead(group: &mut Group<'_>, n: usize) {
         }
         earliest
     };
-    let prepare = onward(|| Wheel::filled(&deadlines));
+    let prepare = onward(|| filled::<Wheel<u32>>(&deadlines));
     measure(group, &case, prepare, ask, |wheel, earliest| {
         assert_eq!(
             Some(earliest),

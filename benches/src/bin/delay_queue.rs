@@ -5,11 +5,14 @@
 
 use std::future::poll_fn;
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant as StdInstant};
 
 use clap::Parser;
-use timer_wheel_bench::turns::{Samples, median, take_turns};
+use timer_wheel_bench::results::{self, Counts, Sheet};
+use timer_wheel_bench::turns::{Samples, column, take_turns};
 use timer_wheel_bench::workload::XorShift64Star;
 use tokio::runtime::Builder;
 use tokio::task::unconstrained;
@@ -27,6 +30,10 @@ struct Options {
     /// How many times each queue is measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+
+    /// Write the results to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// What a workload needs of a queue. Values number the items.
@@ -111,10 +118,21 @@ impl Input {
 }
 
 /// The calls that are measured, in the order in which they are reported.
-const CALLS: [&str; 5] = ["insert", "reset", "refresh", "remove", "poll"];
+const CALLS: [&str; 5] = [
+    "insert",
+    "reset, to any time",
+    "refresh: reset to a later time",
+    "remove",
+    "poll that has nothing to deliver",
+];
+
+const SUBJECTS: [&str; 2] = ["timer-wheel", "tokio-util"];
 
 /// What a task that waits for every item does, on a paused clock.
-const EXPIRE: [&str; 2] = ["expire", "burst"];
+const EXPIRE: [&str; 2] = [
+    "expire: await each item, sleeping in between",
+    "burst: all items overdue",
+];
 
 /// Nanoseconds for each of `n` operations.
 fn ns_each(start: StdInstant, n: usize) -> f64 {
@@ -213,21 +231,32 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> T {
         .block_on(unconstrained(work))
 }
 
-fn report(n: u32, names: &[&str], (ours, theirs): &(Samples, Samples)) {
-    for (column, name) in names.iter().enumerate() {
-        let (ours, theirs) = (median(ours, column), median(theirs, column));
+fn report(sheet: &mut Sheet, n: u32, names: &[&str], (ours, theirs): &(Samples, Samples)) {
+    for (nth, name) in names.iter().enumerate() {
+        let spreads = [column(ours, nth), column(theirs, nth)];
+        for (subject, spread) in SUBJECTS.into_iter().zip(spreads) {
+            sheet.push(name, n, subject, ("ns", Counts::Median), spread);
+        }
+        let [ours, theirs] = spreads.map(|spread| spread.median);
         let ratio = theirs / ours;
-        println!("{n:>9} {name:8} {ours:>10.1} {theirs:>12.1} {ratio:>8.2}");
+        println!("{n:>9} {name:46} {ours:>10.1} {theirs:>12.1} {ratio:>8.2}");
     }
 }
 
-fn main() {
-    let options = Options::parse();
+fn main() -> ExitCode {
+    results::exit(run(&Options::parse()))
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
     println!(
         "nanoseconds for each item, medians of {} rounds",
         options.rounds
     );
-    println!("        n workload      ours   tokio-util    ratio");
+    println!(
+        "{:>9} {:46} {:>10} {:>12} {:>8}",
+        "n", "workload", SUBJECTS[0], SUBJECTS[1], "ratio"
+    );
     // Before any clock is paused: from then on tokio takes a lock to read it.
     for &n in &options.n {
         let input = Input::new(n);
@@ -236,7 +265,7 @@ fn main() {
             || on_runtime(measure_calls::<Ours>(&input)),
             || on_runtime(measure_calls::<Theirs>(&input)),
         );
-        report(n, &CALLS, &samples);
+        report(&mut sheet, n, &CALLS, &samples);
     }
     for &n in &options.n {
         let input = Input::new(n);
@@ -245,8 +274,9 @@ fn main() {
             || on_runtime(paused(measure_expire::<Ours>(&input))),
             || on_runtime(paused(measure_expire::<Theirs>(&input))),
         );
-        report(n, &EXPIRE, &samples);
+        report(&mut sheet, n, &EXPIRE, &samples);
     }
+    sheet.write("").map_err(|error| error.to_string())
 }
 
 async fn paused<T>(work: impl Future<Output = T>) -> T {

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
@@ -12,7 +14,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use timer_wheel::{Budget, TimerKey, Wheel};
-use timer_wheel_bench::turns::{Samples, median, take_turns};
+use timer_wheel_bench::results::{self, Counts, Sheet};
+use timer_wheel_bench::turns::{Samples, column, take_turns};
 use timer_wheel_bench::workload::{MINUTE, SECOND, STEP, XorShift64Star};
 
 /// Measures a reactor's timers in a wheel against those in a BTreeMap
@@ -27,6 +30,10 @@ struct Options {
     /// How many times each reactor is measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+
+    /// Write the results to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// The timers that one turn wakes at most.
@@ -160,7 +167,16 @@ impl Input {
     }
 }
 
-const FIGURES: [&str; 5] = ["re-arm", "replace", "turn", "wake", "longest us"];
+/// The least of the longest turns counts: whatever else the machine did made the others longer.
+const FIGURES: [(&str, Counts); 5] = [
+    ("re-arm", Counts::Median),
+    ("replace", Counts::Median),
+    ("turn", Counts::Median),
+    ("wake", Counts::Median),
+    ("longest turn", Counts::Min),
+];
+
+const SUBJECTS: [&str; 2] = ["wheel", "BTreeMap"];
 
 /// Timeouts that are put off, tasks that end and begin, turns with nothing to do, and all timers fired.
 /// The longest is that of the turns while timeouts were put off and tasks replaced.
@@ -188,7 +204,7 @@ fn measure<R: Reactor>(input: &Input) -> Vec<f64> {
                 now += STEP;
                 let turn = Instant::now();
                 black_box(reactor.turn(now, &mut due));
-                longest = longest.max(turn.elapsed().as_nanos() as f64 / 1e3);
+                longest = longest.max(turn.elapsed().as_nanos() as f64);
                 woken += due.len();
                 due.drain(..).for_each(Waker::wake);
             }
@@ -223,30 +239,29 @@ fn measure<R: Reactor>(input: &Input) -> Vec<f64> {
     figures
 }
 
-/// The least of the longest turns: whatever else the machine did made the others longer.
-fn figure(samples: &Samples, column: usize) -> f64 {
-    if column + 1 < FIGURES.len() {
-        return median(samples, column);
-    }
-    let longest = samples.iter().map(|row| row[column]);
-    longest.fold(f64::INFINITY, f64::min)
-}
-
-fn report(n: u32, (wheel, map): &(Samples, Samples)) {
-    for (column, name) in FIGURES.iter().enumerate() {
-        let (wheel, map) = (figure(wheel, column), figure(map, column));
+fn report(sheet: &mut Sheet, n: u32, (wheel, map): &(Samples, Samples)) {
+    for (nth, (name, counts)) in FIGURES.into_iter().enumerate() {
+        let spreads = [column(wheel, nth), column(map, nth)];
+        for (subject, spread) in SUBJECTS.into_iter().zip(spreads) {
+            sheet.push(name, n, subject, ("ns", counts), spread);
+        }
+        let [wheel, map] = spreads.map(|spread| counts.of(spread));
         let ratio = map / wheel;
-        println!("{n:>9} {name:10} {wheel:>10.1} {map:>10.1} {ratio:>8.2}");
+        println!("{n:>9} {name:12} {wheel:>10.1} {map:>10.1} {ratio:>8.2}");
     }
 }
 
-fn main() {
-    let options = Options::parse();
+fn main() -> ExitCode {
+    results::exit(run(&Options::parse()))
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
     println!(
-        "nanoseconds for each call or task, medians of {} rounds; the longest turn in microseconds, the least of all rounds",
+        "nanoseconds for each call or task, medians of {} rounds; of the longest turn the least",
         options.rounds
     );
-    println!("        n figure          wheel   BTreeMap    ratio");
+    println!("        n figure            wheel   BTreeMap    ratio");
     for &n in &options.n {
         let input = Input::new(n);
         let samples = take_turns(
@@ -254,6 +269,7 @@ fn main() {
             || measure::<InWheel>(&input),
             || measure::<InMap>(&input),
         );
-        report(n, &samples);
+        report(&mut sheet, n, &samples);
     }
+    sheet.write("").map_err(|error| error.to_string())
 }

@@ -12,14 +12,16 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
 use cpu_time::ThreadTime;
 use timer_wheel::ttl::{Context, Role, TtlConfig, TtlKey, TtlQueue, TtlSet};
-use timer_wheel_bench::TwoSets;
+use timer_wheel_bench::results::{self, Counts, Sheet};
 use timer_wheel_bench::workload::{MILLISECOND, SECOND, STEP, XorShift64Star};
+use timer_wheel_bench::{Spread, TwoSets};
 
 /// Measures the TTL layer beside two ordered sets
 #[derive(Debug, Parser)]
@@ -33,6 +35,10 @@ struct Options {
     /// How many times each subject is measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+
+    /// Write the results to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// What is measured.
@@ -66,21 +72,21 @@ const fn longest(name: &'static str) -> Figure {
 
 /// In the order in which a round takes them.
 const FIGURES: [Figure; 14] = [
-    per_key("init, ns a key"),
-    per_key("look-up alone, ns a key"),
-    per_key("update to another TTL, ns a key"),
+    per_key("init"),
+    per_key("look-up alone"),
+    per_key("update to another TTL"),
     per_key("the same in batches of 32"),
-    per_key("update to 10 min from now, ns a key"),
-    per_key("poll in steps of 2^20 ns, ns an expiry"),
+    per_key("update to 10 min from now"),
+    per_key("poll in steps of 2^20 ns, an expiry"),
     per_key("the same, and apply"),
     per_key("the same, but first fail and retry"),
-    longest("longest init, with room, ns"),
-    longest("longest init, without, ns"),
-    longest("longest update, ns"),
-    longest("longest poll, ns"),
-    longest("longest role change, as many in flight as may be"),
+    longest("longest init, with room"),
+    longest("longest init, without"),
+    longest("longest update"),
+    longest("longest poll"),
+    longest("longest role change, 4,096 in flight"),
     Figure {
-        name: "late entry among removed ones, ns",
+        name: "late entry among removed ones",
         unit: Unit::Late,
     },
 ];
@@ -573,20 +579,12 @@ fn created(key: u64, created_ns: u64) -> Context {
     }
 }
 
-/// The smallest, the middle and the largest of some samples.
-fn spread(samples: &mut [f64]) -> [f64; 3] {
-    samples.sort_by(f64::total_cmp);
-    let last = samples.len() - 1;
-    let middle = f64::midpoint(samples[last / 2], samples[last.div_ceil(2)]);
-    [samples[0], middle, samples[last]]
-}
-
-fn print(options: &Options, rounds: &[[Round; 3]]) -> io::Result<()> {
+fn report(options: &Options, rounds: &[[Round; 3]], sheet: &mut Sheet) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let (n, count) = (options.n, options.rounds);
     writeln!(
         out,
-        "{n} keys, {count} rounds: median (min-max), and how much faster than two sets\n"
+        "{n} keys, {count} rounds: ns, median (min-max), and how much faster than two sets\n"
     )?;
     let names = ["TtlSet", "TtlQueue", "two sets"];
     writeln!(
@@ -602,19 +600,19 @@ fn print(options: &Options, rounds: &[[Round; 3]]) -> io::Result<()> {
         };
         let spreads = [0, 1, 2].map(|subject: usize| {
             let rounds = rounds.iter().map(|round| &round[subject].times[nth]);
-            let mut samples: Vec<f64> = rounds
-                .map(|time| time.as_nanos() as f64 / divisor)
-                .collect();
-            spread(&mut samples)
+            Spread::of(rounds.map(|time| time.as_nanos() as f64 / divisor))
         });
-        let counts = |[min, median, _]: [f64; 3]| match figure.unit {
-            Unit::Longest => min,
-            Unit::Key | Unit::Late => median,
+        let counts = match figure.unit {
+            Unit::Longest => Counts::Min,
+            Unit::Key | Unit::Late => Counts::Median,
         };
-        let cell = |[min, median, max]: [f64; 3]| format!("{median:.0} ({min:.0}-{max:.0})");
+        for (subject, spread) in names.into_iter().zip(spreads) {
+            sheet.push(figure.name, n, subject, ("ns", counts), spread);
+        }
+        let cell = |Spread { min, median, max }: Spread| format!("{median:.0} ({min:.0}-{max:.0})");
         write!(out, "{:<50}", figure.name)?;
         for ours in &spreads[..2] {
-            let ratio = counts(spreads[2]) / counts(*ours);
+            let ratio = counts.of(spreads[2]) / counts.of(*ours);
             write!(out, "{:>28}{ratio:>6.1} x", cell(*ours))?;
         }
         writeln!(out, "{:>30}", cell(spreads[2]))?;
@@ -623,7 +621,11 @@ fn print(options: &Options, rounds: &[[Round; 3]]) -> io::Result<()> {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    results::exit(run(&Options::parse()))
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
     let input = Input::new(options.n);
     let run = [
         Round::run::<ByHandle>,
@@ -644,16 +646,15 @@ fn main() -> ExitCode {
             (round.proposals, ordered, round.answered)
         });
         if answers.iter().any(|it| it != &answers[2]) {
-            let _ = writeln!(io::stderr(), "error: the subjects answer differently");
-            return ExitCode::FAILURE;
+            return Err("the subjects answer differently".to_owned());
         }
         rounds.push(round);
     }
-    match print(&options, &rounds) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(io::stderr(), "error: cannot write the results: {error}");
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
-    }
+    let cannot_write = |error: io::Error| match error.kind() {
+        // Whoever was reading has read enough.
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(format!("cannot write the results: {error}")),
+    };
+    report(options, &rounds, &mut sheet).or_else(cannot_write)?;
+    sheet.write("").or_else(cannot_write)
 }

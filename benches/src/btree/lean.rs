@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 
 use slab::Slab;
 
+use crate::queue::{
+    Budgeted, Cancel, Counted, Instalment, Ordered, Pop, Promise, Queue, Reschedule, Wakes, Work,
+};
+
 /// Names a scheduled timer by its deadline and slot, so that neither has to be looked up.
 ///
 /// A key whose timer fired or was cancelled is refused, except that a timer which took the same slot
@@ -24,50 +28,59 @@ pub struct LeanBTreeQueue<T> {
     values: Slab<T>,
 }
 
-impl<T> LeanBTreeQueue<T> {
-    /// An empty queue. It has no time of its own: it only ever compares deadlines. O(1).
-    pub fn new() -> Self {
+impl<T> Queue<T> for LeanBTreeQueue<T> {
+    const NAME: &'static str = "btree+slab";
+    const PROMISE: Promise = Promise::DeadlineOrder;
+    const WORK: Work = Work::FiresOnly;
+    type Key = LeanBTreeKey;
+
+    /// It has no time of its own: it only ever compares deadlines.
+    #[inline]
+    fn new(_now: u64) -> Self {
         Self {
             order: BTreeSet::new(),
             values: Slab::new(),
         }
     }
 
-    /// How many timers are scheduled. O(1).
-    pub fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Whether no timer is scheduled. O(1).
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Schedules `value` for `deadline` in nanoseconds. O(log n).
-    ///
     /// # Panics
     ///
     /// If there are 2^32 timers already.
     #[inline]
-    pub fn schedule(&mut self, deadline: u64, value: T) -> LeanBTreeKey {
+    fn schedule(&mut self, deadline: u64, value: T) -> LeanBTreeKey {
         let slot = self.values.insert(value);
         let slot = u32::try_from(slot).expect("at most 2^32 timers");
         self.order.insert((deadline, slot));
         LeanBTreeKey { deadline, slot }
     }
 
-    /// Cancels a timer and gives its value back, or `None` if the key is stale. O(log n).
     #[inline]
-    pub fn cancel(&mut self, key: LeanBTreeKey) -> Option<T> {
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
+        }
+    }
+}
+
+impl<T> Counted<T> for LeanBTreeQueue<T> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+impl<T> Cancel<T> for LeanBTreeQueue<T> {
+    #[inline]
+    fn cancel(&mut self, key: LeanBTreeKey) -> Option<T> {
         self.order
             .remove(&(key.deadline, key.slot))
             .then(|| self.values.remove(key.slot as usize))
     }
+}
 
-    /// Moves a timer to another deadline and brings its key up to date; `false` if the key is
-    /// stale. O(log n).
+impl<T> Reschedule<T> for LeanBTreeQueue<T> {
     #[inline]
-    pub fn reschedule(&mut self, key: &mut LeanBTreeKey, deadline: u64) -> bool {
+    fn reschedule(&mut self, key: &mut LeanBTreeKey, deadline: u64) -> bool {
         let was_live = self.order.remove(&(key.deadline, key.slot));
         if was_live {
             self.order.insert((deadline, key.slot));
@@ -75,54 +88,59 @@ impl<T> LeanBTreeQueue<T> {
         }
         was_live
     }
+}
 
-    /// Takes the earliest timer whose deadline is `now` or before, with its deadline. O(log n).
+impl<T> Wakes<T> for LeanBTreeQueue<T> {
     #[inline]
-    pub fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
+    fn next_wake(&self) -> Option<u64> {
+        self.order.first().map(|&(deadline, _)| deadline)
+    }
+}
+
+impl<T: Copy> Ordered<T> for LeanBTreeQueue<T> {
+    #[inline]
+    fn ascending(&self) -> impl Iterator<Item = T> {
+        self.order
+            .iter()
+            .map(|&(_, slot)| self.values[slot as usize])
+    }
+
+    #[inline]
+    fn descending(&self) -> impl Iterator<Item = T> {
+        let backwards = self.order.iter().rev();
+        backwards.map(|&(_, slot)| self.values[slot as usize])
+    }
+}
+
+impl<T> Pop<T> for LeanBTreeQueue<T> {
+    #[inline]
+    fn pop_first(&mut self) -> Option<(u64, T)> {
+        let (deadline, slot) = self.order.pop_first()?;
+        Some((deadline, self.values.remove(slot as usize)))
+    }
+
+    #[inline]
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
         if self.order.first()?.0 > now {
             return None;
         }
         self.pop_first()
     }
 
-    /// Takes the earliest timer, due or not, with its deadline. O(log n).
-    #[inline]
-    pub fn pop_first(&mut self) -> Option<(u64, T)> {
-        let (deadline, slot) = self.order.pop_first()?;
-        Some((deadline, self.values.remove(slot as usize)))
-    }
-
-    /// Forgets every timer. O(n).
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.order.clear();
         self.values.clear();
     }
-
-    /// Hands every timer whose deadline is `now` or before to `fire`, with its deadline, in order.
-    /// O(log n) a timer.
-    #[inline]
-    pub fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
-    /// The timers in order of deadline, each with its deadline. O(n) in all.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &T)> {
-        self.order
-            .iter()
-            .map(|&(deadline, slot)| (deadline, &self.values[slot as usize]))
-    }
-
-    /// The time to advance to next: the earliest deadline. `None` exactly when the queue is empty.
-    /// O(log n).
-    pub fn next_wake(&self) -> Option<u64> {
-        self.order.first().map(|&(deadline, _)| deadline)
-    }
 }
 
-impl<T> Default for LeanBTreeQueue<T> {
-    fn default() -> Self {
-        Self::new()
+impl<T> Budgeted<T> for LeanBTreeQueue<T> {
+    #[inline]
+    fn advance_with_budget(
+        &mut self,
+        now: u64,
+        budget: usize,
+        fire: impl FnMut(u64, T),
+    ) -> Instalment {
+        Instalment::of_pops(self, now, budget, fire)
     }
 }

@@ -4,6 +4,7 @@ use timer_wheel::{Caffeine, Geometry, Millis};
 
 use super::{TextbookKey, TextbookWheel};
 use crate::btree::{BTreeKey, BTreeQueue};
+use crate::queue::{Cancel, Counted, Pop, Queue, Reschedule, Wakes};
 use crate::workload::XorShift64Star;
 
 /// Runs each call on both and insists on equal answers.
@@ -42,7 +43,7 @@ impl<G: Geometry> Pair<G> {
     }
 
     fn reschedule(&mut self, chosen: usize, deadline: u64) {
-        let (of_wheel, of_queue) = self.keys[chosen];
+        let (of_wheel, of_queue) = &mut self.keys[chosen];
         assert_eq!(
             self.wheel.reschedule(of_wheel, deadline),
             self.queue.reschedule(of_queue, deadline)
@@ -129,8 +130,7 @@ fn run_script<G: Geometry>(seed: u64, calls: u32) {
         pair.compare();
     }
     pair.advance(u64::MAX);
-    assert!(pair.wheel.is_empty());
-    assert!(pair.queue.is_empty());
+    assert_eq!((pair.wheel.len(), pair.queue.len()), (0, 0));
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn schedule_in_the_current_tick_fires_in_order_of_the_nanosecond() {
 #[test]
 fn key_of_a_reused_slot_is_refused() {
     let mut wheel = TextbookWheel::<u32>::new(0);
-    let stale = wheel.schedule(5, 1);
+    let mut stale = wheel.schedule(5, 1);
     assert_eq!(wheel.cancel(stale), Some(1));
     let fresh = wheel.schedule(5, 2);
     assert_eq!(wheel.cancel(stale), None);
-    assert!(!wheel.reschedule(stale, 9));
+    assert!(!wheel.reschedule(&mut stale, 9));
     assert_eq!(wheel.cancel(fresh), Some(2));
 }

@@ -1,16 +1,12 @@
 //! What the cache asks of a queue of timers, and the queues that can answer.
 
-mod btree;
+mod calls;
 mod index;
-mod textbook;
-mod wheel;
 
 use crate::trace::KeyId;
 
-pub(crate) use btree::BTree;
+pub(crate) use calls::{BTree, BudgetedWheel, PlainWheel, Textbook};
 pub(crate) use index::Index;
-pub(crate) use textbook::Textbook;
-pub(crate) use wheel::{BudgetedWheel, PlainWheel};
 
 /// Whether one call left due timers behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,9 @@
 //! Advances that have much to do.
 
+use timer_wheel_bench::queue::filled;
 use timer_wheel_bench::workload::{MILLISECOND, MINUTE, STEP, XorShift64Star};
 
-use crate::harness::{Case, Group, Operation, anew, measure};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, anew, measure};
 
 /// Fires timers spread over a minute in steps of a tick, all cascades included. A thousand timers leave
 /// most of the 57,221 steps empty, which then is most of the time.
@@ -20,7 +20,7 @@ impl Expire {
 }
 
 impl Operation for Expire {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let n = self.deadlines.len();
         let case = Case {
             subject: Q::NAME,
@@ -30,12 +30,12 @@ impl Operation for Expire {
         let fire_all = |queue: &mut Q| {
             let mut sum = 0;
             for step in 1..=MINUTE.div_ceil(STEP) {
-                queue.advance(step * STEP, |value| sum += u64::from(value));
+                queue.advance(step * STEP, |_, value| sum += u64::from(value));
             }
             sum
         };
         let sum_of_all = (0..n as u64).sum();
-        let prepare = anew(|| Q::filled(&self.deadlines));
+        let prepare = anew(|| filled::<Q>(&self.deadlines));
         measure(group, &case, prepare, fire_all, |queue, sum: u64| {
             let answer = (queue.len(), sum);
             assert_eq!(answer, (0, sum_of_all), "{}: not all have fired", Q::NAME);
@@ -60,7 +60,7 @@ impl Cascade {
 }
 
 impl Operation for Cascade {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let n = self.deadlines.len();
         let case = Case {
             subject: Q::NAME,
@@ -69,17 +69,17 @@ impl Operation for Cascade {
         };
         let move_down = |queue: &mut Q| {
             let mut fired = 0;
-            queue.advance(COARSE, |_| fired += 1);
+            queue.advance(COARSE, |_, _| fired += 1);
             fired
         };
         let prepare = anew(|| {
-            let queue = Q::filled(&self.deadlines);
+            let queue = filled::<Q>(&self.deadlines);
             // Or before, to move some of a crowd ahead.
-            assert!(queue.wake() <= Some(COARSE), "all are in one bucket");
+            assert!(queue.next_wake() <= Some(COARSE), "all are in one bucket");
             queue
         });
         measure(group, &case, prepare, move_down, |queue, fired| {
-            let has_moved = queue.wake().is_some_and(|wake| wake > COARSE);
+            let has_moved = queue.next_wake().is_some_and(|wake| wake > COARSE);
             let answer = (queue.len(), fired, has_moved);
             assert_eq!(answer, (n, 0, true), "{}: not all have moved", Q::NAME);
         });

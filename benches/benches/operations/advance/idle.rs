@@ -1,9 +1,9 @@
 //! Advances that have little to do, while many timers wait for times far ahead.
 
+use timer_wheel_bench::queue::filled;
 use timer_wheel_bench::workload::{HOUR, MINUTE, STEP, XorShift64Star};
 
-use crate::harness::{Case, Group, Operation, measure};
-use crate::subject::Queue;
+use crate::harness::{Case, Group, Operation, Subject, measure};
 
 /// Before this nothing is due, and no level of the `Millis` geometry has anything to move.
 const IDLE_UNTIL: u64 = 30 * 24 * HOUR;
@@ -22,10 +22,10 @@ impl Far {
 
     /// Makes a new queue when the time of the last one is nearly over, so that any number of iterations
     /// is possible.
-    fn prepare<Q: Queue>(&self, left: Option<Waiting<Q>>) -> Waiting<Q> {
+    fn prepare<Q: Subject>(&self, left: Option<Waiting<Q>>) -> Waiting<Q> {
         left.filter(|waiting| waiting.now < IDLE_UNTIL / 2)
             .unwrap_or_else(|| Waiting {
-                queue: Q::filled(&self.deadlines),
+                queue: filled::<Q>(&self.deadlines),
                 now: 0,
             })
     }
@@ -42,7 +42,7 @@ pub(super) struct Empty(pub(super) Far);
 const STEPS: usize = 1_000;
 
 impl Operation for Empty {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let n = self.0.deadlines.len();
         let case = Case {
             subject: Q::NAME,
@@ -54,7 +54,7 @@ impl Operation for Empty {
             let mut fired = 0;
             for _ in 0..STEPS {
                 waiting.now += STEP;
-                waiting.queue.advance(waiting.now, |_| fired += 1);
+                waiting.queue.advance(waiting.now, |_, _| fired += 1);
             }
             fired
         };
@@ -72,7 +72,7 @@ const JUMP: u64 = 10 * MINUTE;
 const JUMPS: usize = 100;
 
 impl Operation for IdleJump {
-    fn bench<Q: Queue>(&self, group: &mut Group<'_>) {
+    fn bench<Q: Subject>(&self, group: &mut Group<'_>) {
         let n = self.0.deadlines.len();
         let case = Case {
             subject: Q::NAME,
@@ -94,7 +94,7 @@ impl Operation for IdleJump {
                 waiting.now += JUMP;
                 waiting
                     .queue
-                    .advance(waiting.now, |value| sum += u64::from(value));
+                    .advance(waiting.now, |_, value| sum += u64::from(value));
             }
             sum
         };

@@ -6,10 +6,14 @@
 mod cache;
 
 use std::hint::black_box;
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use cache::{Cache, Deadlines, OfEntries, OfKeys};
 use clap::Parser;
+use timer_wheel_bench::Spread;
+use timer_wheel_bench::results::{self, Counts, Sheet};
 use timer_wheel_bench::workload::{MINUTE, STEP, XorShift64Star};
 
 /// Measures a cache on a wheel of its keys and on the wheel over its entries
@@ -24,6 +28,10 @@ struct Options {
     /// How many times each cache is measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+
+    /// Write the results to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// What is measured, and the goal: how many times as fast the index wheel is to be.
@@ -106,13 +114,12 @@ fn round<D: Deadlines>(n: u32, orders: &[Vec<u32>; 5]) -> Round {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+fn main() -> ExitCode {
+    results::exit(run(&Options::parse()))
 }
 
-fn main() {
-    let options = Options::parse();
+fn run(options: &Options) -> Result<(), String> {
+    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
     let orders = [1, 2, 3, 4, 5].map(|seed| XorShift64Star::with_seed(seed).permutation(options.n));
     let mut rounds: [Vec<Round>; 2] = [Vec::new(), Vec::new()];
     for nth in 0..options.rounds {
@@ -137,23 +144,29 @@ fn main() {
         OfEntries::name(),
         "ratio"
     );
-    for (call, (name, goal)) in CALLS.into_iter().enumerate() {
-        let [keys, entries] = rounds
+    let mut missed = Vec::new();
+    let mut report = |name, unit, figure: &dyn Fn(&Round) -> f64, is_met: &dyn Fn(f64) -> bool| {
+        let spreads = rounds
             .each_ref()
-            .map(|of| median(of.iter().map(|round| round.ns[call]).collect()));
+            .map(|of| Spread::of(of.iter().map(figure)));
+        for (subject, spread) in [OfKeys::name(), OfEntries::name()].into_iter().zip(spreads) {
+            sheet.push(name, options.n, subject, (unit, Counts::Median), spread);
+        }
+        let [keys, entries] = spreads.map(|spread| spread.median);
         let ratio = keys / entries;
-        let verdict = if ratio >= goal { "met" } else { "missed" };
-        println!("{name:<18} {keys:>11.1} {entries:>11.1} {ratio:>6.2}x  {goal}x {verdict}");
-    }
-    let [keys, entries] = rounds.each_ref().map(|of| of[0].bytes);
-    let verdict = if entries / keys <= BYTES_GOAL {
-        "met"
-    } else {
-        "missed"
+        let verdict = if is_met(ratio) { "met" } else { "missed" };
+        if !is_met(ratio) {
+            missed.push(name);
+        }
+        println!("{name:<18} {keys:>11.1} {entries:>11.1} {ratio:>6.2}x  {verdict}");
     };
-    let ratio = entries / keys;
-    println!(
-        "{:<18} {keys:>11.1} {entries:>11.1} {ratio:>6.2}x  {BYTES_GOAL}x {verdict}",
-        "bytes an entry"
-    );
+    for (call, (name, goal)) in CALLS.into_iter().enumerate() {
+        report(name, "ns", &|round| round.ns[call], &|ratio| ratio >= goal);
+    }
+    let of_bytes = |ratio| ratio >= 1.0 / BYTES_GOAL;
+    report("an entry", "bytes", &|round| round.bytes, &of_bytes);
+    let goals = CALLS.len() + 1;
+    let verdict = results::verdict(goals - missed.len(), goals, &missed);
+    println!("{verdict}");
+    sheet.write(&verdict).map_err(|error| error.to_string())
 }

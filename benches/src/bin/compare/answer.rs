@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use timer_wheel_bench::queue::Promise;
+
 /// A subject gave another answer than the workload has.
 #[derive(Debug)]
 pub(crate) struct WrongAnswer {
@@ -26,30 +28,11 @@ impl fmt::Display for WrongAnswer {
 
 impl std::error::Error for WrongAnswer {}
 
-/// What a subject promises about the timers it yields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Promise {
-    /// In order of deadline, equals as they were last scheduled.
-    FirstComeFirstServed,
-    /// In order of deadline, equals in any order of the subject's own, though a queue that was
-    /// filled fresh yields them as they came.
-    DeadlineOrder,
-    /// In order of deadline, equals in no order at all.
-    AnyAmongEquals,
-    /// In the step of the measurement in which it is due, in any order within the step.
-    StepOrder,
-    /// Some time after it is due.
-    Late,
-    /// It yields nothing at all: it is here for what comes before.
-    NothingExpires,
-}
-
-impl Promise {
-    /// Whether a digest of what fired leaves the order within a step out: it knows values only, and
-    /// these may come in any order where deadlines are equal.
-    const fn is_checked_by_step(self) -> bool {
-        matches!(self, Self::StepOrder | Self::AnyAmongEquals | Self::Late)
-    }
+/// Whether a digest of what fired leaves the order within a step out: it knows values only, and
+/// these may come in any order where deadlines are equal.
+const fn is_checked_by_step(promise: Promise) -> bool {
+    use Promise::{AnyAmongEquals, Late, StepOrder};
+    matches!(promise, StepOrder | AnyAmongEquals | Late)
 }
 
 /// How many values went by, and their sum.
@@ -120,7 +103,7 @@ impl Digest {
         const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
         self.tally.add(value);
         let event = (step << 32) | u64::from(value);
-        self.events = if self.promise.is_checked_by_step() {
+        self.events = if is_checked_by_step(self.promise) {
             // A sum does not depend on the order of what is added.
             let scrambled = event.wrapping_mul(MULTIPLIER);
             self.events.wrapping_add(scrambled ^ (scrambled >> 32))
@@ -168,7 +151,7 @@ impl Expected {
     }
 
     pub(crate) fn check(self, fired: Digest, subject: &'static str) -> Result<(), WrongAnswer> {
-        let expected = if fired.promise.is_checked_by_step() {
+        let expected = if is_checked_by_step(fired.promise) {
             self.in_any_order
         } else {
             self.in_order

@@ -1,12 +1,9 @@
 //! The command line: what to measure, how often, and where to put the results.
 
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 
 use crate::figure::Workload;
 use crate::subject::{self, Subject};
@@ -37,16 +34,16 @@ pub(crate) struct Options {
 
     /// Only these subjects, separated by commas [default: all but btree-queue]
     #[arg(long, value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(subject::ALL.map(|subject| subject.name)))]
+          value_parser = PossibleValuesParser::new(subject::ALL.iter().map(|subject| subject.name)))]
     subjects: Vec<String>,
 
-    /// Write the results to this file, as an array of objects
+    /// Write the results to this file
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 
-    /// Draw the results into this directory, a file a workload
-    #[arg(long, value_name = "DIR")]
-    svg: Option<PathBuf>,
+    /// Be the process of one measurement: nothing but the results
+    #[arg(long = "child", hide = true)]
+    pub(crate) is_child: bool,
 }
 
 impl Options {
@@ -80,45 +77,11 @@ impl Options {
 
     /// The subjects asked for, in the order of the register.
     pub(crate) fn subjects(&self) -> Vec<&'static Subject> {
-        subject::all()
+        subject::ALL
             .iter()
             .filter(|subject| self.wants_subject(subject.name))
             .collect()
     }
-
-    /// Opens the results file before anything is measured, so that a path which cannot be written
-    /// is refused now and not minutes later. What it holds is kept until there are results.
-    pub(crate) fn open_json(&self) -> Result<Option<File>, clap::Error> {
-        let Some(path) = &self.json else {
-            return Ok(None);
-        };
-        File::options()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(path)
-            .map(Some)
-            .map_err(|error| cannot_write(path, &error))
-    }
-
-    /// Makes the directory of the drawings, and sees that a file can be made there, before anything
-    /// is measured.
-    pub(crate) fn open_svg(&self) -> Result<Option<&Path>, clap::Error> {
-        let Some(directory) = &self.svg else {
-            return Ok(None);
-        };
-        let probe = directory.join(format!(".compare-{}", std::process::id()));
-        fs::create_dir_all(directory)
-            .and_then(|()| File::create(&probe))
-            .and_then(|_| fs::remove_file(&probe))
-            .map(|()| Some(directory.as_path()))
-            .map_err(|error| cannot_write(directory, &error))
-    }
-}
-
-fn cannot_write(path: &Path, error: &io::Error) -> clap::Error {
-    let message = format!("cannot write '{}': {error}", path.display());
-    Options::command().error(ErrorKind::Io, message)
 }
 
 fn parse_count(text: &str) -> Result<usize, String> {
@@ -134,6 +97,8 @@ fn parse_count(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
@@ -155,13 +120,5 @@ mod tests {
             let refused = Options::try_parse_from(["compare"].iter().chain(&arguments));
             assert_eq!(refused.map_err(|error| error.exit_code()).err(), Some(2));
         }
-    }
-
-    #[test]
-    fn unwritable_results_file_is_refused_with_two() {
-        let options = Options::parse_from(["compare", "--json", "/nonexistent/results.json"]);
-        assert_eq!(options.open_json().unwrap_err().exit_code(), 2);
-        let options = Options::parse_from(["compare", "--svg", "/dev/null/plots"]);
-        assert_eq!(options.open_svg().unwrap_err().exit_code(), 2);
     }
 }

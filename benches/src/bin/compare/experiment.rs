@@ -1,4 +1,4 @@
-//! The experiments: each prepares its input once, then measures the subjects on it in turns.
+//! The experiments: each makes an input, and measures a queue once on it.
 //!
 //! One experiment may serve several workloads, where one leaves the queue as the next one needs it.
 
@@ -21,274 +21,21 @@ pub(crate) mod pause;
 pub(crate) mod peak;
 pub(crate) mod refresh;
 pub(crate) mod server;
+pub(crate) mod sizes;
 pub(crate) mod small;
 #[cfg(test)]
 mod tests;
 pub(crate) mod wake;
 
-use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-use timer_wheel_bench::workload::XorShift64Star;
+use timer_wheel_bench::queue::Queue;
 
 use crate::answer::WrongAnswer;
-use crate::cli::Options;
-use crate::figure::Workload;
-use crate::ledger::Ledger;
-use crate::subject::{self, Measure, Queue, Subject};
+use crate::figure::Sample;
 
-/// An experiment, and the workloads whose figures it gives.
-#[derive(Clone, Copy)]
-pub(crate) enum Plan {
-    Fill,
-    Expire,
-    ExpireJumping,
-    Churn,
-    Refresh,
-    Longest,
-    Budgeted,
-    Burst,
-    Memory,
-    Wake,
-    Idle,
-    Caffeine,
-    Pause,
-    Hold,
-    Small,
-    Evict,
-    Far,
-    Peak,
-    Server,
-}
-
-/// In the order of the workloads, those that have sizes of their own last.
-const ALL: [Plan; 19] = [
-    Plan::Fill,
-    Plan::Expire,
-    Plan::ExpireJumping,
-    Plan::Churn,
-    Plan::Refresh,
-    Plan::Longest,
-    Plan::Budgeted,
-    Plan::Burst,
-    Plan::Memory,
-    Plan::Pause,
-    Plan::Evict,
-    Plan::Far,
-    Plan::Peak,
-    Plan::Wake,
-    Plan::Idle,
-    Plan::Caffeine,
-    Plan::Hold,
-    Plan::Small,
-    Plan::Server,
-];
-
-/// What is to be run, in order, and on how many timers: the experiments that give a figure someone
-/// asked for, at every size asked for if they have none of their own.
-pub(crate) fn agenda(options: &Options) -> Vec<(Plan, usize)> {
-    let wanted = |plan: &Plan| plan.workloads().iter().any(|&it| options.wants(it));
-    let (of_any_size, of_own_sizes): (Vec<Plan>, Vec<Plan>) = ALL
-        .into_iter()
-        .filter(wanted)
-        .partition(|plan| plan.own_sizes() == Sizes::AsAsked);
-    let asked = options.sizes();
-    let mut agenda = Vec::new();
-    for &n in &asked {
-        agenda.extend(of_any_size.iter().map(|&plan| (plan, n)));
-    }
-    for plan in of_own_sizes {
-        let sizes = plan.own_sizes().given(&asked);
-        agenda.extend(sizes.into_iter().map(|n| (plan, n)));
-    }
-    agenda
-}
-
-/// On how many timers an experiment runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sizes {
-    AsAsked,
-    /// Whatever is asked for.
-    Always(usize),
-    /// On those that are no larger than what is asked for, so that a quick look stays one.
-    UpTo(&'static [usize]),
-}
-
-impl Sizes {
-    fn given(self, asked: &[usize]) -> Vec<usize> {
-        let own: Vec<usize> = match self {
-            Self::AsAsked => Vec::new(),
-            Self::Always(n) => vec![n],
-            Self::UpTo(sizes) => {
-                let largest = asked.iter().copied().max().unwrap_or_default();
-                let wanted = sizes.iter().copied().filter(|&n| n <= largest);
-                wanted.collect()
-            }
-        };
-        if own.is_empty() { asked.to_vec() } else { own }
-    }
-}
-
-pub(crate) fn progress_bar(agenda: &[(Plan, usize)], options: &Options) -> ProgressBar {
-    let rounds: u32 = agenda.iter().map(|&(_, n)| options.rounds(n)).sum();
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(u64::from(rounds) * options.subjects().len() as u64).with_style(style)
-}
-
-impl Plan {
-    pub(crate) fn workloads(self) -> &'static [Workload] {
-        match self {
-            Self::Fill => &[Workload::W1a, Workload::W1b, Workload::W1c],
-            Self::Expire => &[Workload::W2],
-            Self::ExpireJumping => &[Workload::W2j],
-            Self::Churn => &[Workload::W3],
-            Self::Refresh => &[Workload::W4],
-            Self::Longest => &[Workload::W6],
-            Self::Budgeted => &[Workload::W6b],
-            Self::Burst => &[Workload::W7],
-            Self::Memory => &[Workload::W8],
-            Self::Wake => &[Workload::W5],
-            Self::Idle => &[Workload::W5i],
-            Self::Caffeine => &[Workload::W9],
-            Self::Pause => &[Workload::W10],
-            Self::Hold => &[Workload::W11],
-            Self::Small => &[Workload::W12],
-            Self::Evict => &[Workload::W13],
-            Self::Far => &[Workload::W14],
-            Self::Peak => &[Workload::W15],
-            Self::Server => &[Workload::W16],
-        }
-    }
-
-    /// On how many timers the experiment runs, if that is part of its definition.
-    fn own_sizes(self) -> Sizes {
-        match self {
-            Self::Wake => Sizes::Always(wake::N),
-            Self::Idle => Sizes::Always(idle::N),
-            Self::Caffeine => Sizes::Always(caffeine::N),
-            Self::Hold => Sizes::UpTo(hold::SIZES),
-            Self::Small => Sizes::UpTo(small::SIZES),
-            Self::Server => Sizes::UpTo(server::SIZES),
-            _ => Sizes::AsAsked,
-        }
-    }
-
-    pub(crate) fn run(
-        self,
-        n: usize,
-        options: &Options,
-        progress: &ProgressBar,
-    ) -> Result<Ledger, WrongAnswer> {
-        let name = self.workloads()[0].name();
-        progress.set_message(format!("{name} at {n}"));
-        let turns = Turns {
-            n,
-            options,
-            progress,
-        };
-        match self {
-            Self::Fill => turns.take(&fill::Input::new(n), &[|subject| subject.fill], &[]),
-            Self::Expire => turns.take(
-                &expire::Input::new(n),
-                &[|subject| subject.expire],
-                &[|subject| subject.moves],
-            ),
-            Self::ExpireJumping => {
-                turns.take(&expire::Input::jumping(n), &[|subject| subject.expire], &[])
-            }
-            Self::Churn => turns.take(&churn::Input::new(n), &[|subject| subject.churn], &[]),
-            Self::Refresh => turns.take(&refresh::Input::new(n), &[|subject| subject.refresh], &[]),
-            Self::Longest => turns.take(&longest::Input::new(n), &[|subject| subject.longest], &[]),
-            Self::Budgeted => {
-                turns.take(&longest::Input::new(n), &[|subject| subject.budgeted], &[])
-            }
-            Self::Burst => turns.take(
-                &burst::Input::new(n),
-                &[|subject| subject.burst, |subject| subject.budgeted_burst],
-                &[],
-            ),
-            Self::Memory => turns.take(&memory::Input::new(n), &[], &[|subject| subject.memory]),
-            Self::Wake => turns.take(&wake::Input::new(), &[|subject| subject.wake], &[]),
-            Self::Idle => turns.take(&idle::Input::new(), &[|subject| subject.idle], &[]),
-            Self::Caffeine => turns.take(
-                &caffeine::Input::new(),
-                &[
-                    |subject| subject.caffeine.reschedule,
-                    |subject| subject.caffeine.expire,
-                    |subject| subject.caffeine.wake,
-                    |subject| subject.caffeine.order,
-                ],
-                &[],
-            ),
-            Self::Pause => turns.take(&pause::Input::new(n), &[|subject| subject.pause], &[]),
-            Self::Hold => turns.take(&hold::Input::new(n), &[|subject| subject.hold], &[]),
-            Self::Small => turns.take(
-                &small::Input::new(n),
-                &[|subject| subject.small],
-                &[|subject| subject.weigh_small],
-            ),
-            Self::Evict => turns.take(&evict::Input::new(n), &[|subject| subject.evict], &[]),
-            Self::Far => turns.take(&far::Input::new(n), &[|subject| subject.far], &[]),
-            Self::Peak => turns.take(&peak::Input::new(n), &[|subject| subject.peak], &[]),
-            Self::Server => turns.take(&server::Input::new(n), &[|subject| subject.server], &[]),
-        }
-    }
-}
-
-/// Chooses a subject's function for an experiment, if it takes part.
-type Choose<Input> = fn(&Subject) -> Option<Measure<Input>>;
-
-/// The subjects taking turns at one experiment.
-struct Turns<'a> {
-    n: usize,
-    options: &'a Options,
-    progress: &'a ProgressBar,
-}
-
-impl Turns<'_> {
-    /// Measures every subject once a round, and counts in the first what is the same in all. Each
-    /// round has an order of its own, so that none always runs in the wake of the same other.
-    fn take<Input>(
-        &self,
-        input: &Input,
-        timed: &[Choose<Input>],
-        counted: &[Choose<Input>],
-    ) -> Result<Ledger, WrongAnswer> {
-        let mut ledger = Ledger::new();
-        let subjects = self.options.subjects();
-        let mut random = XorShift64Star::new();
-        for round in 0..self.options.rounds(self.n) {
-            let counted = if round == 0 { counted } else { &[] };
-            for turn in random.permutation(subjects.len() as u32) {
-                let subject = subjects[turn as usize];
-                let measures = timed.iter().chain(counted);
-                for measure in measures.filter_map(|choose| choose(subject)) {
-                    tidy_heap();
-                    for sample in measure(input)? {
-                        if self.options.wants(sample.figure.workload) {
-                            ledger.record(self.n, subject.name, sample);
-                        }
-                    }
-                }
-                self.progress.inc(1);
-            }
-        }
-        ledger.sort_by_subject();
-        subject::check_complete(&subjects, self.n, &ledger)?;
-        Ok(ledger)
-    }
-}
-
-/// Lets the allocator put together what the last subject left in pieces.
-///
-/// A queue of a million small boxes leaves as many free chunks behind, and glibc merges them when next
-/// asked for a large block: the next subject would pay for that.
-fn tidy_heap() {
-    const LARGE: usize = 1 << 20;
-    drop(black_box(Vec::<u8>::with_capacity(LARGE)));
-}
+/// Measures a queue once on an input.
+pub(crate) type Measure<Input> = fn(&Input) -> Result<Vec<Sample>, WrongAnswer>;
 
 /// How often to repeat an experiment within one measurement, so that a small one lasts long enough
 /// for the clock.
@@ -299,7 +46,7 @@ fn passes(n: usize) -> usize {
 
 /// Room for `n` keys whose memory has been touched: writing them is to cost the same the first time.
 fn room_for_keys<Q: Queue>(n: usize) -> Vec<Q::Key> {
-    let placeholder = Q::new().schedule(0, 0);
+    let placeholder = Q::new(0).schedule(0, 0);
     vec![placeholder; n]
 }
 

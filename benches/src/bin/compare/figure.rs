@@ -2,6 +2,8 @@
 
 mod workload;
 
+use timer_wheel_bench::results::Counts;
+
 pub(crate) use workload::Workload;
 
 /// One number of a workload.
@@ -11,25 +13,7 @@ pub(crate) struct Figure {
     /// What it is the number of.
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
-    pub(crate) summary: Summary,
-}
-
-/// What stands for the samples of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Summary {
-    /// The middle one.
-    Median,
-    /// The least one: of a single call, which something else may have made longer and nothing shorter.
-    Least,
-}
-
-impl Summary {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::Least => "min",
-        }
-    }
+    pub(crate) counts: Counts,
 }
 
 /// What a figure counts: time, or something that is the same on every machine.
@@ -42,6 +26,12 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    const ALL: [Self; 4] = [Self::Nanoseconds, Self::Entries, Self::Moves, Self::Bytes];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.name() == name)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -57,7 +47,7 @@ const fn figure(workload: Workload, name: &'static str, unit: Unit) -> Figure {
         workload,
         name,
         unit,
-        summary: Summary::Median,
+        counts: Counts::Median,
     }
 }
 
@@ -68,19 +58,19 @@ const fn time(workload: Workload, name: &'static str) -> Figure {
 /// The time of a single call.
 const fn call(workload: Workload, name: &'static str) -> Figure {
     Figure {
-        summary: Summary::Least,
+        counts: Counts::Min,
         ..time(workload, name)
     }
 }
 
 pub(crate) const FRESH_SCHEDULE: Figure = time(Workload::W1a, "schedule");
 pub(crate) const RANDOM_CANCEL: Figure = time(Workload::W1b, "cancel");
-pub(crate) const AGED_SCHEDULE: Figure = time(Workload::W1c, "schedule");
-pub(crate) const EXPIRE: Figure = time(Workload::W2, "timer");
+pub(crate) const AGED_SCHEDULE: Figure = time(Workload::W1c, "schedule, aged");
+pub(crate) const EXPIRE: Figure = time(Workload::W2, "expire");
 pub(crate) const MOVES: Figure = figure(Workload::W2, "moves a timer", Unit::Moves);
-pub(crate) const EXPIRE_JUMPING: Figure = time(Workload::W2j, "timer");
-pub(crate) const CHURN: Figure = time(Workload::W3, "iteration");
-pub(crate) const REFRESH: Figure = time(Workload::W4, "reschedule");
+pub(crate) const EXPIRE_JUMPING: Figure = time(Workload::W2j, "expire, 16 ticks a step");
+pub(crate) const CHURN: Figure = time(Workload::W3, "cancel one, schedule one");
+pub(crate) const REFRESH: Figure = time(Workload::W4, "reschedule to later");
 /// What the queries add to the advances.
 pub(crate) const WAKE_QUERY: Figure = time(Workload::W5, "query");
 pub(crate) const WAKE_QUERY_AND_ADVANCE: Figure = time(Workload::W5, "query and advance");
@@ -88,17 +78,17 @@ pub(crate) const IDLE_JUMP: Figure = time(Workload::W5i, "in all, one advance");
 pub(crate) const IDLE_STEPS: Figure = time(Workload::W5i, "in all, steps of 2^20 ns");
 pub(crate) const LONGEST_CALL: Figure = call(Workload::W6, "longest call");
 /// The longest call once each is given the fastest of several identical runs.
-pub(crate) const CALM_LONGEST_CALL: Figure = time(Workload::W6, "longest call, calm");
+pub(crate) const CALM_LONGEST_CALL: Figure = call(Workload::W6, "calm longest call");
 pub(crate) const TAIL_CALL: Figure = time(Workload::W6, "p99.99 of calls");
 pub(crate) const MOST_ENTRIES: Figure =
     figure(Workload::W6, "most entries in one call", Unit::Entries);
-pub(crate) const WHOLE_HOUR: Figure = time(Workload::W6, "timer, in all");
+pub(crate) const WHOLE_HOUR: Figure = time(Workload::W6, "expire, in all");
 pub(crate) const BUDGETED_LONGEST_CALL: Figure = call(Workload::W6b, "longest call");
-pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure = time(Workload::W6b, "longest call, calm");
+pub(crate) const CALM_BUDGETED_LONGEST_CALL: Figure = call(Workload::W6b, "calm longest call");
 pub(crate) const BUDGETED_MOST_ENTRIES: Figure =
     figure(Workload::W6b, "most entries in one call", Unit::Entries);
-pub(crate) const BUDGETED_WHOLE_HOUR: Figure = time(Workload::W6b, "timer, in all");
-pub(crate) const BURST: Figure = time(Workload::W7, "timer");
+pub(crate) const BUDGETED_WHOLE_HOUR: Figure = time(Workload::W6b, "expire, in all");
+pub(crate) const BURST: Figure = time(Workload::W7, "expire a burst");
 pub(crate) const BURST_LONGEST_CALL: Figure = call(Workload::W7, "longest call, budget 256");
 pub(crate) const FRESH_BYTES: Figure = figure(Workload::W8, "after W1a", Unit::Bytes);
 pub(crate) const CANCELLED_BYTES: Figure = figure(Workload::W8, "after W1b", Unit::Bytes);
@@ -107,7 +97,7 @@ pub(crate) const ROTATED_BYTES: Figure =
     figure(Workload::W8, "after W1b and a rotation", Unit::Bytes);
 pub(crate) const CHURN_BYTES: Figure = figure(Workload::W8, "worst during W3", Unit::Bytes);
 pub(crate) const CAFFEINE_RESCHEDULE: Figure = time(Workload::W9, "reschedule");
-pub(crate) const CAFFEINE_EXPIRE: Figure = time(Workload::W9, "timer, expired in 5 min steps");
+pub(crate) const CAFFEINE_EXPIRE: Figure = time(Workload::W9, "expire in 5 min steps");
 pub(crate) const CAFFEINE_WAKE: Figure = time(Workload::W9, "query of the expiration delay");
 pub(crate) const ASCENDING: Figure = time(Workload::W9, "timer, in ascending order");
 pub(crate) const DESCENDING: Figure = time(Workload::W9, "timer, in descending order");
@@ -116,17 +106,17 @@ pub(crate) const PAUSE_TAIL: Figure = time(Workload::W10, "p99.99 of advances");
 pub(crate) const PAUSE_WHOLE: Figure = time(Workload::W10, "in all");
 /// A figure for each distribution of the increments.
 pub(crate) const HOLDS: [Figure; 5] = [
-    time(Workload::W11, "hold, exponential"),
-    time(Workload::W11, "hold, uniform"),
-    time(Workload::W11, "hold, bimodal"),
-    time(Workload::W11, "hold, triangular"),
-    time(Workload::W11, "hold, nearly constant"),
+    time(Workload::W11, "hold exponential"),
+    time(Workload::W11, "hold uniform"),
+    time(Workload::W11, "hold bimodal"),
+    time(Workload::W11, "hold triangular"),
+    time(Workload::W11, "hold nearly constant"),
 ];
 pub(crate) const SMALL_BYTES: Figure = figure(Workload::W12, "a queue", Unit::Bytes);
 pub(crate) const SMALL_OPERATION: Figure = time(Workload::W12, "operation");
-pub(crate) const EVICTION: Figure = time(Workload::W13, "eviction, one TTL");
-pub(crate) const EVICTION_OF_MANY_TTLS: Figure = time(Workload::W13, "eviction, many TTLs");
-pub(crate) const FAR: Figure = time(Workload::W14, "timer");
+pub(crate) const EVICTION: Figure = time(Workload::W13, "eviction one TTL");
+pub(crate) const EVICTION_OF_MANY_TTLS: Figure = time(Workload::W13, "eviction many TTLs");
+pub(crate) const FAR: Figure = time(Workload::W14, "expire, far");
 pub(crate) const PEAK_LONGEST_SCHEDULE: Figure = call(Workload::W15, "longest schedule");
 pub(crate) const PEAK_LONGEST_CANCEL: Figure = call(Workload::W15, "longest cancel of collected");
 pub(crate) const PEAK_CLEAR: Figure = call(Workload::W15, "clear of 10 after the peak");

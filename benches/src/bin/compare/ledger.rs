@@ -1,7 +1,9 @@
 //! The samples of every figure, and what is made of them.
 
-use crate::figure::{Figure, Sample, Summary, Workload};
-use crate::subject;
+use timer_wheel_bench::Spread;
+use timer_wheel_bench::results::Sheet;
+
+use crate::figure::{Figure, Sample};
 
 /// Every sample of one figure for one subject at one size.
 #[derive(Clone, Debug)]
@@ -39,9 +41,8 @@ impl Ledger {
         }
     }
 
-    /// Puts the subjects in the order of the register, whatever order they ran in.
-    pub(crate) fn sort_by_subject(&mut self) {
-        let rank = |name| subject::ALL.iter().position(|known| known.name == name);
+    /// Puts the subjects in an order, whatever order they ran in.
+    pub(crate) fn sort_by_subject(&mut self, rank: impl Fn(&str) -> Option<usize>) {
         self.entries.sort_by_key(|entry| rank(entry.subject));
     }
 
@@ -64,15 +65,14 @@ impl Ledger {
         figures
     }
 
-    /// The workloads measured, each once.
-    pub(crate) fn workloads(&self) -> Vec<Workload> {
-        let mut workloads = Vec::new();
-        for figure in self.figures() {
-            if !workloads.contains(&figure.workload) {
-                workloads.push(figure.workload);
-            }
+    /// Writes all of it down.
+    pub(crate) fn copy_to(&self, sheet: &mut Sheet) {
+        for entry in &self.entries {
+            let figure = entry.figure;
+            let name = format!("{} {}", figure.workload.name(), figure.name);
+            let counts = (figure.unit.name(), figure.counts);
+            sheet.push(&name, entry.n as u64, entry.subject, counts, entry.spread());
         }
-        workloads
     }
 
     pub(crate) fn find(&self, n: usize, subject: &str, figure: Figure) -> Option<&Entry> {
@@ -92,32 +92,13 @@ impl Entry {
         self.samples.len()
     }
 
-    pub(crate) fn min(&self) -> f64 {
-        self.samples.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
-    pub(crate) fn max(&self) -> f64 {
-        self.samples.iter().copied().fold(0.0, f64::max)
+    pub(crate) fn spread(&self) -> Spread {
+        Spread::of(self.samples.iter().copied())
     }
 
     /// What stands for them.
     pub(crate) fn value(&self) -> f64 {
-        match self.figure.summary {
-            Summary::Median => self.median(),
-            Summary::Least => self.min(),
-        }
-    }
-
-    /// The middle sample, or the mean of the middle two.
-    pub(crate) fn median(&self) -> f64 {
-        let mut sorted = self.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            f64::midpoint(sorted[middle - 1], sorted[middle])
-        }
+        self.figure.counts.of(self.spread())
     }
 }
 
@@ -145,10 +126,7 @@ mod tests {
         }
         ledger.record(10, "wheel", REFRESH.sample(9.0));
         let entry = ledger.find(10, "wheel", CHURN).unwrap();
-        assert_eq!((entry.min(), entry.median(), entry.max()), (1.0, 2.0, 5.0));
-        ledger.record(10, "wheel", CHURN.sample(3.0));
-        let entry = ledger.find(10, "wheel", CHURN).unwrap();
-        assert_eq!(entry.median(), 2.5);
+        assert_eq!(entry.spread(), Spread::of([1.0, 2.0, 5.0]));
         assert_eq!(ledger.figures(), [CHURN, REFRESH]);
     }
 }

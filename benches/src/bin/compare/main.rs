@@ -5,38 +5,29 @@
 //! subject that answers wrongly is an error, not a figure.
 
 mod answer;
+mod child;
 mod cli;
 mod experiment;
 mod figure;
 mod goals;
 mod heap;
 mod ledger;
+mod plan;
 mod report;
 mod subject;
-mod svg;
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use timer_wheel_bench::results::Sheet;
 
 use answer::WrongAnswer;
 use cli::Options;
 use ledger::Ledger;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    let json = match options.open_json() {
-        Ok(json) => json,
-        Err(refusal) => refusal.exit(),
-    };
-    let svg = match options.open_svg() {
-        Ok(svg) => svg,
-        Err(refusal) => refusal.exit(),
-    };
-    match compare(&options, json, svg) {
+    match compare(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever was reading has read enough.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -44,6 +35,7 @@ fn main() -> ExitCode {
         }
         Err(Failure::Output(error)) => fail(&format!("cannot write the results: {error}")),
         Err(Failure::Answer(wrong)) => fail(&wrong.to_string()),
+        Err(Failure::Target(message)) => fail(&message),
     }
 }
 
@@ -51,6 +43,8 @@ fn main() -> ExitCode {
 enum Failure {
     Answer(WrongAnswer),
     Output(io::Error),
+    /// There is nowhere to put them.
+    Target(String),
 }
 
 impl From<WrongAnswer> for Failure {
@@ -65,27 +59,29 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn compare(options: &Options, json: Option<File>, svg: Option<&Path>) -> Result<(), Failure> {
+fn compare(options: &Options) -> Result<(), Failure> {
+    let rounds = options.rounds(options.sizes()[0]);
+    let mut sheet = Sheet::open(options.json.as_deref(), rounds).map_err(Failure::Target)?;
     let mut out = io::stdout();
     let mut ledger = Ledger::new();
     let subjects = options.subjects();
-    let agenda = experiment::agenda(options);
-    let progress = experiment::progress_bar(&agenda, options);
+    let agenda = plan::agenda(options);
+    let progress = plan::progress_bar(&agenda, options);
     for (plan, n) in agenda {
         let measured = plan.run(n, options, &progress)?;
-        progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;
+        if !options.is_child {
+            progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;
+        }
         ledger.extend(measured);
     }
     progress.finish_and_clear();
-    report::print_goals(&mut out, &ledger)?;
+    ledger.copy_to(&mut sheet);
+    if options.is_child {
+        return Ok(sheet.write("")?);
+    }
+    let verdict = report::print_goals(&mut out, &ledger)?;
     out.flush()?;
-    if let Some(file) = json {
-        report::write_json(file, &ledger)?;
-    }
-    if let Some(directory) = svg {
-        svg::write(directory, &ledger)?;
-    }
-    Ok(())
+    Ok(sheet.write(&verdict)?)
 }
 
 fn fail(message: &str) -> ExitCode {

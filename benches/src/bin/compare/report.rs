@@ -1,11 +1,10 @@
-//! The results as tables, as verdicts on the goals, and as JSON.
+//! The results as tables, and as verdicts on the goals.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use timer_wheel_bench::results::{self, Counts};
 
-use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, Summary, WHOLE_HOUR};
+use crate::figure::{BUDGETED_WHOLE_HOUR, Figure, WHOLE_HOUR};
 use crate::goals::{self, Bound, Verdict};
 use crate::ledger::Ledger;
 use crate::subject::{self, Subject};
@@ -43,9 +42,9 @@ fn print_rows(
 ) -> io::Result<()> {
     let reference = subject::ALL[0].name;
     let heading = format!("/ {reference}");
-    let counts = match figure.summary {
-        Summary::Median => "",
-        Summary::Least => ", min",
+    let counts = match figure.counts {
+        Counts::Median => "",
+        Counts::Min => ", min",
     };
     let title = format!("{} [{}{counts}]", figure.name, figure.unit.name());
     writeln!(
@@ -67,12 +66,13 @@ fn print_rows(
             continue;
         };
         let ratio = base.map_or(String::new(), |base| format!("{:.2}", entry.value() / base));
+        let spread = entry.spread();
         writeln!(
             out,
             "    {name:<32}{:>12.1}{:>12.1}{:>12.1}{ratio:>11}{:>9}",
-            entry.min(),
-            entry.median(),
-            entry.max(),
+            spread.min,
+            spread.median,
+            spread.max,
             entry.samples(),
         )?;
     }
@@ -95,8 +95,9 @@ fn print_notes(out: &mut impl Write, notes: &mut Vec<&'static str>) -> io::Resul
     Ok(())
 }
 
-/// What the budget costs, and each goal that has its figures: met or missed, and by how much.
-pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<()> {
+/// What the budget costs, each goal that has its figures: met or missed, and by how much. Gives the last line,
+/// which says what came of all.
+pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<String> {
     for whole in ledger.entries() {
         let budgeted = ledger.find(whole.n, whole.subject, BUDGETED_WHOLE_HOUR);
         if let (true, Some(budgeted)) = (whole.figure == WHOLE_HOUR, budgeted) {
@@ -109,13 +110,12 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
         }
     }
     let verdicts = goals::judge(ledger);
-    if verdicts.is_empty() {
-        return Ok(());
+    if !verdicts.is_empty() {
+        writeln!(
+            out,
+            "\nGoals (ratios of medians, of single calls of the least)"
+        )?;
     }
-    writeln!(
-        out,
-        "\nGoals (ratios of medians, of single calls of the least)"
-    )?;
     for verdict in &verdicts {
         let outcome = if verdict.is_met() { "met" } else { "missed" };
         let goal = verdict.goal;
@@ -129,32 +129,39 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<(
             found(verdict),
         )?;
     }
-    let (missed, of) = (missed(&verdicts), verdicts.len());
-    if missed.is_empty() {
-        writeln!(out, "\nall {of} goals met")
-    } else {
-        let (count, missed) = (missed.len(), missed.join(", "));
-        writeln!(out, "\n{count} of {of} goals missed: {missed}")
-    }
+    let summary = summary(&verdicts);
+    writeln!(out, "\n{summary}")?;
+    Ok(summary)
 }
 
-/// Names each goal that was missed.
-fn missed(verdicts: &[Verdict]) -> Vec<String> {
-    verdicts
-        .iter()
-        .filter(|verdict| !verdict.is_met())
-        .map(|Verdict { goal, .. }| {
-            let (workload, figure) = (goal.figure.workload.name(), goal.figure.name);
-            format!("{workload} {figure} at {} ({})", goal.n, goal.rival)
-        })
-        .collect()
+/// All goals in one line, for whoever has not read the tables.
+fn summary(verdicts: &[Verdict]) -> String {
+    let mut missed: Vec<(String, Vec<String>)> = Vec::new();
+    for verdict in verdicts.iter().filter(|verdict| !verdict.is_met()) {
+        let figure = verdict.goal.figure;
+        let name = format!("{} {}", figure.workload.name(), figure.name);
+        let n = verdict.goal.n.to_string();
+        match missed.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sizes)) if sizes.contains(&n) => {}
+            Some((_, sizes)) => sizes.push(n),
+            None => missed.push((name, vec![n])),
+        }
+    }
+    let missed = missed
+        .into_iter()
+        .map(|(name, sizes)| format!("{name} (n = {})", sizes.join(", ")));
+    let missed: Vec<String> = missed.collect();
+    let met = verdicts.iter().filter(|verdict| verdict.is_met()).count();
+    match verdicts.len() {
+        0 => "no goals judged: they need the wheel, a rival and the sizes of the goals".into(),
+        all => results::verdict(met, all, &missed),
+    }
 }
 
 fn wanted(verdict: &Verdict) -> String {
     let rival = verdict.goal.rival;
     match verdict.goal.bound {
         Bound::Faster(least) => format!(">= {least} x faster than {rival}"),
-        Bound::Within(1.0) => format!("no slower than {rival}"),
         Bound::Within(most) => format!("<= {most} x {rival}"),
         Bound::AtMost(most) => format!("<= {most}"),
         Bound::AtMostOr { most, times } => format!("<= {most}, or {times} x {rival}"),
@@ -173,76 +180,16 @@ fn found(verdict: &Verdict) -> String {
     }
 }
 
-/// Replaces what the file holds by the results.
-pub(crate) fn write_json(file: File, ledger: &Ledger) -> io::Result<()> {
-    // A pipe has no length to cut.
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-    }
-    let mut writer = BufWriter::new(file);
-    serde_json::to_writer_pretty(&mut writer, &json(ledger))?;
-    writeln!(writer)?;
-    writer.flush()
-}
-
-/// An array with an object for each figure of each subject at each size.
-fn json(ledger: &Ledger) -> Value {
-    ledger
-        .entries()
-        .iter()
-        .map(|entry| {
-            json!({
-                "workload": entry.figure.workload.name(),
-                "n": entry.n,
-                "subject": entry.subject,
-                "figure": entry.figure.name,
-                "unit": entry.figure.unit.name(),
-                "min": entry.min(),
-                "median": entry.median(),
-                "max": entry.max(),
-                "counts": entry.figure.summary.name(),
-            })
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{CHURN, CHURN_BYTES, EXPIRE, FRESH_BYTES, MOST_ENTRIES, MOVES, REFRESH};
+    use crate::figure::{CHURN, FRESH_BYTES, REFRESH};
 
     fn table(ledger: &Ledger) -> String {
         let mut out = Vec::new();
-        let subjects: Vec<_> = subject::all().iter().collect();
+        let subjects: Vec<_> = subject::ALL.iter().collect();
         print_tables(&mut out, 10, &subjects, ledger).unwrap();
         String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn json_has_an_object_for_each_entry_counts_included() {
-        let mut ledger = Ledger::new();
-        for value in [4.0, 2.0, 9.0] {
-            ledger.record(10, "wheel", EXPIRE.sample(value));
-        }
-        let counts = [
-            (MOVES, "moves"),
-            (MOST_ENTRIES, "entries"),
-            (CHURN_BYTES, "bytes"),
-        ];
-        for (figure, _) in counts {
-            ledger.record(10, "btree+slab", figure.sample(7.0));
-        }
-        let written = json(&ledger);
-        let expected = json!({
-            "workload": "W2", "n": 10, "subject": "wheel", "figure": "timer", "unit": "ns",
-            "min": 2.0, "median": 4.0, "max": 9.0, "counts": "median",
-        });
-        assert_eq!(written[0], expected);
-        for ((_, unit), at) in counts.into_iter().zip(1..) {
-            assert_eq!(written[at]["unit"], unit);
-            assert_eq!(written[at]["median"], 7.0);
-        }
-        assert_eq!(written.as_array().map(Vec::len), Some(4));
     }
 
     #[test]
@@ -253,8 +200,8 @@ mod tests {
         let table = table(&ledger);
         let row = |name: &str| table.lines().find(|line| line.trim().starts_with(name));
         assert!(row("textbook").unwrap().contains("2.50"));
-        assert!(row("hhwt").unwrap().ends_with("- (2)"));
-        assert!(row("(2)").unwrap().ends_with("a timer cannot be moved"));
+        assert!(row("hhwt").unwrap().ends_with("- (3)"));
+        assert!(row("(3)").unwrap().ends_with("a timer cannot be moved"));
     }
 
     #[test]
@@ -278,7 +225,7 @@ mod tests {
                 .iter()
                 .any(|it| it.starts_with("missed") && it.ends_with("1.20 x"))
         );
-        let last = "1 of 2 goals missed: W8 after W1a at 1000000 (btree+slab)";
+        let last = "1 of 2 goals met; missed: W8 after W1a (n = 1000000)";
         assert_eq!(lines.last(), Some(&last));
     }
 
@@ -288,7 +235,9 @@ mod tests {
         ledger.record(1_000_000, "wheel", CHURN.sample(10.0));
         ledger.record(1_000_000, "delayqueue", CHURN.sample(65.0));
         let mut out = Vec::new();
-        print_goals(&mut out, &ledger).unwrap();
+        assert_eq!(print_goals(&mut out, &ledger).unwrap(), "all 1 goals met");
         assert!(out.ends_with(b"\nall 1 goals met\n"));
+        let nothing = print_goals(&mut out, &Ledger::new()).unwrap();
+        assert!(nothing.starts_with("no goals judged"));
     }
 }

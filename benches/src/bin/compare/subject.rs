@@ -1,64 +1,182 @@
-//! What can be measured: the register of subjects.
+//! What is measured: each queue with the experiments it takes part in, and why in no others.
 //!
-//! To add a subject, write a file beside the others that implements [`Queue`], and of the other traits
-//! in [`queue`] those whose operation it offers, and that names the experiments it takes part in and
-//! says why it takes no part in others; then list it in [`ALL`]. An operation that a queue lacks is not
-//! made up for: a figure would be the substitute's.
+//! To add a queue, adapt it in `timer_wheel_bench::rivals` to the traits whose operations it offers, and
+//! list it here.
 
 mod absence;
-mod bitwheel;
-mod btree;
-mod btree_queue;
-mod btree_slab;
-mod delay_queue;
-mod heap;
-mod hhwt;
-mod ora_timer;
-mod priority_queue;
-mod queue;
-mod slab;
-mod textbook;
-mod ticks;
-mod wheel;
 
-use crate::answer::WrongAnswer;
+use timer_wheel::{Caffeine as Coarse, Micros, Millis, Wheel};
+use timer_wheel_bench::queue::{Budgeted, Cancel, Ordered, Pop, Queue, Reschedule, Wakes};
+use timer_wheel_bench::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Indexed, Ora, ticks};
+use timer_wheel_bench::{BTreeQueue, BareSet, LeanBTreeQueue, TextbookWheel};
+
 use crate::experiment::{
-    budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory, moves,
-    pause, peak, refresh, server, small, wake,
+    Measure, budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest,
+    memory, moves, pause, peak, refresh, server, small, wake,
 };
-use crate::figure::{Figure, Sample};
-use crate::ledger::Ledger;
+use crate::figure::{self, Figure, Workload};
 
 use absence::{
     Absence, NO_BUDGET, NO_CANCEL, NO_CLEAR, NO_COUNT, NO_FIRST, NO_MOVE, NO_ORDER, OTHER_HORIZON,
 };
 
-pub(crate) use queue::{
-    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Wakes,
-    Work,
-};
-
 /// Every subject, in the order of the tables. The first is the one that the others are held against.
-pub(crate) const ALL: [Subject; 12] = [
-    wheel::SUBJECT,
-    textbook::SUBJECT,
-    slab::SUBJECT,
-    btree::SUBJECT,
-    btree_slab::SUBJECT,
-    btree_queue::SUBJECT,
-    heap::SUBJECT,
-    delay_queue::SUBJECT,
-    hhwt::SUBJECT,
-    ora_timer::SUBJECT,
-    priority_queue::SUBJECT,
-    bitwheel::SUBJECT,
+pub(crate) static ALL: [Subject; 12] = [
+    WHEEL,
+    TEXTBOOK,
+    SLAB,
+    BTREE,
+    BTREE_SLAB,
+    BTREE_QUEUE,
+    HEAP,
+    DELAY_QUEUE,
+    HASH_WHEEL,
+    ORA,
+    INDEXED,
+    BIT_WHEEL,
 ];
 
 /// Not measured unless asked for: it is there to show what its promises cost.
-pub(crate) const ON_REQUEST: &str = btree_queue::SUBJECT.name;
+pub(crate) const ON_REQUEST: &str = BTREE_QUEUE.name;
 
-/// Measures a subject once on an input.
-pub(crate) type Measure<Input> = fn(&Input) -> Result<Vec<Sample>, WrongAnswer>;
+const WHEEL: Subject = Subject::moving::<Wheel<u32, Millis>, Wheel<u32, Coarse>>()
+    .waking::<Wheel<u32, Millis>, Wheel<u32, Coarse>>()
+    .ordered::<Wheel<u32, Coarse>>()
+    .budgeted::<Wheel<u32, Millis>>()
+    .mixed::<Wheel<u32, Millis>>()
+    .popping::<Wheel<u32, Millis>, Wheel<u32, Micros>>()
+    .far::<Wheel<u32, Micros>>()
+    .clearing::<Wheel<u32, Millis>>();
+
+const TEXTBOOK: Subject = Subject::moving::<TextbookWheel<u32>, TextbookWheel<u32, Coarse>>()
+    .waking::<TextbookWheel<u32>, TextbookWheel<u32, Coarse>>()
+    .mixed::<TextbookWheel<u32>>()
+    .far::<TextbookWheel<u32, Micros>>()
+    .lacking(&[NO_BUDGET, NO_ORDER, NO_FIRST, NO_CLEAR]);
+
+const BTREE: Subject = Subject::tree::<BareSet>()
+    .ordered::<BareSet>()
+    .budgeted::<BareSet>();
+
+const BTREE_SLAB: Subject = Subject::tree::<LeanBTreeQueue<u32>>()
+    .ordered::<LeanBTreeQueue<u32>>()
+    .budgeted::<LeanBTreeQueue<u32>>();
+
+const BTREE_QUEUE: Subject = Subject::tree::<BTreeQueue<u32>>().lacking(&[NO_BUDGET, NO_ORDER]);
+
+const INDEXED: Subject = Subject::tree::<Indexed>().lacking(&[NO_BUDGET, NO_ORDER]);
+
+const HEAP: Subject = Subject {
+    fill: Some(fill::measure_fresh::<Heap>),
+    memory: Some(memory::measure_fresh::<Heap>),
+    ..Subject::firing::<Heap, Heap>()
+        .waking::<Heap, Heap>()
+        .popping::<Heap, Heap>()
+        .far::<Heap>()
+        .lacking(&[
+            NO_BUDGET,
+            NO_ORDER,
+            NO_CANCEL,
+            Absence::new(figure::OF_CANCELLING, CANNOT_CANCEL),
+        ])
+};
+
+const ORA: Subject = Subject {
+    fill: Some(fill::measure_fresh::<Ora<{ ticks::FINE }>>),
+    memory: Some(memory::measure_fresh::<Ora<{ ticks::FINE }>>),
+    ..Subject::firing::<Ora<{ ticks::FINE }>, Ora<{ ticks::COARSE }>>()
+        .waking::<Ora<{ ticks::FINE }>, Ora<{ ticks::COARSE }>>()
+        .lacking(&[
+            NO_BUDGET,
+            NO_COUNT,
+            NO_ORDER,
+            NO_CANCEL,
+            NO_FIRST,
+            OTHER_HORIZON,
+            Absence::new(figure::OF_CANCELLING, CANNOT_CANCEL),
+        ])
+};
+
+const CANNOT_CANCEL: &str = "a timer cannot be cancelled or moved";
+
+const HASH_WHEEL: Subject = Subject {
+    server: Some(server::measure::<HashWheel<{ ticks::MILLISECOND }>>),
+    ..Subject::cancelling::<HashWheel<{ ticks::FINE }>, HashWheel<{ ticks::COARSE }>>()
+        .waking::<HashWheel<{ ticks::FINE }>, HashWheel<{ ticks::COARSE }>>()
+        .lacking(&[
+            NO_BUDGET,
+            NO_COUNT,
+            NO_ORDER,
+            NO_MOVE,
+            NO_FIRST,
+            NO_CLEAR,
+            OTHER_HORIZON,
+            Absence::new(
+                &[figure::REFRESH, figure::CAFFEINE_RESCHEDULE],
+                "a timer cannot be moved",
+            ),
+        ])
+};
+
+const DELAY_QUEUE: Subject = Subject {
+    longest: None,
+    idle: None,
+    ..Subject::moving::<Delays<{ ticks::FINE }>, Delays<{ ticks::COARSE }>>().lacking(&[
+        NO_BUDGET,
+        NO_COUNT,
+        NO_ORDER,
+        NO_FIRST,
+        OTHER_HORIZON,
+        Absence::new(
+            &[
+                figure::LONGEST_CALL,
+                figure::CALM_LONGEST_CALL,
+                figure::TAIL_CALL,
+                figure::WHOLE_HOUR,
+                figure::IDLE_JUMP,
+                figure::IDLE_STEPS,
+            ],
+            ONE_OF_TWO,
+        ),
+        Absence::from(
+            &[Workload::W10, Workload::W12, Workload::W15, Workload::W16],
+            ONE_OF_TWO,
+        ),
+        Absence::new(
+            &[
+                figure::WAKE_QUERY,
+                figure::WAKE_QUERY_AND_ADVANCE,
+                figure::CAFFEINE_WAKE,
+            ],
+            "it arms a timer of the runtime and tells nobody for when",
+        ),
+        Absence::new(
+            &[figure::CHURN, figure::CHURN_BYTES],
+            "so many timers fire before they are cancelled, and their keys are used again",
+        ),
+    ])
+};
+
+const ONE_OF_TWO: &str = "a single call cannot be told from the turn of the runtime that it needs";
+
+const BIT_WHEEL: Subject = Subject {
+    server: Some(server::measure::<BitWheel>),
+    ..Subject::named(BitWheel::NAME).lacking(&[Absence::of_the_rest(
+        "its timers are as late as its gears are coarse",
+    )])
+};
+
+const SLAB: Subject = Subject {
+    fill: Some(fill::measure::<BareSlab>),
+    churn: Some(churn::measure::<BareSlab>),
+    refresh: Some(refresh::measure::<BareSlab>),
+    memory: Some(memory::measure::<BareSlab>),
+    caffeine: Caffeine {
+        reschedule: Some(caffeine::measure_reschedule::<BareSlab>),
+        ..Subject::named(BareSlab::NAME).caffeine
+    },
+    ..Subject::named(BareSlab::NAME).lacking(&[Absence::of_the_rest("nothing in it is ever due")])
+};
 
 /// A queue and the experiments it takes part in. The functions are instances of the generic ones for
 /// its type, so that what is chosen at run time is an experiment, never an operation.
@@ -161,7 +279,7 @@ impl Subject {
     }
 
     /// One whose timers can be moved as well.
-    const fn unbudgeted<Q: Cancel + Reschedule, C: Reschedule>() -> Self {
+    const fn moving<Q: Reschedule, C: Reschedule>() -> Self {
         let cancelling = Self::cancelling::<Q, C>();
         Self {
             refresh: Some(refresh::measure::<Q>),
@@ -171,6 +289,16 @@ impl Subject {
             },
             ..cancelling
         }
+    }
+
+    /// An ordered set or the like, which can do nearly all, in no geometry.
+    const fn tree<Q: Reschedule + Wakes + Pop>() -> Self {
+        Self::moving::<Q, Q>()
+            .waking::<Q, Q>()
+            .mixed::<Q>()
+            .popping::<Q, Q>()
+            .far::<Q>()
+            .clearing::<Q>()
     }
 
     /// The same, able to say when to be advanced next.
@@ -206,7 +334,7 @@ impl Subject {
     }
 
     /// The same, in steady use by many and in many small ones.
-    const fn mixed<Q: Cancel + Reschedule>(self) -> Self {
+    const fn mixed<Q: Reschedule>(self) -> Self {
         Self {
             pause: Some(pause::measure::<Q>),
             small: Some(small::measure::<Q>),
@@ -217,7 +345,7 @@ impl Subject {
     }
 
     /// The same, able to give its earliest timer: `F` is the same queue in the geometry `Micros`.
-    const fn popping<Q: PopFirst, F: PopFirst>(self) -> Self {
+    const fn popping<Q: Pop, F: Pop>(self) -> Self {
         Self {
             hold: Some(hold::measure::<F>),
             evict: Some(evict::measure::<Q>),
@@ -234,7 +362,7 @@ impl Subject {
     }
 
     /// The same, able to be emptied.
-    const fn clearing<Q: Cancel + PopExpired + Clear>(self) -> Self {
+    const fn clearing<Q: Cancel + Pop>(self) -> Self {
         Self {
             peak: Some(peak::measure::<Q>),
             ..self
@@ -255,48 +383,9 @@ impl Subject {
     }
 }
 
-/// Refuses a subject that lacks a figure which another one has, and does not say why.
-pub(crate) fn check_complete(
-    subjects: &[&'static Subject],
-    n: usize,
-    ledger: &Ledger,
-) -> Result<(), WrongAnswer> {
-    for figure in ledger.figures() {
-        for subject in subjects {
-            let is_measured = ledger.find(n, subject.name, figure).is_some();
-            if !is_measured && subject.reason_to_lack(figure).is_none() {
-                let (workload, figure) = (figure.workload.name(), figure.name);
-                let fault = format!("lacks {workload}, {figure}, and gives no reason");
-                return Err(WrongAnswer::new(subject.name, fault));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The same as [`ALL`], with an address.
-pub(crate) fn all() -> &'static [Subject] {
-    static SUBJECTS: [Subject; ALL.len()] = ALL;
-    &SUBJECTS
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure;
-
-    #[test]
-    fn subject_without_a_figure_and_without_a_reason_is_refused() {
-        let subjects = [&all()[0], &all()[6]];
-        assert_eq!((subjects[0].name, subjects[1].name), ("wheel", "heap"));
-        let mut ledger = Ledger::new();
-        ledger.record(10, "wheel", figure::CHURN.sample(1.0));
-        assert!(check_complete(&subjects, 10, &ledger).is_ok());
-        ledger.record(10, "wheel", figure::EXPIRE.sample(1.0));
-        assert!(check_complete(&subjects, 10, &ledger).is_err());
-        ledger.record(10, "heap", figure::EXPIRE.sample(1.0));
-        assert!(check_complete(&subjects, 10, &ledger).is_ok());
-    }
 
     #[test]
     fn names_are_distinct() {

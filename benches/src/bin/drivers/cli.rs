@@ -1,5 +1,7 @@
 //! The command line: what to measure, and for how long.
 
+use std::path::PathBuf;
+
 use clap::Parser;
 
 /// Measures thread drivers side by side: pairs of schedule and cancel, and lateness
@@ -35,6 +37,10 @@ pub(crate) struct Options {
     /// Only drivers whose name contains this
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
+
+    /// Write the results to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 impl Options {

@@ -14,6 +14,8 @@ mod pairs;
 use std::process::ExitCode;
 
 use clap::Parser;
+use timer_wheel_bench::Spread;
+use timer_wheel_bench::results::{self, Counts, Sheet};
 
 use cli::Options;
 use driver::{BTreeTimer, Driver, HashWheelTimer, TokioTimer, WheelTimer};
@@ -24,21 +26,23 @@ use pairs::Pairs;
 const WANTED_PAIRS: f64 = 1_000_000.0;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    let result = measure_pairs(&options).and_then(|()| measure_lateness(&options));
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(wrong) => {
-            eprintln!("error: {wrong}");
-            ExitCode::FAILURE
-        }
-    }
+    results::exit(run(&Options::parse()))
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
+    let mut goals = Goals::default();
+    measure_pairs(options, &mut sheet, &mut goals)?;
+    measure_lateness(options, &mut sheet)?;
+    let verdict = goals.verdict();
+    println!("\n{verdict}");
+    sheet.write(&verdict).map_err(|error| error.to_string())
 }
 
 /// One row of a table: a driver, and how to measure it.
 type Subject<T> = (&'static str, fn(&Options, u64) -> Result<T, String>);
 
-fn measure_pairs(options: &Options) -> Result<(), String> {
+fn measure_pairs(options: &Options, sheet: &mut Sheet, goals: &mut Goals) -> Result<(), String> {
     let subjects: [Subject<Pairs>; 4] = [
         (WheelTimer::NAME, pairs::measure::<WheelTimer>),
         (BTreeTimer::NAME, pairs::measure::<BTreeTimer>),
@@ -73,50 +77,66 @@ fn measure_pairs(options: &Options) -> Result<(), String> {
             if row.is_empty() {
                 continue;
             }
-            let rate = median(row.iter().map(|pairs| pairs.a_second));
-            let cpu = median(row.iter().map(|pairs| pairs.cpu_ns));
-            println!("  {name:<28}{rate:>14.0}{cpu:>22.0}");
+            let rate = Spread::of(row.iter().map(|pairs| pairs.a_second));
+            let cpu = Spread::of(row.iter().map(|pairs| pairs.cpu_ns));
+            let counts = Counts::Median;
+            sheet.push("pairs a second", window, name, ("pairs", counts), rate);
+            sheet.push("CPU time of a pair", window, name, ("ns", counts), cpu);
+            println!("  {name:<28}{:>14.0}{:>22.0}", rate.median, cpu.median);
         }
         if let [timer, tree, ..] = &rounds[..] {
-            judge(timer, tree, window);
+            goals.judge(timer, tree, window);
         }
     }
     Ok(())
 }
 
-/// Holds `Timer` to its goals: so many pairs a second, and those of the locked map in the same round, the
-/// more so the more jobs are under way.
-fn judge(timer: &[Pairs], tree: &[Pairs], window: u64) {
-    if timer.is_empty() {
-        return;
-    }
-    let rate = median(timer.iter().map(|pairs| pairs.a_second));
-    println!(
-        "  goal of {WANTED_PAIRS} pairs a second: {}",
-        verdict(rate >= WANTED_PAIRS)
-    );
-    if tree.is_empty() {
-        return;
-    }
-    let ratio = |of: fn(&Pairs) -> f64| {
-        let rounds = timer.iter().zip(tree);
-        median(rounds.map(|(timer, tree)| of(timer) / of(tree)))
-    };
-    let wanted = if window >= 100_000 { 1.4 } else { 1.0 };
-    let (rate, cpu) = (ratio(|pairs| pairs.a_second), ratio(|pairs| pairs.cpu_ns));
-    println!(
-        "  of the locked map's, median of rounds: {rate:.2} x its rate, at least {wanted}: {}; \
-         {cpu:.2} x its CPU time, at most 1: {}",
-        verdict(rate >= wanted),
-        verdict(cpu <= 1.0)
-    );
+/// What `Timer` is held to: so many pairs a second, and those of the locked map in the same round, the more so
+/// the more jobs are under way.
+#[derive(Default)]
+struct Goals {
+    all: usize,
+    missed: Vec<String>,
 }
 
-fn verdict(is_met: bool) -> &'static str {
-    if is_met { "met" } else { "missed" }
+impl Goals {
+    fn judge(&mut self, timer: &[Pairs], tree: &[Pairs], window: u64) {
+        if timer.is_empty() {
+            return;
+        }
+        let rate = Spread::of(timer.iter().map(|pairs| pairs.a_second)).median;
+        let wanted = format!("{WANTED_PAIRS} pairs a second with {window} under way");
+        self.hold(rate >= WANTED_PAIRS, wanted);
+        if tree.is_empty() {
+            return;
+        }
+        let ratio = |of: fn(&Pairs) -> f64| {
+            let rounds = timer.iter().zip(tree);
+            Spread::of(rounds.map(|(timer, tree)| of(timer) / of(tree))).median
+        };
+        let wanted = if window >= 100_000 { 1.4 } else { 1.0 };
+        let (rate, cpu) = (ratio(|pairs| pairs.a_second), ratio(|pairs| pairs.cpu_ns));
+        println!(
+            "  of the locked map's, median of rounds: {rate:.2} x its rate, {cpu:.2} x its CPU time"
+        );
+        let of = format!("the locked map's with {window} under way");
+        self.hold(rate >= wanted, format!("{wanted} x the rate of {of}"));
+        self.hold(cpu <= 1.0, format!("no more than the CPU time of {of}"));
+    }
+
+    fn hold(&mut self, is_met: bool, wanted: String) {
+        self.all += 1;
+        if !is_met {
+            self.missed.push(wanted);
+        }
+    }
+
+    fn verdict(&self) -> String {
+        results::verdict(self.all - self.missed.len(), self.all, &self.missed)
+    }
 }
 
-fn measure_lateness(options: &Options) -> Result<(), String> {
+fn measure_lateness(options: &Options, sheet: &mut Sheet) -> Result<(), String> {
     let subjects: [Subject<Lateness>; 4] = [
         (WheelTimer::NAME, lateness::measure::<WheelTimer>),
         (BTreeTimer::NAME, lateness::measure::<BTreeTimer>),
@@ -133,26 +153,30 @@ fn measure_lateness(options: &Options) -> Result<(), String> {
             "", "p50", "p99", "p99.9", "max", "early", "CPU"
         );
         for (name, measure) in subjects {
-            if options.wants(name) {
-                let lateness = measure(options, rate)?;
-                let us = |part: f64| lateness.quantile_ns(part) as f64 / 1_000.0;
-                println!(
-                    "  {name:<28}{:>10.0}{:>10.0}{:>10.0}{:>10.0}{:>8}{:>7.0}%",
-                    us(0.5),
-                    us(0.99),
-                    us(0.999),
-                    us(1.0),
-                    lateness.early,
-                    lateness.cpu * 100.0
-                );
+            if !options.wants(name) {
+                continue;
             }
+            let lateness = measure(options, rate)?;
+            let ns = |part: f64| lateness.quantile_ns(part) as f64;
+            let us = |part: f64| ns(part) / 1_000.0;
+            println!(
+                "  {name:<28}{:>10.0}{:>10.0}{:>10.0}{:>10.0}{:>8}{:>7.0}%",
+                us(0.5),
+                us(0.99),
+                us(0.999),
+                us(1.0),
+                lateness.early,
+                lateness.cpu * 100.0
+            );
+            let mut push = |figure: &str, unit, value| {
+                let counts = (unit, Counts::Median);
+                sheet.push(figure, rate, name, counts, Spread::of([value]));
+            };
+            push("lateness p50", "ns", ns(0.5));
+            push("lateness p99", "ns", ns(0.99));
+            push("lateness p99.9", "ns", ns(0.999));
+            push("jobs run early", "jobs", lateness.early as f64);
         }
     }
     Ok(())
-}
-
-fn median(figures: impl Iterator<Item = f64>) -> f64 {
-    let mut figures: Vec<f64> = figures.collect();
-    figures.sort_unstable_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }

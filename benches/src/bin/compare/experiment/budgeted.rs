@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Budgeted, filled};
 use timer_wheel_bench::workload::STEP;
 
-use super::calls::Calls;
+use super::calls::{Calls, Clock};
 use super::longest::{Input, RUNS, STEPS};
 use super::{ns_each, timed};
 use crate::answer::{Digest, WrongAnswer};
@@ -12,7 +13,6 @@ use crate::figure::{
     BUDGETED_LONGEST_CALL, BUDGETED_MOST_ENTRIES, BUDGETED_WHOLE_HOUR, CALM_BUDGETED_LONGEST_CALL,
     Sample,
 };
-use crate::subject::Budgeted;
 
 /// The budget of a call.
 const BUDGET: usize = 256;
@@ -24,7 +24,7 @@ pub(crate) fn measure<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAn
     let mut calls = Calls::with_capacity(STEPS as usize + most_extra_calls(n));
     let mut samples = Vec::new();
     for _ in 0..RUNS {
-        let mut queue: Q = input.fill();
+        let mut queue: Q = filled(&input.deadlines);
         let mut elapsed = Duration::ZERO;
         calls.start_run();
         let (fired, most_entries) = timed(&mut elapsed, || expire_all(&mut queue, n, &mut calls))?;
@@ -51,9 +51,13 @@ fn expire_all<Q: Budgeted>(
     let mut most_entries = 0;
     let mut extra_calls_left = most_extra_calls(n);
     for step in 1..=STEPS {
-        let entries = advance_fully(queue, step * STEP, &mut extra_calls_left, calls, |value| {
-            fired.add(step, value)
-        })?;
+        let entries = advance_fully(
+            queue,
+            step * STEP,
+            &mut extra_calls_left,
+            calls,
+            |_, value| fired.add(step, value),
+        )?;
         most_entries = most_entries.max(entries);
     }
     Ok((fired, most_entries))
@@ -72,8 +76,8 @@ pub(super) fn advance_fully<Q: Budgeted>(
     queue: &mut Q,
     now: u64,
     extra_calls_left: &mut usize,
-    calls: &mut Calls,
-    mut fire: impl FnMut(u32),
+    calls: &mut Calls<impl Clock>,
+    mut fire: impl FnMut(u64, u32),
 ) -> Result<usize, WrongAnswer> {
     let mut most_entries = 0;
     loop {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use cpu_time::ThreadTime;
+use timer_wheel_bench::queue::{Budgeted, Queue};
 use timer_wheel_bench::workload::{SECOND, STEP as TICK};
 
 use super::budgeted::{advance_fully, most_extra_calls};
@@ -9,7 +11,6 @@ use super::calls::Calls;
 use super::{ns_each, passes, timed};
 use crate::answer::{Digest, Expected, WrongAnswer};
 use crate::figure::{BURST, BURST_LONGEST_CALL, Sample};
-use crate::subject::{Budgeted, Queue};
 
 /// The end of a tick, so that queues which know no finer time are as exact as the others.
 const DEADLINE: u64 = (30 * SECOND).next_multiple_of(TICK);
@@ -30,7 +31,7 @@ impl Input {
     }
 
     fn fill<Q: Queue>(&self) -> Q {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         for value in 0..self.n as u32 {
             queue.schedule(DEADLINE, value);
         }
@@ -53,13 +54,13 @@ pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswe
 #[inline(never)]
 fn expire_all<Q: Queue>(queue: &mut Q) -> Digest {
     let mut fired = Digest::new(Q::PROMISE);
-    queue.advance(DEADLINE, |value| fired.add(STEP, value));
+    queue.advance(DEADLINE, |_, value| fired.add(STEP, value));
     fired
 }
 
 pub(crate) fn measure_budgeted<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let mut extra_calls_left = most_extra_calls(input.n);
-    let mut calls = Calls::with_capacity(1 + extra_calls_left);
+    let mut calls = Calls::<ThreadTime>::with_capacity(1 + extra_calls_left);
     let mut queue: Q = input.fill();
     let mut fired = Digest::new(Q::PROMISE);
     calls.start_run();
@@ -68,7 +69,7 @@ pub(crate) fn measure_budgeted<Q: Budgeted>(input: &Input) -> Result<Vec<Sample>
         DEADLINE,
         &mut extra_calls_left,
         &mut calls,
-        |value| fired.add(STEP, value),
+        |_, value| fired.add(STEP, value),
     )?;
     input.expected.check(fired, Q::NAME)?;
     let longest_ns = f64::from(calls.end_run().longest_ns);

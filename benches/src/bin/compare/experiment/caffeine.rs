@@ -7,14 +7,14 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use timer_wheel::{Caffeine, Geometry};
+use timer_wheel_bench::queue::{Ordered, Promise, Queue, Reschedule, Wakes, filled};
 use timer_wheel_bench::workload::{HOUR, MINUTE, SECOND, XorShift64Star};
 
 use super::{ns_each, room_for_keys, timed};
-use crate::answer::{Digest, Expected, Promise, WrongAnswer, check_rest};
+use crate::answer::{Digest, Expected, WrongAnswer, check_rest};
 use crate::figure::{
     ASCENDING, CAFFEINE_EXPIRE, CAFFEINE_RESCHEDULE, CAFFEINE_WAKE, DESCENDING, Sample,
 };
-use crate::subject::{Ordered, Queue, Reschedule, Wakes};
 
 /// How many timers there are, whatever the size of other experiments.
 pub(crate) const N: usize = 32_768;
@@ -62,14 +62,6 @@ impl Input {
             moved,
         }
     }
-
-    fn fill<Q: Queue>(&self) -> Q {
-        let mut queue = Q::new();
-        for (&deadline, value) in self.deadlines.iter().zip(0..) {
-            queue.schedule(deadline, value);
-        }
-        queue
-    }
 }
 
 fn in_order<K: Ord>(key_of: impl Fn(u32) -> K) -> Vec<u32> {
@@ -79,7 +71,7 @@ fn in_order<K: Ord>(key_of: impl Fn(u32) -> K) -> Vec<u32> {
 }
 
 pub(crate) fn measure_reschedule<Q: Reschedule>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     let mut keys = room_for_keys::<Q>(N);
     for ((key, &deadline), value) in keys.iter_mut().zip(&input.deadlines).zip(0..) {
         *key = queue.schedule(deadline, value);
@@ -92,7 +84,7 @@ pub(crate) fn measure_reschedule<Q: Reschedule>(input: &Input) -> Result<Vec<Sam
     }
     if Q::PROMISE != Promise::NothingExpires {
         let mut fired = Vec::with_capacity(N);
-        queue.advance(SPAN, |value| fired.push(value));
+        queue.advance(SPAN, |_, value| fired.push(value));
         let deadline_of = |value: u32| input.moved[value as usize];
         check_rest(&fired, &input.moved_order, deadline_of, Q::PROMISE, Q::NAME)?;
     }
@@ -113,7 +105,7 @@ fn reschedule<Q: Reschedule>(queue: &mut Q, keys: &mut [Q::Key], input: &Input) 
 pub(crate) fn measure_expire<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let mut elapsed = Duration::ZERO;
     for _ in 0..PASSES {
-        let mut queue: Q = input.fill();
+        let mut queue: Q = filled(&input.deadlines);
         let fired = timed(&mut elapsed, || expire(&mut queue));
         elapsed = elapsed.saturating_sub(queue.clock_cost());
         input.expected.check(fired, Q::NAME)?;
@@ -125,13 +117,13 @@ pub(crate) fn measure_expire<Q: Queue>(input: &Input) -> Result<Vec<Sample>, Wro
 fn expire<Q: Queue>(queue: &mut Q) -> Digest {
     let mut fired = Digest::new(Q::PROMISE);
     for step in 1..=SPAN.div_ceil(STEP) {
-        queue.advance(step * STEP, |value| fired.add(step, value));
+        queue.advance(step * STEP, |_, value| fired.add(step, value));
     }
     fired
 }
 
 pub(crate) fn measure_wake<Q: Wakes>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let queue: Q = input.fill();
+    let queue: Q = filled(&input.deadlines);
     let earliest = input.deadlines[input.order[0] as usize].next_multiple_of(TICK);
     if queue.next_wake().is_none_or(|wake| wake > earliest) {
         return Err(WrongAnswer::new(Q::NAME, "names a wrong wake-up"));
@@ -146,15 +138,15 @@ pub(crate) fn measure_wake<Q: Wakes>(input: &Input) -> Result<Vec<Sample>, Wrong
 }
 
 pub(crate) fn measure_order<Q: Ordered>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let queue: Q = input.fill();
+    let queue: Q = filled(&input.deadlines);
     let (mut up, mut down) = (Duration::ZERO, Duration::ZERO);
     let mut visited = Vec::with_capacity(N);
     for _ in 0..PASSES {
         visited.clear();
-        timed(&mut up, || queue.ascending(|value| visited.push(value)));
+        timed(&mut up, || visited.extend(queue.ascending()));
         check_order(&visited, input.order.iter(), Q::NAME)?;
         visited.clear();
-        timed(&mut down, || queue.descending(|value| visited.push(value)));
+        timed(&mut down, || visited.extend(queue.descending()));
         check_order(&visited, input.order.iter().rev(), Q::NAME)?;
     }
     Ok(vec![

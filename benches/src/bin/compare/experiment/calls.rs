@@ -48,7 +48,7 @@ impl Clock for ThreadTime {
     }
 }
 
-/// The calls of one experiment, run several times over.
+/// The calls of one experiment, run several times over. Each lasts as long as it takes to read the clock besides.
 pub(super) struct Calls<C = Instant> {
     last: C,
     at: usize,

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Cancel, Promise};
 use timer_wheel_bench::workload::{SECOND, STEP};
 
 use super::{ns_each, room_for_keys, timed};
-use crate::answer::{Promise, Tally, WrongAnswer, check_rest};
+use crate::answer::{Tally, WrongAnswer, check_rest};
 use crate::figure::{CHURN, Sample};
-use crate::subject::Cancel;
 
 const TIMEOUT: u64 = 30 * SECOND;
 /// Iterations between two advances.
@@ -61,7 +61,7 @@ impl Input {
     }
 
     pub(super) fn fill<Q: Cancel>(&self, ring: &mut [Q::Key]) -> Q {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         for (key, value) in ring.iter_mut().zip(0..) {
             *key = queue.schedule(TIMEOUT, value);
         }
@@ -86,11 +86,11 @@ impl Input {
             return cancelled.check(Tally::of_all_below(iterations), Q::NAME, "cancelled");
         }
         cancelled.check(self.cancelled, Q::NAME, "cancelled")?;
-        queue.advance(now_at(iterations), |value| fired.add(value));
+        queue.advance(now_at(iterations), |_, value| fired.add(value));
         fired.check(self.fired, Q::NAME, "fired")?;
         let mut rest = Vec::with_capacity(self.n);
         let all_due = (now_at(iterations) + TIMEOUT).next_multiple_of(STEP);
-        queue.advance(all_due, |value| rest.push(value));
+        queue.advance(all_due, |_, value| rest.push(value));
         let deadline_of = |value: u32| deadline_of(value as usize, self.n);
         check_rest(&rest, &self.rest, deadline_of, Q::PROMISE, Q::NAME)
     }
@@ -144,7 +144,7 @@ fn churn<Q: Cancel>(queue: &mut Q, ring: &mut [Q::Key], batches: usize) -> Churn
             }
         }
         now += STEP;
-        queue.advance(now, |value| fired.add(value));
+        queue.advance(now, |_, value| fired.add(value));
     }
     Churned { cancelled, fired }
 }

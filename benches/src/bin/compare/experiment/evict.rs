@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
+use timer_wheel_bench::queue::Pop;
 use timer_wheel_bench::workload::{HOUR, MINUTE, STEP, XorShift64Star};
 
 use super::{ns_each, timed};
 use crate::answer::WrongAnswer;
 use crate::figure::{EVICTION, EVICTION_OF_MANY_TTLS, Figure, Sample};
-use crate::subject::PopFirst;
 
 const LONGEST_TTL: u64 = HOUR;
 /// Writes between two advances.
@@ -73,13 +73,13 @@ impl Shape {
         now_at(write) + self.ttls[write]
     }
 
-    fn measure<Q: PopFirst>(&self) -> Result<Sample, WrongAnswer> {
-        let mut queue = Q::new();
+    fn measure<Q: Pop>(&self) -> Result<Sample, WrongAnswer> {
+        let mut queue = Q::new(0);
         for write in 0..self.n {
             queue.schedule(self.deadline_of(write), write as u32);
         }
         let mut expired = 0;
-        queue.advance(now_at(self.n), |_| expired += 1);
+        queue.advance(now_at(self.n), |_, _| expired += 1);
         let mut evicted = Evicted::default();
         let mut batch = Vec::with_capacity(BATCH);
         let mut elapsed = Duration::ZERO;
@@ -89,7 +89,7 @@ impl Shape {
                 evicted.add(entry.map(|(deadline, _)| deadline));
                 queue.schedule(self.deadline_of(write), write as u32);
             }
-            queue.advance(now_at(first + BATCH), |_| expired += 1);
+            queue.advance(now_at(first + BATCH), |_, _| expired += 1);
         }
         if expired > 0 || evicted != self.evicted {
             let fault = "evicts other entries than the earliest, or lets some expire";
@@ -117,11 +117,11 @@ impl Evicted {
     }
 }
 
-pub(crate) fn measure<Q: PopFirst>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+pub(crate) fn measure<Q: Pop>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     input.shapes.iter().map(Shape::measure::<Q>).collect()
 }
 
 #[inline(never)]
-fn evict<Q: PopFirst>(queue: &mut Q, batch: &mut Vec<Option<(u64, u32)>>) {
+fn evict<Q: Pop>(queue: &mut Q, batch: &mut Vec<Option<(u64, u32)>>) {
     batch.extend((0..BATCH).map(|_| queue.pop_first()));
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Queue, filled};
 use timer_wheel_bench::workload::{MILLISECOND, MINUTE, STEP, XorShift64Star};
 
 use super::{ns_each, passes, timed};
 use crate::answer::{Digest, Expected, WrongAnswer};
 use crate::figure::{EXPIRE, EXPIRE_JUMPING, Figure, Sample};
-use crate::subject::Queue;
 
 /// How many ticks W2j goes at once.
 const JUMP: u64 = 16;
@@ -43,10 +43,7 @@ pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswe
     let n = input.deadlines.len();
     let mut elapsed = Duration::ZERO;
     for _ in 0..passes(n) {
-        let mut queue = Q::new();
-        for (&deadline, value) in input.deadlines.iter().zip(0..) {
-            queue.schedule(deadline, value);
-        }
+        let mut queue: Q = filled(&input.deadlines);
         let fired = timed(&mut elapsed, || expire_all(&mut queue, input));
         elapsed = elapsed.saturating_sub(queue.clock_cost());
         input.expected.check(fired, Q::NAME)?;
@@ -60,7 +57,7 @@ fn expire_all<Q: Queue>(queue: &mut Q, input: &Input) -> Digest {
     let all = input.deadlines.len() as u64;
     let mut fired = Digest::new(Q::PROMISE);
     for step in 1..=MINUTE.div_ceil(input.step_ns) {
-        queue.advance(step * input.step_ns, |value| fired.add(step, value));
+        queue.advance(step * input.step_ns, |_, value| fired.add(step, value));
         if fired.tally.count >= all {
             break;
         }

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use timer_wheel::{Geometry, Micros};
+use timer_wheel_bench::queue::{Promise, Queue};
 use timer_wheel_bench::workload::XorShift64Star;
 
 use super::ns_each;
-use crate::answer::{Digest, Promise, WrongAnswer};
+use crate::answer::{Digest, WrongAnswer};
 use crate::figure::{FAR, Sample};
-use crate::subject::Queue;
 
 /// A rotation of the highest level of `Micros`: those of the others are too long for many.
 const ROTATION_BITS: u32 = Micros::TICK_BITS + {
@@ -43,7 +43,7 @@ impl Input {
 }
 
 pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     for &timer in &input.order {
         queue.schedule(input.deadlines[timer as usize], timer);
     }
@@ -67,7 +67,7 @@ fn stop_at_each<Q: Queue>(
 ) -> u64 {
     let mut stops = 0;
     for &deadline in deadlines {
-        queue.advance(deadline, |value| fired.add(stops, value));
+        queue.advance(deadline, |_, value| fired.add(stops, value));
         stops += 1;
         if stops % STOPS == 0 && start.elapsed() > PATIENCE {
             break;

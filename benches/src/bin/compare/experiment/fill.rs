@@ -3,12 +3,12 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Cancel, Queue};
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, STEP, XorShift64Star};
 
 use super::{ns_each, passes, room_for_keys, timed};
 use crate::answer::{Tally, WrongAnswer};
 use crate::figure::{AGED_SCHEDULE, FRESH_SCHEDULE, RANDOM_CANCEL, Sample};
-use crate::subject::{Cancel, Queue};
 
 pub(crate) struct Input {
     pub(super) first: Vec<u64>,
@@ -40,7 +40,7 @@ pub(crate) fn measure_fresh<Q: Queue>(input: &Input) -> Result<Vec<Sample>, Wron
     let n = input.first.len();
     let mut fresh = Duration::ZERO;
     for _ in 0..passes(n) {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         timed(&mut fresh, || {
             for (&deadline, value) in input.first.iter().zip(0..) {
                 queue.schedule(deadline, value);
@@ -48,7 +48,7 @@ pub(crate) fn measure_fresh<Q: Queue>(input: &Input) -> Result<Vec<Sample>, Wron
             black_box(&mut queue);
         });
         let mut fired = Tally::default();
-        queue.advance(HOUR.next_multiple_of(STEP), |value| fired.add(value));
+        queue.advance(HOUR.next_multiple_of(STEP), |_, value| fired.add(value));
         fired.check(Tally::of_all_below(n), Q::NAME, "fired")?;
     }
     Ok(vec![FRESH_SCHEDULE.sample(ns_each(fresh, n * passes(n)))])
@@ -60,7 +60,7 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
     let mut keys = room_for_keys::<Q>(n);
     let (mut fresh, mut cancel, mut aged) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for _ in 0..passes(n) {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         timed(&mut fresh, || {
             schedule_all(&mut queue, &input.first, &mut keys)
         });

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::Pop;
 use timer_wheel_bench::workload::{MILLISECOND, XorShift64Star};
 
 use super::{ns_each, timed};
 use crate::answer::WrongAnswer;
 use crate::figure::{HOLDS, Sample};
-use crate::subject::PopFirst;
 
 /// The sizes that belong to the definition.
 pub(crate) const SIZES: &[usize] = &[100, 1_000, 10_000, 100_000, 1_000_000];
@@ -51,11 +51,11 @@ impl Input {
     }
 }
 
-pub(crate) fn measure<Q: PopFirst>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
+pub(crate) fn measure<Q: Pop>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let mut samples = Vec::new();
     for (figure, increments) in HOLDS.iter().zip(&input.increments) {
         let mut elapsed = Duration::ZERO;
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         let mut course = Course::default();
         let mut increments = increments.iter().copied().cycle();
         for (deadline, value) in increments.by_ref().zip(0..input.n as u32) {
@@ -75,7 +75,7 @@ pub(crate) fn measure<Q: PopFirst>(input: &Input) -> Result<Vec<Sample>, WrongAn
 }
 
 #[inline(never)]
-fn hold<Q: PopFirst>(
+fn hold<Q: Pop>(
     queue: &mut Q,
     holds: usize,
     increments: &mut impl Iterator<Item = u64>,
@@ -115,7 +115,7 @@ impl Course {
     }
 
     /// Takes all that is left.
-    fn check<Q: PopFirst>(mut self, mut queue: Q, n: usize) -> Result<(), WrongAnswer> {
+    fn check<Q: Pop>(mut self, mut queue: Q, n: usize) -> Result<(), WrongAnswer> {
         let mut left = 0;
         while let Some((deadline, _)) = queue.pop_first() {
             self.take(deadline);

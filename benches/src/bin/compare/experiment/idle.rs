@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::Queue;
 use timer_wheel_bench::workload::{HOUR, MINUTE, STEP};
 
 use super::timed;
 use crate::answer::{Digest, Expected, WrongAnswer};
 use crate::figure::{IDLE_JUMP, IDLE_STEPS, Sample};
-use crate::subject::Queue;
 
 /// How many timers there are, whatever the size of other experiments.
 pub(crate) const N: usize = 3;
@@ -32,7 +32,7 @@ impl Input {
 }
 
 fn fill<Q: Queue>() -> Q {
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     for value in 0..N as u32 {
         queue.schedule(DEADLINE, value);
     }
@@ -59,7 +59,7 @@ pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswe
 fn advance_by<Q: Queue>(queue: &mut Q, step_ns: u64) -> Digest {
     let mut fired = Digest::new(Q::PROMISE);
     for step in 1..=END / step_ns {
-        queue.advance(step * step_ns, |value| fired.add(step, value));
+        queue.advance(step * step_ns, |_, value| fired.add(step, value));
     }
     fired
 }

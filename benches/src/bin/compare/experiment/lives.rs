@@ -3,7 +3,9 @@
 //! A timer's next deadline depends on the timer and on the step in which it begins, and on nothing else.
 //! So each can be followed through its lives by itself, without a queue.
 
-use crate::answer::{Digest, Promise, step_of};
+use timer_wheel_bench::queue::Promise;
+
+use crate::answer::{Digest, step_of};
 
 /// The steps of a measurement, counted from one: time advances to the end of each.
 #[derive(Clone, Copy, Debug)]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Queue, Work, filled};
 use timer_wheel_bench::workload::{HOUR, STEP, XorShift64Star};
 
 use super::calls::Calls;
 use super::{ns_each, timed};
 use crate::answer::{Digest, Expected, WrongAnswer};
 use crate::figure::{CALM_LONGEST_CALL, LONGEST_CALL, MOST_ENTRIES, Sample, TAIL_CALL, WHOLE_HOUR};
-use crate::subject::{Queue, Work};
 
 pub(super) const STEPS: u64 = HOUR.div_ceil(STEP);
 /// How often the same calls are run within one measurement.
@@ -27,21 +27,13 @@ impl Input {
             deadlines,
         }
     }
-
-    pub(super) fn fill<Q: Queue>(&self) -> Q {
-        let mut queue = Q::new();
-        for (&deadline, value) in self.deadlines.iter().zip(0..) {
-            queue.schedule(deadline, value);
-        }
-        queue
-    }
 }
 
 pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let mut calls = Calls::with_capacity(STEPS as usize);
     let mut samples = Vec::new();
     for _ in 0..RUNS {
-        let mut queue: Q = input.fill();
+        let mut queue: Q = filled(&input.deadlines);
         let mut elapsed = Duration::ZERO;
         calls.start_run();
         let (fired, most_entries) = timed(&mut elapsed, || expire_all(&mut queue, &mut calls));
@@ -67,7 +59,7 @@ fn expire_all<Q: Queue>(queue: &mut Q, calls: &mut Calls) -> (Digest, usize) {
     let mut fired = Digest::new(Q::PROMISE);
     let mut most_entries = 0;
     for step in 1..=STEPS {
-        let entries = queue.advance_counting(step * STEP, |value| fired.add(step, value));
+        let entries = queue.advance_counting(step * STEP, |_, value| fired.add(step, value));
         calls.end_call();
         most_entries = most_entries.max(entries);
     }

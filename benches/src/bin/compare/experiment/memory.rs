@@ -1,13 +1,13 @@
 //! W8: what is on the heap for each timer, by count.
 
 use timer_wheel::{Geometry, Millis};
+use timer_wheel_bench::queue::{Cancel, Queue};
 use timer_wheel_bench::workload::STEP;
 
 use super::{churn, fill, room_for_keys};
 use crate::answer::{Tally, WrongAnswer};
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, Figure, ROTATED_BYTES, Sample};
 use crate::heap::weigh;
-use crate::subject::{Cancel, Queue};
 
 /// Ticks for a rotation of the second level, after which the first bucket of the third has been reached, and
 /// for one of the first.
@@ -37,7 +37,7 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
     let n = input.fill.first.len();
     let mut keys = room_for_keys::<Q>(n);
     let (mut queue, filled) = weigh(|| {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         fill::schedule_all(&mut queue, &input.fill.first, &mut keys);
         queue
     });
@@ -69,7 +69,7 @@ pub(crate) fn measure<Q: Cancel>(input: &Input) -> Result<Vec<Sample>, WrongAnsw
 fn let_time_go_on<Q: Queue>(queue: &mut Q) -> Tally {
     let mut fired = Tally::default();
     for tick in 1..=ROTATION {
-        queue.advance(tick * STEP, |value| fired.add(value));
+        queue.advance(tick * STEP, |_, value| fired.add(value));
     }
     fired
 }
@@ -77,7 +77,7 @@ fn let_time_go_on<Q: Queue>(queue: &mut Q) -> Tally {
 /// For a queue whose timers cannot be cancelled.
 pub(crate) fn measure_fresh<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let (queue, filled) = weigh(|| {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         for (&deadline, value) in input.fill.first.iter().zip(0..) {
             queue.schedule(deadline, value);
         }

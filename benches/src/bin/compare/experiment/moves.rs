@@ -4,12 +4,12 @@
 //! second time with every timer doubled: the same buckets are opened, and each timer more is handled
 //! just as its twin. The difference is what one set of timers costs.
 
+use timer_wheel_bench::queue::{Queue, Work};
 use timer_wheel_bench::workload::{MINUTE, STEP};
 
 use super::expire::Input;
 use crate::answer::{Tally, WrongAnswer};
 use crate::figure::{MOVES, Sample};
-use crate::subject::{Queue, Work};
 
 pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let moves_each = match Q::WORK {
@@ -27,7 +27,7 @@ pub(crate) fn measure<Q: Queue>(input: &Input) -> Result<Vec<Sample>, WrongAnswe
 
 /// How many entries are handled in all, with each timer scheduled so many times.
 fn handled<Q: Queue>(input: &Input, copies: usize) -> Result<usize, WrongAnswer> {
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     let mut value = 0;
     for &deadline in &input.deadlines {
         for _ in 0..copies {
@@ -38,7 +38,7 @@ fn handled<Q: Queue>(input: &Input, copies: usize) -> Result<usize, WrongAnswer>
     let mut fired = Tally::default();
     let mut handled = 0;
     for step in 1..=MINUTE.div_ceil(STEP) {
-        handled += queue.advance_counting(step * STEP, |value| fired.add(value));
+        handled += queue.advance_counting(step * STEP, |_, value| fired.add(value));
     }
     let all = Tally::of_all_below(copies * input.deadlines.len());
     fired.check(all, Q::NAME, "fired")?;

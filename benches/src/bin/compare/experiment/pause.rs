@@ -4,14 +4,15 @@
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use timer_wheel_bench::queue::{Cancel, Promise, Queue, Reschedule};
 use timer_wheel_bench::workload::{MILLISECOND, MINUTE, SECOND, XorShift64Star};
 
 use super::calls::Calls;
 use super::lives::{Steps, Touch};
+use super::sizes::Sizes;
 use super::timed;
-use crate::answer::{Digest, Promise, WrongAnswer};
+use crate::answer::{Digest, WrongAnswer};
 use crate::figure::{PAUSE_LONGEST, PAUSE_TAIL, PAUSE_WHOLE, Sample};
-use crate::subject::{Cancel, Queue, Reschedule};
 
 const SPAN: u64 = 150 * SECOND;
 const SOONEST: u64 = MINUTE;
@@ -22,6 +23,12 @@ const EACH: usize = 4;
 /// touched as often as one of a million is.
 const FEW: usize = 10_000;
 const MANY: usize = 1_000_000;
+
+/// A million is not yet what shows the longest calls.
+pub(crate) const SIZES: Sizes = Sizes::Beyond {
+    asked: 1_000_000,
+    n: 4_000_000,
+};
 
 pub(crate) struct Input {
     steps: Steps,
@@ -64,7 +71,7 @@ impl Input {
     }
 
     fn fill<Q: Queue>(&self) -> (Q, Vec<Q::Key>) {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         let keys = self.first.iter().zip(0..);
         let keys = keys
             .map(|(&deadline, value)| queue.schedule(deadline, value))
@@ -123,7 +130,7 @@ struct Run {
 
 #[inline(always)]
 fn advance<Q: Queue>(queue: &mut Q, now: u64, fired: &mut Vec<u32>) {
-    queue.advance(now, |value| fired.push(value));
+    queue.advance(now, |_, value| fired.push(value));
 }
 
 #[inline(never)]

@@ -1,19 +1,26 @@
 //! W15: the longest single calls while a great many timers are scheduled, and after they have gone.
 
 use cpu_time::ThreadTime;
+use timer_wheel_bench::queue::{Cancel, Pop, Queue};
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, SECOND, XorShift64Star};
 
 use super::calls::{Calls, Clock};
 use super::room_for_keys;
+use super::sizes::Sizes;
 use crate::answer::{Tally, WrongAnswer};
 use crate::figure::{PEAK_CLEAR, PEAK_DROP, PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE, Sample};
-use crate::subject::{Cancel, Clear, PopExpired, Queue};
 
 /// What is left of the peak.
 const SURVIVORS: usize = 10;
 /// When the crowd is due, and over how long, all within a tick.
 const CROWD: u64 = 30 * SECOND;
 const CROWDED: u64 = 1_000;
+
+/// The peak that belongs to the definition.
+pub(crate) const SIZES: Sizes = Sizes::Beyond {
+    asked: 1_000_000,
+    n: 10_000_000,
+};
 
 pub(crate) struct Input {
     deadlines: Vec<u64>,
@@ -36,15 +43,13 @@ impl Input {
     }
 }
 
-pub(crate) fn measure<Q: Cancel + PopExpired + Clear>(
-    input: &Input,
-) -> Result<Vec<Sample>, WrongAnswer> {
+pub(crate) fn measure<Q: Cancel + Pop>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     let n = input.deadlines.len();
     let mut calls = Calls::<ThreadTime>::with_capacity(n);
     let mut keys = room_for_keys::<Q>(n);
     let longest = |calls: &mut Calls<ThreadTime>| f64::from(calls.end_run().longest_ns);
 
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     calls.start_run();
     schedule_each(&mut queue, &input.deadlines, &mut keys, || calls.end_call());
     let longest_schedule = longest(&mut calls);
@@ -52,16 +57,16 @@ pub(crate) fn measure<Q: Cancel + PopExpired + Clear>(
     let clear_ns = time(|| queue.clear());
     check_empty(queue)?;
 
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     schedule_each(&mut queue, &input.deadlines, &mut keys, || ());
     input.end_the_peak(&mut queue, &keys)?;
     let drop_ns = time(|| drop(queue));
 
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     schedule_each(&mut queue, &input.crowd, &mut keys, || ());
     let mut gone = Tally::default();
     // One timer fires, and with it a queue that sorts the others of its tick has sorted them.
-    if let Some(first) = queue.pop_expired(CROWD + CROWDED) {
+    if let Some((_, first)) = queue.pop_expired(CROWD + CROWDED) {
         gone.add(first);
     }
     calls.start_run();
@@ -120,7 +125,7 @@ impl Input {
 fn check_empty<Q: Queue>(mut queue: Q) -> Result<(), WrongAnswer> {
     let mut fired = Tally::default();
     queue.schedule(HOUR, 0);
-    queue.advance(2 * HOUR, |value| fired.add(value));
+    queue.advance(2 * HOUR, |_, value| fired.add(value));
     fired.check(Tally::of_all_below(1), Q::NAME, "fired, once cleared,")
 }
 

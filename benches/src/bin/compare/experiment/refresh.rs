@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Promise, Reschedule};
 use timer_wheel_bench::workload::{MINUTE, STEP, XorShift64Star};
 
 use super::{ns_each, room_for_keys, timed};
-use crate::answer::{Promise, WrongAnswer, check_rest};
+use crate::answer::{WrongAnswer, check_rest};
 use crate::figure::{REFRESH, Sample};
-use crate::subject::Reschedule;
 
 const LIFETIME: u64 = 10 * MINUTE;
 /// Iterations between two advances.
@@ -50,7 +50,7 @@ impl Input {
 }
 
 pub(crate) fn measure<Q: Reschedule>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
-    let mut queue = Q::new();
+    let mut queue = Q::new(0);
     let mut keys = room_for_keys::<Q>(input.n);
     for (key, value) in keys.iter_mut().zip(0..) {
         *key = queue.schedule(LIFETIME, value);
@@ -66,7 +66,7 @@ pub(crate) fn measure<Q: Reschedule>(input: &Input) -> Result<Vec<Sample>, Wrong
         let mut rest = Vec::with_capacity(input.n);
         let batches = (input.touched.len() / BATCH) as u64;
         let all_due = (batches * STEP + LIFETIME).next_multiple_of(STEP);
-        queue.advance(all_due, |value| rest.push(value));
+        queue.advance(all_due, |_, value| rest.push(value));
         let deadline_of = |value: u32| input.deadlines[value as usize];
         check_rest(&rest, &input.rest, deadline_of, Q::PROMISE, Q::NAME)?;
     }
@@ -84,7 +84,7 @@ fn refresh<Q: Reschedule>(queue: &mut Q, keys: &mut [Q::Key], input: &Input) -> 
             postponed += usize::from(queue.reschedule(&mut keys[timer as usize], now + LIFETIME));
         }
         now += STEP;
-        queue.advance(now, |_| fired += 1);
+        queue.advance(now, |_, _| fired += 1);
     }
     postponed - fired
 }

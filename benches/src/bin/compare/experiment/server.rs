@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use timer_wheel_bench::queue::{Cancel, Promise};
 use timer_wheel_bench::workload::{MILLISECOND, MINUTE, SECOND, XorShift64Star};
 
 use super::calls::{Clock, exceeded_by_one_in};
 use super::lives::{Steps, Touch};
 use super::timed;
-use crate::answer::{Digest, Promise, Tally, WrongAnswer};
+use crate::answer::{Digest, Tally, WrongAnswer};
 use crate::figure::{
     Figure, SERVER_ADVANCES, SERVER_CANCELS, SERVER_SCHEDULES, SERVER_WHOLE, Sample,
 };
-use crate::subject::Cancel;
 
 /// The sizes that belong to the definition.
 pub(crate) const SIZES: &[usize] = &[10_000, 100_000];
@@ -75,7 +75,7 @@ impl Input {
     }
 
     fn run<Q: Cancel>(&self, watch: &mut impl Watch) -> Result<(), WrongAnswer> {
-        let mut queue = Q::new();
+        let mut queue = Q::new(0);
         let requests = self.first.iter().zip(0..);
         let mut keys: Vec<Q::Key> = requests
             .map(|(&deadline, value)| queue.schedule(deadline, value))
@@ -90,7 +90,7 @@ impl Input {
         }
         let mut left = Tally::default();
         let end = self.steps.end_of(self.steps.count) + self.timeout + GRACE;
-        queue.advance(end, |value| left.add(value));
+        queue.advance(end, |_, value| left.add(value));
         left.check(Tally::of_all_below(self.first.len()), Q::NAME, "has left")
     }
 
@@ -211,7 +211,7 @@ fn serve<Q: Cancel>(
             *key = watch.call(Operation::Schedule, || queue.schedule(deadline, request));
         }
         watch.call(Operation::Advance, || {
-            queue.advance(now, |value| fired.push(value));
+            queue.advance(now, |_, value| fired.push(value));
         });
         for request in fired.drain(..) {
             run.fired.add(step, request);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Cancel, Promise, Queue, Reschedule};
 use timer_wheel_bench::workload::{SECOND, XorShift64Star};
 
 use super::{ns_each, timed};
-use crate::answer::{Digest, Promise, WrongAnswer};
+use crate::answer::{Digest, WrongAnswer};
 use crate::figure::{SMALL_BYTES, SMALL_OPERATION, Sample};
 use crate::heap;
-use crate::subject::{Cancel, Queue, Reschedule};
 
 /// The number of queues that belongs to the definition.
 pub(crate) const SIZES: &[usize] = &[10_000];
@@ -48,7 +48,7 @@ impl Input {
         // Not collected from the deadlines: as many as there is room for.
         let mut all = Vec::with_capacity(self.first.len());
         all.extend(self.first.iter().map(|deadlines| {
-            let mut queue = Q::new();
+            let mut queue = Q::new(0);
             let mut values = 0..;
             let keys = deadlines.map(|deadline| {
                 let value = values.next().unwrap_or_default();
@@ -162,7 +162,7 @@ impl<Q: Cancel + Reschedule> Small<Q> {
         let Self { queue, keys } = self;
         let mut fired = [0; TIMERS_EACH];
         let mut count = 0;
-        queue.advance(second * SECOND, |value| {
+        queue.advance(second * SECOND, |_, value| {
             fired[count] = value;
             count += 1;
         });

@@ -3,14 +3,13 @@
 mod faulty;
 
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
+use timer_wheel_bench::queue::{Cancel, Promise, Queue, Work};
 
 use super::{
-    Sizes, budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory,
-    moves, pause, peak, refresh, server, small, wake,
+    budgeted, burst, caffeine, churn, evict, expire, far, fill, hold, idle, longest, memory, moves,
+    pause, peak, refresh, server, small, wake,
 };
-use crate::answer::Promise;
 use crate::figure::{CANCELLED_BYTES, CHURN_BYTES, FRESH_BYTES, MOVES};
-use crate::subject::{Cancel, Queue, Work};
 
 use faulty::{Early, Faulty, Forgetful, HoursLate, Late, NoFault, Tenacious, Unfair};
 
@@ -88,15 +87,15 @@ fn late_answers_are_allowed_to_whom_promises_no_more() {
         const WORK: Work = Work::FiresOnly;
         type Key = BTreeKey;
 
-        fn new() -> Self {
-            Self(Queue::new())
+        fn new(now: u64) -> Self {
+            Self(Queue::new(now))
         }
 
         fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
             self.0.schedule(deadline, value)
         }
 
-        fn advance(&mut self, now: u64, fire: impl FnMut(u32)) {
+        fn advance(&mut self, now: u64, fire: impl FnMut(u64, u32)) {
             self.0.advance(now, fire);
         }
     }
@@ -108,15 +107,6 @@ fn late_answers_are_allowed_to_whom_promises_no_more() {
     }
 
     assert!(server::measure::<Tardy>(&server::Input::new(N)).is_ok());
-}
-
-#[test]
-fn sizes_of_a_definition_end_at_what_is_asked_for() {
-    let own = Sizes::UpTo(&[100, 1_000, 10_000]);
-    assert_eq!(own.given(&[2_000, 500]), [100, 1_000]);
-    assert_eq!(own.given(&[50, 70]), [50, 70]);
-    assert_eq!(Sizes::Always(7).given(&[2_000]), [7]);
-    assert_eq!(Sizes::AsAsked.given(&[2_000, 500]), [2_000, 500]);
 }
 
 #[test]
@@ -161,25 +151,20 @@ fn moves_are_those_of_one_set_of_timers() {
         const WORK: Work = Work::Counted;
         type Key = BTreeKey;
 
-        fn new() -> Self {
-            Self(BTreeQueue::new(0))
+        fn new(now: u64) -> Self {
+            Self(BTreeQueue::new(now))
         }
 
         fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
             self.0.schedule(deadline, value)
         }
 
-        fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-            self.0.advance(now, |_, value| fire(value));
+        fn advance(&mut self, now: u64, fire: impl FnMut(u64, u32)) {
+            self.0.advance(now, fire);
         }
 
-        fn advance_counting(&mut self, now: u64, mut fire: impl FnMut(u32)) -> usize {
-            let mut fired = 0;
-            self.0.advance(now, |_, value| {
-                fired += 1;
-                fire(value);
-            });
-            3 * fired + 1
+        fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, u32)) -> usize {
+            3 * self.0.advance_counting(now, fire) + 1
         }
     }
 

@@ -3,12 +3,12 @@
 use std::hint::black_box;
 use std::time::Duration;
 
+use timer_wheel_bench::queue::{Queue, Wakes, filled};
 use timer_wheel_bench::workload::{HOUR, MILLISECOND, STEP, XorShift64Star};
 
 use super::{ns_each, timed};
 use crate::answer::{Digest, Expected, WrongAnswer, step_of};
 use crate::figure::{Sample, WAKE_QUERY, WAKE_QUERY_AND_ADVANCE};
-use crate::subject::{Queue, Wakes};
 
 /// How many timers there are, whatever the size of other experiments.
 pub(crate) const N: usize = 100;
@@ -32,25 +32,17 @@ impl Input {
             latest,
         }
     }
-
-    fn fill<Q: Queue>(&self) -> Q {
-        let mut queue = Q::new();
-        for (&deadline, value) in self.deadlines.iter().zip(0..) {
-            queue.schedule(deadline, value);
-        }
-        queue
-    }
 }
 
 pub(crate) fn measure<Q: Wakes>(input: &Input) -> Result<Vec<Sample>, WrongAnswer> {
     check_wakes::<Q>(input)?;
     let (mut with_queries, mut without) = (Duration::ZERO, Duration::ZERO);
 
-    let mut queue: Q = input.fill();
+    let mut queue: Q = filled(&input.deadlines);
     let fired = timed(&mut with_queries, || ask_and_advance(&mut queue));
     input.expected.check(fired, Q::NAME)?;
 
-    let mut queue: Q = input.fill();
+    let mut queue: Q = filled(&input.deadlines);
     let fired = timed(&mut without, || advance(&mut queue));
     input.expected.check(fired, Q::NAME)?;
 
@@ -66,7 +58,7 @@ fn ask_and_advance<Q: Wakes>(queue: &mut Q) -> Digest {
     let mut fired = Digest::new(Q::PROMISE);
     for step in 1..=STEPS {
         black_box(queue.next_wake());
-        queue.advance(step * STEP, |value| fired.add(step, value));
+        queue.advance(step * STEP, |_, value| fired.add(step, value));
     }
     fired
 }
@@ -75,7 +67,7 @@ fn ask_and_advance<Q: Wakes>(queue: &mut Q) -> Digest {
 fn advance<Q: Queue>(queue: &mut Q) -> Digest {
     let mut fired = Digest::new(Q::PROMISE);
     for step in 1..=STEPS {
-        queue.advance(step * STEP, |value| fired.add(step, value));
+        queue.advance(step * STEP, |_, value| fired.add(step, value));
     }
     fired
 }
@@ -83,7 +75,7 @@ fn advance<Q: Queue>(queue: &mut Q) -> Digest {
 /// Whether no wake-up is later than the earliest timer, and there is one just as long as there are
 /// timers.
 fn check_wakes<Q: Wakes>(input: &Input) -> Result<(), WrongAnswer> {
-    let mut queue: Q = input.fill();
+    let mut queue: Q = filled(&input.deadlines);
     let mut fired = 0;
     for step in 1..=STEPS {
         let is_right = match (queue.next_wake(), input.latest.get(fired)) {
@@ -95,7 +87,7 @@ fn check_wakes<Q: Wakes>(input: &Input) -> Result<(), WrongAnswer> {
             let fault = format!("names a wrong wake-up before step {step}");
             return Err(WrongAnswer::new(Q::NAME, fault));
         }
-        queue.advance(step * STEP, |_| fired += 1);
+        queue.advance(step * STEP, |_, _| fired += 1);
     }
     Ok(())
 }

@@ -1,13 +1,6 @@
-//! The workloads: their names, their titles, and the figure that stands for each.
+//! The workloads: their names and their titles.
 
 use clap::ValueEnum;
-
-use super::{
-    AGED_SCHEDULE, BURST, CAFFEINE_RESCHEDULE, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL,
-    CHURN, EVICTION, EXPIRE, EXPIRE_JUMPING, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, HOLDS,
-    IDLE_JUMP, PAUSE_LONGEST, PEAK_LONGEST_SCHEDULE, RANDOM_CANCEL, REFRESH, SERVER_SCHEDULES,
-    SMALL_OPERATION, WAKE_QUERY,
-};
 
 /// A workload, by the name under which every program's figures are laid side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -127,36 +120,6 @@ impl Workload {
             Self::W14 => "a timer and a stop in each rotation beyond the horizon (Micros)",
             Self::W15 => "the longest calls at a peak and after it",
             Self::W16 => "server mix: requests with one timeout, every call timed",
-        }
-    }
-}
-
-impl Workload {
-    /// The one that a drawing of the workload shows against the number of timers. A longest call is
-    /// shown calm: otherwise the drawing is one of the machine.
-    pub(crate) fn main_figure(self) -> Figure {
-        match self {
-            Self::W1a => FRESH_SCHEDULE,
-            Self::W1b => RANDOM_CANCEL,
-            Self::W1c => AGED_SCHEDULE,
-            Self::W2 => EXPIRE,
-            Self::W2j => EXPIRE_JUMPING,
-            Self::W3 => CHURN,
-            Self::W4 => REFRESH,
-            Self::W5 => WAKE_QUERY,
-            Self::W5i => IDLE_JUMP,
-            Self::W6 => CALM_LONGEST_CALL,
-            Self::W6b => CALM_BUDGETED_LONGEST_CALL,
-            Self::W7 => BURST,
-            Self::W8 => FRESH_BYTES,
-            Self::W9 => CAFFEINE_RESCHEDULE,
-            Self::W10 => PAUSE_LONGEST,
-            Self::W11 => HOLDS[0],
-            Self::W12 => SMALL_OPERATION,
-            Self::W13 => EVICTION,
-            Self::W14 => FAR,
-            Self::W15 => PEAK_LONGEST_SCHEDULE,
-            Self::W16 => SERVER_SCHEDULES[2],
         }
     }
 }

@@ -3,11 +3,8 @@
 use std::marker::PhantomData;
 
 use timer_wheel_bench::btree::{BTreeKey, BTreeQueue};
-
-use crate::answer::Promise;
-use crate::subject::{
-    Budgeted, Cancel, Clear, Instalment, Ordered, PopExpired, PopFirst, Queue, Reschedule, Wakes,
-    Work,
+use timer_wheel_bench::queue::{
+    Budgeted, Cancel, Instalment, Ordered, Pop, Promise, Queue, Reschedule, Wakes, Work,
 };
 
 /// How a queue goes wrong.
@@ -39,9 +36,9 @@ impl<F: Fault> Queue for Faulty<F> {
     const WORK: Work = Work::FiresOnly;
     type Key = BTreeKey;
 
-    fn new() -> Self {
+    fn new(now: u64) -> Self {
         Self {
-            queue: BTreeQueue::new(0),
+            queue: BTreeQueue::new(now),
             fault: PhantomData,
         }
     }
@@ -51,9 +48,8 @@ impl<F: Fault> Queue for Faulty<F> {
         self.queue.schedule(deadline, F::distort_value(value))
     }
 
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u32)) {
-        self.queue
-            .advance(F::distort_now(now), |_, value| fire(value));
+    fn advance(&mut self, now: u64, fire: impl FnMut(u64, u32)) {
+        self.queue.advance(F::distort_now(now), fire);
     }
 }
 
@@ -65,24 +61,19 @@ impl<F: Fault> Cancel for Faulty<F> {
 
 impl<F: Fault> Reschedule for Faulty<F> {
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
-        self.queue.reschedule(*key, deadline)
+        self.queue.reschedule(key, deadline)
     }
 }
 
-impl<F: Fault> PopFirst for Faulty<F> {
+impl<F: Fault> Pop for Faulty<F> {
     fn pop_first(&mut self) -> Option<(u64, u32)> {
         self.queue.pop_first()
     }
-}
 
-impl<F: Fault> PopExpired for Faulty<F> {
-    fn pop_expired(&mut self, now: u64) -> Option<u32> {
-        let expired = self.queue.pop_expired(F::distort_now(now));
-        expired.map(|(_, value)| value)
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, u32)> {
+        self.queue.pop_expired(F::distort_now(now))
     }
-}
 
-impl<F: Fault> Clear for Faulty<F> {
     fn clear(&mut self) {
         F::clear(&mut self.queue);
     }
@@ -93,21 +84,9 @@ impl<F: Fault> Budgeted for Faulty<F> {
         &mut self,
         now: u64,
         budget: usize,
-        mut fire: impl FnMut(u32),
+        fire: impl FnMut(u64, u32),
     ) -> Instalment {
-        for used in 0..budget {
-            let Some((_, value)) = self.queue.pop_expired(F::distort_now(now)) else {
-                return Instalment {
-                    used,
-                    has_backlog: false,
-                };
-            };
-            fire(value);
-        }
-        Instalment {
-            used: budget,
-            has_backlog: true,
-        }
+        Instalment::of_pops(&mut self.queue, F::distort_now(now), budget, fire)
     }
 }
 
@@ -119,12 +98,12 @@ impl<F: Fault> Wakes for Faulty<F> {
 
 /// Fires a copy of itself to see the order, with its fault.
 impl<F: Fault> Ordered for Faulty<F> {
-    fn ascending(&self, visit: impl FnMut(u32)) {
-        self.listed().into_iter().for_each(visit);
+    fn ascending(&self) -> impl Iterator<Item = u32> {
+        self.listed().into_iter()
     }
 
-    fn descending(&self, visit: impl FnMut(u32)) {
-        self.listed().into_iter().rev().for_each(visit);
+    fn descending(&self) -> impl Iterator<Item = u32> {
+        self.listed().into_iter().rev()
     }
 }
 

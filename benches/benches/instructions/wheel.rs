@@ -1,0 +1,31 @@
+//! How many instructions a call takes in the middle of a steady run at 100,000 timers:
+//! `cargo bench -p timer-wheel-bench --no-default-features --features results --bench instructions`, and
+//! `--bench instructions_index` and `--bench instructions_ttl` for the wheel over records of one's own and for
+//! TTLs by their handles.
+//!
+//! Callgrind counts them. The count is the same in every run, however busy the machine is, so a change of a
+//! single instruction shows; what a cache miss costs does not. Each benchmark makes a thousand calls, and
+//! fails if these take four hundredths more than in `benches/results/instructions.json`. Where they are meant
+//! to, or take less, `bash benches/measure instructions` keeps the new counts. What is inlined depends on all
+//! that a program holds: hence one for each queue, and no features but what they need.
+//!
+//! Needs valgrind and gungraun's runner of the version that Cargo.toml names:
+//! `cargo install --locked gungraun-runner@0.18.2`. Where one of the two is missing nothing is counted, and
+//! the program says so. With `-- --test` the calls are made once, without valgrind, for the sake of their
+//! checks.
+
+mod ceiling;
+mod counted;
+mod steady;
+
+use counted::counted;
+
+type Wheel = timer_wheel::Wheel<u32>;
+
+counted!(wheel, Wheel:
+    schedule from without_oldest,
+    cancel from with_oldest,
+    reschedule_to_later from with_random,
+    advance_idly from with_oldest,
+    expire from about_to_expire,
+);

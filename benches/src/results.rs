@@ -1,0 +1,290 @@
+//! What a program has measured, as it writes it down and as the tables and drawings of the documents are
+//! made from it: a file a program, `benches/results/compare.json` and so on.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Spread;
+
+/// All that one run of a program has measured, and where.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Results {
+    /// How the program was called.
+    pub command: String,
+    /// The commit it was built from, as `git describe` names it.
+    pub version: String,
+    /// The processor, how many cores of it were given, and the compiler.
+    pub machine: String,
+    /// The day, `2026-11-22`.
+    pub date: String,
+    /// How often each subject was measured.
+    pub rounds: u32,
+    /// What came of the goals, if the program has any.
+    pub verdict: String,
+    /// The figures, in the order in which they were measured.
+    pub figures: Vec<Measured>,
+}
+
+/// One figure of one subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// What was measured: `W1a schedule`.
+    pub figure: String,
+    /// With how many timers.
+    pub n: u64,
+    /// Of what.
+    pub subject: String,
+    /// What the numbers count: `ns`, `bytes`.
+    pub unit: String,
+    /// Which of the three is to be quoted.
+    pub counts: Counts,
+    /// The least sample.
+    pub min: f64,
+    /// The middle one.
+    pub median: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// Which sample stands for a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counts {
+    /// The middle one.
+    Median,
+    /// The least: of a single call, which something else may have made longer and nothing shorter.
+    Min,
+}
+
+impl Measured {
+    /// The number to be quoted. O(1).
+    pub fn value(&self) -> f64 {
+        let (min, median, max) = (self.min, self.median, self.max);
+        self.counts.of(Spread { min, median, max })
+    }
+}
+
+impl Counts {
+    /// The sample that counts. O(1).
+    pub fn of(self, spread: Spread) -> f64 {
+        match self {
+            Self::Median => spread.median,
+            Self::Min => spread.min,
+        }
+    }
+}
+
+/// A results file to be: tried before the work, written after it.
+#[derive(Debug)]
+pub struct Sheet {
+    file: Option<File>,
+    results: Results,
+}
+
+impl Sheet {
+    /// Opens the file, if one was asked for, and leaves what it holds until there are results.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written; the text names it.
+    pub fn open(path: Option<&Path>, rounds: u32) -> Result<Self, String> {
+        let open = |path: &Path| {
+            let mut how = File::options();
+            how.create(true).write(true).truncate(false);
+            how.open(path)
+                .map_err(|error| format!("cannot write '{}': {error}", path.display()))
+        };
+        Ok(Self {
+            file: path.map(open).transpose()?,
+            results: Results {
+                command: command(),
+                version: version(),
+                machine: machine(),
+                date: said("date", &["-u", "+%F"]),
+                rounds,
+                ..Results::default()
+            },
+        })
+    }
+
+    /// Adds a figure of a subject. O(1).
+    pub fn push(
+        &mut self,
+        figure: &str,
+        n: impl Into<u64>,
+        subject: &str,
+        (unit, counts): (&str, Counts),
+        Spread { min, median, max }: Spread,
+    ) {
+        self.results.figures.push(Measured {
+            figure: figure.to_owned(),
+            n: n.into(),
+            subject: subject.to_owned(),
+            unit: unit.to_owned(),
+            counts,
+            min,
+            median,
+            max,
+        });
+    }
+
+    /// Writes the file, if one was asked for, with what came of the goals.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn write(mut self, verdict: &str) -> io::Result<()> {
+        let Some(mut file) = self.file else {
+            return Ok(());
+        };
+        self.results.verdict = verdict.to_owned();
+        // A pipe has no length to cut.
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
+        }
+        file.write_all(self.results.to_json().as_bytes())
+    }
+}
+
+impl Results {
+    /// Reads a file that a [`Sheet`] has written.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it holds something else.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(path)?)?)
+    }
+
+    /// A line for each figure, so that a difference of two files can be read.
+    fn to_json(&self) -> String {
+        let line = |value: &Measured| serde_json::to_string(value).expect("it is plain data");
+        let lines: Vec<String> = self.figures.iter().map(line).collect();
+        let head = Self {
+            figures: Vec::new(),
+            ..self.clone()
+        };
+        let head = serde_json::to_string_pretty(&head).expect("it is plain data");
+        let figures = format!("\"figures\": [\n    {}\n  ]", lines.join(",\n    "));
+        head.replace("\"figures\": []", &figures) + "\n"
+    }
+}
+
+/// How a program ends that has nobody to hand its error to.
+pub fn exit(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What came of all goals in one line, for whoever has not read the tables.
+pub fn verdict(met: usize, all: usize, missed: &[impl AsRef<str>]) -> String {
+    let missed: Vec<&str> = missed.iter().map(AsRef::as_ref).collect();
+    match missed.is_empty() {
+        true => format!("all {all} goals met"),
+        false => format!("{met} of {all} goals met; missed: {}", missed.join(", ")),
+    }
+}
+
+/// The command line, without the folder of the program.
+fn command() -> String {
+    let mut words: Vec<String> = std::env::args().collect();
+    if let Some(program) = words.first_mut() {
+        let name = Path::new(program).file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        // Cargo gives a benchmark's file a number.
+        let is_number = |end: &str| end.len() == 16 && end.bytes().all(|it| it.is_ascii_hexdigit());
+        *program = match name.rsplit_once('-') {
+            Some((name, end)) if is_number(end) => name.to_owned(),
+            _ => name.into_owned(),
+        };
+    }
+    // Where the results go says nothing of them.
+    if let Some(flag) = words.iter().position(|word| word == "--json") {
+        words.drain(flag..words.len().min(flag + 2));
+    }
+    words.join(" ")
+}
+
+/// The commit, and whether what is measured differs from it.
+fn version() -> String {
+    let commit = said("git", &["describe", "--always"]);
+    let code = [
+        ":/src",
+        ":/benches/src",
+        ":/benches/benches",
+        ":/Cargo.lock",
+    ];
+    let difference = said(
+        "git",
+        &[&["status", "--porcelain", "--"][..], &code].concat(),
+    );
+    match difference.is_empty() || commit == "unknown" {
+        true => commit,
+        false => commit + "-dirty",
+    }
+}
+
+fn machine() -> String {
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = match cores {
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    };
+    let compiler = said("rustc", &["--version"]);
+    let compiler: Vec<&str> = compiler.split(' ').take(2).collect();
+    format!("{model}, {cores}, {}", compiler.join(" "))
+}
+
+/// What a program prints, or that nobody knows.
+fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    let said = output.ok().filter(|output| output.status.success());
+    said.map_or_else(
+        || "unknown".to_owned(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_results_are_read_again() {
+        let path = std::env::temp_dir().join(format!("results-{}.json", std::process::id()));
+        for value in [7.0, 5.0] {
+            let mut sheet = Sheet::open(Some(&path), 3).unwrap();
+            for subject in ["wheel", "heap"] {
+                let spread = Spread::of([value, value + 1.0]);
+                sheet.push("W1a schedule", 10_u32, subject, ("ns", Counts::Min), spread);
+            }
+            sheet.write("all 1 goals met").unwrap();
+        }
+        let results = Results::read(&path).unwrap();
+        fs::remove_file(path).unwrap();
+        assert_eq!(results.figures.len(), 2);
+        assert_eq!(results.figures[1].value(), 5.0);
+        assert_eq!((results.rounds, &*results.verdict), (3, "all 1 goals met"));
+    }
+
+    #[test]
+    fn file_that_cannot_be_written_is_refused_before_the_work() {
+        let refused = Sheet::open(Some(Path::new("/nonexistent/results.json")), 1);
+        assert!(refused.unwrap_err().contains("/nonexistent/results.json"));
+        assert!(Sheet::open(None, 1).unwrap().write("").is_ok());
+    }
+}

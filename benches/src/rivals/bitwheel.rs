@@ -1,0 +1,79 @@
+//! `bitwheel`, its large and precise wheel with failover: a timer stays in the gear it was put into.
+//!
+//! It does not cascade, so a timer is as late as its gear is coarse, by seconds at the most: only a
+//! workload that asks for no more than that can have it. A handle of it can neither be copied nor
+//! asked for its timer, so the handles lie here, by value, where a program would have them.
+
+use std::time::{Duration, Instant};
+
+use bitwheel::timer::{LargePreciseWheelWithFailover, Timer, TimerHandle};
+
+use crate::queue::{Cancel, Promise, Queue, Work};
+
+/// The wheel and the handles of its timers, by value.
+pub struct BitWheel {
+    epoch: Instant,
+    wheel: Box<LargePreciseWheelWithFailover<Number>>,
+    handles: Vec<Option<TimerHandle>>,
+    fired: Vec<u32>,
+}
+
+struct Number(u32);
+
+impl Timer for Number {
+    type Context = Vec<u32>;
+
+    #[inline]
+    fn fire(&mut self, fired: &mut Vec<u32>) {
+        fired.push(self.0);
+    }
+}
+
+impl BitWheel {
+    #[inline]
+    fn instant(&self, time: u64) -> Instant {
+        self.epoch + Duration::from_nanos(time)
+    }
+}
+
+impl Queue for BitWheel {
+    const NAME: &'static str = "bitwheel";
+    const PROMISE: Promise = Promise::Late;
+    const WORK: Work = Work::Untold;
+    type Key = u32;
+
+    fn new(_now: u64) -> Self {
+        let epoch = Instant::now();
+        Self {
+            epoch,
+            wheel: LargePreciseWheelWithFailover::boxed_with_epoch(epoch),
+            handles: Vec::new(),
+            fired: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
+        let handle = self.wheel.insert(self.instant(deadline), Number(value));
+        let at = value as usize;
+        if at >= self.handles.len() {
+            self.handles.resize_with(at + 1, || None);
+        }
+        self.handles[at] = Some(handle);
+        value
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        self.wheel.poll(self.instant(now), &mut self.fired);
+        self.fired.drain(..).for_each(|value| fire(now, value));
+    }
+}
+
+impl Cancel for BitWheel {
+    #[inline]
+    fn cancel(&mut self, key: u32) -> Option<u32> {
+        let handle = self.handles[key as usize].take()?;
+        self.wheel.cancel(handle).map(|Number(value)| value)
+    }
+}

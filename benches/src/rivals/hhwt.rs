@@ -1,0 +1,104 @@
+//! `hierarchical_hash_wheel_timer`, in its variant whose timers can be cancelled.
+//!
+//! Its cheapest entry is an id in an `Rc`, here the value itself; the delay is handed over beside it
+//! rather than kept in it. The time unit is the caller's: a tick of the wheel it is compared with.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use hierarchical_hash_wheel_timer::wheels::Skip;
+use hierarchical_hash_wheel_timer::wheels::cancellable::{
+    CancellableTimerEntry, QuadWheelWithOverflow,
+};
+
+use super::ticks;
+use crate::queue::{Cancel, Promise, Queue, Wakes, Work};
+
+#[derive(Debug)]
+struct Entry {
+    id: u32,
+}
+
+impl CancellableTimerEntry for Entry {
+    type Id = u32;
+
+    #[inline]
+    fn id(&self) -> &u32 {
+        &self.id
+    }
+}
+
+/// The wheel, with a tick of so many nanoseconds.
+pub struct HashWheel<const TICK_NS: u64> {
+    now: u64,
+    wheel: QuadWheelWithOverflow<Entry>,
+}
+
+impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
+    const NAME: &'static str = "hhwt";
+    const PROMISE: Promise = Promise::StepOrder;
+    const WORK: Work = Work::Untold;
+    type Key = u32;
+
+    #[inline]
+    fn new(now: u64) -> Self {
+        Self {
+            now: ticks::reached_by::<TICK_NS>(now),
+            wheel: QuadWheelWithOverflow::new(),
+        }
+    }
+
+    /// A deadline that has come is refused by the wheel, and is put off to the next tick instead.
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
+        let delay = ticks::due_at::<TICK_NS>(deadline)
+            .saturating_sub(self.now)
+            .max(1);
+        let entry = Rc::new(Entry { id: value });
+        let _ = self
+            .wheel
+            .insert_ref_with_delay(entry, Duration::from_millis(delay));
+        value
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        let now = ticks::reached_by::<TICK_NS>(now);
+        while self.now < now {
+            let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
+            let skipped = match self.wheel.can_skip() {
+                Skip::Empty => left,
+                Skip::Millis(most) => most.min(left),
+                Skip::None => 0,
+            };
+            if skipped > 0 {
+                self.wheel.skip(skipped);
+                self.now += u64::from(skipped);
+            } else {
+                self.now += 1;
+                for entry in self.wheel.tick() {
+                    fire(self.now * TICK_NS, entry.id);
+                }
+            }
+        }
+    }
+}
+
+impl<const TICK_NS: u64> Cancel for HashWheel<TICK_NS> {
+    #[inline]
+    fn cancel(&mut self, key: u32) -> Option<u32> {
+        self.wheel.cancel(&key).ok().map(|()| key)
+    }
+}
+
+impl<const TICK_NS: u64> Wakes for HashWheel<TICK_NS> {
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        let skipped = match self.wheel.can_skip() {
+            Skip::Empty => return None,
+            Skip::Millis(most) => u64::from(most),
+            Skip::None => 0,
+        };
+        Some((self.now + skipped + 1) * TICK_NS)
+    }
+}
