@@ -237,6 +237,7 @@ impl Blocks {
     }
 
     /// Whether a list has the entry of a slot at a location. O(1).
+    #[inline]
     pub(crate) fn holds(
         &self,
         list: List,

@@ -161,29 +161,26 @@ impl<G: Geometry> Buckets<G> {
         }
     }
 
-    /// Whether the entry of a slot is in a list, at a location. O(1), far O(log rotations).
-    pub(crate) fn holds(&self, id: ListId, location: Location, slot: SlotIndex) -> bool {
-        self.blocks.holds(self.lists.get(id), id, location, slot)
-    }
-
-    /// Takes an entry out of a list that it is in. Returns the slot of the entry that has taken its
-    /// location, if one has, and where that has been; and what is left of the list. O(1), far O(log
-    /// rotations).
+    /// Takes an entry out of a list, if it is that of its `owner` there; who names none knows that it is.
+    /// Returns the slot of the entry that has taken its location, if one has, and where that has been; and
+    /// what is left of the list. O(1), far O(log rotations).
     #[inline]
     pub(crate) fn remove(
         &mut self,
         id: ListId,
         location: Location,
-    ) -> (Option<(SlotIndex, Location)>, List) {
-        let Some(list) = self.lists.get_mut(id) else {
-            return (None, List::EMPTY);
-        };
+        owner: Option<SlotIndex>,
+    ) -> Option<(Option<(SlotIndex, Location)>, List)> {
+        let list = self.lists.get_mut(id)?;
+        if owner.is_some_and(|slot| !self.blocks.holds(*list, id, location, slot)) {
+            return None;
+        }
         let moved = self.blocks.remove(list, location);
         let left = *list;
         if left.is_empty() {
             self.clear_occupied(id);
         }
-        (moved, left)
+        Some((moved, left))
     }
 
     /// Takes up to `most` entries off the end of the list of a bucket, at most a block of them. O(1), far

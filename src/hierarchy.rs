@@ -180,53 +180,80 @@ impl<G: Geometry> Hierarchy<G> {
     /// Takes the entry of a timer out. O(1), O(log k) from the near heap.
     #[inline]
     pub(crate) fn cancel<H: Headers>(&mut self, headers: &mut H, spot: Spot) {
+        self.take_out(headers, spot, None);
+    }
+
+    /// Takes the entry of a slot out if it is where the slot's header says, and says whether it is. O(1),
+    /// O(log k) from the near heap, O(log rotations) far.
+    #[inline]
+    pub(crate) fn cancel_own<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        spot: Spot,
+        owner: SlotIndex,
+    ) -> bool {
+        self.take_out(headers, spot, Some(owner))
+    }
+
+    #[inline]
+    fn take_out<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        spot: Spot,
+        owner: Option<SlotIndex>,
+    ) -> bool {
         match spot.place.as_bucket() {
-            Some(index) => self.cancel_in_list(headers, ListId::Bucket(index), spot),
-            None => self.cancel_elsewhere(headers, spot),
+            Some(index) => self.take_out_of_list(headers, ListId::Bucket(index), spot, owner),
+            None => self.take_out_elsewhere(headers, spot, owner),
         }
     }
 
     #[inline]
-    fn cancel_in_list<H: Headers>(&mut self, headers: &mut H, list: ListId, spot: Spot) {
+    fn take_out_of_list<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        list: ListId,
+        spot: Spot,
+        owner: Option<SlotIndex>,
+    ) -> bool {
         let location = Location::from_position(spot.position);
-        let (moved, left) = self.buckets.remove(list, location);
+        let Some((moved, left)) = self.buckets.remove(list, location, owner) else {
+            return false;
+        };
         if let Some((moved, from)) = moved {
             headers.moved(moved, spot.place, from.position(), spot.position);
         }
         if left.ends_with_block() {
             self.block_freed(list, left.len());
         }
+        true
     }
 
     #[inline(never)]
-    fn cancel_elsewhere<H: Headers>(&mut self, headers: &mut H, spot: Spot) {
-        match spot.place {
-            Place::HEAP => self.heap.remove(headers, spot.position as usize),
-            Place::RUN => self.run.remove(spot.position),
-            Place::FAR => self.cancel_in_list(headers, Self::list_of(spot), spot),
-            _ => {}
-        }
-        self.refresh_wake();
-    }
-
-    /// The list of a timer that is in one.
-    fn list_of(spot: Spot) -> ListId {
-        let rotation = || Layout::<G>::number(FAR, Layout::<G>::tick(spot.deadline));
-        let index = spot.place.as_bucket();
-        index.map_or_else(|| ListId::Far(rotation()), ListId::Bucket)
-    }
-
-    /// Whether the entry of a slot is where its header says. O(1), far O(log rotations).
-    pub(crate) fn holds(&self, slot: SlotIndex, spot: Spot) -> bool {
-        match spot.place {
-            Place::NONE => false,
-            Place::HEAP => self.heap.holds(spot.position, slot),
-            Place::RUN => self.run.holds(spot.position, slot),
-            _ => {
-                let location = Location::from_position(spot.position);
-                self.buckets.holds(Self::list_of(spot), location, slot)
+    fn take_out_elsewhere<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        spot: Spot,
+        owner: Option<SlotIndex>,
+    ) -> bool {
+        let position = spot.position;
+        let is_held = match spot.place {
+            Place::HEAP if owner.is_none_or(|slot| self.heap.holds(position, slot)) => {
+                self.heap.remove(headers, position as usize);
+                true
             }
-        }
+            Place::RUN if owner.is_none_or(|slot| self.run.holds(position, slot)) => {
+                self.run.remove(position);
+                true
+            }
+            Place::FAR => {
+                let rotation = Layout::<G>::number(FAR, Layout::<G>::tick(spot.deadline));
+                self.take_out_of_list(headers, ListId::Far(rotation), spot, owner)
+            }
+            _ => false,
+        };
+        self.refresh_wake();
+        is_held
     }
 
     /// Puts a scheduled timer off, if that takes no more than writing it down. O(1).

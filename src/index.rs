@@ -174,18 +174,17 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn cancel<S: Timers + ?Sized>(&mut self, store: &mut S, index: u32) -> bool {
-        let Some(timer) = store.timer_mut(index) else {
+        let timer = store.timer_mut(index);
+        let Some(timer) = timer.filter(|timer| timer.is_scheduled()) else {
             return false;
         };
         let spot = Spot::of(timer.header_mut());
         timer.set_unscheduled();
         // Whatever the store says, only an entry of this very record is taken out.
-        let is_held = self.hierarchy.holds(SlotIndex::from_bits(index), spot);
-        if is_held {
-            self.len -= 1;
-            let mut headers = Foreign::new(store, &mut self.len);
-            self.hierarchy.cancel(&mut headers, spot);
-        }
+        let mut headers = Foreign::new(store, &mut self.len);
+        let owner = SlotIndex::from_bits(index);
+        let is_held = self.hierarchy.cancel_own(&mut headers, spot, owner);
+        self.len -= usize::from(is_held);
         is_held
     }
 
