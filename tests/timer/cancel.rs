@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
@@ -196,6 +197,8 @@ fn handles_are_equal_exactly_if_they_are_of_one_job() {
     handle.cancel();
     let in_its_place = bench.timer.schedule_after(SECOND, || ()).unwrap();
     assert_ne!(handle, in_its_place, "the same slot, another job");
+    let hash = |handle| BuildHasherDefault::<DefaultHasher>::default().hash_one(handle);
+    assert_ne!(hash(&handle), hash(&in_its_place), "they share no bucket");
     let handles: HashSet<TimerHandle> =
         [handle.clone(), handle, of_other_timer, in_its_place].into();
     assert_eq!(handles.len(), 3);

@@ -1,5 +1,6 @@
 //! Clocks in and out of order.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use timer_wheel::clock::{NEVER, instant_after, nanoseconds, nanoseconds_since};
@@ -29,6 +30,42 @@ fn durations_and_times_convert_without_loss_and_saturate() {
     let earlier = origin.checked_sub(SECOND).unwrap_or(origin);
     assert_eq!(nanoseconds_since(origin, earlier), 0);
     assert_eq!(instant_after(origin, NEVER), None);
+}
+
+/// Parks for three nanoseconds, whatever was asked for.
+struct Dozing {
+    now: AtomicU64,
+    parked: AtomicUsize,
+}
+
+impl Clock for Dozing {
+    fn origin(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    fn park_until(&self, _: u64) {
+        self.parked.fetch_add(1, Ordering::Relaxed);
+        self.now.fetch_add(3, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn sleep_goes_on_until_its_time_and_is_over_at_once_when_that_has_come() {
+    let clock = Dozing {
+        now: AtomicU64::new(100),
+        parked: AtomicUsize::new(0),
+    };
+    for time in [0, 99, 100] {
+        clock.sleep_until(time);
+        assert_eq!(clock.parked.load(Ordering::Relaxed), 0, "until {time}");
+    }
+    clock.sleep_until(110);
+    assert_eq!(clock.now(), 112);
+    assert_eq!(clock.parked.load(Ordering::Relaxed), 4);
 }
 
 #[test]
