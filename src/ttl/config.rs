@@ -562,6 +562,12 @@ mod tests {
     }
 
     #[test]
+    fn durations_may_be_as_long_as_time() {
+        let builder = TtlConfig::builder().pending_timeout(LONGEST);
+        assert_eq!(builder.build().unwrap().pending_timeout(), LONGEST);
+    }
+
+    #[test]
     fn ttl_is_refused_only_past_the_maximum() {
         let config = TtlConfig::default();
         let max_ms = 36_500 * 86_400_000;

@@ -217,8 +217,7 @@ impl<K, G: Geometry> Entries<K, G> {
         let slots: Vec<SlotIndex> = self.slots_in_flight().collect();
         for slots in slots.chunks(READ_TOGETHER) {
             // Whoever waits for one before it asks for the next waits each time.
-            let deadlines = slots.iter().map(|&slot| self.deadline(slot));
-            hint::black_box(deadlines.fold(0, |read, deadline| read ^ deadline));
+            hint::black_box(slots.iter().map(|&slot| self.deadline(slot)).max());
             for &slot in slots {
                 self.flight(slot).into_iter().copied().for_each(&mut visit);
                 self.deadlines.put_back(&mut self.entries, slot);
@@ -273,12 +272,9 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Whoever waits for an entry before it asks for the next waits each time; these reads wait together.
     #[inline(never)]
     pub(super) fn touch(&self, slots: impl Iterator<Item = SlotIndex>) {
-        let mut read = 0;
-        for slot in slots {
-            // Header and entry may lie on different cache lines.
-            read ^= self.entries.header(slot).deadline ^ self.entry(slot).index;
-        }
-        hint::black_box(read);
+        // Header and entry may lie on different cache lines.
+        let read = |slot| self.deadline(slot).max(self.entry(slot).index);
+        hint::black_box(slots.map(read).max());
     }
 
     /// Reads up to so many of the entries that are taken next. O(entries).

@@ -285,6 +285,20 @@ fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
     }
 }
 
+/// Each entry that is found takes a unit. So few wait in exact order already, and nothing else is to be paid.
+#[test]
+fn entry_that_is_proposed_is_paid_for_by_the_budget() {
+    for budget in [1, 5, 19, 20, 30] {
+        let config = TtlConfig::builder().poll_budget(budget).build().unwrap();
+        let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
+        queue.role_change(Role::Leader, 0);
+        for key in 0..20 {
+            queue.init(1, key, 1, created(0)).unwrap();
+        }
+        assert_eq!(queue.poll(MS).count(), budget.min(20));
+    }
+}
+
 /// The finalizer of SplitMix64, by which the heights were chosen.
 fn scattered(seed: u64) -> u64 {
     let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
