@@ -180,11 +180,16 @@ impl<G: Geometry> IndexWheel<G> {
         };
         let spot = Spot::of(timer.header_mut());
         timer.set_unscheduled();
-        // Whatever the store says, only an entry of this very record is taken out.
+        // Counted first, lest a store that panics on the way leave a timer too many.
+        let len = self.len;
+        self.len = len.saturating_sub(1);
         let mut headers = Foreign::new(store, &mut self.len);
+        // Whatever the store says, only an entry of this very record is taken out.
         let owner = SlotIndex::from_bits(index);
         let is_held = self.hierarchy.cancel_own(&mut headers, spot, owner);
-        self.len -= usize::from(is_held);
+        if !is_held {
+            self.len = len;
+        }
         is_held
     }
 

@@ -1,5 +1,7 @@
 //! Each lie by name.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use slab::Slab;
 use timer_wheel::Millis;
 use timer_wheel::index::{IndexWheel, Timer, Timers};
@@ -21,6 +23,35 @@ fn fired(wheel: &mut IndexWheel, store: &mut Shelf) -> Vec<u32> {
     std::iter::from_fn(|| wheel.pop_expired(store, u64::MAX))
         .map(|(index, _)| index)
         .collect()
+}
+
+/// Panics when it is asked for one of its records.
+struct Fragile(Shelf, Option<u32>);
+
+impl Timers for Fragile {
+    fn timer(&self, index: u32) -> Option<&Timer> {
+        assert_ne!(Some(index), self.1, "as told");
+        self.0.timer(index)
+    }
+
+    fn timer_mut(&mut self, index: u32) -> Option<&mut Timer> {
+        assert_ne!(Some(index), self.1, "as told");
+        self.0.timer_mut(index)
+    }
+}
+
+#[test]
+fn store_that_panics_in_a_cancel_leaves_no_timer_that_never_fires() {
+    let (mut wheel, store) = crowd(500);
+    // The entry of the last record takes the place of the one that is cancelled.
+    let mut store = Fragile(store, Some(499));
+    let cancelled = catch_unwind(AssertUnwindSafe(|| wheel.cancel(&mut store, 100)));
+    assert!(cancelled.is_err());
+    assert_eq!(wheel.len(), 499);
+    store.1 = None;
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX)).count();
+    assert!((498..=499).contains(&fired), "{fired} have fired");
+    assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
 }
 
 #[test]
