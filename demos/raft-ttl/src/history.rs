@@ -12,6 +12,9 @@ const MOST: usize = 1 << 16;
 /// The most bytes of keys that are remembered, and that are told at once.
 const MOST_BYTES: usize = 2 << 20;
 
+/// The most expiries that are told at once; they are copied while nothing is applied.
+const MOST_TOLD: usize = 1_024;
+
 /// A key that expired, as one node saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expired {
@@ -61,9 +64,6 @@ impl History {
         (number.max(self.forgotten), told.cloned().collect())
     }
 }
-
-/// The most expiries that are told at once; they are copied while nothing is applied.
-const MOST_TOLD: usize = 1_024;
 
 #[cfg(test)]
 mod tests {
