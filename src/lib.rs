@@ -202,8 +202,8 @@
 //! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
-//! - Not the fastest where nothing is cancelled or put off: a `BinaryHeap` schedules faster, and with
-//!   few timers fires about as fast. [performance.md] says where the wheel stands and where it does not.
+//! - Not the fastest where few timers wait and none is cancelled or put off: up to a thousand or so, a
+//!   `BinaryHeap` is. [performance.md] says where the wheel stands and where it does not.
 //!
 //! # Documents
 //!
