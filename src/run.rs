@@ -5,12 +5,13 @@
 //! cancelled leaves a hole. Holes side by side are one, known by its length at either end, so that
 //! stepping over it takes one step however many timers it was.
 
+mod piece;
 mod rank_sort;
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use core::mem;
 
-use self::rank_sort::sort_by_rank;
+use self::piece::Piece;
 use crate::header::{Headers, Place, Sequence};
 use crate::heap::Near;
 use crate::key::SlotIndex;
@@ -51,7 +52,7 @@ impl Entry {
 pub(crate) struct Run {
     entries: VecDeque<Entry>,
     first: u32,
-    piece: Vec<Entry>,
+    piece: Piece,
 }
 
 impl Run {
@@ -59,7 +60,7 @@ impl Run {
         Self {
             entries: VecDeque::new(),
             first: 0,
-            piece: Vec::new(),
+            piece: Piece::new(),
         }
     }
 
@@ -71,7 +72,7 @@ impl Run {
 
     /// The heap memory of the run, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        (self.entries.capacity() + self.piece.capacity()) * size_of::<Entry>()
+        self.entries.capacity() * size_of::<Entry>() + self.piece.bytes()
     }
 
     /// The timer that fires first. O(1).
@@ -193,7 +194,7 @@ impl Run {
     /// [taken](Run::take_piece) elsewhere. O(n log n) in what is collected and moved.
     #[inline]
     pub(crate) fn join<H: Headers>(&mut self, headers: &mut H, most: usize) -> Option<usize> {
-        sort(&mut self.piece);
+        self.piece.sort();
         let (Some(first), Some(last)) = (self.piece.first(), self.piece.last()) else {
             return Some(0);
         };
@@ -202,18 +203,18 @@ impl Run {
             (Some(front), _) if last < front.rank() => (Side::Front, 0),
             (_, Some(back)) if back.rank() > first => {
                 let way = self.make_way(headers, first, last, most)?;
-                sort(&mut self.piece);
+                self.piece.sort();
                 way
             }
             _ => (Side::Back, 0),
         };
+        let mut piece = self.taken_piece();
         match side {
-            Side::Front => self.push_front(headers),
-            Side::Back => self.push_back(headers),
+            Side::Front => self.push_front(headers, &piece),
+            Side::Back => self.push_back(headers, &piece),
         }
-        if self.piece.capacity() > KEPT {
-            self.piece.shrink_to(KEPT);
-        }
+        piece.clear();
+        self.piece = piece;
         Some(moved)
     }
 
@@ -272,14 +273,21 @@ impl Run {
     /// Takes the timers of the piece that could not join the run.
     #[cold]
     pub(crate) fn take_piece(&mut self, mut visit: impl FnMut(SlotIndex)) {
-        self.piece.drain(..).for_each(|entry| visit(entry.slot));
-        self.piece.shrink_to(KEPT);
+        let mut piece = self.taken_piece();
+        piece.iter().for_each(|entry| visit(entry.slot));
+        piece.clear();
+        self.piece = piece;
+    }
+
+    /// Takes the piece away, so that a store of headers that panics leaves none behind.
+    fn taken_piece(&mut self) -> Piece {
+        mem::replace(&mut self.piece, Piece::new())
     }
 
     #[inline]
-    fn push_back<H: Headers>(&mut self, headers: &mut H) {
-        self.entries.reserve(self.piece.len());
-        for entry in self.piece.drain(..) {
+    fn push_back<H: Headers>(&mut self, headers: &mut H, piece: &Piece) {
+        self.entries.reserve(piece.len());
+        for &entry in piece.iter() {
             let position = self.first.wrapping_add(self.entries.len() as u32);
             headers
                 .header_mut(entry.slot)
@@ -288,8 +296,8 @@ impl Run {
         }
     }
 
-    fn push_front<H: Headers>(&mut self, headers: &mut H) {
-        for entry in self.piece.drain(..).rev() {
+    fn push_front<H: Headers>(&mut self, headers: &mut H, piece: &Piece) {
+        for &entry in piece.iter().rev() {
             self.first = self.first.wrapping_sub(1);
             headers
                 .header_mut(entry.slot)
@@ -321,7 +329,7 @@ impl Run {
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.entries.shrink_to_fit();
-        self.piece = Vec::new();
+        self.piece = Piece::new();
     }
 
     /// Checks the laws of the run, and hands each timer to `visit`.
@@ -381,28 +389,4 @@ impl Run {
 enum Side {
     Front,
     Back,
-}
-
-/// Sorts timers into the order in which they fire.
-#[inline]
-fn sort(entries: &mut [Entry]) {
-    if entries.len() > 1 && !sort_few(entries) {
-        entries.sort_unstable_by_key(Entry::rank);
-    }
-}
-
-/// Sorts a few timers that differ in the upper bits of their deadlines. `false`, with nothing changed,
-/// if there are too many, or two of them do not.
-#[inline]
-fn sort_few(entries: &mut [Entry]) -> bool {
-    if entries.len() > rank_sort::MOST {
-        return false;
-    }
-    let (least, greatest) = entries.iter().fold((u64::MAX, 0), |(least, greatest), it| {
-        (least.min(it.deadline), greatest.max(it.deadline))
-    });
-    let shift = (u64::BITS - (greatest - least).leading_zeros()).saturating_sub(i16::BITS);
-    sort_by_rank(entries, |it| {
-        ((it.deadline - least) >> shift) as i16 ^ i16::MIN
-    })
 }
