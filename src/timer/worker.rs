@@ -76,9 +76,7 @@ impl Shared {
             // One at a time: a job may cancel and put off those after it.
             let one = Budget::of_work(piece).with_fires(1);
             let progress = queue.hand_out(now, one, |key, entry| {
-                let work = executor
-                    .as_ref()
-                    .map_or_else(|| entry.work.take(), |_| None);
+                let work = executor.is_none().then(|| entry.work.take()).flatten();
                 due = Some((key, entry.deadline, work));
             });
             left -= piece - progress.unused;
