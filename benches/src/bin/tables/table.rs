@@ -135,9 +135,10 @@ fn source(file: &str, results: &Results) -> String {
         verdict,
         ..
     } = results;
-    let goals = match verdict.is_empty() {
-        true => String::new(),
-        false => format!("; {verdict}"),
+    // The goals that are missed are named in the file.
+    let goals = match verdict.split("; missed").next() {
+        Some("") | None => String::new(),
+        Some(count) => format!("; {count}"),
     };
     format!("- {file}: `{command}`, rounds: {rounds}, {date}, {version}, {machine}{goals}\n")
 }
