@@ -27,6 +27,10 @@ pub(crate) const MAX_TIMERS: usize = 3 << 29;
 /// many generations left.
 pub(crate) const MOST_WORN: u32 = 1 << 31;
 
+/// Slots on a page, and in one of the groups that the first page consists of.
+const PAGE: usize = 256;
+const GROUP: usize = 8;
+
 /// The law that lets a value be taken from a slot that is taken.
 const VALUE: &str = "a slot has a value if it is taken";
 
@@ -69,7 +73,7 @@ impl<T> Slot<T> {
 /// up.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
-    slots: Pages<Slot<T>, 8, 256>,
+    slots: Pages<Slot<T>, GROUP, PAGE>,
     free: FreeSet,
     taken: u32,
     /// Slots that are used no more.
@@ -170,7 +174,18 @@ impl<T> Slots<T> {
 
     pub(crate) fn reserve(&mut self, additional: usize) {
         let free = self.slots.len() - self.len() - self.retired as usize;
-        self.slots.reserve(additional.saturating_sub(free));
+        let lacking = additional.saturating_sub(free);
+        self.slots.reserve(lacking);
+        self.make_room_to_free();
+    }
+
+    /// Makes room for the slots in the set of the free a page at a time, and not when the first of all is
+    /// freed. What is less than a page finds it then.
+    #[cold]
+    fn make_room_to_free(&mut self) {
+        if self.slots.capacity() > PAGE {
+            self.free.make_room(self.slots.capacity());
+        }
     }
 
     /// The heap memory of the arena, in bytes.
@@ -264,6 +279,9 @@ impl<T> Slots<T> {
             "a timer wheel holds at most {MAX_TIMERS} timers"
         );
         self.slots.push_any();
+        if index % PAGE == 0 {
+            self.make_room_to_free();
+        }
         SlotIndex::new(index)
     }
 
@@ -449,7 +467,7 @@ impl<T> Slots<T> {
 
 /// The timers of an arena: key, deadline and value. It looks at every slot.
 pub(crate) struct IterMut<'a, T> {
-    slots: Enumerate<pages::IterMut<'a, Slot<T>, 8, 256>>,
+    slots: Enumerate<pages::IterMut<'a, Slot<T>, GROUP, PAGE>>,
 }
 
 impl<'a, T> Iterator for IterMut<'a, T> {

@@ -197,6 +197,21 @@ fn no_call_asks_for_more_than_a_page_and_its_tables() {
     assert!(asked <= MOST, "{asked} bytes to take one out");
 }
 
+/// C15: the set of free slots is made with the slots, not when the first of many is freed.
+fn first_slot_freed_asks_for_little() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..TIMERS as u64)
+        .map(|n| wheel.schedule(5 * TICK, n))
+        .collect();
+    let mut region = Region::new(ALLOCATOR);
+    // The first of all is kept apart.
+    for key in [keys[TIMERS - 1], keys[TIMERS - 2], keys[0]] {
+        assert!(wheel.cancel(key).is_some());
+    }
+    let asked = region.change_and_reset().bytes_allocated;
+    assert!(asked < HARNESS, "{asked} bytes to free three slots");
+}
+
 /// C10: the memory of what is ready is under the budget as well. Room for the whole tick, asked for when
 /// it is opened, is no copy.
 fn crowd_collected_within_a_budget_is_never_copied() {
@@ -268,6 +283,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     reserved_timers_ask_for_nothing_more();
     reserved_timers_copy_nothing_wherever_they_go();
     no_call_asks_for_more_than_a_page_and_its_tables();
+    first_slot_freed_asks_for_little();
     reserved_entries_ask_for_little_more();
     cleared_queue_gives_its_memory_back();
     crowd_collected_within_a_budget_is_never_copied();

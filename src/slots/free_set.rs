@@ -89,15 +89,22 @@ impl FreeSet {
     fn set(&mut self, slot: SlotIndex) {
         let mut index = slot.get();
         self.lowest = self.lowest.min(index / WORD_BITS);
-        if index / WORD_BITS >= self.words.len() {
-            self.grow(index / WORD_BITS + 1);
-        }
+        self.make_room(index + 1);
         for words in [&mut self.words].into_iter().chain(&mut self.above) {
             let (word, bit) = (&mut words[index / WORD_BITS], 1 << (index % WORD_BITS));
             if mem::replace(word, *word | bit) != 0 {
                 break;
             }
             index /= WORD_BITS;
+        }
+    }
+
+    /// Makes room for the elements below `len`. O(len), and O(1) amortized if it is called as they come.
+    #[inline]
+    pub(crate) fn make_room(&mut self, len: usize) {
+        let words = len.div_ceil(WORD_BITS);
+        if words > self.words.len() {
+            self.grow(words);
         }
     }
 
