@@ -155,7 +155,7 @@ pub trait Clock: Send + Sync + 'static {
         after(self.now(), delay)
     }
 
-    /// What [`after`](Clock::after) was called first.
+    /// The old name of [`after`](Clock::after).
     #[deprecated(note = "called `after` now")]
     #[doc(hidden)]
     fn deadline_after(&self, delay: Duration) -> u64 {

@@ -174,8 +174,8 @@ impl<T> DelayQueue<T> {
 
     /// Inserts an item that comes out at `when`, and returns its key. O(1).
     ///
-    /// One whose time has come already does not wait, or for the end of the present millisecond if
-    /// the queue was going to deliver something then.
+    /// One whose time has come waits for the end of the present millisecond if the queue was going
+    /// to deliver something then, and otherwise not at all.
     ///
     /// # Panics
     ///
@@ -428,7 +428,7 @@ impl<T> DelayQueue<T> {
         self.iter().next().map(|entry| entry.key)
     }
 
-    /// Removes all items. O(capacity).
+    /// Removes all items. O(n).
     ///
     /// The memory stays. A task that waits for the queue is woken, and finds it at its end.
     ///
@@ -482,7 +482,7 @@ impl<T> DelayQueue<T> {
         self.wheel.is_empty()
     }
 
-    /// The number of items that fit before more memory is asked for. O(items / 4096).
+    /// The number of items that fit before more memory is asked for. O(1).
     ///
     /// ```
     /// use timer_wheel::DelayQueue;

@@ -117,8 +117,8 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Schedules the timer at an index for `deadline`, in nanoseconds, whether it is scheduled already or
-    /// not. Any `u64` will do; what has passed is due at once. O(1), O(log k) if it goes to the near heap,
-    /// where k are; a later deadline than before mostly takes no more than writing it down.
+    /// not. Any `u64` will do; what has passed is due at once. O(1), or O(log k) in a near heap of k timers;
+    /// a deadline later than before is usually only written down.
     ///
     /// # Panics
     ///
@@ -461,7 +461,7 @@ impl<G: Geometry> IndexWheel<G> {
         self.len == 0
     }
 
-    /// Makes room for so many more timers in the fewest blocks that they may need. O(additional).
+    /// Makes room for `additional` more timers, if they fill their blocks. O(additional).
     ///
     /// ```
     /// use timer_wheel::index::{IndexWheel, Timer};

@@ -219,7 +219,7 @@
 //!
 //! - `std` (default): `Instant`, and the clocks of [`clock`].
 //! - `timer` (default): [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
-//! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`.
+//! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash`.
 //! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
 //!   tokio-util's. Uses `std`.
 //! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `timer`.

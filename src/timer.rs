@@ -134,7 +134,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Starts a timer with the system's clock that runs jobs on its own thread, and so a thread.
+    /// Starts a timer: a thread that runs jobs by the system's clock.
     ///
     /// # Errors
     ///
@@ -259,9 +259,9 @@ impl Timer {
     /// Runs `job` again and again at a fixed rate: due one `period` from now, and at whole periods
     /// after that, however late a run was. O(1), and one allocation in all.
     ///
-    /// No run begins before the one before it has ended, on whatever executor; what becomes of
-    /// those that fell due meanwhile, or while the clock jumped, says `missed`. A run that
-    /// panics does not end the series.
+    /// No run begins before the one before it has ended, on whatever executor; `missed` says what
+    /// becomes of those that fell due meanwhile, or while the clock jumped. A run that panics
+    /// does not end the series.
     ///
     /// # Errors
     ///

@@ -223,7 +223,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         key
     }
 
-    /// As [`schedule`](Wheel::schedule), of a value that knows its key. O(1).
+    /// As [`schedule`](Wheel::schedule), if the value needs its key. O(1).
     ///
     /// `f` is called with the key before anything has changed: should it panic, nothing has.
     ///
