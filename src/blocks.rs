@@ -218,14 +218,14 @@ impl Blocks {
         id: ListId,
         slot: SlotIndex,
     ) -> Location {
+        assert!(
+            self.links.len() < MOST_BLOCKS,
+            "a timer wheel has at most {MOST_BLOCKS} blocks"
+        );
         let index = self.links.insert(Link {
             before: list.last,
             list: id,
         });
-        assert!(
-            index < MOST_BLOCKS,
-            "a timer wheel has at most {MOST_BLOCKS} blocks"
-        );
         let location = BlockIndex(index as u32).first();
         while self.entries.len() < location.get() + BLOCK {
             self.entries.push_any();

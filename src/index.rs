@@ -51,7 +51,9 @@
 //! an entry is dropped as soon as it is seen that its `Timer` is gone or says otherwise. Until then it counts
 //! in [`len`](IndexWheel::len). To pass another store than the one that the timers are in is to lie about every
 //! record that the two differ in. Nothing panics but [`schedule`](IndexWheel::schedule), on an index without a
-//! record.
+//! record or beyond what a wheel holds, and [`reserve`](IndexWheel::reserve). Should the *store* panic in an
+//! advance, those of the timers that were just being sorted or moved are lost, and count until a
+//! [`clear`](IndexWheel::clear).
 //!
 //! [cancel]: IndexWheel::cancel
 
@@ -463,6 +465,10 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// Makes room for `additional` more timers, if they fill their blocks. O(additional).
     ///
+    /// # Panics
+    ///
+    /// If the wheel would hold more than 1.6 billion timers.
+    ///
     /// ```
     /// use timer_wheel::index::{IndexWheel, Timer};
     ///
@@ -472,7 +478,12 @@ impl<G: Geometry> IndexWheel<G> {
     /// wheel.reserve(10_000);
     /// assert!(wheel.bytes() >= 4 * 10_000);
     /// ```
+    #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
+        assert!(
+            additional <= MAX_TIMERS.saturating_sub(self.len),
+            "a timer wheel holds at most {MAX_TIMERS} timers"
+        );
         self.hierarchy.reserve(additional);
     }
 

@@ -9,9 +9,9 @@ mod piece;
 mod rank_sort;
 
 use alloc::collections::VecDeque;
-use core::mem;
+use core::{iter, mem};
 
-use self::piece::Piece;
+pub(crate) use self::piece::Piece;
 use crate::header::{Headers, Place, Sequence};
 use crate::heap::Near;
 use crate::key::SlotIndex;
@@ -43,16 +43,17 @@ impl Entry {
     }
 }
 
-/// Sorted timers, and the *piece* that is being collected from a bucket to join them.
+/// Sorted timers.
 ///
 /// Invariant: ascending by deadline and sequence, holes apart; neither the first nor the last is a
 /// hole; the header of each timer says at which position its entry is, counted so that the first is
-/// at `first`; the piece is empty between calls from outside.
+/// at `first`.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     entries: VecDeque<Entry>,
     first: u32,
-    piece: Piece,
+    /// The memory of the last [`Piece`], for the next; there is nothing in it.
+    room: Piece,
 }
 
 impl Run {
@@ -60,7 +61,7 @@ impl Run {
         Self {
             entries: VecDeque::new(),
             first: 0,
-            piece: Piece::new(),
+            room: Piece::new(),
         }
     }
 
@@ -72,7 +73,7 @@ impl Run {
 
     /// The heap memory of the run, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.piece.bytes()
+        self.entries.capacity() * size_of::<Entry>() + self.room.bytes()
     }
 
     /// The timer that fires first. O(1).
@@ -97,13 +98,19 @@ impl Run {
         self.first
     }
 
-    /// The timers from the nth entry on, in order, each with its index and deadline.
+    /// The timers from the nth entry on, which is a timer or the first of a hole; in order, each with its
+    /// index and deadline. O(1) a timer, however many holes there are.
     pub(crate) fn iter_from(&self, nth: usize) -> impl Iterator<Item = (usize, u64, SlotIndex)> {
-        let entries = self.entries.range(nth.min(self.len())..);
-        (nth..)
-            .zip(entries)
-            .filter(|(_, entry)| !entry.is_hole())
-            .map(|(index, entry)| (index, entry.deadline, entry.slot))
+        let mut next = nth;
+        iter::from_fn(move || {
+            let mut entry = self.entries.get(next)?;
+            if entry.is_hole() {
+                next += entry.hole as usize;
+                entry = self.entries.get(next)?;
+            }
+            next += 1;
+            Some((next - 1, entry.deadline, entry.slot))
+        })
     }
 
     /// Removes the first timer. O(1).
@@ -168,63 +175,72 @@ impl Run {
         }
     }
 
-    /// Makes room for the timers of a bucket, of which so many come in the next piece, if they are a
-    /// crowd: the run is not to be moved while it is collected piece by piece.
+    /// An empty piece, for so many timers.
+    ///
+    /// It is the caller's until it joins the run, so that a store of headers that panics leaves none behind.
     #[inline]
-    pub(crate) fn expect(&mut self, timers: usize, in_piece: usize) {
+    pub(crate) fn piece(&mut self, timers: usize) -> Piece {
+        let mut piece = mem::replace(&mut self.room, Piece::new());
         if timers > KEPT {
-            self.entries.reserve(timers);
-            self.piece.reserve(in_piece);
+            piece.reserve(timers);
         }
+        piece
     }
 
-    /// Adds a timer to the piece. O(1).
+    /// Takes back the memory of a piece whose timers are elsewhere.
     #[inline]
-    pub(crate) fn collect(&mut self, timer: Near) {
-        self.piece.push(Entry {
-            deadline: timer.deadline,
-            sequence: timer.sequence,
-            slot: timer.slot,
-            hole: 0,
-        });
+    pub(crate) fn keep_room(&mut self, mut piece: Piece) {
+        piece.clear();
+        self.room = piece;
     }
 
-    /// Sorts the piece and lets it join the run, moving no more than `most` entries of that out of its
-    /// way. Returns how many it has moved; `None` if more were in the way, and then the piece is to be
-    /// [taken](Run::take_piece) elsewhere. O(n log n) in what is collected and moved.
+    /// Sorts a piece and lets it join the run, moving no more than `most` entries of that out of its way.
+    /// Returns how many it has moved; if more were in the way, the piece. If there are `in_all` timers in
+    /// the bucket that it comes from, a crowd, room is made for all, so that the run is not to be copied
+    /// while that is collected piece by piece. O(n log n) in what is collected and moved.
     #[inline]
-    pub(crate) fn join<H: Headers>(&mut self, headers: &mut H, most: usize) -> Option<usize> {
-        self.piece.sort();
-        let (Some(first), Some(last)) = (self.piece.first(), self.piece.last()) else {
-            return Some(0);
+    pub(crate) fn join<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        mut piece: Piece,
+        in_all: usize,
+        most: usize,
+    ) -> Result<usize, Piece> {
+        piece.sort();
+        let (Some(first), Some(last)) = (piece.first(), piece.last()) else {
+            self.keep_room(piece);
+            return Ok(0);
         };
         let (first, last) = (first.rank(), last.rank());
         let (side, moved) = match (self.entries.front(), self.entries.back()) {
             (Some(front), _) if last < front.rank() => (Side::Front, 0),
             (_, Some(back)) if back.rank() > first => {
-                let way = self.make_way(headers, first, last, most)?;
-                self.piece.sort();
+                let Some(way) = self.make_way(headers, &mut piece, (first, last), most) else {
+                    return Err(piece);
+                };
+                piece.sort();
                 way
             }
             _ => (Side::Back, 0),
         };
-        let mut piece = self.taken_piece();
+        if in_all > KEPT {
+            self.entries.reserve(in_all);
+        }
         match side {
             Side::Front => self.push_front(headers, &piece),
             Side::Back => self.push_back(headers, &piece),
         }
-        piece.clear();
-        self.piece = piece;
-        Some(moved)
+        self.keep_room(piece);
+        Ok(moved)
     }
 
-    /// Moves the timers of the run that may lie among those of the piece into it, with all before them
-    /// or with all behind them, whichever are fewer.
+    /// Moves the timers of the run that may lie among those of a piece into it, with all before them or
+    /// with all behind them, whichever are fewer. O(1) a timer, however many holes there are.
     fn make_way<H: Headers>(
         &mut self,
         headers: &mut H,
-        first: (u64, Sequence),
-        last: (u64, Sequence),
+        piece: &mut Piece,
+        (first, last): ((u64, Sequence), (u64, Sequence)),
         most: usize,
     ) -> Option<(Side, usize)> {
         let before = self.entries.partition_point(|it| it.rank() < first);
@@ -233,7 +249,7 @@ impl Run {
         if until.min(after) > most {
             return None;
         }
-        // A hole at the border goes as a whole.
+        // A hole at the border goes as a whole, in one step.
         let step = |entry: &Entry| {
             if entry.is_hole() {
                 entry.hole as usize
@@ -241,47 +257,37 @@ impl Run {
                 1
             }
         };
-        let mut position = self.first;
         let (side, range) = if until <= after {
             let mut end = 0;
             while end < until {
                 end += step(&self.entries[end]);
             }
-            self.first = self.first.wrapping_add(end as u32);
             (Side::Front, 0..end)
         } else {
             let mut start = self.len();
             while start > before {
                 start -= step(&self.entries[start - 1]);
             }
-            position = position.wrapping_add(start as u32);
             (Side::Back, start..self.len())
         };
-        for entry in self.entries.drain(range) {
+        let mut index = range.start;
+        while index < range.end {
+            let entry = self.entries[index];
             if !entry.is_hole() {
+                let position = self.first.wrapping_add(index as u32);
                 if headers.owns(entry.slot, Place::RUN, position) {
-                    self.piece.push(entry);
+                    piece.push(entry);
                 } else {
                     headers.disowned();
                 }
             }
-            position = position.wrapping_add(1);
+            index += step(&entry);
         }
+        if range.start == 0 {
+            self.first = self.first.wrapping_add(range.end as u32);
+        }
+        self.entries.drain(range);
         Some((side, until.min(after)))
-    }
-
-    /// Takes the timers of the piece that could not join the run.
-    #[cold]
-    pub(crate) fn take_piece(&mut self, mut visit: impl FnMut(SlotIndex)) {
-        let mut piece = self.taken_piece();
-        piece.iter().for_each(|entry| visit(entry.slot));
-        piece.clear();
-        self.piece = piece;
-    }
-
-    /// Takes the piece away, so that a store of headers that panics leaves none behind.
-    fn taken_piece(&mut self) -> Piece {
-        mem::replace(&mut self.piece, Piece::new())
     }
 
     #[inline]
@@ -329,7 +335,7 @@ impl Run {
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.entries.shrink_to_fit();
-        self.piece = Piece::new();
+        self.room = Piece::new();
     }
 
     /// Checks the laws of the run, and hands each timer to `visit`.
@@ -338,7 +344,7 @@ impl Run {
     ///
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
-        assert!(self.piece.is_empty(), "no piece is left half collected");
+        assert!(self.room.is_empty(), "the room for a piece is empty");
         let is_hole = |entry: Option<&Entry>| entry.is_some_and(Entry::is_hole);
         assert!(
             !is_hole(self.entries.front()) && !is_hole(self.entries.back()),
@@ -389,4 +395,78 @@ impl Run {
 enum Side {
     Front,
     Back,
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::header::Header;
+
+    struct Store(Vec<Header>);
+
+    impl Headers for Store {
+        fn header(&self, slot: SlotIndex) -> &Header {
+            &self.0[slot.get()]
+        }
+
+        fn header_mut(&mut self, slot: SlotIndex) -> &mut Header {
+            &mut self.0[slot.get()]
+        }
+    }
+
+    fn join(run: &mut Run, store: &mut Store, timers: impl Iterator<Item = (u64, usize)>) -> usize {
+        let mut piece = run.piece(0);
+        for (deadline, slot) in timers {
+            store.0[slot].deadline = deadline;
+            piece.collect(Near {
+                deadline,
+                sequence: Sequence::default(),
+                slot: SlotIndex::new(slot),
+            });
+        }
+        let moved = run.join(store, piece, 0, 50);
+        moved.expect("no more are in the way")
+    }
+
+    /// A run of 100 timers with a hole of 90 from the sixth on, of whose inner entries nothing may be read:
+    /// each has the slot of a timer that there is not.
+    fn with_hole() -> (Run, Store) {
+        let mut store = Store(alloc::vec![Header::new(0); 200]);
+        let mut run = Run::new();
+        join(
+            &mut run,
+            &mut store,
+            (0..100).map(|nth| (10 * nth, nth as usize)),
+        );
+        (5..95).for_each(|position| run.remove(position));
+        for entry in run.entries.range_mut(6..94) {
+            entry.slot = SlotIndex::new(1_000);
+        }
+        (run, store)
+    }
+
+    #[test]
+    fn walk_steps_over_a_hole() {
+        let (run, _) = with_hole();
+        let walk = |from| -> Vec<u64> { run.iter_from(from).map(|(_, due, _)| due / 10).collect() };
+        assert_eq!(walk(0), [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]);
+        assert_eq!(walk(5), [95, 96, 97, 98, 99]);
+        assert_eq!(walk(98), [98, 99]);
+        assert!(walk(100).is_empty() && walk(200).is_empty());
+    }
+
+    #[test]
+    fn hole_makes_way_in_a_step() {
+        for (deadline, place) in [(61, 5), (939, 5)] {
+            let (mut run, mut store) = with_hole();
+            // In the hole: five timers on the nearer side of it make way.
+            let ends = [deadline, deadline + 1];
+            join(&mut run, &mut store, ends.into_iter().zip(100..));
+            run.check(&store, |_| {});
+            let slots = run.iter_from(0).map(|(_, _, slot)| slot.get());
+            assert_eq!(slots.skip(place).take(2).collect::<Vec<_>>(), [100, 101]);
+        }
+    }
 }

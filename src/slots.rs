@@ -179,10 +179,10 @@ impl<T> Slots<T> {
         self.make_room_to_free();
     }
 
-    /// Makes room for the slots in the set of the free a page at a time, and not when the first of all is
-    /// freed. What is less than a page finds it then.
+    /// Makes room for the slots in the set of the free, a page at a time or after all have been made, and not
+    /// when the first of them is freed. Less than a page finds room then.
     #[cold]
-    fn make_room_to_free(&mut self) {
+    pub(crate) fn make_room_to_free(&mut self) {
         if self.slots.capacity() > PAGE {
             self.free.make_room(self.slots.capacity());
         }
@@ -426,6 +426,7 @@ impl<T> Slots<T> {
         }
         self.slots.truncate(len);
         self.free.truncate(len);
+        self.make_room_to_free();
     }
 
     /// Checks the laws of the arena.

@@ -496,7 +496,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Never later than the earliest deadline. It may be earlier: a bucket is to be opened then, a timer
     /// that was put off is to be looked at, or at least 256 timers of a crowded bucket are to be moved
     /// ahead of its time. So sleeping for it and advancing always makes progress, and nobody is woken up
-    /// for what was cancelled. A wheel of up to 32 timers answers exactly. The delay is 0 while there is
+    /// for what was cancelled. A wheel that never held more than 32 answers exactly. The delay is 0 while there is
     /// a [backlog](Wheel::has_backlog).
     ///
     /// As reading it costs next to nothing, a driver compares it before and after a `schedule` to

@@ -203,13 +203,33 @@ fn first_slot_freed_asks_for_little() {
     let keys: Vec<TimerKey> = (0..TIMERS as u64)
         .map(|n| wheel.schedule(5 * TICK, n))
         .collect();
-    let mut region = Region::new(ALLOCATOR);
+    let frees = |wheel: &mut Wheel<u64>, keys: [TimerKey; 3]| {
+        let mut region = Region::new(ALLOCATOR);
+        for key in keys {
+            assert!(wheel.cancel(key).is_some());
+        }
+        let asked = region.change_and_reset().bytes_allocated;
+        assert!(asked < HARNESS, "{asked} bytes to free three slots");
+    };
     // The first of all is kept apart.
-    for key in [keys[TIMERS - 1], keys[TIMERS - 2], keys[0]] {
-        assert!(wheel.cancel(key).is_some());
+    frees(&mut wheel, [keys[TIMERS - 1], keys[TIMERS - 2], keys[0]]);
+    wheel.shrink_to_fit();
+    frees(&mut wheel, [keys[TIMERS - 3], keys[TIMERS - 4], keys[1]]);
+}
+
+/// C11: a crowd that is put off as a whole leaves no room behind for what did not come.
+fn crowd_that_is_put_off_leaves_no_room_behind() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..TIMERS as u64)
+        .map(|n| wheel.schedule(5 * TICK, n))
+        .collect();
+    for key in keys {
+        assert!(wheel.reschedule(key, 3_000_000 * TICK));
     }
-    let asked = region.change_and_reset().bytes_allocated;
-    assert!(asked < HARNESS, "{asked} bytes to free three slots");
+    let before = wheel.stats().bytes;
+    assert_eq!(wheel.advance(6 * TICK).count(), 0);
+    let left = wheel.stats().bytes - before;
+    assert!(left < 100_000, "{left} bytes for nothing");
 }
 
 /// C10: the memory of what is ready is under the budget as well. Room for the whole tick, asked for when
@@ -284,6 +304,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     reserved_timers_copy_nothing_wherever_they_go();
     no_call_asks_for_more_than_a_page_and_its_tables();
     first_slot_freed_asks_for_little();
+    crowd_that_is_put_off_leaves_no_room_behind();
     reserved_entries_ask_for_little_more();
     cleared_queue_gives_its_memory_back();
     crowd_collected_within_a_budget_is_never_copied();

@@ -212,7 +212,7 @@ impl<G: Geometry> Hierarchy<G> {
         let place = Place::list(Layout::<G>::list(bucket));
         let mut left = len.min(budget.work);
         budget.work -= left;
-        self.run.expect(len, left);
+        let mut piece = self.run.piece(left);
         while left != 0 {
             let taken = self.buckets.take_last(bucket, left);
             left -= taken.as_slice().len();
@@ -223,20 +223,20 @@ impl<G: Geometry> Hierarchy<G> {
                 }
                 let timer = Near::of(headers, slot);
                 if Layout::<G>::tick(timer.deadline) <= end {
-                    self.run.collect(timer);
+                    piece.collect(timer);
                 } else {
                     self.place(headers, timer);
                 }
             }
         }
-        match self.run.join(headers, G::FEW.min(budget.work)) {
-            Some(moved) => budget.work -= moved,
-            None => {
-                let (run, heap) = (&mut self.run, &mut self.heap);
-                run.take_piece(|slot| {
+        match self.run.join(headers, piece, len, G::FEW.min(budget.work)) {
+            Ok(moved) => budget.work -= moved,
+            Err(piece) => {
+                for slot in piece.slots() {
                     let near = Near::of(headers, slot);
-                    heap.push(headers, near);
-                });
+                    self.heap.push(headers, near);
+                }
+                self.run.keep_room(piece);
             }
         }
     }
@@ -256,7 +256,10 @@ impl<G: Geometry> Hierarchy<G> {
             // All headers of a block are asked for before any is waited for.
             let mut ticks = [self.cursor; BLOCK];
             for (tick, &slot) in ticks.iter_mut().zip(slots) {
-                *tick = Layout::<G>::tick(headers.header(slot).deadline);
+                let belongs = Layout::<G>::tick(headers.header(slot).deadline);
+                // A bucket that is moved down is ahead, and so are its timers. But no store is believed:
+                // what a list behind the cursor takes in would be met for ever.
+                *tick = belongs.max(self.cursor.plus(1));
             }
             // The last first, so that a crowd in the order of its deadlines stays in order, or in the
             // reverse of it, however many are moved at a time.

@@ -4,13 +4,15 @@ use alloc::vec::Vec;
 
 use super::rank_sort::{self, sort_by_rank};
 use super::{Entry, KEPT};
+use crate::heap::Near;
+use crate::key::SlotIndex;
 
 /// Timers on their way from a bucket to the run.
 ///
 /// Invariant: `order` is empty, and the timers are in the order they have, or it holds the index of each in
 /// the order in which they fire.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     timers: Vec<Entry>,
     order: Vec<u64>,
 }
@@ -44,8 +46,24 @@ impl Piece {
 
     /// Adds a timer, wherever it belongs. O(1).
     #[inline]
+    pub(crate) fn collect(&mut self, timer: Near) {
+        self.timers.push(Entry {
+            deadline: timer.deadline,
+            sequence: timer.sequence,
+            slot: timer.slot,
+            hole: 0,
+        });
+    }
+
+    /// Adds a timer that was in the run. O(1).
+    #[inline]
     pub(super) fn push(&mut self, timer: Entry) {
         self.timers.push(timer);
+    }
+
+    /// The slots of the timers.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotIndex> {
+        self.iter().map(|timer| timer.slot)
     }
 
     /// The timer that fires first. O(1).
@@ -146,7 +164,6 @@ fn bits(number: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::header::Sequence;
-    use crate::key::SlotIndex;
 
     /// Random timers whose deadlines and sequence numbers differ in so many bits at most.
     fn piece(len: usize, deadline_bits: u32, sequence_bits: u32) -> Piece {

@@ -30,7 +30,7 @@ use crate::key::TimerKey;
 pub struct Job {
     shared: Arc<Shared>,
     key: TimerKey,
-    deadline: u64,
+    pub(super) deadline: u64,
     /// Whether it was neither run nor given up.
     is_open: bool,
 }

@@ -19,7 +19,10 @@ use crate::sync::{Mutex, lock};
 /// a job runs or its closure is dropped.
 ///
 /// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
-/// clone cancels nothing.
+/// clone cancels nothing, unless nobody else has the timer: that then ends, and discards its jobs.
+///
+/// Keys are hashed, compared and cloned under that lock. One that panics there may leave a job without
+/// a key, or not run.
 ///
 /// ```
 /// use std::time::Duration;

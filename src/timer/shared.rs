@@ -204,7 +204,7 @@ impl Shared {
 }
 
 /// What reports a panic may panic, and so may what was panicked with when it is dropped.
-fn swallow_panic(f: impl FnOnce()) {
+pub(super) fn swallow_panic(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         // Dropping it could go on like this for ever.
         std::mem::forget(payload);

@@ -20,7 +20,7 @@ use std::fmt;
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// What is due by now still runs, in order.
+    /// What is due by now still runs, in order; of a periodic job, one run.
     Drain,
     /// Nothing starts any more, not even what is due.
     Discard,

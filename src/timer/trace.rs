@@ -5,11 +5,12 @@
 use std::any::Any;
 use std::time::Duration;
 
-/// Tells something, under the target of all events.
+/// Tells something, under the target of all events, whatever a listener does about it: one that prints panics
+/// when nobody reads that any more.
 macro_rules! tell {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]
-        tracing::event!(target: "timer_wheel", $($event)*)
+        super::shared::swallow_panic(|| tracing::event!(target: "timer_wheel", $($event)*))
     };
 }
 

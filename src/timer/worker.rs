@@ -130,6 +130,8 @@ impl Shared {
             });
             left -= progress.fired;
         }
+        // Missed runs were ahead of their turn.
+        unrun.sort_by_key(|job| job.deadline);
         unrun
     }
 }

@@ -18,6 +18,14 @@ struct Allowance {
     budget: usize,
 }
 
+impl Allowance {
+    /// Entries that are worth a look before their turn, with room for so many in flight: no more than may
+    /// still have one, and within the budget, lest looking take longer than the poll.
+    fn to_look_ahead(&self, room: usize) -> usize {
+        self.expiries.min(room).min(self.budget)
+    }
+}
+
 impl<K, G: Geometry> TtlSet<K, G> {
     /// Moves the clock to `now` nanoseconds and yields what is to be proposed: on the leader up to
     /// [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then up
@@ -94,7 +102,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         }
         let slot = self.entries.take_due(self.now, &mut left.budget)?;
         if left.expiries == self.config.expire_batch() {
-            self.entries.look_ahead(left.expiries);
+            let room = self.config.max_pending() - self.entries.in_flight_len();
+            self.entries.look_ahead(left.to_look_ahead(room));
         }
         left.expiries -= 1;
         self.counters.expired += 1;
@@ -198,3 +207,20 @@ impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
 }
 
 impl<K: Clone, G: Geometry> FusedIterator for Due<'_, K, G> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn poll_looks_no_further_ahead_than_it_may_go() {
+        let left = |expiries, budget| Allowance {
+            expiries,
+            budget,
+            ..Allowance::default()
+        };
+        assert_eq!(left(50, 64).to_look_ahead(4_096), 50);
+        assert_eq!(left(1_000_000, usize::MAX).to_look_ahead(1), 1);
+        assert_eq!(left(1_000_000, 256).to_look_ahead(4_096), 256);
+    }
+}

@@ -34,7 +34,8 @@ use crate::key::SlotIndex;
 ///
 /// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
 /// And the hash table grows at one go: the [`init`](Self::init) that doubles a table of a million keys
-/// takes milliseconds. [`reserve`](Self::reserve) does that beforehand; a `TtlSet` has no such table.
+/// takes milliseconds. [`reserve`](Self::reserve) does that beforehand; where keys come and go, with twice the
+/// room, as what is removed may leave its place taken. A `TtlSet` has no such table.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};

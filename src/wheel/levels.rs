@@ -126,7 +126,7 @@ impl<'a> Level<'a> {
     /// The timers of each of the level's buckets, in the order of time: those of the rotation that time
     /// is in and then as many of the next. O(1), and O(1) for each.
     ///
-    /// Those up to the [cursor](Level::cursor) belong to the past and are empty, unless an advance
+    /// Those up to the [cursor](Level::cursor) have been opened and are empty, unless an advance
     /// has stopped in the middle of one. Those of the next rotation hold timers only once the bucket
     /// above has been opened ahead of its time. What lies beyond the levels counts as one bucket.
     ///
@@ -151,8 +151,8 @@ impl<'a> Level<'a> {
     /// The bucket that the wheel has come to on this level, as an index into
     /// [`buckets`](Level::buckets). O(1).
     ///
-    /// That is the bucket of [`now`](Wheel::now), or one behind it: while there is a backlog, and at
-    /// the very end of time.
+    /// That is the bucket of [`now`](Wheel::now); or one behind it, while there is a backlog and at the
+    /// very end of time; or one ahead, where the earliest timer was looked for before its time.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -121,6 +121,7 @@ impl<T> Stored<T> {
             let slot = slots.restore_taken(stored.generation, timer.value);
             sequences.push((timer.sequence, slot, timer.deadline));
         }
+        slots.make_room_to_free();
         sequences.sort_unstable();
         if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let found = Unexpected::Unsigned(pair[0].0);

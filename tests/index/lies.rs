@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slab::Slab;
-use timer_wheel::Millis;
 use timer_wheel::index::{IndexWheel, Timer, Timers};
+use timer_wheel::{Millis, Verdict};
 
 use crate::geometries::Bare;
 use crate::shelf::Shelf;
@@ -52,6 +52,77 @@ fn store_that_panics_in_a_cancel_leaves_no_timer_that_never_fires() {
     let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX)).count();
     assert!((498..=499).contains(&fired), "{fired} have fired");
     assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
+}
+
+/// Timers that were being sorted when the store panicked are lost, and count until the wheel is cleared; but
+/// none of them comes back.
+#[test]
+fn store_that_panics_in_an_advance_leaves_nothing_behind() {
+    const TICK: u64 = 1 << 20;
+    let mut wheel = IndexWheel::new(0);
+    let mut store = Fragile(Shelf::new(500), None);
+    (400..432).for_each(|index| wheel.schedule(&mut store, index, u64::MAX));
+    (0..200).for_each(|index| wheel.schedule(&mut store, index, 5 * TICK));
+    store.1 = Some(150);
+    let popped = catch_unwind(AssertUnwindSafe(|| wheel.pop_expired(&mut store, 5 * TICK)));
+    assert!(popped.is_err());
+    store.1 = None;
+    assert!(!wheel.cancel(&mut store, 195));
+    wheel.schedule(&mut store, 300, 6 * TICK);
+    let pop = |wheel: &mut IndexWheel, store: &mut Fragile| -> Vec<u32> {
+        std::iter::from_fn(|| wheel.pop_expired(store, 9 * TICK))
+            .map(|(index, _)| index)
+            .collect()
+    };
+    let fired = pop(&mut wheel, &mut store);
+    assert!(fired.last() == Some(&300) && !fired.contains(&195));
+    wheel.clear(&mut store);
+    (0..40).for_each(|index| wheel.schedule(&mut store, index, 9 * TICK));
+    assert_eq!(pop(&mut wheel, &mut store), Vec::from_iter(0..40));
+    assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
+}
+
+/// A record's timer is kept, and put back two rotations later: by then another entry of the same record is at
+/// the same position of the same list, and the deadline that the old timer tells is long past.
+#[test]
+fn timer_put_back_two_rotations_later_holds_up_no_other() {
+    const TICK: u64 = 1 << 20;
+    let (mut wheel, mut store) = (IndexWheel::new(0), Shelf::new(1_100));
+    let fill = |wheel: &mut IndexWheel, store: &mut Shelf, tick: u64| {
+        (1_000..1_032).for_each(|index| wheel.schedule(store, index, u64::MAX));
+        (0..300).for_each(|index| wheel.schedule(store, index, tick * TICK));
+    };
+    fill(&mut wheel, &mut store, 600);
+    wheel.schedule(&mut store, 900, 517 * TICK);
+    let old = store.replace(900, Some(Timer::new()));
+    wheel.clear(&mut store);
+    let rotations = 2 * 256 * 256;
+    assert_eq!(wheel.pop_expired(&mut store, (rotations + 10) * TICK), None);
+    fill(&mut wheel, &mut store, rotations + 517);
+    wheel.schedule(&mut store, 900, (rotations + 517) * TICK);
+    store.replace(900, old);
+    let mut fired = 0;
+    for _ in 0..1_000 {
+        let now = (rotations + 900) * TICK;
+        let progress = wheel.advance_with(&mut store, now, 1_000, |_, index, _| {
+            fired += usize::from(index < 300);
+            Verdict::Remove
+        });
+        if !progress.has_backlog {
+            break;
+        }
+    }
+    assert_eq!((fired, wheel.len()), (300, 32), "all others have fired");
+}
+
+#[test]
+fn room_for_more_than_a_wheel_holds_is_refused() {
+    for additional in [usize::MAX, usize::MAX / 32, 1_610_612_737] {
+        let mut wheel: IndexWheel = IndexWheel::new(0);
+        let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
+        let message = *reserved.unwrap_err().downcast::<String>().unwrap();
+        assert_eq!(message, "a timer wheel holds at most 1610612736 timers");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use timer_wheel::timer::{InsideJob, Reason};
+use timer_wheel::timer::{InsideJob, Missed, Reason};
 use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, Log, MS, SECOND};
@@ -42,6 +42,46 @@ fn drain_runs_what_is_due_and_returns_the_rest_in_order() {
     unrun.into_iter().for_each(Job::run);
     assert_eq!(bench.log.read(), [1, 3, 5, 7, 9]);
     assert_eq!(bench.timer.len(), 0);
+}
+
+/// A missed run that waits stands where it was missed, ahead of a job that has come in since.
+#[test]
+fn missed_run_that_waits_is_returned_in_its_place() {
+    let bench = Bench::with(|builder| builder.budget(1));
+    let (give, holds) = mpsc::channel::<mpsc::Receiver<()>>();
+    let (at_work, has_begun) = mpsc::channel();
+    let mut runs = 0;
+    let series = move || {
+        runs += 1;
+        if runs == 5 {
+            at_work.send(()).unwrap();
+            let _ = holds.recv().unwrap().recv();
+        }
+    };
+    let timer = &bench.timer;
+    timer.every_with(SECOND, Missed::CatchUp, series).unwrap();
+    timer.every_with(SECOND, Missed::CatchUp, || ()).unwrap();
+    bench.clock.advance(100 * SECOND);
+    has_begun.recv().unwrap();
+    let came_in_since = bench.clock.origin() + 95 * SECOND;
+    timer.schedule_at(came_in_since, || ()).unwrap();
+    let (let_go, may_go_on) = mpsc::channel();
+    give.send(may_go_on).unwrap();
+    let ending = thread::spawn({
+        let timer = timer.clone();
+        move || timer.shutdown(Shutdown::Discard).unwrap()
+    });
+    while timer
+        .schedule_after(200 * SECOND, || ())
+        .is_ok_and(|handle| handle.cancel())
+    {
+        thread::yield_now();
+    }
+    let_go.send(()).unwrap();
+    let unrun = ending.join().unwrap();
+    let deadlines: Vec<_> = unrun.iter().map(Job::deadline).collect();
+    assert!(deadlines.len() == 2 && deadlines.is_sorted());
+    assert_eq!(deadlines[1], Some(came_in_since));
 }
 
 #[test]
