@@ -492,7 +492,7 @@ fn timer_takes_the_place_of_one_that_was_cancelled() {
     in_every_preset!(check);
 }
 
-/// > A timer that is cancelled after it was sorted may leave a hole of 16 bytes, until time has passed it
+/// > A timer that is cancelled after it was sorted may leave a hole of 24 bytes, until time has passed it
 #[test]
 fn timers_cancelled_after_they_were_sorted_leave_holes_until_time_has_passed_them() {
     fn check<G: Geometry>() {
