@@ -110,8 +110,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     fn flight_slot(&self, slot: SlotIndex) -> Option<SlotIndex> {
         let header = self.entries.header(slot);
-        let is_in_flight = header.place() == Place::NONE;
-        is_in_flight.then(|| SlotIndex::from_bits(header.position()))
+        (header.place() == Place::NONE).then(|| SlotIndex::from_bits(header.position()))
     }
 
     /// What is known of an entry's flight, if it is in flight.
