@@ -181,17 +181,9 @@ impl Geometry for Compact {
 pub(crate) struct Tick(u64);
 
 impl Tick {
-    pub(crate) const FIRST: Self = Self(0);
-
     #[inline]
     pub(crate) const fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
-    }
-
-    /// Ticks from an earlier one to this one; none from a later one.
-    #[inline]
-    pub(crate) const fn since(self, earlier: Self) -> u64 {
-        self.0.saturating_sub(earlier.0)
     }
 
     #[inline]
@@ -414,7 +406,7 @@ mod tests {
                     Layout::<Millis>::end(bucket),
                 );
                 assert!(start <= tick && tick <= end);
-                assert_eq!(end.since(start) + 1, 1 << Layout::<Millis>::bits(level));
+                assert_eq!(end.0 - start.0 + 1, 1 << Layout::<Millis>::bits(level));
             }
         }
     }

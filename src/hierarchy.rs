@@ -68,8 +68,8 @@ pub(crate) struct Hierarchy<G> {
     cursor: Tick,
     /// For levels 1 to 4, the number of the first bucket that has not been opened.
     reach: [u64; LEVELS + 1],
-    /// For levels 1 to 4, the tick until which the share of the bucket ahead has been moved.
-    moved_until: [Tick; LEVELS + 1],
+    /// For levels 1 to 4, until when the share of the bucket ahead has been moved, in nanoseconds.
+    moved_until: [u64; LEVELS + 1],
     next_sequence: u64,
     heap: NearHeap,
     run: Run,
@@ -131,7 +131,7 @@ impl<G: Geometry> Hierarchy<G> {
             first: First::NONE,
             cursor: Layout::<G>::tick(now),
             reach: [0; LEVELS + 1],
-            moved_until: [Tick::FIRST; LEVELS + 1],
+            moved_until: [0; LEVELS + 1],
             next_sequence: 0,
             heap: NearHeap::new(),
             run: Run::new(),

@@ -50,6 +50,8 @@ impl<G: Geometry> Hierarchy<G> {
             if self.first.start <= by {
                 if let Some(bucket) = self.first.bucket {
                     self.open(headers, bucket, budget);
+                    // Not only when nothing more is due: who fires a few with each call may never come to that.
+                    self.do_chores(headers, budget);
                     continue;
                 }
             }

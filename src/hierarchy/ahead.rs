@@ -7,11 +7,16 @@
 
 use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
-use crate::geometry::{Bucket, FAR, Geometry, Layout, Tick};
+use crate::geometry::{Bucket, FAR, Geometry, Layout};
 use crate::header::Headers;
 
 /// Timers that are moved together when advances come often.
 const SOME: usize = 32;
+
+/// So many parts of a whole of so many, rounded up.
+fn part(of: u64, parts: u64, whole: u64) -> u64 {
+    (u128::from(of) * u128::from(parts)).div_ceil(whole.into()) as u64
+}
 
 impl<G: Geometry> Hierarchy<G> {
     /// Does what is to be done now that the cursor has come so far, within the budget: enters buckets,
@@ -43,36 +48,38 @@ impl<G: Geometry> Hierarchy<G> {
             if self.reach[level] <= number || len == 0 {
                 continue;
             }
-            let start = Layout::<G>::start(bucket);
-            let since = self.share_begins(bucket);
-            let share = (len as u64 * self.cursor.since(since)).div_ceil(start.since(since));
-            let share = (share as usize).max(least).min(len);
+            let (since, start) = self.share_spans(bucket);
+            let passed = Layout::<G>::start_ns(self.cursor) - since;
+            let share = part(len as u64, passed, start - since) as usize;
+            let share = share.max(least).min(len);
             let count = share.min(budget.work);
             self.move_down(headers, bucket, count);
             budget.work -= count;
-            if count == share {
-                self.moved_until[level] = self.cursor;
-            }
+            // As much of the time as of the share: what a budget leaves of it is still to be done.
+            self.moved_until[level] =
+                since + passed - part(passed, (share - count) as u64, share as u64);
             self.closed_if_empty(bucket);
         }
     }
 
-    /// The tick from which the timers of a bucket are moved ahead: that in which the bucket before it
-    /// begins, unless its share has been moved until later.
-    fn share_begins(&self, bucket: Bucket) -> Tick {
+    /// From when until when the timers of a bucket are moved ahead, in nanoseconds: from the beginning of the
+    /// bucket before it, unless its share has been moved until later, to its own.
+    fn share_spans(&self, bucket: Bucket) -> (u64, u64) {
         let before = Bucket {
             number: bucket.number - 1,
             ..bucket
         };
-        Layout::<G>::start(before).max(self.moved_until[bucket.level])
+        let [since, start] =
+            [before, bucket].map(|it| Layout::<G>::start_ns(Layout::<G>::start(it)));
+        (since.max(self.moved_until[bucket.level]), start)
     }
 
-    /// When the share of a bucket of `len` timers comes to so many, in nanoseconds.
+    /// The beginning of the tick in which the share of a bucket of `len` timers comes to so many, in
+    /// nanoseconds.
     fn share_is(&self, bucket: Bucket, len: usize, timers: usize) -> u64 {
-        let since = self.share_begins(bucket);
-        let ticks = Layout::<G>::start(bucket).since(since);
-        let passed = (ticks * timers.min(len) as u64).div_ceil(len as u64);
-        Layout::<G>::start_ns(since.plus(passed))
+        let (since, start) = self.share_spans(bucket);
+        let time = since + part(start - since, timers.min(len) as u64, len as u64);
+        Layout::<G>::start_ns(Layout::<G>::tick(time - 1).plus(1))
     }
 
     /// Takes note that a bucket which has not been opened has become crowded, or more so.
@@ -80,7 +87,7 @@ impl<G: Geometry> Hierarchy<G> {
     pub(super) fn crowded(&mut self, bucket: Bucket, len: usize) {
         if bucket.number == Layout::<G>::number(bucket.level, self.cursor) + 1 {
             // It is to be opened at once, and what time has passed until now does not count.
-            self.moved_until[bucket.level] = self.cursor;
+            self.moved_until[bucket.level] = Layout::<G>::start_ns(self.cursor);
             self.chores = 0;
         }
         self.moves_due = self.moves_due.min(self.share_is(bucket, len, G::FEW));
@@ -108,7 +115,7 @@ impl<G: Geometry> Hierarchy<G> {
                 self.chores = self.chores.min(self.share_is(bucket, len, SOME));
             } else if number == next && len > G::FEW {
                 // As `crowded` says.
-                self.moved_until[level] = self.cursor;
+                self.moved_until[level] = Layout::<G>::start_ns(self.cursor);
                 self.chores = 0;
             }
             if len > G::FEW {

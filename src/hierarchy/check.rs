@@ -76,7 +76,7 @@ impl<G: Geometry> Hierarchy<G> {
                 "the bucket that the cursor is in has been opened, and at most the next"
             );
             assert!(
-                self.moved_until[level] <= self.cursor,
+                self.moved_until[level] <= Layout::<G>::start_ns(self.cursor),
                 "the share until now is all that has been moved"
             );
         }

@@ -204,7 +204,7 @@ fn wheel_prints_in_a_line_or_in_a_few() {
     assert_eq!(
         format!("{wheel:?}"),
         "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 127, \
-         levels: {0: 65280 timers in 255 of 512 buckets, 1: 568384 timers in 10 of 512 buckets, \
+         levels: {0: 65534 timers in 256 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
          far: 1 timer}, .. }"
     );
     wheel.cancel(key);
@@ -219,8 +219,8 @@ Wheel {
     ),
     ready: 126,
     levels: {
-        0: 65280 timers in 255 of 512 buckets,
-        1: 568384 timers in 10 of 512 buckets,
+        0: 65534 timers in 256 of 512 buckets,
+        1: 568130 timers in 10 of 512 buckets,
         far: 1 timer,
     },
     ..

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use timer_wheel::{Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Bare, Listed, Tiny};
 use crate::pair::LEVELS;
@@ -297,6 +297,61 @@ fn crowd_that_comes_late_is_moved_in_shares() {
     units += advance(&mut wheel, span).units;
     assert!(units <= 3 * LONGEST, "{units} units");
     wheel.check_invariants();
+}
+
+/// Ours: what lies ahead was moved only when nothing more was due, and then all of it at one go.
+#[test]
+fn advances_that_stop_at_a_few_fires_move_their_share_all_the_same() {
+    const TIMERS: u64 = 100_000;
+    for level in [1, 2] {
+        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        let start = 4 * spans::<Millis>()[level];
+        crowd(&mut wheel, level, 4, TIMERS);
+        let first = start - 600 * TICK;
+        advance(&mut wheel, first - TICK);
+        // One more in each tick than may fire.
+        for tick in 0..600 {
+            (0..11).for_each(|n| _ = wheel.schedule(first + tick * TICK, n));
+        }
+        let mut longest = 0;
+        for tick in 0..600 {
+            let budget = Budget::UNLIMITED.with_fires(10);
+            let now = first + tick * TICK;
+            let call = wheel.advance_with(now, budget, |_, _, _| Verdict::Remove);
+            assert!(call.has_backlog, "there is one more");
+            longest = longest.max(usize::MAX - call.unused);
+        }
+        let most = 2 * TIMERS as usize / 256 + LONGEST;
+        assert!(longest <= most, "{longest} units, {most} allowed");
+        wheel.check_invariants();
+    }
+}
+
+/// Ours: a share that a budget cut short was taken for one that had not begun, until all had been moved.
+#[test]
+fn share_that_a_budget_cuts_short_is_moved_once() {
+    const TIMERS: u64 = 100_000;
+    for budget in [1, 32, 256, 4_096] {
+        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        crowd(&mut wheel, 1, 1, TIMERS);
+        for tick in 1..20 {
+            let mut units = 0;
+            loop {
+                let mut advance = wheel.advance_with_budget(tick * TICK, budget);
+                assert_eq!(advance.by_ref().count(), 0);
+                units += budget - advance.unused();
+                if !advance.has_backlog() {
+                    break;
+                }
+            }
+            let share = TIMERS as usize / 256;
+            let most = share + share / 100 + FEW;
+            assert!(units <= most, "{units} units of {share} in a tick");
+            // What is left of it is too little to call again for.
+            assert!(units + FEW >= share, "{units} units of {share}");
+            wheel.check_invariants();
+        }
+    }
 }
 
 /// Ours: `clear` walked the peak. Here it would walk a million slots twenty thousand times, which nobody
