@@ -16,7 +16,7 @@ use crate::header::{Headers, Place, Sequence};
 use crate::heap::Near;
 use crate::key::SlotIndex;
 
-/// Entries that memory is kept for when the run has been used up.
+/// Entries that memory is kept for when the run has nearly been used up.
 const KEPT: usize = 1024;
 
 /// A timer in the run, or a hole where one was. A hole keeps its place in the order.
@@ -122,9 +122,10 @@ impl Run {
             Some(front) if !front.is_hole() => {}
             _ => self.step_over_hole(),
         }
+        self.trim();
     }
 
-    /// Sees to it that the run does not begin with a hole, nor keeps memory when it is used up.
+    /// Sees to it that the run does not begin with a hole.
     #[cold]
     fn step_over_hole(&mut self) {
         if let Some(front) = self.entries.front() {
@@ -132,14 +133,13 @@ impl Run {
             self.first = self.first.wrapping_add(hole);
             self.entries.drain(..hole as usize);
         }
-        if self.entries.is_empty() {
-            self.used_up();
-        }
     }
 
-    fn used_up(&mut self) {
-        if self.entries.capacity() > KEPT {
-            self.entries = VecDeque::new();
+    /// Gives back what a crowd has left behind when little of it is left.
+    #[inline]
+    fn trim(&mut self) {
+        if self.entries.len() <= KEPT / 2 && self.entries.capacity() > KEPT {
+            self.entries.shrink_to(KEPT);
         }
     }
 
@@ -167,7 +167,7 @@ impl Run {
         let (start, end) = (index - hole_at(index - 1), index + hole_at(index + 1));
         if end + 1 == self.entries.len() {
             self.entries.truncate(start);
-            return;
+            return self.trim();
         }
         self.entries[index].slot = SlotIndex::NONE;
         for side in [start, end] {
@@ -315,7 +315,7 @@ impl Run {
     /// Forgets every entry. O(1).
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
-        self.used_up();
+        self.trim();
     }
 
     /// Takes note that the timers have been renumbered in the same order. A hole takes the number of the

@@ -217,6 +217,25 @@ fn first_slot_freed_asks_for_little() {
     frees(&mut wheel, [keys[TIMERS - 3], keys[TIMERS - 4], keys[1]]);
 }
 
+/// C11: nor does a crowd that has fired, if a timer that is due much later was sorted before it.
+fn crowd_that_has_fired_leaves_little_behind() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    // The near heap takes the first few; then one for a coarse bucket that holds no others.
+    (0..32).for_each(|n| _ = wheel.schedule(u64::MAX, n));
+    wheel.schedule(300 * TICK + (200 * TICK), 0);
+    assert_eq!(wheel.advance(300 * TICK).count(), 0);
+    let before = wheel.stats().bytes;
+    for n in 0..TIMERS as u64 {
+        wheel.schedule(310 * TICK, n);
+    }
+    let most = wheel.stats().bytes;
+    assert_eq!(wheel.advance(310 * TICK).count(), TIMERS);
+    let left = wheel.stats().bytes - before;
+    let run = left.saturating_sub(most - before);
+    assert!(run < 100_000, "{run} bytes of the run are left");
+    assert_eq!(wheel.len(), 33);
+}
+
 /// C11: a crowd that is put off as a whole leaves no room behind for what did not come.
 fn crowd_that_is_put_off_leaves_no_room_behind() {
     let mut wheel: Wheel<u64> = Wheel::new(0);
@@ -305,6 +324,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     no_call_asks_for_more_than_a_page_and_its_tables();
     first_slot_freed_asks_for_little();
     crowd_that_is_put_off_leaves_no_room_behind();
+    crowd_that_has_fired_leaves_little_behind();
     reserved_entries_ask_for_little_more();
     cleared_queue_gives_its_memory_back();
     crowd_collected_within_a_budget_is_never_copied();

@@ -6,6 +6,7 @@
 //! whoever sleeps is woken up once for every [`FEW`](Geometry::FEW) of them.
 
 use super::{Hierarchy, NEVER};
+use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
 use crate::header::Headers;
@@ -90,8 +91,12 @@ impl<G: Geometry> Hierarchy<G> {
             self.moved_until[bucket.level] = Layout::<G>::start_ns(self.cursor);
             self.chores = 0;
         }
-        self.moves_due = self.moves_due.min(self.share_is(bucket, len, G::FEW));
-        self.wake = self.wake.min(self.moves_due);
+        // Not with every block, or whoever sleeps would be woken up for each: when it has doubled.
+        let doubled = |len: usize| len.next_power_of_two();
+        if doubled(len) != doubled(len.saturating_sub(BLOCK)) {
+            self.moves_due = self.moves_due.min(self.share_is(bucket, len, G::FEW));
+            self.wake = self.wake.min(self.moves_due);
+        }
     }
 
     /// Takes note of when timers are to be moved ahead next. O(levels).

@@ -21,8 +21,8 @@ use crate::sync::{Mutex, lock};
 /// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
 /// clone cancels nothing, unless nobody else has the timer: that then ends, and discards its jobs.
 ///
-/// Keys are hashed, compared and cloned under that lock. One that panics there may leave a job without
-/// a key, or not run.
+/// Keys are hashed, compared and cloned under that lock, and whoever sets one waits when the map doubles:
+/// 40 ms with a million. A key that panics there may leave a job without a key, or not run.
 ///
 /// ```
 /// use std::time::Duration;

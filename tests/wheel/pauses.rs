@@ -354,6 +354,30 @@ fn share_that_a_budget_cuts_short_is_moved_once() {
     }
 }
 
+/// Ours: each block of a crowd brought the wake-up closer, and woke up whoever slept.
+#[test]
+fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
+    const TIMERS: u64 = 100_000;
+    for level in [1, 2, 3] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let span = spans::<Millis>()[level];
+        let mut delays: Vec<u64> = (0..TIMERS)
+            .filter_map(|n| {
+                wheel.schedule(5 * span + n * (span / TIMERS), n);
+                wheel.expiration_delay()
+            })
+            .collect();
+        assert!(delays.is_sorted_by(|a, b| a >= b), "it comes closer");
+        delays.dedup();
+        assert!(delays.len() < 20, "{} wake-ups", delays.len());
+        // And it is early enough for a share that is not much more than whoever sleeps is woken up for.
+        let mut advance = wheel.advance_with_budget(delays[delays.len() - 1], usize::MAX);
+        assert!(advance.next().is_none());
+        let units = usize::MAX - advance.unused();
+        assert!((FEW..=2 * FEW + LEVELS).contains(&units), "{units} units");
+    }
+}
+
 /// Ours: `clear` walked the peak. Here it would walk a million slots twenty thousand times, which nobody
 /// would wait for; and nothing is left of the peak but pages.
 #[test]
