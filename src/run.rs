@@ -119,24 +119,23 @@ impl Run {
         self.entries.pop_front();
         self.first = self.first.wrapping_add(1);
         match self.entries.front() {
-            Some(front) if !front.is_hole() => {}
-            _ => self.step_over_hole(),
+            Some(front) if !front.is_hole() && self.entries.len() != KEPT / 2 => {}
+            _ => self.popped(),
         }
-        self.trim();
     }
 
-    /// Sees to it that the run does not begin with a hole.
+    /// Sees to it that the run does not begin with a hole, nor keeps memory when little is left.
     #[cold]
-    fn step_over_hole(&mut self) {
-        if let Some(front) = self.entries.front() {
+    fn popped(&mut self) {
+        if let Some(front) = self.entries.front().filter(|front| front.is_hole()) {
             let hole = front.hole;
             self.first = self.first.wrapping_add(hole);
             self.entries.drain(..hole as usize);
         }
+        self.trim();
     }
 
     /// Gives back what a crowd has left behind when little of it is left.
-    #[inline]
     fn trim(&mut self) {
         if self.entries.len() <= KEPT / 2 && self.entries.capacity() > KEPT {
             self.entries.shrink_to(KEPT);
