@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use raft_ttl::Disk;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::time::{Clock, MAX_SKEW, wall_us_now};
 use raft_ttl::types::NodeId;
 use timer_wheel::clock::SystemClock;
 
 use crate::process::{deadline, item};
-use crate::within::{Trio, backend, honest};
+use crate::within::{Trio, disk, honest};
 
 const HOUR_MS: u64 = 3_600_000;
 const TWO_HOURS_US: i64 = 2 * 3_600 * 1_000_000;
@@ -20,7 +19,7 @@ const SLACK_MS: u64 = 60_000;
 /// Starts all nodes, the wall clock of each as far off as it says.
 async fn start(trio: &mut Trio, offsets_us: [i64; 3]) {
     for (id, offset_us) in (1..).zip(offsets_us) {
-        let disk = Disk::on(backend(&trio.file(id))).unwrap();
+        let disk = disk(&trio.file(id)).await;
         let clock = |last| {
             let wall_us = move || wall_us_now().saturating_add_signed(offset_us);
             Clock::new(SystemClock::default(), wall_us, last, MAX_SKEW)

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use openraft::error::{ClientWriteError, ForwardToLeader};
-use raft_ttl::Disk;
 use raft_ttl::message::Request;
 use raft_ttl::node::ProposalFuture;
 use raft_ttl::types::{Command, Raft};
@@ -13,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
 use crate::process::{deadline, item};
-use crate::within::{Trio, backend};
+use crate::within::{Trio, disk};
 
 /// What happens on the way of proposals.
 #[derive(Default)]
@@ -77,7 +76,7 @@ fn counts_down(count: &AtomicUsize) -> bool {
 async fn troubled(troubles: &Arc<Troubles>) -> Trio {
     let mut trio = Trio::new();
     for id in 1..=3 {
-        let disk = Disk::on(backend(&trio.file(id))).unwrap();
+        let disk = disk(&trio.file(id)).await;
         trio.start(id, disk, |raft| troubles.on_the_way_to(raft))
             .await;
     }

@@ -182,6 +182,19 @@ pub(crate) fn honest(raft: Raft) -> impl Fn(Command) -> raft_ttl::node::Proposal
 }
 
 /// A file as a disk.
+/// The disk of a node that may have just been stopped: a connection that has not ended yet may hold its file
+/// for a moment.
+pub(crate) async fn disk(file: &Path) -> Disk {
+    let deadline = deadline();
+    loop {
+        match Disk::on(backend(file)) {
+            Ok(disk) => return disk,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
 pub(crate) fn backend(file: &Path) -> redb::backends::FileBackend {
     let mut options = File::options();
     let file = options
