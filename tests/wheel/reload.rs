@@ -77,6 +77,22 @@ fn wheels<G: Geometry>() -> Vec<(Wheel<u64, G>, Vec<TimerKey>)> {
     wheels
 }
 
+/// C15: else the first cancels of a large wheel would make the set of its free slots, all at once.
+#[test]
+fn loaded_wheel_has_room_to_free_its_slots() {
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    let keys: Vec<TimerKey> = (0..10_000).map(|n| wheel.schedule(n << 20, n)).collect();
+    let mut wheel = reload(wheel, Road::Straight);
+    let bytes = wheel.stats().bytes;
+    for key in [keys[9_999], keys[9_998], keys[0]] {
+        assert!(wheel.cancel(key).is_some());
+    }
+    assert!(
+        wheel.stats().bytes <= bytes,
+        "the set of free slots was made"
+    );
+}
+
 #[test]
 fn reloaded_wheel_is_the_same_in_every_geometry() {
     fn check<G: Geometry, H: Geometry>() {
