@@ -9,7 +9,7 @@ use crate::mutant::{Area, Mutant};
 use crate::suite::{BRIEF, Verdict, finish, limited};
 use crate::tree::Tree;
 
-/// For one test program.
+/// For one test.
 const MOST: Duration = Duration::from_secs(300);
 
 pub(crate) fn restore(tree: &Tree, sources: &HashMap<String, String>) -> Result<()> {
@@ -42,7 +42,7 @@ fn build_and_run(area: Area, tree: &Tree) -> Result<Option<Verdict>> {
         for (name, path) in compiled.programs {
             let mut program = limited(&path);
             program.env(BRIEF.0, BRIEF.1);
-            let verdict = finish(program, &name, MOST, tree)?;
+            let verdict = finish(program, &name, |_| MOST, tree)?;
             if verdict != Verdict::Survived {
                 return Ok(Some(verdict));
             }

@@ -20,9 +20,12 @@ pub(crate) const BRIEF: (&str, &str) = ("QUICKCHECK_TESTS", "12");
 /// A test that takes longer is tried in brief as well.
 const SLOW: Duration = Duration::from_millis(300);
 
-/// What a mutant may take for a run: so many times what it takes otherwise, and this.
+/// What a mutant may take for a test: so many times what it takes otherwise, and this.
 const PATIENCE: u32 = 10;
 const LEAST_PATIENCE: Duration = Duration::from_secs(4);
+
+/// How often a test program is looked at.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Kilobytes of addresses for a test, so that a mutant that asks for ever more is stopped.
 const MEMORY: &str = "6000000";
@@ -231,8 +234,11 @@ impl Suite {
         if tests[0].is_brief {
             command.env(BRIEF.0, BRIEF.1);
         }
-        let time: Duration = tests.iter().map(|test| test.time).sum();
-        finish(command, name, time * PATIENCE + LEAST_PATIENCE, tree)
+        let patience = |running: &str| {
+            let test = tests.iter().find(|test| test.name == running);
+            test.map_or(Duration::ZERO, |test| test.time) * PATIENCE + LEAST_PATIENCE
+        };
+        finish(command, name, patience, tree)
     }
 }
 
@@ -244,11 +250,11 @@ pub(crate) fn limited(program: &Path) -> Command {
     command
 }
 
-/// Waits for a test program to end, but no longer than `most`.
+/// Waits for a test program to end, but for none of its tests longer than `patience` says.
 pub(crate) fn finish(
     mut command: Command,
     program: &str,
-    most: Duration,
+    patience: impl Fn(&str) -> Duration,
     tree: &Tree,
 ) -> Result<Verdict> {
     let output = tree.root().join("output");
@@ -260,30 +266,47 @@ pub(crate) fn finish(
         .stderr(Stdio::null())
         .spawn()
         .with_context(|| format!("cannot run {program}"))?;
-    let status = child.wait_timeout(most)?;
-    if status.is_none() {
-        child.kill()?;
-        child.wait()?;
-    }
+    // A program that runs one test at a time tells of each before it runs.
+    let (mut running, mut since) = (String::new(), Instant::now());
+    let status = loop {
+        if let Some(status) = child.wait_timeout(GLANCE)? {
+            break Some(status);
+        }
+        let last = last_told(&output, |_| true)?;
+        if last != running {
+            (running, since) = (last, Instant::now());
+        }
+        if since.elapsed() > patience(&running) {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+    };
     if status.is_some_and(|status| status.success()) {
         return Ok(Verdict::Survived);
     }
-    let told = fs::read(&output)?;
-    let told = String::from_utf8_lossy(&told);
-    // The last that is told of is the one that was running.
-    let lines = || told.lines().filter_map(|line| line.strip_prefix("test "));
-    let failed = lines()
-        .find(|line| line.ends_with("FAILED"))
-        .or(lines().next_back());
-    let failed = failed
-        .and_then(|line| line.split(' ').next())
-        .unwrap_or_default();
+    let failed = match last_told(&output, |line| line.ends_with("FAILED"))? {
+        none if none.is_empty() => last_told(&output, |_| true)?,
+        failed => failed,
+    };
     let failed = format!("{program}::{failed}");
     Ok(if status.is_some() {
         Verdict::Caught(failed)
     } else {
         Verdict::Endless(failed)
     })
+}
+
+/// The name of the last test of those that a program has told of in lines of one kind.
+fn last_told(output: &Path, is_meant: impl Fn(&str) -> bool) -> Result<String> {
+    let told = fs::read(output)?;
+    let told = String::from_utf8_lossy(&told);
+    let meant = told.lines().rev().filter(|line| is_meant(line));
+    let name = meant
+        .filter_map(|line| line.strip_prefix("test "))
+        .filter_map(|line| line.split(' ').next())
+        .next();
+    Ok(name.unwrap_or_default().to_owned())
 }
 
 /// The names of a program's tests.
