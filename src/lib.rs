@@ -182,8 +182,8 @@
 //!
 //! # Memory
 //!
-//! A timer takes a slot of 24 bytes and the value, and 4 bytes for its entry in a bucket, whose last
-//! block of 32 entries is filled in part. What is cancelled makes room for what comes, and nothing
+//! A timer takes a slot of 24 bytes and an `Option` of the value, and 4 bytes for its entry in a bucket,
+//! whose last block of 32 entries is filled in part. What is cancelled makes room for what comes, and nothing
 //! grows but with the number of live timers, a page at a time and without copying them. Memory is kept until
 //! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) tells how much there is.
 //! [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the number of

@@ -45,8 +45,8 @@ use crate::wheel::iter::TimerRef;
 /// span; called at least once a tick it takes no longer for what lies ahead, as crowded buckets are moved
 /// down a few timers at a time before they begin.
 ///
-/// Memory is a slot for each timer (24 bytes and the value) and 4 bytes for its entry, in pages that are
-/// never moved. Values are moved in and out: box those of many kilobytes.
+/// Memory is a slot for each timer (24 bytes and an `Option` of the value) and 4 bytes for its entry, in
+/// pages that are never moved. Values are moved in and out: box those of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
