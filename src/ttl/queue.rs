@@ -49,8 +49,7 @@ use crate::key::SlotIndex;
 /// assert!(queue.is_empty());
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
-///
-/// Invariant: a lead leads to every entry of the set, under the hash of its key, and nowhere else.
+// Invariant: a lead leads to every entry of the set, under the hash of its key, and nowhere else.
 #[derive(Clone)]
 pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     pub(super) set: TtlSet<K, G>,

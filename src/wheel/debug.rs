@@ -11,7 +11,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
     /// are. O(buckets).
     ///
-    /// `ready` are the timers that are in no bucket, as [`Stats::ready`](crate::Stats::ready) has them.
+    /// `ready` are the live timers that are in no bucket; [`Stats::ready`](crate::Stats::ready) may have more.
     /// Levels without timers are left out.
     ///
     /// ```
