@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     let status = match status {
         Ok(status) => status,
         Err(failure) => {
-            eprintln!("replay: {failure}");
+            output::say(&format!("replay: {failure}"));
             failure.exit_status()
         }
     };
@@ -82,7 +82,7 @@ fn watch(args: &Args) -> Result<(), Failure> {
     watch::check_terminal()?;
     let trace = obtain(args, Progress::Shown)?;
     for skipped in &trace.skipped.first {
-        eprintln!("replay: {skipped}");
+        output::say(&format!("replay: {skipped}"));
     }
     let watch = match args.geometry() {
         GeometryName::Millis => watch::run::<Millis>,
@@ -112,7 +112,7 @@ fn run(args: &Args) -> Result<Comparison, Failure> {
     };
     let trace = obtain(args, progress)?;
     for skipped in &trace.skipped.first {
-        eprintln!("replay: {skipped}");
+        output::say(&format!("replay: {skipped}"));
     }
     let setup = Setup::new(args, &trace);
     if is_talkative {

@@ -124,6 +124,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Says a line on stderr, or to nobody if that cannot be written to.
+pub(crate) fn say(line: &str) {
+    _ = writeln!(io::stderr(), "{line}");
+}
+
 /// The folder a file is in.
 fn folder_of(file: &Path) -> &Path {
     match file.parent() {

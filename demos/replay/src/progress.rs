@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output;
+
 /// The least time between two lines where no bar is drawn.
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -57,10 +59,10 @@ impl Log {
     pub(crate) fn note(&mut self, round: u32, rounds: u32) {
         if self.is_wanted && round < rounds && self.said.elapsed() >= SILENCE {
             let left = self.begun.elapsed() / round * (rounds - round);
-            eprintln!(
-                "round {round} of {rounds} done, some {} s left",
-                left.as_secs()
-            );
+            let left = left.as_secs();
+            output::say(&format!(
+                "round {round} of {rounds} done, some {left} s left"
+            ));
             self.said = Instant::now();
         }
     }

@@ -81,6 +81,23 @@ fn json_to_stdout_is_all_there_is_on_stdout() {
     assert_eq!(figures["workload"]["requests"], 4_000);
 }
 
+/// What is said meanwhile is no reason to give up.
+#[cfg(target_os = "linux")]
+#[test]
+fn stderr_that_cannot_be_written_to_is_done_without() {
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    for (arguments, status) in [("--rounds 1", 0), ("--trace none.csv", 2)] {
+        let folder = Folder::new();
+        let output = folder
+            .command(SMALL)
+            .args(arguments.split(' '))
+            .stderr(full())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments}");
+    }
+}
+
 /// A page that cannot be written although all looks well beforehand: the disk is full.
 #[cfg(target_os = "linux")]
 #[test]
