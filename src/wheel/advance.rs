@@ -192,12 +192,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn pop_first(&mut self) -> Option<Expired<T>> {
         let due = self.hierarchy.first(&mut self.slots)?;
-        let (key, value) = self.fire(due)?;
-        Some(Expired {
-            key,
-            deadline: due.deadline,
-            value,
-        })
+        self.fire(due)
     }
 
     /// The earliest timer, due or not. Costs what [`pop_first`](Wheel::pop_first) does; the wheel
@@ -236,10 +231,15 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Takes a timer out that is at the head of those that are ready.
     #[inline]
-    pub(super) fn fire(&mut self, due: Due) -> Option<(TimerKey, T)> {
+    pub(super) fn fire(&mut self, due: Due) -> Option<Expired<T>> {
         let fired = self.slots.release_slot(due.slot);
         self.hierarchy.take(&mut self.slots, due);
-        fired
+        let (key, value) = fired?;
+        Some(Expired {
+            key,
+            deadline: due.deadline,
+            value,
+        })
     }
 
     /// Moves the clock to `now` nanoseconds and hands each due timer to `f`, in order and in
@@ -395,15 +395,11 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
 impl<T, G: Geometry> Advance<'_, T, G> {
     fn next_expired(&mut self) -> Option<Expired<T>> {
         let due = self.next_due()?;
-        let (key, value) = self.wheel.fire(due)?;
+        let fired = self.wheel.fire(due);
         self.budget.pay_for_fire();
         // Mostly there is no need to be asked again.
         self.is_done = self.wheel.hierarchy.is_idle();
-        Some(Expired {
-            key,
-            deadline: due.deadline,
-            value,
-        })
+        fired
     }
 }
 

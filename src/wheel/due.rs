@@ -147,12 +147,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert!(wheel.is_empty());
     /// ```
     pub fn remove(self) -> Expired<T> {
-        let (key, value) = self.wheel.fire(self.due).expect(LIVE);
-        Expired {
-            key,
-            deadline: self.due.deadline,
-            value,
-        }
+        self.wheel.fire(self.due).expect(LIVE)
     }
 
     /// Keeps the timer under the same key until a new deadline in nanoseconds, behind all timers of
