@@ -329,12 +329,10 @@ impl Blocks {
         self.links.clear();
     }
 
-    /// Drops the blocks behind the last one in use and spare memory.
+    /// Gives back the spare memory of blocks of which none was freed.
     pub(crate) fn shrink_to_fit(&mut self) {
-        let last = self.links.iter().map(|(index, _)| index).max();
         self.links.shrink_to_fit();
-        self.entries
-            .truncate(last.map_or(0, |last| (last + 1) * BLOCK));
+        self.entries.truncate(self.entries.len());
     }
 
     /// Checks the laws of one list, and hands each entry and its location to `visit`. Returns the

@@ -56,13 +56,6 @@ impl Lists {
         near.map(|(index, &list)| (ListId::Bucket(BucketIndex::new(index)), list))
             .chain(far.map(|(&number, &list)| (ListId::Far(number), list)))
     }
-
-    fn iter_mut(&mut self) -> impl Iterator<Item = (ListId, &mut List)> {
-        let far = self.far.iter_mut();
-        let near = (0..).zip(&mut self.near);
-        near.map(|(index, list)| (ListId::Bucket(BucketIndex::new(index)), list))
-            .chain(far.map(|(&number, list)| (ListId::Far(number), list)))
-    }
 }
 
 impl<G> Clone for Buckets<G> {
@@ -109,16 +102,17 @@ impl<G: Geometry> Buckets<G> {
         self.blocks.append(list, slot)
     }
 
-    /// Appends an entry to the list of any bucket, with another block if need be, and returns where it is
-    /// and the list. O(1), far O(log rotations).
-    pub(crate) fn append_any(&mut self, bucket: Bucket, slot: SlotIndex) -> (Location, List) {
-        let id = Layout::<G>::list(bucket);
+    /// Appends an entry to any list, with another block if need be, and returns where it is and the list.
+    /// O(1), far O(log rotations).
+    pub(crate) fn append_any(&mut self, id: ListId, slot: SlotIndex) -> (Location, List) {
         let list = match id {
             ListId::Far(number) => self.lists.far.entry(number).or_insert(List::EMPTY),
             ListId::Bucket(index) => {
+                let (level, on_level) = Layout::<G>::level_and_index(index);
                 if index.get() >= self.lists.near.len() {
-                    self.add_levels(bucket.level + 1);
+                    self.add_levels(level + 1);
                 }
+                self.occupancy.set(level, on_level);
                 &mut self.lists.near[index.get()]
             }
         };
@@ -126,11 +120,7 @@ impl<G: Geometry> Buckets<G> {
             .blocks
             .append(list, slot)
             .unwrap_or_else(|| self.blocks.append_block(list, id, slot));
-        let list = *list;
-        if list.len() == 1 {
-            self.set_occupied(id);
-        }
-        (location, list)
+        (location, *list)
     }
 
     #[cold]
@@ -139,15 +129,7 @@ impl<G: Geometry> Buckets<G> {
         let room = Layout::<G>::room_below(levels);
         lists.reserve_exact(room - lists.len());
         lists.resize(room, List::EMPTY);
-        self.occupancy.resize(levels);
-    }
-
-    /// Takes note that a list is no longer empty.
-    fn set_occupied(&mut self, id: ListId) {
-        if let ListId::Bucket(index) = id {
-            let (level, index) = Layout::<G>::level_and_index(index);
-            self.occupancy.set(level, index);
-        }
+        self.occupancy.add_levels(levels);
     }
 
     /// Takes note that a list has been emptied.
@@ -272,30 +254,17 @@ impl<G: Geometry> Buckets<G> {
         self.blocks.clear();
     }
 
-    /// Packs the entries into as few blocks as they need and gives back the rest. O(n).
+    /// Makes new lists of the entries, with no more levels and blocks than they need, and gives back the
+    /// old ones. O(n).
     pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
-        let old = mem::replace(&mut self.blocks, Blocks::new());
-        for (id, list) in self.lists.iter_mut() {
-            let was = mem::replace(list, List::EMPTY);
-            for (slot, from) in old.entries(was) {
-                let location = self
-                    .blocks
-                    .append(list, slot)
-                    .unwrap_or_else(|| self.blocks.append_block(list, id, slot));
+        let old = mem::replace(self, Self::new());
+        for (id, list) in old.lists.iter() {
+            for (slot, from) in old.blocks.entries(list) {
+                let (location, _) = self.append_any(id, slot);
                 headers.moved(slot, Place::list(id), from.position(), location.position());
             }
         }
         self.blocks.shrink_to_fit();
-        let lists = &mut self.lists.near;
-        let used = lists.iter().rposition(|list| !list.is_empty());
-        let levels = (0..=LEVELS)
-            .find(|&level| used.is_none_or(|used| used < Layout::<G>::room_below(level)))
-            .unwrap_or(LEVELS);
-        lists.truncate(Layout::<G>::room_below(levels));
-        lists.shrink_to_fit();
-        if self.occupancy.bytes() != 0 {
-            self.occupancy.resize(levels);
-        }
     }
 
     /// Checks the laws of all lists, and hands each timer and its bucket to `visit`.

@@ -374,11 +374,12 @@ impl<G: Geometry> Hierarchy<G> {
     #[inline(never)]
     fn append_any(&mut self, tick: Tick, slot: SlotIndex) -> (Place, Location) {
         let bucket = self.bucket_of(tick);
-        let (location, list) = self.buckets.append_any(bucket, slot);
+        let id = Layout::<G>::list(bucket);
+        let (location, list) = self.buckets.append_any(id, slot);
         if location.begins_block() {
             self.block_added(bucket, list.len());
         }
-        (Place::list(Layout::<G>::list(bucket)), location)
+        (Place::list(id), location)
     }
 
     /// Takes note that a bucket's list, which has so many entries now, has begun a block.

@@ -22,12 +22,10 @@ impl Occupancy {
         Self { levels: Vec::new() }
     }
 
-    /// Makes room for so many levels, and gives back that for more, none of which is in use.
-    pub(crate) fn resize(&mut self, levels: usize) {
-        self.levels
-            .reserve_exact(levels.saturating_sub(self.levels.len()));
+    /// Makes room for so many levels, more than before.
+    pub(crate) fn add_levels(&mut self, levels: usize) {
+        self.levels.reserve_exact(levels - self.levels.len());
         self.levels.resize(levels, [0; WORDS]);
-        self.levels.shrink_to_fit();
     }
 
     /// Clears every bit.
@@ -85,7 +83,7 @@ mod tests {
     fn search_goes_round_from_anywhere() {
         let set = [0, 5, 63, 64, 130, 511];
         let mut occupancy = Occupancy::new();
-        occupancy.resize(3);
+        occupancy.add_levels(3);
         for index in set {
             occupancy.set(2, index);
         }
@@ -99,7 +97,7 @@ mod tests {
     #[test]
     fn clear_removes_exactly_one_bit() {
         let mut occupancy = Occupancy::new();
-        occupancy.resize(3);
+        occupancy.add_levels(3);
         occupancy.set(1, 5);
         occupancy.set(1, 6);
         occupancy.clear(1, 5);
