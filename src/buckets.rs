@@ -189,7 +189,7 @@ impl<G: Geometry> Buckets<G> {
             return rotations.next().map(|(&number, _)| number);
         }
         let least = Layout::<G>::number(level, cursor);
-        if number - least >= 2 * Layout::<G>::buckets(level) as u64 {
+        if number - least >= Layout::<G>::room(level) as u64 {
             return None;
         }
         let from = Layout::<G>::index_on_level(level, number);
@@ -224,11 +224,9 @@ impl<G: Geometry> Buckets<G> {
 
     /// The lists of a level, by their indexes on it; none if it was never used, or is the far one.
     pub(crate) fn lists_of(&self, level: usize) -> &[List] {
-        if level == FAR {
-            return &[];
-        }
-        let range = Layout::<G>::room_below(level)..Layout::<G>::room_below(level + 1);
-        self.lists.near.get(range).unwrap_or_default()
+        let first = Layout::<G>::room_below(level);
+        let lists = self.lists.near.get(first..first + Layout::<G>::room(level));
+        lists.unwrap_or_default()
     }
 
     /// The number of far timers. O(rotations).

@@ -292,10 +292,10 @@ impl<G: Geometry> Layout<G> {
         G::TICK_BITS + Self::bits(level)
     }
 
-    /// Buckets in one rotation of a level.
+    /// Buckets of a level that there is room for, two rotations of it; one far.
     #[inline]
-    pub(crate) const fn buckets(level: usize) -> usize {
-        1 << G::LEVEL_BITS[level]
+    pub(crate) const fn room(level: usize) -> usize {
+        Self::LEVELS[level].index_mask as usize + 1
     }
 
     /// Buckets that there is room for below a level.
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn index_leads_back_to_level_and_number() {
         for level in 0..LEVELS {
-            let room = 2 * Layout::<Caffeine>::buckets(level) as u64;
+            let room = Layout::<Caffeine>::room(level) as u64;
             for least in [0, 1, room - 1, room, 5 * room + 3] {
                 for number in least..least + room {
                     let index = Layout::<Caffeine>::index(Bucket { level, number });

@@ -553,15 +553,9 @@ impl<G: Geometry> Hierarchy<G> {
         &self.buckets
     }
 
-    /// The index on a level of the bucket that the cursor is in, in the first of two rotations.
+    /// The index on a level of the bucket that the cursor is in.
     pub(crate) fn cursor_on(&self, level: usize) -> usize {
-        Layout::<G>::number(level, self.cursor) as usize % Layout::<G>::buckets(level)
-    }
-
-    /// The index on a level of the first bucket of the rotation that the cursor is in.
-    pub(crate) fn rotation_on(&self, level: usize) -> usize {
-        let number = Layout::<G>::number(level, self.cursor);
-        Layout::<G>::index_on_level(level, number) - self.cursor_on(level)
+        Layout::<G>::index_on_level(level, Layout::<G>::number(level, self.cursor))
     }
 
     /// Timers that are in no list, and holes that such have left.

@@ -35,35 +35,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(row[..40], *".###########################............");
     /// ```
     pub fn levels(&self) -> [Level<'_>; 5] {
-        array::from_fn(|number| {
-            let (buckets, cursor, rotation, span_ns) = if number == FAR {
-                (1, 0, 0, None)
-            } else {
-                let (cursor, rotation) = (
-                    self.hierarchy.cursor_on(number),
-                    self.hierarchy.rotation_on(number),
-                );
-                let span_ns = 1 << Layout::<G>::span_bits(number);
-                (
-                    2 * Layout::<G>::buckets(number),
-                    cursor,
-                    rotation,
-                    Some(span_ns),
-                )
-            };
-            Level {
-                number,
-                lists: self.hierarchy.buckets().lists_of(number),
-                far: if number == FAR {
-                    self.hierarchy.buckets().far_timers()
-                } else {
-                    0
-                },
-                buckets,
-                cursor,
-                rotation,
-                span_ns,
-            }
+        array::from_fn(|number| Level {
+            number,
+            lists: self.hierarchy.buckets().lists_of(number),
+            far: match number {
+                FAR => self.hierarchy.buckets().far_timers(),
+                _ => 0,
+            },
+            buckets: Layout::<G>::room(number),
+            cursor: self.hierarchy.cursor_on(number),
+            span_ns: (number != FAR).then(|| 1 << Layout::<G>::span_bits(number)),
         })
     }
 }
@@ -86,10 +67,10 @@ pub struct Level<'a> {
     lists: &'a [List],
     /// Timers that are in no such list.
     far: usize,
+    /// Two rotations of them; one far.
     buckets: usize,
+    /// The index of the list that the cursor is in.
     cursor: usize,
-    /// The index of the first list of the rotation that the cursor is in.
-    rotation: usize,
     /// Nanoseconds that a bucket spans.
     span_ns: Option<u64>,
 }
@@ -162,7 +143,7 @@ impl<'a> Level<'a> {
     /// assert_eq!(wheel.levels().map(|level| level.cursor()), [9, 2, 0, 0, 0]);
     /// ```
     pub fn cursor(&self) -> usize {
-        self.cursor
+        self.cursor % self.buckets.div_ceil(2)
     }
 
     /// The number of timers on the level. O(buckets).
@@ -236,7 +217,8 @@ impl Iterator for Buckets<'_> {
             return None;
         }
         // The next rotation comes first in the array every other time.
-        let index = (self.level.rotation + self.next) % self.level.buckets;
+        let rotation = self.level.cursor - self.level.cursor();
+        let index = (rotation + self.next) % self.level.buckets;
         self.next += 1;
         let list = self.level.lists.get(index);
         Some(list.map_or(self.level.far, |list| list.len()))
