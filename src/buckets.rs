@@ -143,7 +143,7 @@ impl<G: Geometry> Buckets<G> {
         }
     }
 
-    /// Takes an entry out of a list, if it is that of its `owner` there; who names none knows that it is.
+    /// Takes an entry out of a list, unless it is not that of the slot which is `doubted` to have it there.
     /// Returns the slot of the entry that has taken its location, if one has, and where that has been; and
     /// what is left of the list. O(1), far O(log rotations).
     #[inline]
@@ -151,10 +151,10 @@ impl<G: Geometry> Buckets<G> {
         &mut self,
         id: ListId,
         location: Location,
-        owner: Option<SlotIndex>,
+        doubted: Option<SlotIndex>,
     ) -> Option<(Option<(SlotIndex, Location)>, List)> {
         let list = self.lists.get_mut(id)?;
-        if owner.is_some_and(|slot| !self.blocks.holds(*list, id, location, slot)) {
+        if doubted.is_some_and(|slot| !self.blocks.holds(*list, id, location, slot)) {
             return None;
         }
         let moved = self.blocks.remove(list, location);

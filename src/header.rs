@@ -148,19 +148,22 @@ impl Header {
 /// Where a wheel finds the headers of its timers: the arena of a [`Wheel`](crate::Wheel), or a
 /// program's own store.
 pub(crate) trait Headers {
+    /// Whether no header is changed but by the wheel, as none is in the arena. Then an entry and its header
+    /// always name each other, and the question whether they do costs nothing. Where it is not so, an entry
+    /// that its header disowns is dropped when it is met.
+    const IS_TRUE: bool = true;
+
     /// The header of a slot that is scheduled.
     fn header(&self, slot: SlotIndex) -> &Header;
 
     /// The header of a slot that is scheduled, to be changed.
     fn header_mut(&mut self, slot: SlotIndex) -> &mut Header;
 
-    /// Whether the header of a slot says that the entry there is its own. Always so in a store that
-    /// changes no header by itself, as the arena does not: then the question costs nothing. Where it is
-    /// not, the entry is dropped when it is met.
-    #[inline(always)]
+    /// Whether the header of a slot says that the entry there is its own.
+    #[inline]
     fn owns(&self, slot: SlotIndex, place: Place, position: u32) -> bool {
-        let _ = (slot, place, position);
-        true
+        let says_so = |header: &Header| header.place == place && header.position == position;
+        Self::IS_TRUE || says_so(self.header(slot))
     }
 
     /// Takes note that an entry was dropped which no header owns.

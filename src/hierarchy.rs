@@ -177,47 +177,32 @@ impl<G: Geometry> Hierarchy<G> {
         self.place(headers, timer);
     }
 
-    /// Takes the entry of a timer out. O(1), O(log k) from the near heap.
-    #[inline]
-    pub(crate) fn cancel<H: Headers>(&mut self, headers: &mut H, spot: Spot) {
-        self.take_out(headers, spot, None);
-    }
-
-    /// Takes the entry of a slot out if it is where the slot's header says, and says whether it is. O(1),
+    /// Takes the entry of a slot out if it is where the slot's header said, and says whether it is. O(1),
     /// O(log k) from the near heap, O(log rotations) far.
     #[inline]
-    pub(crate) fn cancel_own<H: Headers>(
+    pub(crate) fn cancel<H: Headers>(
         &mut self,
         headers: &mut H,
+        slot: SlotIndex,
         spot: Spot,
-        owner: SlotIndex,
     ) -> bool {
-        self.take_out(headers, spot, Some(owner))
-    }
-
-    #[inline]
-    fn take_out<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        spot: Spot,
-        owner: Option<SlotIndex>,
-    ) -> bool {
+        let doubted = (!H::IS_TRUE).then_some(slot);
         match spot.place.as_bucket() {
-            Some(index) => self.take_out_of_list(headers, ListId::Bucket(index), spot, owner),
-            None => self.take_out_elsewhere(headers, spot, owner),
+            Some(index) => self.cancel_in_list(headers, ListId::Bucket(index), spot, doubted),
+            None => self.cancel_elsewhere(headers, spot, doubted),
         }
     }
 
     #[inline]
-    fn take_out_of_list<H: Headers>(
+    fn cancel_in_list<H: Headers>(
         &mut self,
         headers: &mut H,
         list: ListId,
         spot: Spot,
-        owner: Option<SlotIndex>,
+        doubted: Option<SlotIndex>,
     ) -> bool {
         let location = Location::from_position(spot.position);
-        let Some((moved, left)) = self.buckets.remove(list, location, owner) else {
+        let Some((moved, left)) = self.buckets.remove(list, location, doubted) else {
             return false;
         };
         if let Some((moved, from)) = moved {
@@ -230,25 +215,25 @@ impl<G: Geometry> Hierarchy<G> {
     }
 
     #[inline(never)]
-    fn take_out_elsewhere<H: Headers>(
+    fn cancel_elsewhere<H: Headers>(
         &mut self,
         headers: &mut H,
         spot: Spot,
-        owner: Option<SlotIndex>,
+        doubted: Option<SlotIndex>,
     ) -> bool {
         let position = spot.position;
         let is_held = match spot.place {
-            Place::HEAP if owner.is_none_or(|slot| self.heap.holds(position, slot)) => {
+            Place::HEAP if doubted.is_none_or(|slot| self.heap.holds(position, slot)) => {
                 self.heap.remove(headers, position as usize);
                 true
             }
-            Place::RUN if owner.is_none_or(|slot| self.run.holds(position, slot)) => {
+            Place::RUN if doubted.is_none_or(|slot| self.run.holds(position, slot)) => {
                 self.run.remove(position);
                 true
             }
             Place::FAR => {
                 let rotation = Layout::<G>::number(FAR, Layout::<G>::tick(spot.deadline));
-                self.take_out_of_list(headers, ListId::Far(rotation), spot, owner)
+                self.cancel_in_list(headers, ListId::Far(rotation), spot, doubted)
             }
             _ => false,
         };
@@ -281,7 +266,7 @@ impl<G: Geometry> Hierarchy<G> {
         deadline: u64,
     ) {
         let spot = Spot::of(headers.header(slot));
-        self.cancel(headers, spot);
+        self.cancel(headers, slot, spot);
         self.schedule(headers, slot, deadline);
     }
 

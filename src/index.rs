@@ -187,8 +187,8 @@ impl<G: Geometry> IndexWheel<G> {
         self.len = len.saturating_sub(1);
         let mut headers = Foreign::new(store, &mut self.len);
         // Whatever the store says, only an entry of this very record is taken out.
-        let owner = SlotIndex::from_bits(index);
-        let is_held = self.hierarchy.cancel_own(&mut headers, spot, owner);
+        let slot = SlotIndex::from_bits(index);
+        let is_held = self.hierarchy.cancel(&mut headers, slot, spot);
         if !is_held {
             self.len = len;
         }

@@ -364,7 +364,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
         let (spot, value) = self.slots.release(key)?;
-        self.hierarchy.cancel(&mut self.slots, spot);
+        self.hierarchy.cancel(&mut self.slots, key.slot(), spot);
         Some(value)
     }
 

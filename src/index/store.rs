@@ -219,6 +219,8 @@ impl<'a, S: Timers + ?Sized> Foreign<'a, S> {
 }
 
 impl<S: Timers + ?Sized> Headers for Foreign<'_, S> {
+    const IS_TRUE: bool = false;
+
     #[inline]
     fn header(&self, slot: SlotIndex) -> &Header {
         let timer = self.store.timer(slot.to_bits());
@@ -234,12 +236,6 @@ impl<S: Timers + ?Sized> Headers for Foreign<'_, S> {
                 &mut self.vacant
             }
         }
-    }
-
-    #[inline]
-    fn owns(&self, slot: SlotIndex, place: Place, position: u32) -> bool {
-        let header = self.header(slot);
-        header.place() == place && header.position() == position
     }
 
     #[inline]

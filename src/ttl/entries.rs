@@ -156,7 +156,7 @@ impl<K, G: Geometry> Entries<K, G> {
         let flight = self.land(slot);
         if flight.is_none() {
             let spot = Spot::of(self.entries.header(slot));
-            self.deadlines.cancel(&mut self.entries, spot);
+            self.deadlines.cancel(&mut self.entries, slot, spot);
         }
         flight
     }
