@@ -296,7 +296,7 @@ impl<G: Geometry> Buckets<G> {
             blocks += self.blocks.check_list(list, id, |slot, location| {
                 let header = headers.header(slot);
                 assert!(
-                    header.place() == Place::list(id) && header.position() == location.position(),
+                    header.is_at(Place::list(id), location.position()),
                     "the header of a timer in a list says where"
                 );
                 visit(slot, bucket);

@@ -17,11 +17,12 @@ pub(crate) struct Header {
     /// When the timer is due, in nanoseconds.
     pub(crate) deadline: u64,
     sequence_high: u32,
-    position: u32,
+    /// Where the entry is in the structure that holds it.
+    pub(crate) position: u32,
     /// A word for the owner of the timers; the wheel never looks at it.
     pub(crate) owner: u32,
     sequence_low: u16,
-    place: Place,
+    pub(crate) place: Place,
 }
 
 /// When a timer was last scheduled or rescheduled, relative to all others: the order among equal
@@ -70,10 +71,7 @@ impl Place {
 
     #[inline]
     const fn of(bits: u16) -> Self {
-        match NonZeroU16::new(bits) {
-            Some(bits) => Self(bits),
-            None => Self(NonZeroU16::MAX),
-        }
+        Self(NonZeroU16::new(bits).expect("no place is 0"))
     }
 
     /// In a list.
@@ -87,13 +85,10 @@ impl Place {
 
     /// The bucket of levels 0 to 3, if the place is one.
     #[inline]
-    pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
+    pub(crate) fn as_bucket(self) -> Option<BucketIndex> {
         let bits = self.0.get();
-        if bits & Self::BUCKET != 0 {
-            Some(BucketIndex::new((bits ^ Self::BUCKET) as usize))
-        } else {
-            None
-        }
+        let index = usize::from(bits ^ Self::BUCKET);
+        (bits & Self::BUCKET != 0).then_some(BucketIndex::new(index))
     }
 }
 
@@ -122,26 +117,15 @@ impl Header {
     }
 
     #[inline]
-    pub(crate) const fn place(&self) -> Place {
-        self.place
-    }
-
-    /// The position of the entry in the structure that holds it.
-    #[inline]
-    pub(crate) const fn position(&self) -> u32 {
-        self.position
-    }
-
-    #[inline]
     pub(crate) const fn set_place(&mut self, place: Place, position: u32) {
         self.place = place;
         self.position = position;
     }
 
-    /// Takes note that the entry has moved within the structure that holds it.
+    /// Whether the entry is there.
     #[inline]
-    pub(crate) const fn set_position(&mut self, position: u32) {
-        self.position = position;
+    pub(crate) fn is_at(&self, place: Place, position: u32) -> bool {
+        self.place == place && self.position == position
     }
 }
 
@@ -162,8 +146,7 @@ pub(crate) trait Headers {
     /// Whether the header of a slot says that the entry there is its own.
     #[inline]
     fn owns(&self, slot: SlotIndex, place: Place, position: u32) -> bool {
-        let says_so = |header: &Header| header.place == place && header.position == position;
-        Self::IS_TRUE || says_so(self.header(slot))
+        Self::IS_TRUE || self.header(slot).is_at(place, position)
     }
 
     /// Takes note that an entry was dropped which no header owns.
@@ -174,7 +157,7 @@ pub(crate) trait Headers {
     #[inline]
     fn moved(&mut self, slot: SlotIndex, place: Place, from: u32, to: u32) {
         if self.owns(slot, place, from) {
-            self.header_mut(slot).set_position(to);
+            self.header_mut(slot).position = to;
         }
     }
 }

@@ -219,7 +219,7 @@ impl NearHeap {
                 "an entry of the near heap has its timer's deadline and sequence"
             );
             assert!(
-                header.place() == Place::HEAP && header.position() as usize == index,
+                header.is_at(Place::HEAP, index as u32),
                 "the header of a timer in the near heap says where"
             );
             visit(entry.slot);

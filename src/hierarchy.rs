@@ -102,8 +102,8 @@ impl Spot {
     #[inline]
     pub(crate) fn of(header: &Header) -> Self {
         Self {
-            place: header.place(),
-            position: header.position(),
+            place: header.place,
+            position: header.position,
             deadline: header.deadline,
         }
     }
@@ -247,7 +247,7 @@ impl<G: Geometry> Hierarchy<G> {
     /// comes, and placed again then. `false` if the timer must be [moved](Hierarchy::reschedule) instead.
     #[inline]
     pub(crate) fn postpone(&mut self, header: &mut Header, deadline: u64) -> bool {
-        let stays = header.place().as_bucket().is_some() && deadline >= header.deadline;
+        let stays = header.place.as_bucket().is_some() && deadline >= header.deadline;
         if !stays || self.next_sequence == Sequence::COUNT {
             return false;
         }

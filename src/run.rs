@@ -374,8 +374,7 @@ impl Run {
                 "an entry of the run has its timer's deadline and sequence"
             );
             assert!(
-                header.place() == Place::RUN
-                    && header.position() == self.first.wrapping_add(index as u32),
+                header.is_at(Place::RUN, self.first.wrapping_add(index as u32)),
                 "the header of a timer in the run says where"
             );
             assert!(

@@ -49,7 +49,7 @@ impl Timer {
     /// ```
     #[inline]
     pub fn is_scheduled(&self) -> bool {
-        self.0.place() != Place::NONE
+        self.0.place != Place::NONE
     }
 
     /// When it is due, in nanoseconds, if it is scheduled. O(1).

@@ -110,7 +110,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     fn flight_slot(&self, slot: SlotIndex) -> Option<SlotIndex> {
         let header = self.entries.header(slot);
-        (header.place() == Place::NONE).then(|| SlotIndex::from_bits(header.position()))
+        (header.place == Place::NONE).then(|| SlotIndex::from_bits(header.position))
     }
 
     /// What is known of an entry's flight, if it is in flight.
@@ -197,7 +197,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Ends the flight of an entry that is in flight, which then is in neither order. O(log n).
     pub(super) fn land(&mut self, slot: SlotIndex) -> Option<Flight> {
         let slot = self.flight_slot(slot)?;
-        let position = self.flights.header(slot).position() as usize;
+        let position = self.flights.header(slot).position as usize;
         self.in_flight.remove(&mut self.flights, position);
         let (_, flight) = self.flights.release_slot(slot)?;
         self.retrying -= usize::from(flight.phase == Phase::Retrying);
