@@ -7,7 +7,6 @@
 
 mod free_set;
 
-use core::iter::Enumerate;
 use core::mem;
 use core::num::NonZeroU32;
 
@@ -39,9 +38,9 @@ const VALUE: &str = "a slot has a value if it is taken";
 /// Invariant: the generation, which is the header's owner word, is odd if and only if the slot is
 /// taken, and then `value` is `Some`.
 #[derive(Clone, Debug)]
-struct Slot<T> {
-    header: Header,
-    value: Option<T>,
+pub(crate) struct Slot<T> {
+    pub(crate) header: Header,
+    pub(crate) value: Option<T>,
 }
 
 impl<T> Placeholder for Slot<T> {
@@ -56,6 +55,14 @@ impl<T> Slot<T> {
     #[inline]
     fn is_taken(&self) -> bool {
         self.header.owner % 2 == 1
+    }
+
+    /// The key, the deadline and the value of the timer in this slot, the one at `index`. `None` if it is
+    /// not taken.
+    #[inline]
+    pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> Option<(TimerKey, u64, &mut T)> {
+        let value = self.value.as_mut()?;
+        Some((key(index, self.header.owner), self.header.deadline, value))
     }
 
     /// Takes the value out and makes every key of the slot stale. `None` if it is not taken.
@@ -80,7 +87,7 @@ pub(crate) struct Slots<T> {
     retired: u32,
     /// The generation of slots to be made: above that of any slot that was made and dropped, so
     /// that a key of one of those never comes to life again.
-    first_generation: u32,
+    pub(crate) first_generation: u32,
 }
 
 /// A slot that is to be filled.
@@ -123,36 +130,17 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The generation of slots to be made.
+    /// Makes a slot of the given generation, which is taken if there is a value, and says which.
     #[cfg(feature = "serde")]
-    pub(crate) fn first_generation(&self) -> u32 {
-        self.first_generation
-    }
-
-    /// Makes a slot that is free, of the given generation.
-    #[cfg(feature = "serde")]
-    pub(crate) fn restore_free(&mut self, generation: u32) {
+    pub(crate) fn restore(&mut self, generation: u32, value: Option<T>) -> SlotIndex {
         let slot = SlotIndex::new(self.slots.len());
-        self.slots.push(Slot {
-            header: Header::new(generation),
-            value: None,
-        });
-        if generation != 0 {
-            self.free.insert(slot);
-        } else {
-            self.retired += 1;
+        match value {
+            Some(_) => self.taken += 1,
+            None if generation == 0 => self.retired += 1,
+            None => self.free.insert(slot),
         }
-    }
-
-    /// Makes a slot that is taken, of the given generation, and says which.
-    #[cfg(feature = "serde")]
-    pub(crate) fn restore_taken(&mut self, generation: u32, value: T) -> SlotIndex {
-        let slot = SlotIndex::new(self.slots.len());
-        self.slots.push(Slot {
-            header: Header::new(generation),
-            value: Some(value),
-        });
-        self.taken += 1;
+        let header = Header::new(generation);
+        self.slots.push(Slot { header, value });
         slot
     }
 
@@ -285,12 +273,19 @@ impl<T> Slots<T> {
         SlotIndex::new(index)
     }
 
-    /// The slot of a key, unless the key is stale.
+    /// The slot of a key, unless the key is stale. O(1).
     #[inline]
-    pub(crate) fn find(&self, key: TimerKey) -> Option<SlotIndex> {
+    pub(crate) fn get(&self, key: TimerKey) -> Option<&Slot<T>> {
         let slot = self.slots.get(key.slot().get())?;
         // A key's generation is odd, so a match means that the slot is taken.
-        (slot.header.owner == key.generation()).then_some(key.slot())
+        (slot.header.owner == key.generation()).then_some(slot)
+    }
+
+    /// The slot of a key, to be changed, unless the key is stale. O(1).
+    #[inline]
+    pub(crate) fn get_mut(&mut self, key: TimerKey) -> Option<&mut Slot<T>> {
+        let slot = self.slots.get_mut(key.slot().get())?;
+        (slot.header.owner == key.generation()).then_some(slot)
     }
 
     /// The key of a slot that is taken.
@@ -298,27 +293,6 @@ impl<T> Slots<T> {
     pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
         let generation = self.slots.at(slot.get()).header.owner;
         key(slot, generation)
-    }
-
-    /// The value of a key's timer, unless the key is stale. O(1).
-    #[inline]
-    pub(crate) fn value_of(&self, key: TimerKey) -> Option<&T> {
-        let slot = self.slots.get(key.slot().get())?;
-        (slot.header.owner == key.generation()).then_some(slot.value.as_ref()?)
-    }
-
-    /// The value of a key's timer, unless the key is stale. O(1).
-    #[inline]
-    pub(crate) fn value_of_mut(&mut self, key: TimerKey) -> Option<&mut T> {
-        let slot = self.slots.get_mut(key.slot().get())?;
-        (slot.header.owner == key.generation()).then_some(slot.value.as_mut()?)
-    }
-
-    /// The header and the value of a key's timer, unless the key is stale. O(1).
-    #[inline]
-    pub(crate) fn timer_of(&self, key: TimerKey) -> Option<(&Header, &T)> {
-        let slot = self.slots.get(key.slot().get())?;
-        (slot.header.owner == key.generation()).then_some((&slot.header, slot.value.as_ref()?))
     }
 
     #[inline]
@@ -331,18 +305,11 @@ impl<T> Slots<T> {
         self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
     }
 
-    /// The key and the value of a slot that is taken.
+    /// The key, the deadline and the value of a slot that is taken.
     #[inline]
-    pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> (TimerKey, &mut T) {
-        let slot = self.slots.at_mut(index.get());
-        let value = slot.value.as_mut().expect(VALUE);
-        (key(index, slot.header.owner), value)
-    }
-
-    /// Whether a slot is taken.
-    #[cfg(feature = "serde")]
-    pub(crate) fn is_taken(&self, slot: SlotIndex) -> bool {
-        self.slots.at(slot.get()).is_taken()
+    pub(crate) fn timer_mut(&mut self, slot: SlotIndex) -> (TimerKey, u64, &mut T) {
+        let timer = self.slots.at_mut(slot.get()).timer_mut(slot);
+        timer.expect(VALUE)
     }
 
     /// The first slot from `from` on that is taken.
@@ -352,29 +319,21 @@ impl<T> Slots<T> {
             .map(SlotIndex::new)
     }
 
-    /// All timers, by slot, with their values to be changed.
-    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, T> {
-        IterMut {
-            slots: self.slots.iter_mut().enumerate(),
-        }
+    /// All slots, taken or not.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot<T>> {
+        (0..self.made()).map(|index| self.slots.at(index))
     }
 
-    /// The header of a key's timer, unless the key is stale. O(1).
-    #[inline]
-    pub(crate) fn header_of(&mut self, key: TimerKey) -> Option<&mut Header> {
-        let slot = self.slots.get_mut(key.slot().get())?;
-        // A key's generation is odd, so a match means that the slot is taken.
-        (slot.header.owner == key.generation()).then_some(&mut slot.header)
+    /// All slots, taken or not, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, T> {
+        self.slots.iter_mut()
     }
 
     /// Frees the slot of a key, unless the key is stale, and hands back the value and where the entry of
     /// the timer is: it is then to be cancelled. O(1).
     #[inline]
     pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Spot, T)> {
-        let slot = self.slots.get_mut(key.slot().get())?;
-        if slot.header.owner != key.generation() {
-            return None;
-        }
+        let slot = self.get_mut(key)?;
         let spot = Spot::of(&slot.header);
         let value = slot.vacate()?;
         self.freed(key.slot(), key.generation());
@@ -438,8 +397,7 @@ impl<T> Slots<T> {
         let mut taken = 0;
         let mut free = 0;
         let mut retired = 0;
-        for index in 0..self.slots.len() {
-            let slot = self.slots.at(index);
+        for (index, slot) in self.iter().enumerate() {
             taken += usize::from(slot.is_taken());
             assert!(
                 slot.is_taken() == slot.value.is_some(),
@@ -466,22 +424,8 @@ impl<T> Slots<T> {
     }
 }
 
-/// The timers of an arena: key, deadline and value. It looks at every slot.
-pub(crate) struct IterMut<'a, T> {
-    slots: Enumerate<pages::IterMut<'a, Slot<T>, GROUP, PAGE>>,
-}
-
-impl<'a, T> Iterator for IterMut<'a, T> {
-    type Item = (TimerKey, u64, &'a mut T);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.slots.find_map(|(index, slot)| {
-            let key = |generation| key(SlotIndex::new(index), generation);
-            let value = slot.value.as_mut()?;
-            Some((key(slot.header.owner), slot.header.deadline, value))
-        })
-    }
-}
+/// All slots of an arena, to be changed.
+pub(crate) type IterMut<'a, T> = pages::IterMut<'a, Slot<T>, GROUP, PAGE>;
 
 /// Frees the rest of some slots; goes on doing so when it is dropped in a panic.
 struct FreeAll<'a, T, I: Iterator<Item = SlotIndex>> {
@@ -526,7 +470,7 @@ mod tests {
         let next = take(&mut slots, 2);
         assert_ne!(next.slot(), first.slot());
         for stale in [first, last] {
-            assert_eq!(slots.find(stale), None);
+            assert!(slots.get(stale).is_none());
             assert!(slots.release(stale).is_none());
         }
         assert!(slots.release(next).is_some());
@@ -575,7 +519,7 @@ mod tests {
         let mut stale: Vec<TimerKey> = Vec::new();
         for round in 0..5 {
             let keys: Vec<TimerKey> = (0..100 + round).map(|n| take(&mut slots, n)).collect();
-            assert!(stale.iter().all(|&key| slots.find(key).is_none()));
+            assert!(stale.iter().all(|&key| slots.get(key).is_none()));
             for &key in &keys {
                 assert!(slots.release(key).is_some());
             }

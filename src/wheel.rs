@@ -19,7 +19,6 @@ use core::fmt;
 use core::hint::black_box;
 
 use crate::geometry::{Geometry, Millis};
-use crate::header::Headers;
 use crate::heap::Near;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
@@ -386,9 +385,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        match self.slots.header_of(key) {
-            Some(header) => {
-                self.hierarchy.postpone(header, deadline) || self.move_to(key, deadline)
+        match self.slots.get_mut(key) {
+            Some(slot) => {
+                self.hierarchy.postpone(&mut slot.header, deadline) || self.move_to(key, deadline)
             }
             None => false,
         }
@@ -414,7 +413,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get(&self, key: TimerKey) -> Option<&T> {
-        self.slots.value_of(key)
+        self.slots.get(key)?.value.as_ref()
     }
 
     /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
@@ -429,7 +428,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
-        self.slots.value_of_mut(key)
+        self.slots.get_mut(key)?.value.as_mut()
     }
 
     /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).
@@ -446,8 +445,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn deadline(&self, key: TimerKey) -> Option<u64> {
-        let slot = self.slots.find(key)?;
-        Some(self.slots.header(slot).deadline)
+        Some(self.slots.get(key)?.header.deadline)
     }
 
     /// A live timer, its deadline and its value, or `None` to a stale key. O(1), with one look-up.
@@ -463,11 +461,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn timer(&self, key: TimerKey) -> Option<TimerRef<'_, T>> {
-        let (header, value) = self.slots.timer_of(key)?;
+        let slot = self.slots.get(key)?;
         Some(TimerRef {
             key,
-            deadline: header.deadline,
-            value,
+            deadline: slot.header.deadline,
+            value: slot.value.as_ref()?,
         })
     }
 
@@ -484,7 +482,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn contains(&self, key: TimerKey) -> bool {
-        self.slots.find(key).is_some()
+        self.slots.get(key).is_some()
     }
 
     /// How long the caller may sleep before the next advance, in nanoseconds from

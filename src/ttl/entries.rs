@@ -89,7 +89,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// The entry of a key, unless the key is stale. O(1).
     pub(super) fn find(&self, key: TtlKey) -> Option<SlotIndex> {
-        self.entries.find(key.0)
+        self.entries.get(key.0).map(|_| key.0.slot())
     }
 
     pub(super) fn key(&self, slot: SlotIndex) -> TtlKey {

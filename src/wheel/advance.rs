@@ -209,7 +209,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn peek_first(&mut self) -> Option<TimerRef<'_, T>> {
         let due = self.hierarchy.first(&mut self.slots)?;
-        Some(self.timer_in(due.slot))
+        self.timer_in(due.slot)
     }
 
     /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open.
@@ -279,7 +279,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         let mut advance = self.advance_with_budget(now, budget);
         while let Some(due) = advance.next_due() {
             let wheel = &mut *advance.wheel;
-            let (key, value) = wheel.slots.timer_mut(due.slot);
+            let (key, _, value) = wheel.slots.timer_mut(due.slot);
             match f(key, due.deadline, value) {
                 // The value is dropped here, with the wheel in order should that panic.
                 Verdict::Remove => drop(wheel.fire(due)),

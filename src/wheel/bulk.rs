@@ -1,12 +1,11 @@
 //! All timers at once: changing them, sorting them out, taking them over and adding many.
 
 use core::fmt;
-use core::iter::FusedIterator;
+use core::iter::{Enumerate, FusedIterator};
 
 use crate::geometry::Geometry;
-use crate::header::Headers;
-use crate::key::TimerKey;
-use crate::slots;
+use crate::key::{SlotIndex, TimerKey};
+use crate::slots::{self, Slot};
 use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;
 
@@ -49,7 +48,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn iter_mut(&mut self) -> IterMut<'_, T> {
         IterMut {
             left: self.len(),
-            slots: self.slots.iter_mut(),
+            slots: self.slots.iter_mut().enumerate(),
         }
     }
 
@@ -74,8 +73,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         let mut next = 0;
         while let Some(slot) = self.slots.taken_from(next) {
             next = slot.get() + 1;
-            let deadline = self.slots.header(slot).deadline;
-            let (key, value) = self.slots.timer_mut(slot);
+            let (key, deadline, value) = self.slots.timer_mut(slot);
             if !f(key, deadline, value) {
                 drop(self.cancel(key));
             }
@@ -85,8 +83,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
     pub(super) fn take_any(&mut self) -> Option<Expired<T>> {
         let slot = self.hierarchy.any()?;
-        let key = self.slots.key(slot);
-        let deadline = self.slots.header(slot).deadline;
+        let (key, deadline, _) = self.slots.timer_mut(slot);
         let value = self.cancel(key)?;
         Some(Expired {
             key,
@@ -154,7 +151,7 @@ impl<'a, T, G: Geometry> IntoIterator for &'a mut Wheel<T, G> {
 /// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct IterMut<'a, T> {
-    slots: slots::IterMut<'a, T>,
+    slots: Enumerate<slots::IterMut<'a, T>>,
     left: usize,
 }
 
@@ -179,7 +176,8 @@ impl<'a, T> Iterator for IterMut<'a, T> {
     fn next(&mut self) -> Option<TimerMut<'a, T>> {
         // Spares the free slots behind the last timer.
         self.left = self.left.checked_sub(1)?;
-        let (key, deadline, value) = self.slots.next()?;
+        let timer = |(index, slot): (_, &'a mut Slot<T>)| slot.timer_mut(SlotIndex::new(index));
+        let (key, deadline, value) = self.slots.find_map(timer)?;
         Some(TimerMut {
             key,
             deadline,

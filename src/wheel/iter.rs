@@ -5,7 +5,6 @@ use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::geometry::Geometry;
-use crate::header::Headers;
 use crate::hierarchy::search::{Ascent, Descent};
 use crate::key::{SlotIndex, TimerKey};
 use crate::wheel::Wheel;
@@ -121,12 +120,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         Drain { wheel: self }
     }
 
-    pub(super) fn timer_in(&self, slot: SlotIndex) -> TimerRef<'_, T> {
-        TimerRef {
-            key: self.slots.key(slot),
-            deadline: self.slots.header(slot).deadline,
-            value: self.slots.value(slot),
-        }
+    pub(super) fn timer_in(&self, slot: SlotIndex) -> Option<TimerRef<'_, T>> {
+        self.timer(self.slots.key(slot))
     }
 }
 
@@ -218,7 +213,7 @@ impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
         let slot = self.wheel.slots.taken_from(self.next)?;
         self.next = slot.get() + 1;
         self.left -= 1;
-        Some(self.wheel.timer_in(slot))
+        self.wheel.timer_in(slot)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -232,7 +227,7 @@ impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         let slot = self.ascent.next(&self.wheel.hierarchy, &self.wheel.slots)?;
         self.left -= 1;
-        Some(self.wheel.timer_in(slot))
+        self.wheel.timer_in(slot)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -246,7 +241,7 @@ impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         let slot = self.descent.next()?;
         self.left -= 1;
-        Some(self.wheel.timer_in(slot))
+        self.wheel.timer_in(slot)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

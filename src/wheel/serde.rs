@@ -13,10 +13,9 @@ use ::serde::de::{Error, Unexpected};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::geometry::Geometry;
-use crate::header::Headers;
 use crate::hierarchy::Hierarchy;
 use crate::key::{SlotIndex, TimerKey};
-use crate::slots::{MAX_TIMERS, MOST_WORN, Slots};
+use crate::slots::{MAX_TIMERS, MOST_WORN, Slot, Slots};
 use crate::wheel::Wheel;
 
 /// A wheel as it is stored.
@@ -56,25 +55,19 @@ struct StoredTimer<T> {
 impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
     /// Stores the clock, the limit and every slot. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let slots = (0..self.slots.made())
-            .map(SlotIndex::new)
-            .map(|slot| {
-                let header = self.slots.header(slot);
-                StoredSlot {
-                    generation: header.owner,
-                    timer: self.slots.is_taken(slot).then(|| StoredTimer {
-                        deadline: header.deadline,
-                        sequence: header.sequence().get(),
-                        value: self.slots.value(slot),
-                    }),
-                }
-            })
-            .collect();
+        let slots = self.slots.iter().map(|Slot { header, value }| StoredSlot {
+            generation: header.owner,
+            timer: value.as_ref().map(|value| StoredTimer {
+                deadline: header.deadline,
+                sequence: header.sequence().get(),
+                value,
+            }),
+        });
         let stored = Stored {
             now: self.now(),
             limit: self.limit as u64,
-            first_generation: self.slots.first_generation(),
-            slots,
+            first_generation: self.slots.first_generation,
+            slots: slots.collect(),
         };
         stored.serialize(serializer)
     }
@@ -109,7 +102,7 @@ impl<T> Stored<T> {
             let timer = match stored.timer {
                 Some(timer) if stored.generation % 2 == 1 => timer,
                 None if stored.generation % 2 == 0 => {
-                    slots.restore_free(stored.generation);
+                    slots.restore(stored.generation, None);
                     continue;
                 }
                 _ => {
@@ -118,7 +111,7 @@ impl<T> Stored<T> {
                     return Err(E::invalid_value(found, &expected));
                 }
             };
-            let slot = slots.restore_taken(stored.generation, timer.value);
+            let slot = slots.restore(stored.generation, Some(timer.value));
             sequences.push((timer.sequence, slot, timer.deadline));
         }
         slots.make_room_to_free();
