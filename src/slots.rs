@@ -85,16 +85,9 @@ pub(crate) struct Slots<T> {
     taken: u32,
     /// Slots that are used no more.
     retired: u32,
-    /// The generation of slots to be made: above that of any slot that was made and dropped, so
-    /// that a key of one of those never comes to life again.
+    /// The least generation of a slot that is to be filled: that of no slot that was made and dropped is
+    /// above it, so that a key of one of those never comes to life again.
     pub(crate) first_generation: u32,
-}
-
-/// A slot that is to be filled.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Vacant {
-    pub(crate) slot: SlotIndex,
-    is_new: bool,
 }
 
 #[inline]
@@ -204,25 +197,19 @@ impl<T> Slots<T> {
     /// The key that a slot taken next would have. O(1).
     #[inline]
     pub(crate) fn next_key(&self) -> TimerKey {
-        match self.free.lowest() {
-            Some(slot) => key(slot, self.header(slot).owner + 1),
-            None => key(SlotIndex::new(self.made()), self.first_generation + 1),
-        }
+        let lowest = self.free.lowest();
+        let slot = lowest.unwrap_or_else(|| SlotIndex::new(self.made()));
+        let past = lowest.map_or(0, |slot| self.header(slot).owner);
+        key(slot, past.max(self.first_generation) + 1)
     }
 
     /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once.
     #[inline]
     #[track_caller]
-    pub(crate) fn vacant(&mut self) -> Vacant {
+    pub(crate) fn vacant(&mut self) -> SlotIndex {
         match self.take_free() {
-            Some(slot) => Vacant {
-                slot,
-                is_new: false,
-            },
-            None => Vacant {
-                slot: self.make(),
-                is_new: true,
-            },
+            Some(slot) => slot,
+            None => self.make(),
         }
     }
 
@@ -230,22 +217,18 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn fill(
         &mut self,
-        vacant: Vacant,
+        vacant: SlotIndex,
         value: T,
         complete: impl FnOnce(&mut Header),
     ) -> TimerKey {
-        let slot = self.slots.at_mut(vacant.slot.get());
-        let generation = if vacant.is_new {
-            self.first_generation
-        } else {
-            slot.header.owner
-        };
+        let slot = self.slots.at_mut(vacant.get());
+        let generation = slot.header.owner.max(self.first_generation);
         self.taken += 1;
         slot.header.owner = generation + 1;
         complete(&mut slot.header);
         // What it replaces is `None`: dropping that would only cost a look at it.
         mem::forget(slot.value.replace(value));
-        key(vacant.slot, generation + 1)
+        key(vacant, generation + 1)
     }
 
     #[inline]

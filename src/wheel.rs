@@ -205,17 +205,17 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
         let sequence = self.hierarchy.next_sequence(&mut self.slots);
-        let vacant = self.slots.vacant();
+        let slot = self.slots.vacant();
         let timer = Near {
             deadline,
             sequence,
-            slot: vacant.slot,
+            slot,
         };
         // As `Hierarchy::schedule` does, with one look-up of the slot for its header and its value.
         let place = self.hierarchy.append_unless_near(&timer);
         let key = self
             .slots
-            .fill(vacant, value, |header| timer.complete(header, place));
+            .fill(slot, value, |header| timer.complete(header, place));
         if place.is_none() {
             self.hierarchy.place_near(&mut self.slots, timer);
         }
