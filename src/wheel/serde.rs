@@ -85,16 +85,12 @@ impl<'de, T: Deserialize<'de>, G: Geometry> Deserialize<'de> for Wheel<T, G> {
 impl<T> Stored<T> {
     fn into_wheel<G: Geometry, E: Error>(self) -> Result<Wheel<T, G>, E> {
         if self.slots.len() > MAX_TIMERS {
-            let found = Unexpected::Unsigned(self.slots.len() as u64);
-            return Err(E::invalid_value(
-                found,
-                &"no more slots than a wheel can hold",
-            ));
+            let found = self.slots.len() as u64;
+            return Err(unexpected(found, "no more slots than a wheel can hold"));
         }
         if self.first_generation % 2 == 1 || self.first_generation > MOST_WORN {
-            let found = Unexpected::Unsigned(self.first_generation.into());
             let expected = "an even first generation of at most 2^31";
-            return Err(E::invalid_value(found, &expected));
+            return Err(unexpected(self.first_generation.into(), expected));
         }
         let mut slots = Slots::new(self.first_generation);
         let mut sequences = Vec::new();
@@ -106,9 +102,8 @@ impl<T> Stored<T> {
                     continue;
                 }
                 _ => {
-                    let found = Unexpected::Unsigned(stored.generation.into());
                     let expected = "an odd generation for a timer, an even one for a free slot";
-                    return Err(E::invalid_value(found, &expected));
+                    return Err(unexpected(stored.generation.into(), expected));
                 }
             };
             let slot = slots.restore(stored.generation, Some(timer.value));
@@ -117,11 +112,8 @@ impl<T> Stored<T> {
         slots.make_room_to_free();
         sequences.sort_unstable();
         if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let found = Unexpected::Unsigned(pair[0].0);
-            return Err(E::invalid_value(
-                found,
-                &"a different sequence number for each timer",
-            ));
+            let expected = "a different sequence number for each timer";
+            return Err(unexpected(pair[0].0, expected));
         }
         let mut hierarchy = Hierarchy::new(self.now);
         for (_, slot, deadline) in sequences {
@@ -147,9 +139,12 @@ impl<'de> Deserialize<'de> for TimerKey {
         let (slot, generation): (u32, NonZeroU32) = Deserialize::deserialize(deserializer)?;
         // That the generation is odd is what keeps keys from matching vacant slots.
         if generation.get() % 2 == 0 {
-            let found = Unexpected::Unsigned(generation.get().into());
-            return Err(D::Error::invalid_value(found, &"an odd generation"));
+            return Err(unexpected(generation.get().into(), "an odd generation"));
         }
         Ok(Self::new(SlotIndex::from_bits(slot), generation))
     }
+}
+
+fn unexpected<E: Error>(found: u64, expected: &str) -> E {
+    E::invalid_value(Unexpected::Unsigned(found), &expected)
 }
