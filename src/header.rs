@@ -49,6 +49,57 @@ impl Sequence {
     }
 }
 
+/// A timer and what it is ordered by: an entry of the near heap or the run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ordered {
+    pub(crate) deadline: u64,
+    pub(crate) sequence: Sequence,
+    pub(crate) slot: SlotIndex,
+    /// For the run: at either end of a hole, how long it is. It takes what would be padding.
+    pub(crate) hole: u32,
+}
+
+impl Ordered {
+    #[inline]
+    pub(crate) const fn new(deadline: u64, sequence: Sequence, slot: SlotIndex) -> Self {
+        Self {
+            deadline,
+            sequence,
+            slot,
+            hole: 0,
+        }
+    }
+
+    /// Of a timer as its header says.
+    #[inline]
+    pub(crate) fn of<H: Headers>(headers: &H, slot: SlotIndex) -> Self {
+        let header = headers.header(slot);
+        Self::new(header.deadline, header.sequence(), slot)
+    }
+
+    /// Writes the header of this timer, whose entry is there, or is to go to the near heap.
+    #[inline]
+    pub(crate) fn complete(&self, header: &mut Header, place: Option<(Place, u32)>) {
+        header.deadline = self.deadline;
+        header.set_sequence(self.sequence);
+        if let Some((place, position)) = place {
+            header.set_place(place, position);
+        }
+    }
+
+    /// The place in the order of firing.
+    #[inline]
+    pub(crate) fn rank(&self) -> (u64, Sequence) {
+        (self.deadline, self.sequence)
+    }
+
+    /// Whether this timer fires before another.
+    #[inline]
+    pub(crate) fn precedes(&self, other: &Self) -> bool {
+        self.rank() < other.rank()
+    }
+}
+
 /// The structure that holds a timer's entry.
 ///
 /// Never zero, so that a record with a header in it has a value to spare: a slab of such records needs no

@@ -4,57 +4,15 @@
 //! deadline, so that a small wheel is a heap and makes no lists. A heap of fan-out four is half as
 //! deep as a binary one, and every level less is a header that need not be told where its entry is.
 
-use crate::blocks::Location;
-use crate::header::{Header, Headers, Place, Sequence};
+use crate::header::{Headers, Ordered, Place, Sequence};
 use crate::key::SlotIndex;
 use crate::pages::{Pages, Placeholder};
 
 /// Children of an entry.
 const FANOUT: usize = 4;
 
-/// A timer in the heap, with the key it is ordered by.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Near {
-    pub(crate) deadline: u64,
-    pub(crate) sequence: Sequence,
-    pub(crate) slot: SlotIndex,
-}
-
-impl Near {
-    /// Of a timer as its header says.
-    #[inline]
-    pub(crate) fn of<H: Headers>(headers: &H, slot: SlotIndex) -> Self {
-        let header = headers.header(slot);
-        Self {
-            deadline: header.deadline,
-            sequence: header.sequence(),
-            slot,
-        }
-    }
-
-    /// Writes the header of this timer, whose entry is there, or is to go to the near heap.
-    #[inline]
-    pub(crate) fn complete(&self, header: &mut Header, place: Option<(Place, Location)>) {
-        header.deadline = self.deadline;
-        header.set_sequence(self.sequence);
-        if let Some((place, location)) = place {
-            header.set_place(place, location.position());
-        }
-    }
-
-    /// Whether this timer fires before another.
-    #[inline]
-    pub(crate) fn precedes(&self, other: &Self) -> bool {
-        (self.deadline, self.sequence) < (other.deadline, other.sequence)
-    }
-}
-
-impl Placeholder for Near {
-    const PLACEHOLDER: Self = Self {
-        deadline: 0,
-        sequence: Sequence::new(0),
-        slot: SlotIndex::NONE,
-    };
+impl Placeholder for Ordered {
+    const PLACEHOLDER: Self = Self::new(0, Sequence::new(0), SlotIndex::NONE);
 }
 
 /// An indexed heap of timers, the earliest first.
@@ -63,7 +21,7 @@ impl Placeholder for Near {
 /// at which index its entry is.
 #[derive(Clone, Debug)]
 pub(crate) struct NearHeap {
-    entries: Pages<Near, 8, 64>,
+    entries: Pages<Ordered, 8, 64>,
 }
 
 impl NearHeap {
@@ -85,7 +43,7 @@ impl NearHeap {
 
     /// The timer that fires first. O(1).
     #[inline]
-    pub(crate) fn first(&self) -> Option<&Near> {
+    pub(crate) fn first(&self) -> Option<&Ordered> {
         if self.len() == 0 {
             return None;
         }
@@ -93,12 +51,12 @@ impl NearHeap {
     }
 
     /// The entry that is the least trouble to remove. O(1).
-    pub(crate) fn last(&self) -> Option<&Near> {
+    pub(crate) fn last(&self) -> Option<&Ordered> {
         self.entries.get(self.len().checked_sub(1)?)
     }
 
     /// All entries, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Near> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ordered> {
         (0..self.len()).map(|index| self.entries.at(index))
     }
 
@@ -110,7 +68,7 @@ impl NearHeap {
 
     /// Adds a timer. O(log n), O(1) on average.
     #[inline]
-    pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, entry: Near) {
+    pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, entry: Ordered) {
         let end = self.len();
         self.entries.push(entry);
         let index = self.rise(headers, end, &entry);
@@ -139,7 +97,7 @@ impl NearHeap {
 
     /// Makes room for an entry that belongs at an index or above it, and says where.
     #[inline]
-    fn rise<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Near) -> usize {
+    fn rise<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Ordered) -> usize {
         while index != 0 {
             let above = (index - 1) / FANOUT;
             let parent = *self.entries.at(above);
@@ -153,7 +111,7 @@ impl NearHeap {
     }
 
     /// Makes room for an entry that belongs at an index or below it, and says where.
-    fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Near) -> usize {
+    fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Ordered) -> usize {
         loop {
             let first = FANOUT * index + 1;
             let children = first..(first + FANOUT).min(self.len());
@@ -178,7 +136,7 @@ impl NearHeap {
 
     /// Moves an entry.
     #[inline]
-    fn put<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize, entry: Near) {
+    fn put<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize, entry: Ordered) {
         *self.entries.at_mut(to) = entry;
         headers.moved(entry.slot, Place::HEAP, from as u32, to as u32);
     }
@@ -213,13 +171,12 @@ impl NearHeap {
                 index == 0 || !entry.precedes(self.entries.at((index - 1) / FANOUT)),
                 "no entry of the near heap precedes its parent"
             );
-            let header = headers.header(entry.slot);
             assert!(
-                *entry == Near::of(headers, entry.slot),
+                *entry == Ordered::of(headers, entry.slot),
                 "an entry of the near heap has its timer's deadline and sequence"
             );
             assert!(
-                header.is_at(Place::HEAP, index as u32),
+                headers.header(entry.slot).is_at(Place::HEAP, index as u32),
                 "the header of a timer in the near heap says where"
             );
             visit(entry.slot);

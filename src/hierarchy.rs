@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use crate::blocks::Location;
 use crate::buckets::Buckets;
 use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout, ListId, Tick};
-use crate::header::{Header, Headers, Place, Sequence};
-use crate::heap::{Near, NearHeap};
+use crate::header::{Header, Headers, Ordered, Place, Sequence};
+use crate::heap::NearHeap;
 use crate::key::SlotIndex;
 use crate::run::Run;
 
@@ -161,25 +161,19 @@ impl<G: Geometry> Hierarchy<G> {
     #[inline]
     pub(crate) fn schedule<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex, deadline: u64) {
         let sequence = self.next_sequence(headers);
-        let timer = Near {
-            deadline,
-            sequence,
-            slot,
-        };
-        self.place(headers, timer);
+        self.place(headers, Ordered::new(deadline, sequence, slot));
     }
 
     /// Schedules a timer again that was taken out, at the deadline and the place in the order that its
     /// header still holds. O(1); O(log k) among the k timers of the near heap.
     #[cfg(feature = "ttl")]
     pub(crate) fn put_back<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex) {
-        let timer = Near::of(headers, slot);
-        self.place(headers, timer);
+        self.place(headers, Ordered::of(headers, slot));
     }
 
     /// Takes the entry of a slot out if it is where the slot's header said, and says whether it is. O(1),
     /// O(log k) from the near heap, O(log rotations) far.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cancel<H: Headers>(
         &mut self,
         headers: &mut H,
@@ -284,7 +278,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Places a timer that has no entry, and completes its header.
     #[inline]
-    fn place<H: Headers>(&mut self, headers: &mut H, timer: Near) {
+    fn place<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
         let place = self.append_unless_near(&timer);
         timer.complete(headers.header_mut(timer.slot), place);
         if place.is_none() {
@@ -294,7 +288,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Appends the entry of a timer where it belongs, unless that is the near heap.
     #[inline]
-    pub(crate) fn append_unless_near(&mut self, timer: &Near) -> Option<(Place, Location)> {
+    pub(crate) fn append_unless_near(&mut self, timer: &Ordered) -> Option<(Place, u32)> {
         let tick = Layout::<G>::tick(timer.deadline);
         if tick <= self.cursor || self.heap.len() < G::NEAR {
             return None;
@@ -315,7 +309,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Puts the entry of a timer into the near heap.
     #[inline(never)]
-    pub(crate) fn place_near<H: Headers>(&mut self, headers: &mut H, timer: Near) {
+    pub(crate) fn place_near<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
         self.heap.push(headers, timer);
         self.wake = self.wake.min(timer.deadline);
     }
@@ -330,9 +324,10 @@ impl<G: Geometry> Hierarchy<G> {
         Bucket { level, number }
     }
 
-    /// Appends an entry to the list of the bucket where a tick after the cursor's belongs.
+    /// Appends an entry to the list of the bucket where a tick after the cursor's belongs, and says where it
+    /// is.
     #[inline]
-    fn append(&mut self, tick: Tick, slot: SlotIndex) -> (Place, Location) {
+    fn append(&mut self, tick: Tick, slot: SlotIndex) -> (Place, u32) {
         // As `bucket_of` says. Level by level, so that every shift is an immediate.
         let lies_on = |level: usize| Layout::<G>::number(level + 1, tick) < self.reach[level + 1];
         let index_on = |level: usize| {
@@ -351,20 +346,20 @@ impl<G: Geometry> Hierarchy<G> {
             return self.append_any(tick, slot);
         };
         match self.buckets.append(index, slot) {
-            Some(location) => (Place::list(ListId::Bucket(index)), location),
+            Some(location) => (Place::list(ListId::Bucket(index)), location.position()),
             None => self.append_any(tick, slot),
         }
     }
 
     #[inline(never)]
-    fn append_any(&mut self, tick: Tick, slot: SlotIndex) -> (Place, Location) {
+    fn append_any(&mut self, tick: Tick, slot: SlotIndex) -> (Place, u32) {
         let bucket = self.bucket_of(tick);
         let id = Layout::<G>::list(bucket);
         let (location, list) = self.buckets.append_any(id, slot);
         if location.begins_block() {
             self.block_added(bucket, list.len());
         }
-        (Place::list(id), location)
+        (Place::list(id), location.position())
     }
 
     /// Takes note that a bucket's list, which has so many entries now, has begun a block.

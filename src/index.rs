@@ -174,7 +174,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(!wheel.cancel(&mut timers, 0));
     /// assert!(!wheel.cancel(&mut timers, 7));
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn cancel<S: Timers + ?Sized>(&mut self, store: &mut S, index: u32) -> bool {
         let timer = store.timer_mut(index);
         let Some(timer) = timer.filter(|timer| timer.is_scheduled()) else {

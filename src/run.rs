@@ -12,34 +12,17 @@ use alloc::collections::VecDeque;
 use core::{iter, mem};
 
 pub(crate) use self::piece::Piece;
-use crate::header::{Headers, Place, Sequence};
-use crate::heap::Near;
+use crate::header::{Headers, Ordered, Place, Sequence};
 use crate::key::SlotIndex;
 
 /// Entries that memory is kept for when the run has nearly been used up.
 const KEPT: usize = 1024;
 
-/// A timer in the run, or a hole where one was. A hole keeps its place in the order.
-#[derive(Copy, Clone, Debug)]
-struct Entry {
-    deadline: u64,
-    sequence: Sequence,
-    /// [`SlotIndex::NONE`] in a hole.
-    slot: SlotIndex,
-    /// At either end of a hole, how long it is.
-    hole: u32,
-}
-
-impl Entry {
+impl Ordered {
+    /// Whether it stands where a timer was, and keeps the place in the order.
     #[inline]
     fn is_hole(&self) -> bool {
         self.slot == SlotIndex::NONE
-    }
-
-    /// The place in the order of firing.
-    #[inline]
-    fn rank(&self) -> (u64, Sequence) {
-        (self.deadline, self.sequence)
     }
 }
 
@@ -50,7 +33,7 @@ impl Entry {
 /// at `first`.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Ordered>,
     first: u32,
     /// The memory of the last [`Piece`], for the next; there is nothing in it.
     room: Piece,
@@ -73,23 +56,13 @@ impl Run {
 
     /// The heap memory of the run, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.room.bytes()
+        self.entries.capacity() * size_of::<Ordered>() + self.room.bytes()
     }
 
     /// The timer that fires first. O(1).
     #[inline]
-    pub(crate) fn first(&self) -> Option<Near> {
-        let &Entry {
-            deadline,
-            sequence,
-            slot,
-            ..
-        } = self.entries.front()?;
-        Some(Near {
-            deadline,
-            sequence,
-            slot,
-        })
+    pub(crate) fn first(&self) -> Option<&Ordered> {
+        self.entries.front()
     }
 
     /// The position of the first timer.
@@ -249,7 +222,7 @@ impl Run {
             return None;
         }
         // A hole at the border goes as a whole, in one step.
-        let step = |entry: &Entry| {
+        let step = |entry: &Ordered| {
             if entry.is_hole() {
                 entry.hole as usize
             } else {
@@ -344,18 +317,18 @@ impl Run {
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
         assert!(self.room.is_empty(), "the room for a piece is empty");
-        let is_hole = |entry: Option<&Entry>| entry.is_some_and(Entry::is_hole);
+        let is_hole = |entry: Option<&Ordered>| entry.is_some_and(Ordered::is_hole);
         assert!(
             !is_hole(self.entries.front()) && !is_hole(self.entries.back()),
             "neither end of the run is a hole"
         );
         let mut index = 0;
-        let rank = Entry::rank;
+        let rank = Ordered::rank;
         assert!(
             self.entries.iter().is_sorted_by_key(rank),
             "the run and its holes are sorted by (deadline, sequence)"
         );
-        let mut last: Option<&Entry> = None;
+        let mut last: Option<&Ordered> = None;
         while let Some(entry) = self.entries.get(index) {
             if entry.is_hole() {
                 let end = index + entry.hole as usize;
@@ -368,13 +341,14 @@ impl Run {
                 index = end;
                 continue;
             }
-            let header = headers.header(entry.slot);
             assert!(
-                (header.deadline, header.sequence()) == entry.rank(),
+                Ordered::of(headers, entry.slot).rank() == entry.rank(),
                 "an entry of the run has its timer's deadline and sequence"
             );
             assert!(
-                header.is_at(Place::RUN, self.first.wrapping_add(index as u32)),
+                headers
+                    .header(entry.slot)
+                    .is_at(Place::RUN, self.first.wrapping_add(index as u32)),
                 "the header of a timer in the run says where"
             );
             assert!(
@@ -418,11 +392,8 @@ mod tests {
         let mut piece = run.piece(0);
         for (deadline, slot) in timers {
             store.0[slot].deadline = deadline;
-            piece.collect(Near {
-                deadline,
-                sequence: Sequence::default(),
-                slot: SlotIndex::new(slot),
-            });
+            let slot = SlotIndex::new(slot);
+            piece.push(Ordered::new(deadline, Sequence::default(), slot));
         }
         let moved = run.join(store, piece, 0, 50);
         moved.expect("no more are in the way")

@@ -19,7 +19,7 @@ use core::fmt;
 use core::hint::black_box;
 
 use crate::geometry::{Geometry, Millis};
-use crate::heap::Near;
+use crate::header::Ordered;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slots};
@@ -206,11 +206,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
         let sequence = self.hierarchy.next_sequence(&mut self.slots);
         let slot = self.slots.vacant();
-        let timer = Near {
-            deadline,
-            sequence,
-            slot,
-        };
+        let timer = Ordered::new(deadline, sequence, slot);
         // As `Hierarchy::schedule` does, with one look-up of the slot for its header and its value.
         let place = self.hierarchy.append_unless_near(&timer);
         let key = self

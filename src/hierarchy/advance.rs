@@ -4,8 +4,7 @@ use super::{Hierarchy, NEVER};
 use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
-use crate::header::{Headers, Place};
-use crate::heap::Near;
+use crate::header::{Headers, Ordered, Place};
 use crate::key::SlotIndex;
 
 /// A timer at the head of the run or of the near heap.
@@ -109,14 +108,14 @@ impl<G: Geometry> Hierarchy<G> {
     /// The earliest timer in the run and the near heap.
     #[inline]
     fn earliest(&self) -> Option<Due> {
-        let of = |timer: &Near, is_near| Due {
+        let of = |timer: &Ordered, is_near| Due {
             deadline: timer.deadline,
             slot: timer.slot,
             is_near,
         };
         match (self.run.first(), self.heap.first()) {
-            (Some(run), Some(near)) if near.precedes(&run) => Some(of(near, true)),
-            (Some(run), _) => Some(of(&run, false)),
+            (Some(run), Some(near)) if near.precedes(run) => Some(of(near, true)),
+            (Some(run), _) => Some(of(run, false)),
             (None, near) => Some(of(near?, true)),
         }
     }
@@ -223,9 +222,9 @@ impl<G: Geometry> Hierarchy<G> {
                     headers.disowned();
                     continue;
                 }
-                let timer = Near::of(headers, slot);
+                let timer = Ordered::of(headers, slot);
                 if Layout::<G>::tick(timer.deadline) <= end {
-                    piece.collect(timer);
+                    piece.push(timer);
                 } else {
                     self.place(headers, timer);
                 }
@@ -235,7 +234,7 @@ impl<G: Geometry> Hierarchy<G> {
             Ok(moved) => budget.work -= moved,
             Err(piece) => {
                 for slot in piece.slots() {
-                    let near = Near::of(headers, slot);
+                    let near = Ordered::of(headers, slot);
                     self.heap.push(headers, near);
                 }
                 self.run.keep_room(piece);
@@ -270,10 +269,8 @@ impl<G: Geometry> Hierarchy<G> {
                     headers.disowned();
                     continue;
                 }
-                let (place, location) = self.append(ticks[nth], slot);
-                headers
-                    .header_mut(slot)
-                    .set_place(place, location.position());
+                let (place, position) = self.append(ticks[nth], slot);
+                headers.header_mut(slot).set_place(place, position);
             }
         }
     }

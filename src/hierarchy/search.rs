@@ -5,16 +5,8 @@ use core::cmp::Reverse;
 
 use super::Hierarchy;
 use crate::geometry::{Bucket, Geometry, Layout};
-use crate::header::{Headers, Sequence};
+use crate::header::{Headers, Ordered};
 use crate::key::SlotIndex;
-
-/// A timer by its place in the order.
-type Ordered = (u64, Sequence, SlotIndex);
-
-fn ordered<H: Headers>(headers: &H, slot: SlotIndex) -> Ordered {
-    let header = headers.header(slot);
-    (header.deadline, header.sequence(), slot)
-}
 
 impl<G: Geometry> Hierarchy<G> {
     /// The deadline of the timer that is due next. See
@@ -60,12 +52,10 @@ pub(crate) struct Ascent {
 
 impl Ascent {
     /// O(k) for the k timers of the near heap.
-    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &Hierarchy<G>, headers: &H) -> Self {
+    pub(crate) fn new<G: Geometry>(wheel: &Hierarchy<G>) -> Self {
         let near = wheel.heap.iter();
         Self {
-            waiting: near
-                .map(|near| Reverse(ordered(headers, near.slot)))
-                .collect(),
+            waiting: near.map(|&near| Reverse(near)).collect(),
             passed: 0,
             unread: wheel.first.bucket,
         }
@@ -80,7 +70,7 @@ impl Ascent {
         slots: impl Iterator<Item = SlotIndex>,
     ) -> Self {
         self.waiting
-            .extend(slots.map(|slot| Reverse(ordered(headers, slot))));
+            .extend(slots.map(|slot| Reverse(Ordered::of(headers, slot))));
         self
     }
 
@@ -91,20 +81,20 @@ impl Ascent {
     ) -> Option<SlotIndex> {
         loop {
             let in_run = wheel.run.iter_from(self.passed).next();
-            let run = in_run.map(|(_, _, slot)| ordered(headers, slot));
+            let run = in_run.map(|(_, _, slot)| Ordered::of(headers, slot));
             let waiting = self.waiting.peek().map(|&Reverse(waiting)| waiting);
             let next = run.into_iter().chain(waiting).min();
             if let Some(bucket) = self.unread {
                 let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-                if next.is_none_or(|(deadline, ..)| deadline >= start) {
+                if next.is_none_or(|next| next.deadline >= start) {
                     let slots = wheel.buckets.slices(bucket).flatten();
                     self.waiting
-                        .extend(slots.map(|&slot| Reverse(ordered(headers, slot))));
+                        .extend(slots.map(|&slot| Reverse(Ordered::of(headers, slot))));
                     self.unread = wheel.bucket_after(self.unread);
                     continue;
                 }
             }
-            let (_, _, slot) = next?;
+            let slot = next?.slot;
             match in_run {
                 Some((index, ..)) if run == next => self.passed = index + 1,
                 _ => drop(self.waiting.pop()),
@@ -127,12 +117,15 @@ impl Descent {
     /// O(n).
     pub(crate) fn new<G: Geometry, H: Headers>(wheel: &Hierarchy<G>, headers: &H) -> Self {
         Self {
-            waiting: wheel.slots().map(|slot| ordered(headers, slot)).collect(),
+            waiting: wheel
+                .slots()
+                .map(|slot| Ordered::of(headers, slot))
+                .collect(),
         }
     }
 
     /// O(log n).
     pub(crate) fn next(&mut self) -> Option<SlotIndex> {
-        self.waiting.pop().map(|(_, _, slot)| slot)
+        self.waiting.pop().map(|timer| timer.slot)
     }
 }

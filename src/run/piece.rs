@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
+use super::KEPT;
 use super::rank_sort::{self, sort_by_rank};
-use super::{Entry, KEPT};
-use crate::heap::Near;
+use crate::header::Ordered;
 use crate::key::SlotIndex;
 
 /// Timers on their way from a bucket to the run.
@@ -13,7 +13,7 @@ use crate::key::SlotIndex;
 /// the order in which they fire.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    timers: Vec<Entry>,
+    timers: Vec<Ordered>,
     order: Vec<u64>,
 }
 
@@ -27,7 +27,7 @@ impl Piece {
 
     /// The heap memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.timers.capacity() * size_of::<Entry>() + self.order.capacity() * size_of::<u64>()
+        self.timers.capacity() * size_of::<Ordered>() + self.order.capacity() * size_of::<u64>()
     }
 
     #[inline]
@@ -46,18 +46,7 @@ impl Piece {
 
     /// Adds a timer, wherever it belongs. O(1).
     #[inline]
-    pub(crate) fn collect(&mut self, timer: Near) {
-        self.timers.push(Entry {
-            deadline: timer.deadline,
-            sequence: timer.sequence,
-            slot: timer.slot,
-            hole: 0,
-        });
-    }
-
-    /// Adds a timer that was in the run. O(1).
-    #[inline]
-    pub(super) fn push(&mut self, timer: Entry) {
+    pub(crate) fn push(&mut self, timer: Ordered) {
         self.timers.push(timer);
     }
 
@@ -68,19 +57,19 @@ impl Piece {
 
     /// The timer that fires first. O(1).
     #[inline]
-    pub(super) fn first(&self) -> Option<&Entry> {
+    pub(super) fn first(&self) -> Option<&Ordered> {
         self.iter().next()
     }
 
     /// The timer that fires last. O(1).
     #[inline]
-    pub(super) fn last(&self) -> Option<&Entry> {
+    pub(super) fn last(&self) -> Option<&Ordered> {
         self.iter().next_back()
     }
 
     /// The timers, in order if they have been sorted.
     #[inline]
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Ordered> {
         (0..self.len()).map(|nth| {
             let index = self.order.get(nth);
             &self.timers[index.map_or(nth, |&index| index as usize)]
@@ -103,7 +92,7 @@ impl Piece {
     pub(super) fn sort(&mut self) {
         self.order.clear();
         if self.len() > 1 && !self.sort_few() && !self.sort_by_word() {
-            self.timers.sort_unstable_by_key(Entry::rank);
+            self.timers.sort_unstable_by_key(Ordered::rank);
         }
     }
 
@@ -176,19 +165,16 @@ mod tests {
         };
         let mut piece = Piece::new();
         for index in 0..len {
-            piece.push(Entry {
-                deadline: u64::MAX - random(deadline_bits),
-                sequence: Sequence::new(Sequence::COUNT - 1 - random(sequence_bits)),
-                slot: SlotIndex::new(index),
-                hole: 0,
-            });
+            let deadline = u64::MAX - random(deadline_bits);
+            let sequence = Sequence::new(Sequence::COUNT - 1 - random(sequence_bits));
+            piece.push(Ordered::new(deadline, sequence, SlotIndex::new(index)));
         }
         piece
     }
 
     fn sorted(piece: &mut Piece) -> Vec<(u64, Sequence)> {
         piece.sort();
-        piece.iter().map(Entry::rank).collect()
+        piece.iter().map(Ordered::rank).collect()
     }
 
     #[test]
@@ -196,11 +182,11 @@ mod tests {
         for (deadline_bits, sequence_bits) in [(0, 30), (20, 30), (20, 48), (64, 48), (56, 0)] {
             for len in [0, 1, 2, 20, 64, 65, 255, 256, 3_000] {
                 let mut piece = piece(len, deadline_bits, sequence_bits);
-                let mut expected: Vec<_> = piece.iter().map(Entry::rank).collect();
+                let mut expected: Vec<_> = piece.iter().map(Ordered::rank).collect();
                 expected.sort();
                 assert_eq!(sorted(&mut piece), expected);
                 let slots: Vec<_> = piece.iter().map(|it| it.slot.get()).collect();
-                let last = piece.last().map(Entry::rank);
+                let last = piece.last().map(Ordered::rank);
                 assert_eq!(last, expected.last().copied());
                 let mut each = slots.clone();
                 each.sort_unstable();
@@ -216,14 +202,7 @@ mod tests {
         piece.sort();
         for (deadline, sequence) in [(0, 0), (u64::MAX, Sequence::COUNT - 1)] {
             let sequence = Sequence::new(sequence);
-            let slot = SlotIndex::new(100);
-            let hole = 0;
-            piece.push(Entry {
-                deadline,
-                sequence,
-                slot,
-                hole,
-            });
+            piece.push(Ordered::new(deadline, sequence, SlotIndex::new(100)));
         }
         let ranks = sorted(&mut piece);
         assert!(ranks.len() == 102 && ranks.is_sorted());

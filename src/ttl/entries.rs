@@ -10,8 +10,8 @@ use core::{hint, mem};
 use super::entry::{Entry, Phase, TtlKey};
 use crate::budget::Budget;
 use crate::geometry::{FAR, Geometry};
-use crate::header::{Headers, Place, Sequence};
-use crate::heap::{Near, NearHeap};
+use crate::header::{Headers, Ordered, Place, Sequence};
+use crate::heap::NearHeap;
 use crate::hierarchy::search::Ascent;
 use crate::hierarchy::{Hierarchy, Spot};
 use crate::key::SlotIndex;
@@ -181,11 +181,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// flight, O(1) for what ends last.
     pub(super) fn launch(&mut self, flight: Flight, until_ns: u64) {
         let slot = self.flights.take(flight).slot();
-        let near = Near {
-            deadline: until_ns,
-            sequence: Sequence::new(self.next_sequence),
-            slot,
-        };
+        let near = Ordered::new(until_ns, Sequence::new(self.next_sequence), slot);
         self.next_sequence += 1;
         near.complete(self.flights.header_mut(slot), None);
         self.in_flight.push(&mut self.flights, near);
@@ -258,7 +254,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// A walk through all entries in order of deadline, wherever they are.
     pub(super) fn ascent(&self) -> Ascent {
-        Ascent::new(&self.deadlines, &self.entries).with(&self.entries, self.slots_in_flight())
+        Ascent::new(&self.deadlines).with(&self.entries, self.slots_in_flight())
     }
 
     /// The next entry of a walk.

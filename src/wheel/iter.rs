@@ -74,7 +74,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn ascending(&self) -> Ascending<'_, T, G> {
         Ascending {
             wheel: self,
-            ascent: Ascent::new(&self.hierarchy, &self.slots),
+            ascent: Ascent::new(&self.hierarchy),
             left: self.len(),
         }
     }
