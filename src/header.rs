@@ -55,7 +55,7 @@ pub(crate) struct Ordered {
     pub(crate) deadline: u64,
     pub(crate) sequence: Sequence,
     pub(crate) slot: SlotIndex,
-    /// For the run: at either end of a hole, how long it is. It takes what would be padding.
+    /// For the run: at either end of a hole, how long it is; 0 of a timer. It takes what would be padding.
     pub(crate) hole: u32,
 }
 

@@ -485,7 +485,7 @@ impl<G: Geometry> Hierarchy<G> {
     /// The slots of the run in the order in which they fire.
     #[inline]
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = SlotIndex> {
-        self.run.iter_from(0).map(|(_, _, slot)| slot)
+        self.run.iter_from(0).map(|(_, timer)| timer.slot)
     }
 
     /// Renumbers all timers in their present order, to make room for another 2^48 sequence numbers.

@@ -72,8 +72,8 @@ impl Run {
     }
 
     /// The timers from the nth entry on, which is a timer or the first of a hole; in order, each with its
-    /// index and deadline. O(1) a timer, however many holes there are.
-    pub(crate) fn iter_from(&self, nth: usize) -> impl Iterator<Item = (usize, u64, SlotIndex)> {
+    /// index. O(1) a timer, however many holes there are.
+    pub(crate) fn iter_from(&self, nth: usize) -> impl Iterator<Item = (usize, &Ordered)> {
         let mut next = nth;
         iter::from_fn(move || {
             let mut entry = self.entries.get(next)?;
@@ -82,7 +82,7 @@ impl Run {
                 entry = self.entries.get(next)?;
             }
             next += 1;
-            Some((next - 1, entry.deadline, entry.slot))
+            Some((next - 1, entry))
         })
     }
 
@@ -131,10 +131,7 @@ impl Run {
         if index == 0 {
             return self.pop();
         }
-        let hole_at = |index: usize| {
-            let entry = self.entries.get(index).filter(|entry| entry.is_hole());
-            entry.map_or(0, |entry| entry.hole as usize)
-        };
+        let hole_at = |index: usize| self.entries.get(index).map_or(0, |it| it.hole as usize);
         // Whichever holes end and begin beside it become one with it.
         let (start, end) = (index - hole_at(index - 1), index + hole_at(index + 1));
         if end + 1 == self.entries.len() {
@@ -221,14 +218,8 @@ impl Run {
         if until.min(after) > most {
             return None;
         }
-        // A hole at the border goes as a whole, in one step.
-        let step = |entry: &Ordered| {
-            if entry.is_hole() {
-                entry.hole as usize
-            } else {
-                1
-            }
-        };
+        // A hole at the border goes as a whole, in one step. A timer's is 0 long.
+        let step = |entry: &Ordered| entry.hole.max(1) as usize;
         let (side, range) = if until <= after {
             let mut end = 0;
             while end < until {
@@ -242,18 +233,14 @@ impl Run {
             }
             (Side::Back, start..self.len())
         };
-        let mut index = range.start;
-        while index < range.end {
-            let entry = self.entries[index];
-            if !entry.is_hole() {
-                let position = self.first.wrapping_add(index as u32);
-                if headers.owns(entry.slot, Place::RUN, position) {
-                    piece.push(entry);
-                } else {
-                    headers.disowned();
-                }
+        let timers = self.iter_from(range.start);
+        for (index, &timer) in timers.take_while(|(index, _)| range.contains(index)) {
+            let position = self.first.wrapping_add(index as u32);
+            if headers.owns(timer.slot, Place::RUN, position) {
+                piece.push(timer);
+            } else {
+                headers.disowned();
             }
-            index += step(&entry);
         }
         if range.start == 0 {
             self.first = self.first.wrapping_add(range.end as u32);
@@ -419,7 +406,11 @@ mod tests {
     #[test]
     fn walk_steps_over_a_hole() {
         let (run, _) = with_hole();
-        let walk = |from| -> Vec<u64> { run.iter_from(from).map(|(_, due, _)| due / 10).collect() };
+        let walk = |from| -> Vec<u64> {
+            run.iter_from(from)
+                .map(|(_, it)| it.deadline / 10)
+                .collect()
+        };
         assert_eq!(walk(0), [0, 1, 2, 3, 4, 95, 96, 97, 98, 99]);
         assert_eq!(walk(5), [95, 96, 97, 98, 99]);
         assert_eq!(walk(98), [98, 99]);
@@ -434,7 +425,7 @@ mod tests {
             let ends = [deadline, deadline + 1];
             join(&mut run, &mut store, ends.into_iter().zip(100..));
             run.check(&store, |_| {});
-            let slots = run.iter_from(0).map(|(_, _, slot)| slot.get());
+            let slots = run.iter_from(0).map(|(_, it)| it.slot.get());
             assert_eq!(slots.skip(place).take(2).collect::<Vec<_>>(), [100, 101]);
         }
     }

@@ -36,6 +36,14 @@ impl<G: Geometry> Hierarchy<G> {
         }
         Some(earliest)
     }
+
+    /// All timers, of which the heap hands out the latest first. O(n): a timer that was put off may be later
+    /// than those of any bucket behind its own, so all of them are read.
+    pub(crate) fn latest_first<H: Headers>(&self, headers: &H) -> BinaryHeap<Ordered> {
+        self.slots()
+            .map(|slot| Ordered::of(headers, slot))
+            .collect()
+    }
 }
 
 /// A walk through all timers in the order in which they fire.
@@ -81,7 +89,7 @@ impl Ascent {
     ) -> Option<SlotIndex> {
         loop {
             let in_run = wheel.run.iter_from(self.passed).next();
-            let run = in_run.map(|(_, _, slot)| Ordered::of(headers, slot));
+            let run = in_run.map(|(_, &timer)| timer);
             let waiting = self.waiting.peek().map(|&Reverse(waiting)| waiting);
             let next = run.into_iter().chain(waiting).min();
             if let Some(bucket) = self.unread {
@@ -101,31 +109,5 @@ impl Ascent {
             }
             return Some(slot);
         }
-    }
-}
-
-/// A walk through all timers in the reverse of the order in which they fire.
-///
-/// A timer that was put off may be later than those of any bucket behind its own, so all of them are
-/// read before the first is handed out.
-#[derive(Clone)]
-pub(crate) struct Descent {
-    waiting: BinaryHeap<Ordered>,
-}
-
-impl Descent {
-    /// O(n).
-    pub(crate) fn new<G: Geometry, H: Headers>(wheel: &Hierarchy<G>, headers: &H) -> Self {
-        Self {
-            waiting: wheel
-                .slots()
-                .map(|slot| Ordered::of(headers, slot))
-                .collect(),
-        }
-    }
-
-    /// O(log n).
-    pub(crate) fn next(&mut self) -> Option<SlotIndex> {
-        self.waiting.pop().map(|timer| timer.slot)
     }
 }

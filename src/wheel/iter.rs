@@ -1,11 +1,13 @@
 //! Looking at the timers of a wheel: in any order, in the order of time or its reverse; and taking
 //! them all out.
 
+use alloc::collections::BinaryHeap;
 use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::geometry::Geometry;
-use crate::hierarchy::search::{Ascent, Descent};
+use crate::header::Ordered;
+use crate::hierarchy::search::Ascent;
 use crate::key::{SlotIndex, TimerKey};
 use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;
@@ -98,8 +100,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn descending(&self) -> Descending<'_, T, G> {
         Descending {
             wheel: self,
-            descent: Descent::new(&self.hierarchy, &self.slots),
-            left: self.len(),
+            left: self.hierarchy.latest_first(&self.slots),
         }
     }
 
@@ -184,8 +185,7 @@ pub struct Ascending<'a, T, G: Geometry> {
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Descending<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
-    descent: Descent,
-    left: usize,
+    left: BinaryHeap<Ordered>,
 }
 
 /// All timers, taken out, from [`Wheel::drain`].
@@ -239,13 +239,11 @@ impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        let slot = self.descent.next()?;
-        self.left -= 1;
-        self.wheel.timer_in(slot)
+        self.wheel.timer_in(self.left.pop()?.slot)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (self.left.len(), Some(self.left.len()))
     }
 }
 
@@ -269,20 +267,15 @@ impl<T, G: Geometry> Drop for Drain<'_, T, G> {
 
 impl<T, G: Geometry> Clone for Iter<'_, T, G> {
     fn clone(&self) -> Self {
-        Self {
-            wheel: self.wheel,
-            next: self.next,
-            left: self.left,
-        }
+        Self { ..*self }
     }
 }
 
 impl<T, G: Geometry> Clone for Ascending<'_, T, G> {
     fn clone(&self) -> Self {
         Self {
-            wheel: self.wheel,
             ascent: self.ascent.clone(),
-            left: self.left,
+            ..*self
         }
     }
 }
@@ -291,8 +284,7 @@ impl<T, G: Geometry> Clone for Descending<'_, T, G> {
     fn clone(&self) -> Self {
         Self {
             wheel: self.wheel,
-            descent: self.descent.clone(),
-            left: self.left,
+            left: self.left.clone(),
         }
     }
 }
@@ -321,7 +313,7 @@ impl<T, G: Geometry> fmt::Debug for Ascending<'_, T, G> {
 
 impl<T, G: Geometry> fmt::Debug for Descending<'_, T, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Descending({} left)", self.left)
+        write!(f, "Descending({} left)", self.left.len())
     }
 }
 
