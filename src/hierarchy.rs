@@ -90,25 +90,6 @@ impl First {
     };
 }
 
-/// Where the entry of a timer is: what must be known to take it out.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Spot {
-    place: Place,
-    position: u32,
-    deadline: u64,
-}
-
-impl Spot {
-    #[inline]
-    pub(crate) fn of(header: &Header) -> Self {
-        Self {
-            place: header.place,
-            position: header.position,
-            deadline: header.deadline,
-        }
-    }
-}
-
 impl<G> Clone for Hierarchy<G> {
     fn clone(&self) -> Self {
         Self {
@@ -171,19 +152,20 @@ impl<G: Geometry> Hierarchy<G> {
         self.place(headers, Ordered::of(headers, slot));
     }
 
-    /// Takes the entry of a slot out if it is where the slot's header said, and says whether it is. O(1),
-    /// O(log k) from the near heap, O(log rotations) far.
+    /// Takes the entry of a slot out if it is where the slot's header has said, and answers whether it was.
+    /// O(1), O(log k) from the near heap, O(log rotations) far.
     #[inline(always)]
     pub(crate) fn cancel<H: Headers>(
         &mut self,
         headers: &mut H,
         slot: SlotIndex,
-        spot: Spot,
+        header: Header,
     ) -> bool {
         let doubted = (!H::IS_TRUE).then_some(slot);
-        match spot.place.as_bucket() {
-            Some(index) => self.cancel_in_list(headers, ListId::Bucket(index), spot, doubted),
-            None => self.cancel_elsewhere(headers, spot, doubted),
+        let (place, position) = (header.place, header.position);
+        match place.as_bucket() {
+            Some(index) => self.cancel_in_list(headers, ListId::Bucket(index), position, doubted),
+            None => self.cancel_elsewhere(headers, place, position, header.deadline, doubted),
         }
     }
 
@@ -192,15 +174,15 @@ impl<G: Geometry> Hierarchy<G> {
         &mut self,
         headers: &mut H,
         list: ListId,
-        spot: Spot,
+        position: u32,
         doubted: Option<SlotIndex>,
     ) -> bool {
-        let location = Location::from_position(spot.position);
+        let location = Location::from_position(position);
         let Some((moved, left)) = self.buckets.remove(list, location, doubted) else {
             return false;
         };
         if let Some((moved, from)) = moved {
-            headers.moved(moved, spot.place, from.position(), spot.position);
+            headers.moved(moved, Place::list(list), from.position(), position);
         }
         if left.ends_with_block() {
             self.block_freed(list, left.len());
@@ -212,11 +194,12 @@ impl<G: Geometry> Hierarchy<G> {
     fn cancel_elsewhere<H: Headers>(
         &mut self,
         headers: &mut H,
-        spot: Spot,
+        place: Place,
+        position: u32,
+        deadline: u64,
         doubted: Option<SlotIndex>,
     ) -> bool {
-        let position = spot.position;
-        let is_held = match spot.place {
+        let is_held = match place {
             Place::HEAP if doubted.is_none_or(|slot| self.heap.holds(position, slot)) => {
                 self.heap.remove(headers, position as usize);
                 true
@@ -226,8 +209,8 @@ impl<G: Geometry> Hierarchy<G> {
                 true
             }
             Place::FAR => {
-                let rotation = Layout::<G>::number(FAR, Layout::<G>::tick(spot.deadline));
-                self.cancel_in_list(headers, ListId::Far(rotation), spot, doubted)
+                let rotation = Layout::<G>::number(FAR, Layout::<G>::tick(deadline));
+                self.cancel_in_list(headers, ListId::Far(rotation), position, doubted)
             }
             _ => false,
         };
@@ -259,8 +242,8 @@ impl<G: Geometry> Hierarchy<G> {
         slot: SlotIndex,
         deadline: u64,
     ) {
-        let spot = Spot::of(headers.header(slot));
-        self.cancel(headers, slot, spot);
+        let header = *headers.header(slot);
+        self.cancel(headers, slot, header);
         self.schedule(headers, slot, deadline);
     }
 

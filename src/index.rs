@@ -66,7 +66,7 @@ pub use self::store::{Timer, Timers};
 use self::store::Foreign;
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
-use crate::hierarchy::{Due, Hierarchy, Spot};
+use crate::hierarchy::{Due, Hierarchy};
 use crate::key::SlotIndex;
 use crate::slots::MAX_TIMERS;
 use crate::wheel::advance::{Progress, Verdict};
@@ -180,7 +180,7 @@ impl<G: Geometry> IndexWheel<G> {
         let Some(timer) = timer.filter(|timer| timer.is_scheduled()) else {
             return false;
         };
-        let spot = Spot::of(timer.header_mut());
+        let header = *timer.header_mut();
         timer.set_unscheduled();
         // Counted first, lest a store that panics on the way leave a timer too many.
         let len = self.len;
@@ -188,7 +188,7 @@ impl<G: Geometry> IndexWheel<G> {
         let mut headers = Foreign::new(store, &mut self.len);
         // Whatever the store says, only an entry of this very record is taken out.
         let slot = SlotIndex::from_bits(index);
-        let is_held = self.hierarchy.cancel(&mut headers, slot, spot);
+        let is_held = self.hierarchy.cancel(&mut headers, slot, header);
         if !is_held {
             self.len = len;
         }

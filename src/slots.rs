@@ -12,7 +12,6 @@ use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
 use crate::header::{Header, Headers};
-use crate::hierarchy::Spot;
 use crate::key::{SlotIndex, TimerKey};
 use crate::pages::{self, Pages, Placeholder};
 
@@ -312,15 +311,15 @@ impl<T> Slots<T> {
         self.slots.iter_mut()
     }
 
-    /// Frees the slot of a key, unless the key is stale, and hands back the value and where the entry of
-    /// the timer is: it is then to be cancelled. O(1).
+    /// Frees the slot of a key, unless the key is stale, and hands back the value and the header that the
+    /// timer had: it is then to be cancelled. O(1).
     #[inline]
-    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Spot, T)> {
+    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Header, T)> {
         let slot = self.get_mut(key)?;
-        let spot = Spot::of(&slot.header);
+        let header = slot.header;
         let value = slot.vacate()?;
         self.freed(key.slot(), key.generation());
-        Some((spot, value))
+        Some((header, value))
     }
 
     /// Frees a slot, and hands back the key and the value, if it is taken. O(1).

@@ -358,8 +358,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
-        let (spot, value) = self.slots.release(key)?;
-        self.hierarchy.cancel(&mut self.slots, key.slot(), spot);
+        let (header, value) = self.slots.release(key)?;
+        self.hierarchy.cancel(&mut self.slots, key.slot(), header);
         Some(value)
     }
 

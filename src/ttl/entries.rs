@@ -12,8 +12,8 @@ use crate::budget::Budget;
 use crate::geometry::{FAR, Geometry};
 use crate::header::{Headers, Ordered, Place, Sequence};
 use crate::heap::NearHeap;
+use crate::hierarchy::Hierarchy;
 use crate::hierarchy::search::Ascent;
-use crate::hierarchy::{Hierarchy, Spot};
 use crate::key::SlotIndex;
 use crate::slots::{MAX_TIMERS, Slots};
 
@@ -155,8 +155,8 @@ impl<K, G: Geometry> Entries<K, G> {
     fn withdraw(&mut self, slot: SlotIndex) -> Option<Flight> {
         let flight = self.land(slot);
         if flight.is_none() {
-            let spot = Spot::of(self.entries.header(slot));
-            self.deadlines.cancel(&mut self.entries, slot, spot);
+            let header = *self.entries.header(slot);
+            self.deadlines.cancel(&mut self.entries, slot, header);
         }
         flight
     }
