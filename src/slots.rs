@@ -206,7 +206,9 @@ impl<T> Slots<T> {
     #[inline]
     #[track_caller]
     pub(crate) fn vacant(&mut self) -> SlotIndex {
-        match self.take_free() {
+        // Spares a wheel that only grows the search. (One that has retired a slot is not spared.)
+        let is_any_free = self.taken as usize != self.slots.len();
+        match is_any_free.then(|| self.free.take_lowest()).flatten() {
             Some(slot) => slot,
             None => self.make(),
         }
@@ -228,15 +230,6 @@ impl<T> Slots<T> {
         // What it replaces is `None`: dropping that would only cost a look at it.
         mem::forget(slot.value.replace(value));
         key(vacant, generation + 1)
-    }
-
-    #[inline]
-    fn take_free(&mut self) -> Option<SlotIndex> {
-        // Spares a wheel that only grows the search. (One that has retired a slot is not spared.)
-        if self.taken as usize == self.slots.len() {
-            return None;
-        }
-        self.free.take_lowest()
     }
 
     /// Makes a slot behind all others.
