@@ -67,8 +67,10 @@ pub struct TimerKey {
 
 impl TimerKey {
     #[inline]
-    pub(crate) const fn new(slot: SlotIndex, generation: NonZeroU32) -> Self {
-        debug_assert!(generation.get() % 2 == 1, "only taken slots have keys");
+    pub(crate) fn new(slot: SlotIndex, generation: u32) -> Self {
+        debug_assert!(generation % 2 == 1, "only taken slots have keys");
+        // An odd number is not zero; the fallback only saves a panic path.
+        let generation = NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN);
         Self { slot, generation }
     }
 

@@ -8,7 +8,6 @@
 mod free_set;
 
 use core::mem;
-use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
 use crate::header::{Header, Headers};
@@ -61,7 +60,11 @@ impl<T> Slot<T> {
     #[inline]
     pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> Option<(TimerKey, u64, &mut T)> {
         let value = self.value.as_mut()?;
-        Some((key(index, self.header.owner), self.header.deadline, value))
+        Some((
+            TimerKey::new(index, self.header.owner),
+            self.header.deadline,
+            value,
+        ))
     }
 
     /// Takes the value out and makes every key of the slot stale. `None` if it is not taken.
@@ -87,13 +90,6 @@ pub(crate) struct Slots<T> {
     /// The least generation of a slot that is to be filled: that of no slot that was made and dropped is
     /// above it, so that a key of one of those never comes to life again.
     pub(crate) first_generation: u32,
-}
-
-#[inline]
-fn key(slot: SlotIndex, generation: u32) -> TimerKey {
-    debug_assert!(generation % 2 == 1, "only taken slots have keys");
-    // An odd number is not zero; the fallback only saves a panic path.
-    TimerKey::new(slot, NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN))
 }
 
 impl<T> Headers for Slots<T> {
@@ -199,7 +195,7 @@ impl<T> Slots<T> {
         let lowest = self.free.lowest();
         let slot = lowest.unwrap_or_else(|| SlotIndex::new(self.made()));
         let past = lowest.map_or(0, |slot| self.header(slot).owner);
-        key(slot, past.max(self.first_generation) + 1)
+        TimerKey::new(slot, past.max(self.first_generation) + 1)
     }
 
     /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once.
@@ -229,7 +225,7 @@ impl<T> Slots<T> {
         complete(&mut slot.header);
         // What it replaces is `None`: dropping that would only cost a look at it.
         mem::forget(slot.value.replace(value));
-        key(vacant, generation + 1)
+        TimerKey::new(vacant, generation + 1)
     }
 
     /// Makes a slot behind all others.
@@ -267,7 +263,7 @@ impl<T> Slots<T> {
     #[inline]
     pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
         let generation = self.slots.at(slot.get()).header.owner;
-        key(slot, generation)
+        TimerKey::new(slot, generation)
     }
 
     #[inline]
@@ -322,7 +318,7 @@ impl<T> Slots<T> {
         let generation = slot.header.owner;
         let value = slot.vacate()?;
         self.freed(index, generation);
-        Some((key(index, generation), value))
+        Some((TimerKey::new(index, generation), value))
     }
 
     #[inline]

@@ -7,14 +7,13 @@
 //! loaded is checked; damaged input is an error, never a broken wheel.
 
 use alloc::vec::Vec;
-use core::num::NonZeroU32;
 
 use ::serde::de::{Error, Unexpected};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::geometry::Geometry;
 use crate::hierarchy::Hierarchy;
-use crate::key::{SlotIndex, TimerKey};
+use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, MOST_WORN, Slot, Slots};
 use crate::wheel::Wheel;
 
@@ -136,12 +135,9 @@ impl Serialize for TimerKey {
 
 impl<'de> Deserialize<'de> for TimerKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (slot, generation): (u32, NonZeroU32) = Deserialize::deserialize(deserializer)?;
-        // That the generation is odd is what keeps keys from matching vacant slots.
-        if generation.get() % 2 == 0 {
-            return Err(unexpected(generation.get().into(), "an odd generation"));
-        }
-        Ok(Self::new(SlotIndex::from_bits(slot), generation))
+        let (slot, generation): (u32, u32) = Deserialize::deserialize(deserializer)?;
+        let key = Self::from_bits(u64::from(slot) << 32 | u64::from(generation));
+        key.ok_or_else(|| unexpected(generation.into(), "an odd generation"))
     }
 }
 
