@@ -30,22 +30,6 @@ impl Placeholder for SlotIndex {
     const PLACEHOLDER: Self = Self::NONE;
 }
 
-/// The index of a block.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct BlockIndex(u32);
-
-impl BlockIndex {
-    #[inline]
-    const fn get(self) -> usize {
-        self.0 as usize
-    }
-
-    #[inline]
-    const fn first(self) -> Location {
-        Location(self.0 * BLOCK as u32)
-    }
-}
-
 /// The position of an entry among those of all blocks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location(u32);
@@ -69,9 +53,16 @@ impl Location {
         self.0 as usize
     }
 
+    /// The index of its block among those of the slab.
     #[inline]
-    const fn block(self) -> BlockIndex {
-        BlockIndex(self.0 / BLOCK as u32)
+    const fn block(self) -> usize {
+        self.get() / BLOCK
+    }
+
+    /// The first location of a block.
+    #[inline]
+    const fn first_of(block: usize) -> Self {
+        Self((block * BLOCK) as u32)
     }
 
     #[inline]
@@ -226,7 +217,7 @@ impl Blocks {
             before: list.last,
             list: id,
         });
-        let location = BlockIndex(index as u32).first();
+        let location = Location::first_of(index);
         while self.entries.len() < location.get() + BLOCK {
             self.entries.push_any();
         }
@@ -247,7 +238,7 @@ impl Blocks {
     ) -> bool {
         let block = location.block();
         let is_within = block != list.last.block() || location.0 <= list.last.0;
-        let link = self.links.get(block.get());
+        let link = self.links.get(block);
         link.is_some_and(|link| link.list == id)
             && is_within
             && self.entries.get(location.get()) == Some(&slot)
@@ -272,7 +263,7 @@ impl Blocks {
     /// block. O(1).
     #[inline]
     pub(crate) fn take_last(&mut self, list: &mut List, most: usize) -> Taken {
-        let first = list.last.block().first();
+        let first = Location::first_of(list.last.block());
         let block = self.entries.slice(first.get(), BLOCK);
         let Some(&block) = block.first_chunk() else {
             return Taken::NONE;
@@ -292,7 +283,7 @@ impl Blocks {
     fn shorten(&mut self, list: &mut List, count: usize) {
         list.len -= count as u32;
         if list.last.offset() + 1 == count {
-            list.last = self.links.remove(list.last.block().get()).before;
+            list.last = self.links.remove(list.last.block()).before;
         } else {
             list.last = Location(list.last.0 - count as u32);
         }
@@ -317,9 +308,9 @@ impl Blocks {
             if last == Location::NONE {
                 return None;
             }
-            let (block, first) = (last.block(), last.block().first());
+            let (block, first) = (last.block(), Location::first_of(last.block()));
             let entries = self.entries.slice(first.get(), last.offset() + 1);
-            last = self.links[block.get()].before;
+            last = self.links[block].before;
             Some((first, entries))
         })
     }
@@ -361,10 +352,10 @@ impl Blocks {
             );
             for offset in 0..=last.offset() {
                 entries += 1;
-                let location = Location(block.first().0 + offset as u32);
+                let location = Location(Location::first_of(block).0 + offset as u32);
                 visit(*self.entries.at(location.get()), location);
             }
-            let link = self.links.get(block.get());
+            let link = self.links.get(block);
             let link = link.expect("no free block is reachable from a list");
             assert!(link.list == id, "a block knows its list");
             last = link.before;

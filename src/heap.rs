@@ -143,8 +143,7 @@ impl NearHeap {
 
     /// Takes note that the timers have been renumbered in the same order.
     pub(crate) fn renumber<H: Headers>(&mut self, headers: &H) {
-        for index in 0..self.len() {
-            let entry = self.entries.at_mut(index);
+        for entry in self.entries.iter_mut() {
             entry.sequence = headers.header(entry.slot).sequence();
         }
     }

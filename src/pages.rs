@@ -245,9 +245,6 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
                 .reserve_exact(groups.saturating_sub(self.groups.len()));
         } else {
             self.reserve_table(additional);
-            while self.pages.len() < wanted.div_ceil(PAGE) {
-                self.grow();
-            }
         }
         while self.capacity() < wanted {
             self.grow();
