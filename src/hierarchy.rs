@@ -154,6 +154,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Takes the entry of a slot out if it is where the slot's header has said, and answers whether it was.
     /// O(1), O(log k) from the near heap, O(log rotations) far.
+    // Always: where two callers share a copy, a call takes a sixth more instructions.
     #[inline(always)]
     pub(crate) fn cancel<H: Headers>(
         &mut self,
@@ -224,8 +225,10 @@ impl<G: Geometry> Hierarchy<G> {
     /// comes, and placed again then. `false` if the timer must be [moved](Hierarchy::reschedule) instead.
     #[inline]
     pub(crate) fn postpone(&mut self, header: &mut Header, deadline: u64) -> bool {
-        let stays = header.place.as_bucket().is_some() && deadline >= header.deadline;
-        if !stays || self.next_sequence == Sequence::COUNT {
+        if header.place.as_bucket().is_none() || deadline < header.deadline {
+            return false;
+        }
+        if self.next_sequence == Sequence::COUNT {
             return false;
         }
         header.deadline = deadline;
@@ -265,7 +268,7 @@ impl<G: Geometry> Hierarchy<G> {
         let place = self.append_unless_near(&timer);
         timer.complete(headers.header_mut(timer.slot), place);
         if place.is_none() {
-            self.place_near(headers, timer);
+            self.place_near(headers, timer.slot);
         }
     }
 
@@ -290,9 +293,10 @@ impl<G: Geometry> Hierarchy<G> {
         self.chores = 0;
     }
 
-    /// Puts the entry of a timer into the near heap.
+    /// Puts the entry of a timer whose header is complete but for that into the near heap.
     #[inline(never)]
-    pub(crate) fn place_near<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
+    pub(crate) fn place_near<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex) {
+        let timer = Ordered::of(headers, slot);
         self.heap.push(headers, timer);
         self.wake = self.wake.min(timer.deadline);
     }

@@ -174,6 +174,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(!wheel.cancel(&mut timers, 0));
     /// assert!(!wheel.cancel(&mut timers, 7));
     /// ```
+    // As `Hierarchy::cancel`.
     #[inline(always)]
     pub fn cancel<S: Timers + ?Sized>(&mut self, store: &mut S, index: u32) -> bool {
         let timer = store.timer_mut(index);

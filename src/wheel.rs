@@ -213,7 +213,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             .slots
             .fill(slot, value, |header| timer.complete(header, place));
         if place.is_none() {
-            self.hierarchy.place_near(&mut self.slots, timer);
+            self.hierarchy.place_near(&mut self.slots, slot);
         }
         key
     }
@@ -381,12 +381,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        match self.slots.get_mut(key) {
-            Some(slot) => {
-                self.hierarchy.postpone(&mut slot.header, deadline) || self.move_to(key, deadline)
-            }
-            None => false,
-        }
+        let Some(slot) = self.slots.get_mut(key) else {
+            return false;
+        };
+        self.hierarchy.postpone(&mut slot.header, deadline) || self.move_to(key, deadline)
     }
 
     #[inline(never)]
