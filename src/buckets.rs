@@ -26,7 +26,7 @@ pub(crate) struct Buckets<G> {
 }
 
 /// The sentinels of the lists.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Lists {
     near: Vec<List>,
     far: BTreeMap<u64, List>,
@@ -72,11 +72,8 @@ impl<G> Clone for Buckets<G> {
 impl<G: Geometry> Buckets<G> {
     pub(crate) fn new() -> Self {
         Self {
-            lists: Lists {
-                near: Vec::new(),
-                far: BTreeMap::new(),
-            },
-            occupancy: Occupancy::new(),
+            lists: Lists::default(),
+            occupancy: Occupancy::default(),
             blocks: Blocks::new(),
             geometry: PhantomData,
         }

@@ -286,12 +286,6 @@ impl<G: Geometry> Layout<G> {
         Self::LEVELS[level].bits as u32
     }
 
-    /// Nanoseconds that a bucket of a level spans, as a power of two.
-    #[inline]
-    pub(crate) const fn span_bits(level: usize) -> u32 {
-        G::TICK_BITS + Self::bits(level)
-    }
-
     /// Buckets of a level that there is room for, two rotations of it; one far.
     #[inline]
     pub(crate) const fn room(level: usize) -> usize {

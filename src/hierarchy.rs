@@ -115,7 +115,7 @@ impl<G: Geometry> Hierarchy<G> {
             moved_until: [0; LEVELS + 1],
             next_sequence: 0,
             heap: NearHeap::new(),
-            run: Run::new(),
+            run: Run::default(),
             buckets: Buckets::new(),
         };
         wheel.enter();
@@ -444,8 +444,7 @@ impl<G: Geometry> Hierarchy<G> {
         let number = self.buckets.first_from(level, least, self.cursor);
         let bucket = number
             .map(|number| Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })));
-        let has_ready = self.run.len() + self.heap.len() != 0;
-        let ready = (level == 0 && has_ready).then(|| self.first_ready());
+        let ready = (level == 0 && self.ready() != 0).then(|| self.first_ready());
         [bucket, ready].into_iter().flatten().min()
     }
 

@@ -12,16 +12,12 @@ const WORDS: usize = (2 << MAX_LEVEL_BITS) / WORD_BITS;
 /// One bit for each bucket, by its index on its level, up to the highest level that was used.
 ///
 /// Invariant: a bit is set if and only if its bucket holds timers.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Occupancy {
     levels: Vec<[u64; WORDS]>,
 }
 
 impl Occupancy {
-    pub(crate) const fn new() -> Self {
-        Self { levels: Vec::new() }
-    }
-
     /// Makes room for so many levels, more than before.
     pub(crate) fn add_levels(&mut self, levels: usize) {
         self.levels.reserve_exact(levels - self.levels.len());
@@ -82,7 +78,7 @@ mod tests {
     #[test]
     fn search_goes_round_from_anywhere() {
         let set = [0, 5, 63, 64, 130, 511];
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.add_levels(3);
         for index in set {
             occupancy.set(2, index);
@@ -96,7 +92,7 @@ mod tests {
 
     #[test]
     fn clear_removes_exactly_one_bit() {
-        let mut occupancy = Occupancy::new();
+        let mut occupancy = Occupancy::default();
         occupancy.add_levels(3);
         occupancy.set(1, 5);
         occupancy.set(1, 6);

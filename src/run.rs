@@ -31,7 +31,7 @@ impl Ordered {
 /// Invariant: ascending by deadline and sequence, holes apart; neither the first nor the last is a
 /// hole; the header of each timer says at which position its entry is, counted so that the first is
 /// at `first`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     entries: VecDeque<Ordered>,
     first: u32,
@@ -40,14 +40,6 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) const fn new() -> Self {
-        Self {
-            entries: VecDeque::new(),
-            first: 0,
-            room: Piece::new(),
-        }
-    }
-
     /// Entries, holes included.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -149,7 +141,7 @@ impl Run {
     /// It is the caller's until it joins the run, so that a store of headers that panics leaves none behind.
     #[inline]
     pub(crate) fn piece(&mut self, timers: usize) -> Piece {
-        let mut piece = mem::replace(&mut self.room, Piece::new());
+        let mut piece = mem::take(&mut self.room);
         if timers > KEPT {
             piece.reserve(timers);
         }
@@ -176,7 +168,7 @@ impl Run {
         most: usize,
     ) -> Result<usize, Piece> {
         piece.sort();
-        let (Some(first), Some(last)) = (piece.first(), piece.last()) else {
+        let (Some(first), Some(last)) = (piece.iter().next(), piece.iter().next_back()) else {
             self.keep_room(piece);
             return Ok(0);
         };
@@ -294,7 +286,7 @@ impl Run {
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.entries.shrink_to_fit();
-        self.room = Piece::new();
+        self.room = Piece::default();
     }
 
     /// Checks the laws of the run, and hands each timer to `visit`.
@@ -303,7 +295,7 @@ impl Run {
     ///
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
-        assert!(self.room.is_empty(), "the room for a piece is empty");
+        assert!(self.room.len() == 0, "the room for a piece is empty");
         let is_hole = |entry: Option<&Ordered>| entry.is_some_and(Ordered::is_hole);
         assert!(
             !is_hole(self.entries.front()) && !is_hole(self.entries.back()),
@@ -390,7 +382,7 @@ mod tests {
     /// each has the slot of a timer that there is not.
     fn with_hole() -> (Run, Store) {
         let mut store = Store(alloc::vec![Header::new(0); 200]);
-        let mut run = Run::new();
+        let mut run = Run::default();
         join(
             &mut run,
             &mut store,

@@ -233,9 +233,8 @@ impl<G: Geometry> Hierarchy<G> {
         match self.run.join(headers, piece, len, G::FEW.min(budget.work)) {
             Ok(moved) => budget.work -= moved,
             Err(piece) => {
-                for slot in piece.slots() {
-                    let near = Ordered::of(headers, slot);
-                    self.heap.push(headers, near);
+                for &timer in piece.iter() {
+                    self.heap.push(headers, timer);
                 }
                 self.run.keep_room(piece);
             }

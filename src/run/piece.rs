@@ -5,26 +5,18 @@ use alloc::vec::Vec;
 use super::KEPT;
 use super::rank_sort::{self, sort_by_rank};
 use crate::header::Ordered;
-use crate::key::SlotIndex;
 
 /// Timers on their way from a bucket to the run.
 ///
 /// Invariant: `order` is empty, and the timers are in the order they have, or it holds the index of each in
 /// the order in which they fire.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Piece {
     timers: Vec<Ordered>,
     order: Vec<u64>,
 }
 
 impl Piece {
-    pub(super) const fn new() -> Self {
-        Self {
-            timers: Vec::new(),
-            order: Vec::new(),
-        }
-    }
-
     /// The heap memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.timers.capacity() * size_of::<Ordered>() + self.order.capacity() * size_of::<u64>()
@@ -33,10 +25,6 @@ impl Piece {
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.timers.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.timers.is_empty()
     }
 
     /// Makes room for a crowd.
@@ -50,26 +38,9 @@ impl Piece {
         self.timers.push(timer);
     }
 
-    /// The slots of the timers.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotIndex> {
-        self.iter().map(|timer| timer.slot)
-    }
-
-    /// The timer that fires first. O(1).
-    #[inline]
-    pub(super) fn first(&self) -> Option<&Ordered> {
-        self.iter().next()
-    }
-
-    /// The timer that fires last. O(1).
-    #[inline]
-    pub(super) fn last(&self) -> Option<&Ordered> {
-        self.iter().next_back()
-    }
-
     /// The timers, in order if they have been sorted.
     #[inline]
-    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Ordered> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Ordered> {
         (0..self.len()).map(|nth| {
             let index = self.order.get(nth);
             &self.timers[index.map_or(nth, |&index| index as usize)]
@@ -153,6 +124,7 @@ fn bits(number: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::header::Sequence;
+    use crate::key::SlotIndex;
 
     /// Random timers whose deadlines and sequence numbers differ in so many bits at most.
     fn piece(len: usize, deadline_bits: u32, sequence_bits: u32) -> Piece {
@@ -163,7 +135,7 @@ mod tests {
                 .wrapping_add(1);
             state.rotate_left(29) & u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0)
         };
-        let mut piece = Piece::new();
+        let mut piece = Piece::default();
         for index in 0..len {
             let deadline = u64::MAX - random(deadline_bits);
             let sequence = Sequence::new(Sequence::COUNT - 1 - random(sequence_bits));
@@ -186,7 +158,7 @@ mod tests {
                 expected.sort();
                 assert_eq!(sorted(&mut piece), expected);
                 let slots: Vec<_> = piece.iter().map(|it| it.slot.get()).collect();
-                let last = piece.last().map(Ordered::rank);
+                let last = piece.iter().next_back().map(Ordered::rank);
                 assert_eq!(last, expected.last().copied());
                 let mut each = slots.clone();
                 each.sort_unstable();
@@ -208,7 +180,7 @@ mod tests {
         assert!(ranks.len() == 102 && ranks.is_sorted());
         assert_eq!(ranks[0], (0, Sequence::new(0)));
         piece.clear();
-        assert!(piece.is_empty() && piece.first().is_none());
+        assert!(piece.len() == 0 && piece.iter().next().is_none());
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             },
             buckets: Layout::<G>::room(number),
             cursor: self.hierarchy.cursor_on(number),
-            span_ns: (number != FAR).then(|| 1 << Layout::<G>::span_bits(number)),
+            span_ns: (number != FAR).then(|| 1 << (G::TICK_BITS + Layout::<G>::bits(number))),
         })
     }
 }
