@@ -84,10 +84,11 @@ struct First {
 }
 
 impl First {
-    const NONE: Self = Self {
-        start: NEVER,
-        bucket: None,
-    };
+    #[inline]
+    fn at<G: Geometry>(bucket: Option<Bucket>) -> Self {
+        let start = bucket.map_or(NEVER, |it| Layout::<G>::start_ns(Layout::<G>::start(it)));
+        Self { start, bucket }
+    }
 }
 
 impl<G> Clone for Hierarchy<G> {
@@ -109,7 +110,7 @@ impl<G: Geometry> Hierarchy<G> {
             wake: NEVER,
             chores: 0,
             moves_due: NEVER,
-            first: First::NONE,
+            first: First::at::<G>(None),
             cursor: Layout::<G>::tick(now),
             reach: [0; LEVELS + 1],
             moved_until: [0; LEVELS + 1],
@@ -352,16 +353,13 @@ impl<G: Geometry> Hierarchy<G> {
     /// Takes note that a bucket's list, which has so many entries now, has begun a block.
     fn block_added(&mut self, bucket: Bucket, len: usize) {
         if len == 1 {
-            let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
+            let added = First::at::<G>(Some(bucket));
             let is_coarser = |first: Bucket| bucket.level > first.level;
-            if start < self.first.start
-                || start == self.first.start && self.first.bucket.is_none_or(is_coarser)
+            if added.start < self.first.start
+                || added.start == self.first.start && self.first.bucket.is_none_or(is_coarser)
             {
-                self.first = First {
-                    start,
-                    bucket: Some(bucket),
-                };
-                self.wake = self.wake.min(start);
+                self.first = added;
+                self.wake = self.wake.min(added.start);
             }
         }
         if len > G::FEW && bucket.level != 0 {
@@ -394,8 +392,7 @@ impl<G: Geometry> Hierarchy<G> {
             of_level_1(Layout::<G>::start(*it)) == of_level_1(self.cursor)
         };
         let bucket = finest.filter(is_first).or_else(|| self.bucket_after(None));
-        let start = bucket.map_or(NEVER, |it| Layout::<G>::start_ns(Layout::<G>::start(it)));
-        self.first = First { start, bucket };
+        self.first = First::at::<G>(bucket);
     }
 
     /// Takes note of when there is work again. O(1).
@@ -502,7 +499,7 @@ impl<G: Geometry> Hierarchy<G> {
         self.heap.clear();
         self.run.clear();
         self.buckets.clear();
-        self.first = First::NONE;
+        self.first = First::at::<G>(None);
         self.wake = NEVER;
         self.refresh_moves();
     }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{First, Hierarchy, NEVER};
+use super::{First, Hierarchy};
 use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout};
 use crate::header::Headers;
 
@@ -80,14 +80,12 @@ impl<G: Geometry> Hierarchy<G> {
                 "the share until now is all that has been moved"
             );
         }
-        let bucket = self.bucket_after(None);
-        let start = bucket.map_or(NEVER, |it| Layout::<G>::start_ns(Layout::<G>::start(it)));
         assert!(
-            self.first == First { start, bucket },
+            self.first == First::at::<G>(self.bucket_after(None)),
             "the first occupied bucket is known"
         );
         assert!(
-            self.wake <= start.min(self.first_ready()),
+            self.wake <= self.first.start.min(self.first_ready()),
             "the wake-up is no later than the next thing to be done"
         );
     }
