@@ -105,9 +105,6 @@ impl<T> Headers for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// What a timer takes here, in bytes.
-    pub(crate) const SLOT_BYTES: usize = size_of::<Slot<T>>();
-
     pub(crate) fn new(first_generation: u32) -> Self {
         Self {
             slots: Pages::new(),
@@ -262,8 +259,7 @@ impl<T> Slots<T> {
     /// The key of a slot that is taken.
     #[inline]
     pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
-        let generation = self.slots.at(slot.get()).header.owner;
-        TimerKey::new(slot, generation)
+        TimerKey::new(slot, self.header(slot).owner)
     }
 
     #[inline]

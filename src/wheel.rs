@@ -22,7 +22,7 @@ use crate::geometry::{Geometry, Millis};
 use crate::header::Ordered;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
-use crate::slots::{MAX_TIMERS, Slots};
+use crate::slots::{MAX_TIMERS, Slot, Slots};
 use crate::wheel::iter::TimerRef;
 
 /// A hierarchical timer wheel.
@@ -695,7 +695,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
         let lacking = additional.saturating_sub(self.capacity() - self.len());
         let bytes = if additional <= MAX_TIMERS - self.len() {
-            lacking.saturating_mul(Slots::<T>::SLOT_BYTES + size_of::<u32>())
+            lacking.saturating_mul(size_of::<Slot<T>>() + size_of::<u32>())
         } else {
             usize::MAX
         };

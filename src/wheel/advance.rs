@@ -373,6 +373,15 @@ impl<T, G: Geometry> Advance<'_, T, G> {
         self.is_done = due.is_none();
         due
     }
+
+    fn next_expired(&mut self) -> Option<Expired<T>> {
+        let due = self.next_due()?;
+        let fired = self.wheel.fire(due);
+        self.budget.pay_for_fire();
+        // Mostly there is no need to be asked again.
+        self.is_done = self.wheel.hierarchy.is_idle();
+        fired
+    }
 }
 
 impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
@@ -389,17 +398,6 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         let most = self.budget.work.min(self.budget.fires);
         (0, Some(self.wheel.len().min(most)))
-    }
-}
-
-impl<T, G: Geometry> Advance<'_, T, G> {
-    fn next_expired(&mut self) -> Option<Expired<T>> {
-        let due = self.next_due()?;
-        let fired = self.wheel.fire(due);
-        self.budget.pay_for_fire();
-        // Mostly there is no need to be asked again.
-        self.is_done = self.wheel.hierarchy.is_idle();
-        fired
     }
 }
 

@@ -168,10 +168,8 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!((runs, wheel.deadline(key)), (3, Some(400)));
     /// ```
     pub fn rearm(self, deadline: u64) {
-        let Wheel {
-            hierarchy, slots, ..
-        } = self.wheel;
-        hierarchy.rearm(slots, self.due, deadline);
+        let wheel = self.wheel;
+        wheel.hierarchy.rearm(&mut wheel.slots, self.due, deadline);
     }
 }
 

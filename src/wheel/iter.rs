@@ -207,12 +207,10 @@ impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        if self.left == 0 {
-            return None;
-        }
+        // Spares the free slots behind the last timer.
+        self.left = self.left.checked_sub(1)?;
         let slot = self.wheel.slots.taken_from(self.next)?;
         self.next = slot.get() + 1;
-        self.left -= 1;
         self.wheel.timer_in(slot)
     }
 
