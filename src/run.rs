@@ -5,17 +5,19 @@
 //! cancelled leaves a hole. Holes side by side are one, known by its length at either end, so that
 //! stepping over it takes one step however many timers it was.
 
+mod deque;
 mod piece;
 mod rank_sort;
 
-use alloc::collections::VecDeque;
 use core::{iter, mem};
+
+use self::deque::Deque;
 
 pub(crate) use self::piece::Piece;
 use crate::header::{Headers, Ordered, Place, Sequence};
 use crate::key::SlotIndex;
 
-/// Entries that memory is kept for when the run has nearly been used up.
+/// Timers that a piece keeps memory for.
 const KEPT: usize = 1024;
 
 impl Ordered {
@@ -29,12 +31,10 @@ impl Ordered {
 /// Sorted timers.
 ///
 /// Invariant: ascending by deadline and sequence, holes apart; neither the first nor the last is a
-/// hole; the header of each timer says at which position its entry is, counted so that the first is
-/// at `first`.
+/// hole; the header of each timer says at which position its entry is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
-    entries: VecDeque<Ordered>,
-    first: u32,
+    entries: Deque,
     /// The memory of the last [`Piece`], for the next; there is nothing in it.
     room: Piece,
 }
@@ -48,19 +48,19 @@ impl Run {
 
     /// The heap memory of the run, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Ordered>() + self.room.bytes()
+        self.entries.bytes() + self.room.bytes()
     }
 
     /// The timer that fires first. O(1).
     #[inline]
     pub(crate) fn first(&self) -> Option<&Ordered> {
-        self.entries.front()
+        self.entries.first()
     }
 
     /// The position of the first timer.
     #[inline]
     pub(crate) fn first_position(&self) -> u32 {
-        self.first
+        self.entries.position(0)
     }
 
     /// The timers from the nth entry on, which is a timer or the first of a hole; in order, each with its
@@ -82,57 +82,36 @@ impl Run {
     #[inline]
     pub(crate) fn pop(&mut self) {
         self.entries.pop_front();
-        self.first = self.first.wrapping_add(1);
-        match self.entries.front() {
-            Some(front) if !front.is_hole() && self.entries.len() != KEPT / 2 => {}
-            _ => self.popped(),
-        }
-    }
-
-    /// Sees to it that the run does not begin with a hole, nor keeps memory when little is left.
-    #[cold]
-    fn popped(&mut self) {
-        if let Some(front) = self.entries.front().filter(|front| front.is_hole()) {
-            let hole = front.hole;
-            self.first = self.first.wrapping_add(hole);
-            self.entries.drain(..hole as usize);
-        }
-        self.trim();
-    }
-
-    /// Gives back what a crowd has left behind when little of it is left.
-    fn trim(&mut self) {
-        if self.entries.len() <= KEPT / 2 && self.entries.capacity() > KEPT {
-            self.entries.shrink_to(KEPT);
+        match self.entries.first() {
+            Some(first) if first.is_hole() => self.entries.drop_first(first.hole as usize),
+            _ => {}
         }
     }
 
     /// Whether the entry of a slot is at a position. O(1).
     pub(crate) fn holds(&self, position: u32, slot: SlotIndex) -> bool {
-        let index = position.wrapping_sub(self.first) as usize;
-        slot != SlotIndex::NONE
-            && self
-                .entries
-                .get(index)
-                .is_some_and(|entry| entry.slot == slot)
+        let entry = self.entries.get(self.entries.index(position));
+        slot != SlotIndex::NONE && entry.is_some_and(|entry| entry.slot == slot)
     }
 
     /// Makes a hole of the timer at a position. O(1).
     pub(crate) fn remove(&mut self, position: u32) {
-        let index = position.wrapping_sub(self.first) as usize;
+        let index = self.entries.index(position);
         if index == 0 {
             return self.pop();
         }
         let hole_at = |index: usize| self.entries.get(index).map_or(0, |it| it.hole as usize);
         // Whichever holes end and begin beside it become one with it.
         let (start, end) = (index - hole_at(index - 1), index + hole_at(index + 1));
-        if end + 1 == self.entries.len() {
-            self.entries.truncate(start);
-            return self.trim();
+        if end + 1 == self.len() {
+            return self.entries.truncate(start);
         }
-        self.entries[index].slot = SlotIndex::NONE;
+        self.entries.at_mut(index).slot = SlotIndex::NONE;
         for side in [start, end] {
-            self.entries[side].hole = (end + 1 - start) as u32;
+            self.entries.at_mut(side).hole = (end + 1 - start) as u32;
+        }
+        for side in [index - 1, index + 1] {
+            self.entries.free_within((start, end), side);
         }
     }
 
@@ -156,15 +135,13 @@ impl Run {
     }
 
     /// Sorts a piece and lets it join the run, moving no more than `most` entries of that out of its way.
-    /// Returns how many it has moved; if more were in the way, the piece. If there are `in_all` timers in
-    /// the bucket that it comes from, a crowd, room is made for all, so that the run is not to be copied
-    /// while that is collected piece by piece. O(n log n) in what is collected and moved.
+    /// Returns how many it has moved; if more were in the way, the piece. O(n log n) in what is collected
+    /// and moved.
     #[inline]
     pub(crate) fn join<H: Headers>(
         &mut self,
         headers: &mut H,
         mut piece: Piece,
-        in_all: usize,
         most: usize,
     ) -> Result<usize, Piece> {
         piece.sort();
@@ -173,7 +150,7 @@ impl Run {
             return Ok(0);
         };
         let (first, last) = (first.rank(), last.rank());
-        let (side, moved) = match (self.entries.front(), self.entries.back()) {
+        let (side, moved) = match (self.entries.first(), self.entries.last()) {
             (Some(front), _) if last < front.rank() => (Side::Front, 0),
             (_, Some(back)) if back.rank() > first => {
                 let Some(way) = self.make_way(headers, &mut piece, (first, last), most) else {
@@ -184,9 +161,6 @@ impl Run {
             }
             _ => (Side::Back, 0),
         };
-        if in_all > KEPT {
-            self.entries.reserve(in_all);
-        }
         match side {
             Side::Front => self.push_front(headers, &piece),
             Side::Back => self.push_back(headers, &piece),
@@ -211,41 +185,43 @@ impl Run {
             return None;
         }
         // A hole at the border goes as a whole, in one step. A timer's is 0 long.
-        let step = |entry: &Ordered| entry.hole.max(1) as usize;
+        let step = |index: usize| {
+            self.entries
+                .get(index)
+                .map_or(1, |it| it.hole.max(1) as usize)
+        };
         let (side, range) = if until <= after {
             let mut end = 0;
             while end < until {
-                end += step(&self.entries[end]);
+                end += step(end);
             }
             (Side::Front, 0..end)
         } else {
             let mut start = self.len();
             while start > before {
-                start -= step(&self.entries[start - 1]);
+                start -= step(start - 1);
             }
             (Side::Back, start..self.len())
         };
         let timers = self.iter_from(range.start);
         for (index, &timer) in timers.take_while(|(index, _)| range.contains(index)) {
-            let position = self.first.wrapping_add(index as u32);
-            if headers.owns(timer.slot, Place::RUN, position) {
+            if headers.owns(timer.slot, Place::RUN, self.entries.position(index)) {
                 piece.push(timer);
             } else {
                 headers.disowned();
             }
         }
-        if range.start == 0 {
-            self.first = self.first.wrapping_add(range.end as u32);
+        match side {
+            Side::Front => self.entries.drop_first(range.end),
+            Side::Back => self.entries.truncate(range.start),
         }
-        self.entries.drain(range);
         Some((side, until.min(after)))
     }
 
     #[inline]
     fn push_back<H: Headers>(&mut self, headers: &mut H, piece: &Piece) {
-        self.entries.reserve(piece.len());
         for &entry in piece.iter() {
-            let position = self.first.wrapping_add(self.entries.len() as u32);
+            let position = self.entries.position(self.len());
             headers
                 .header_mut(entry.slot)
                 .set_place(Place::RUN, position);
@@ -255,25 +231,25 @@ impl Run {
 
     fn push_front<H: Headers>(&mut self, headers: &mut H, piece: &Piece) {
         for &entry in piece.iter().rev() {
-            self.first = self.first.wrapping_sub(1);
+            let position = self.entries.position(0).wrapping_sub(1);
             headers
                 .header_mut(entry.slot)
-                .set_place(Place::RUN, self.first);
+                .set_place(Place::RUN, position);
             self.entries.push_front(entry);
         }
     }
 
-    /// Forgets every entry. O(1).
+    /// Forgets every entry. O(n).
     pub(crate) fn clear(&mut self) {
-        self.entries.clear();
-        self.trim();
+        self.entries.truncate(0);
     }
 
     /// Takes note that the timers have been renumbered in the same order. A hole takes the number of the
     /// timer before it, if that is of the same deadline.
     pub(crate) fn renumber<H: Headers>(&mut self, headers: &H) {
         let mut last = (0, Sequence::default());
-        for entry in &mut self.entries {
+        for index in 0..self.len() {
+            let entry = self.entries.at_mut(index);
             entry.sequence = match entry.is_hole() {
                 false => headers.header(entry.slot).sequence(),
                 true if last.0 == entry.deadline => last.1,
@@ -281,6 +257,7 @@ impl Run {
             };
             last = entry.rank();
         }
+        self.entries.refresh_first();
     }
 
     /// Gives back spare memory.
@@ -296,25 +273,29 @@ impl Run {
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
         assert!(self.room.len() == 0, "the room for a piece is empty");
+        self.entries.check();
         let is_hole = |entry: Option<&Ordered>| entry.is_some_and(Ordered::is_hole);
         assert!(
-            !is_hole(self.entries.front()) && !is_hole(self.entries.back()),
+            !is_hole(self.entries.first()) && !is_hole(self.entries.last()),
             "neither end of the run is a hole"
         );
+        let ranks = (0..self.len()).map(|index| self.entries.get(index).map(Ordered::rank));
         assert!(
-            self.entries.iter().is_sorted_by_key(Ordered::rank),
+            ranks.is_sorted(),
             "the run and its holes are sorted by (deadline, sequence)"
         );
         let mut index = 0;
         while let Some(entry) = self.entries.get(index) {
             if entry.is_hole() {
                 let end = index + entry.hole as usize;
+                let is_hole_at = |index| is_hole(self.entries.get(index));
                 assert!(
-                    (index..end).all(|index| self.entries[index].is_hole())
-                        && self.entries[end - 1].hole == entry.hole
-                        && !self.entries[end].is_hole(),
+                    (index..end).all(is_hole_at)
+                        && self.entries.get(end - 1).map(|last| last.hole) == Some(entry.hole)
+                        && !is_hole_at(end),
                     "a hole has its length at both ends"
                 );
+                self.entries.check_hole(index, end - 1);
                 index = end;
                 continue;
             }
@@ -325,7 +306,7 @@ impl Run {
             assert!(
                 headers
                     .header(entry.slot)
-                    .is_at(Place::RUN, self.first.wrapping_add(index as u32)),
+                    .is_at(Place::RUN, self.entries.position(index)),
                 "the header of a timer in the run says where"
             );
             visit(entry.slot);
@@ -367,7 +348,7 @@ mod tests {
             let slot = SlotIndex::new(slot);
             piece.push(Ordered::new(deadline, Sequence::default(), slot));
         }
-        let moved = run.join(store, piece, 0, 50);
+        let moved = run.join(store, piece, 500);
         moved.expect("no more are in the way")
     }
 
@@ -382,8 +363,8 @@ mod tests {
             (0..100).map(|nth| (10 * nth, nth as usize)),
         );
         (5..95).for_each(|position| run.remove(position));
-        for entry in run.entries.range_mut(6..94) {
-            entry.slot = SlotIndex::new(1_000);
+        for index in 6..94 {
+            run.entries.at_mut(index).slot = SlotIndex::new(1_000);
         }
         (run, store)
     }
@@ -412,6 +393,40 @@ mod tests {
             run.check(&store, |_| {});
             let slots = run.iter_from(0).map(|(_, it)| it.slot.get());
             assert_eq!(slots.skip(place).take(2).collect::<Vec<_>>(), [100, 101]);
+        }
+    }
+
+    /// Holes of several pages, made in different orders: of what is within them nothing is left, and what joins
+    /// the run, in them or beside them, is in its place.
+    #[test]
+    fn holes_keep_no_pages() {
+        for stride in [1, 2_599, 7, 301] {
+            let mut store = Store(alloc::vec![Header::new(0); 3_003]);
+            let mut run = Run::default();
+            let timers = (0..3_000).map(|nth| (10 * nth, nth as usize));
+            join(&mut run, &mut store, timers);
+            let whole = run.entries.bytes();
+            for nth in 0..2_600 {
+                run.remove(200 + nth * stride % 2_600);
+                if nth % 13 == 0 {
+                    run.check(&store, |_| {});
+                }
+            }
+            let left = run.entries.bytes();
+            assert!(left < whole / 2, "{left} of {whole} bytes");
+            run.renumber(&store);
+            run.check(&store, |_| {});
+            for (deadline, slot) in [(25_555, 3_000), (2_001, 3_001), (27_999, 3_002)] {
+                join(&mut run, &mut store, [(deadline, slot)].into_iter());
+                run.check(&store, |_| {});
+            }
+            let mut deadlines = Vec::new();
+            while let Some(first) = run.first() {
+                deadlines.push(first.deadline);
+                run.pop();
+                run.check(&store, |_| {});
+            }
+            assert!(deadlines.len() == 403 && deadlines.is_sorted());
         }
     }
 }

@@ -251,28 +251,43 @@ fn crowd_that_is_put_off_leaves_no_room_behind() {
     assert!(left < 100_000, "{left} bytes for nothing");
 }
 
-/// C10: the memory of what is ready is under the budget as well. Room for the whole tick, asked for when
-/// it is opened, is no copy.
-fn crowd_collected_within_a_budget_is_never_copied() {
+/// C10, C15: the memory of what is ready is under the budget as well, both when a crowd is collected and when
+/// it has gone. No call copies what others have collected, nor gives it all back.
+fn crowd_comes_and_goes_by_pages() {
     for stride in [0, 1, TIMERS as u64 - 1, 7_919] {
-        let mut wheel: Wheel<u64> = Wheel::new(0);
-        for n in 0..TIMERS as u64 {
-            wheel.schedule(300 * TICK + n * stride % TIMERS as u64, n);
-        }
-        let _ = wheel.advance(299 * TICK).count();
-        // Looked at call by call; what is freed counts for what has been copied.
-        let mut region = Region::new(ALLOCATOR);
-        let (mut fired, mut asked_often) = (0, 0);
-        while !wheel.is_empty() {
-            fired += wheel.advance_with_budget(301 * TICK, 256).count();
+        let crowd = || {
+            let mut wheel: Wheel<u64> = Wheel::new(0);
+            let deadline = |n| 300 * TICK + n * stride % TIMERS as u64;
+            let keys = (0..TIMERS as u64).map(|n| wheel.schedule(deadline(n), n));
+            let keys: Vec<TimerKey> = keys.collect();
+            let _ = wheel.advance(299 * TICK).count();
+            (wheel, keys)
+        };
+        let most = |region: &mut Region<'_, System>| {
             let change = region.change_and_reset();
-            asked_often += usize::from(change.bytes_allocated > MOST);
+            change.bytes_allocated.max(change.bytes_deallocated)
+        };
+        let (mut wheel, _) = crowd();
+        let mut region = Region::new(ALLOCATOR);
+        while !wheel.is_empty() {
+            let _ = wheel.advance_with_budget(301 * TICK, 256).count();
+            let moved = most(&mut region);
+            assert!(moved <= MOST, "{moved} bytes in an advance, {stride} apart");
         }
-        assert_eq!(fired, TIMERS);
-        assert!(
-            asked_often <= 1,
-            "{asked_often} calls asked for more than {MOST} bytes, {stride} apart"
-        );
+        // Cancelled when all are ready: from either end, and from within.
+        for order in [1, TIMERS - 1, 7_919] {
+            let (mut wheel, keys) = crowd();
+            let before = wheel.stats().bytes;
+            assert!(wheel.peek_expired(301 * TICK).is_some());
+            region.change_and_reset();
+            for nth in 0..TIMERS {
+                assert!(wheel.cancel(keys[nth * order % TIMERS]).is_some());
+                let moved = most(&mut region);
+                assert!(moved <= MOST, "{moved} bytes in a cancel, {stride} apart");
+            }
+            let left = wheel.stats().bytes.saturating_sub(before);
+            assert!(left < 100_000, "{left} bytes of the crowd are left");
+        }
     }
 }
 
@@ -327,5 +342,5 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     crowd_that_has_fired_leaves_little_behind();
     reserved_entries_ask_for_little_more();
     cleared_queue_gives_its_memory_back();
-    crowd_collected_within_a_budget_is_never_copied();
+    crowd_comes_and_goes_by_pages();
 }

@@ -230,7 +230,7 @@ impl<G: Geometry> Hierarchy<G> {
                 }
             }
         }
-        match self.run.join(headers, piece, len, G::FEW.min(budget.work)) {
+        match self.run.join(headers, piece, G::FEW.min(budget.work)) {
             Ok(moved) => budget.work -= moved,
             Err(piece) => {
                 for &timer in piece.iter() {
