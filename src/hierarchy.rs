@@ -373,12 +373,12 @@ impl<G: Geometry> Hierarchy<G> {
         let bucket = Layout::<G>::bucket(list, self.cursor);
         if len == 0 && self.first.bucket == Some(bucket) {
             self.refresh_first();
-            self.refresh_wake();
         }
-        if len == G::FEW && bucket.level != 0 {
+        // A crowd is none any longer, or the first of its level now that the bucket before it is empty.
+        if (len == G::FEW || len == 0) && bucket.level != 0 {
             self.refresh_moves();
-            self.refresh_wake();
         }
+        self.refresh_wake();
     }
 
     /// Takes note of the first occupied bucket. O(levels).

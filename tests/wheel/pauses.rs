@@ -378,6 +378,27 @@ fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
     }
 }
 
+/// Ours: when the few timers before a crowd left, nobody woke up to move that ahead, but at its start for all.
+#[test]
+fn driver_asleep_is_woken_for_a_crowd_when_those_before_it_have_left() {
+    for level in 1..LEVELS {
+        let span = spans::<Millis>()[level];
+        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        crowd(&mut wheel, level, 5, 10_000);
+        let before = [2, 3, 4].map(|number| wheel.schedule(number * span, 0));
+        advance(&mut wheel, TICK);
+        assert!(wheel.cancel(before[1]).is_some() && wheel.cancel(before[0]).is_some());
+        assert!(wheel.reschedule(before[2], 2 * TICK));
+        let mut longest = 0;
+        while wheel.now() < 5 * span {
+            let delay = wheel.expiration_delay().expect("timers live");
+            let now = wheel.now() + delay;
+            longest = longest.max(advance(&mut wheel, now).ahead());
+        }
+        assert!(longest <= 2 * FEW, "{longest} units, level {level}");
+    }
+}
+
 /// Ours: `clear` walked the peak. Here it would walk a million slots twenty thousand times, which nobody
 /// would wait for; and nothing is left of the peak but pages.
 #[test]
