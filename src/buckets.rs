@@ -252,14 +252,16 @@ impl<G: Geometry> Buckets<G> {
     /// Makes new lists of the entries, with no more levels and blocks than they need, and gives back the
     /// old ones. O(n).
     pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
-        let old = mem::replace(self, Self::new());
-        for (id, list) in old.lists.iter() {
-            for (slot, from) in old.blocks.entries(list) {
-                let (location, _) = self.append_any(id, slot);
+        // Beside the old ones, which stay as they are should the store of headers panic on the way.
+        let mut packed = Self::new();
+        for (id, list) in self.lists.iter() {
+            for (slot, from) in self.blocks.entries(list) {
+                let (location, _) = packed.append_any(id, slot);
                 headers.moved(slot, Place::list(id), from.position(), location.position());
             }
         }
-        self.blocks.shrink_to_fit();
+        packed.blocks.shrink_to_fit();
+        *self = packed;
     }
 
     /// Checks the laws of all lists, and hands each timer and its bucket to `visit`.

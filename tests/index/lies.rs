@@ -82,6 +82,32 @@ fn store_that_panics_in_an_advance_leaves_nothing_behind() {
     assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
 }
 
+/// Ours: the lists that had not been packed yet spoke of blocks that were gone.
+#[test]
+fn store_that_panics_in_a_shrink_leaves_lists_that_fire() {
+    for asked in [32, 100, 300, 499] {
+        let mut wheel = IndexWheel::new(0);
+        let mut store = Fragile(Shelf::new(500), None);
+        for index in 0..500 {
+            wheel.schedule(&mut store, index, (1 + u64::from(index % 10)) << 32);
+        }
+        store.1 = Some(asked);
+        let shrunk = catch_unwind(AssertUnwindSafe(|| wheel.shrink_to_fit(&mut store)));
+        assert!(shrunk.is_err());
+        store.1 = None;
+        // What says that it has moved, and has not, is lost.
+        let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX));
+        let fired: Vec<(u32, u64)> = fired.collect();
+        assert!(fired.is_sorted_by_key(|&(_, deadline)| deadline));
+        assert!(fired.iter().any(|&(index, _)| index == asked));
+        assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
+        (0..500).for_each(|index| _ = wheel.cancel(&mut store, index));
+        (0..500).for_each(|index| wheel.schedule(&mut store, index, u64::MAX));
+        assert_eq!(wheel.len(), 500);
+        wheel.check_invariants(&mut store);
+    }
+}
+
 /// A record's timer is kept, and put back two rotations later: by then another entry of the same record is at
 /// the same position of the same list, and the deadline that the old timer tells is long past.
 #[test]
