@@ -6,7 +6,6 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-use core::mem;
 
 use crate::blocks::{BLOCK, Blocks, List, Location, Taken};
 use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, ListId, Tick};

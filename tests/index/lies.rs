@@ -40,6 +40,20 @@ impl Timers for Fragile {
     }
 }
 
+/// Panics when it is asked to change one of its records.
+struct Unchanging(Shelf, Option<u32>);
+
+impl Timers for Unchanging {
+    fn timer(&self, index: u32) -> Option<&Timer> {
+        self.0.timer(index)
+    }
+
+    fn timer_mut(&mut self, index: u32) -> Option<&mut Timer> {
+        assert_ne!(Some(index), self.1, "as told");
+        self.0.timer_mut(index)
+    }
+}
+
 #[test]
 fn store_that_panics_in_a_cancel_leaves_no_timer_that_never_fires() {
     let (mut wheel, store) = crowd(500);
@@ -80,6 +94,31 @@ fn store_that_panics_in_an_advance_leaves_nothing_behind() {
     (0..40).for_each(|index| wheel.schedule(&mut store, index, 9 * TICK));
     assert_eq!(pop(&mut wheel, &mut store), Vec::from_iter(0..40));
     assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
+}
+
+/// Ours: each timer of the run was taken for one that its record had forgotten.
+#[test]
+fn store_that_panics_where_timers_join_the_run_leaves_those_behind_them() {
+    const TICK: u64 = 1 << 20;
+    let mut wheel = IndexWheel::<Bare<Millis>>::with_geometry(0);
+    let mut store = Unchanging(Shelf::new(300), None);
+    // A coarse bucket of few timers: they are sorted into the run together.
+    wheel.schedule(&mut store, 299, 256 * TICK);
+    for index in 0..200 {
+        wheel.schedule(&mut store, index, (300 + u64::from(index)) * TICK);
+    }
+    assert!(wheel.pop_expired(&mut store, 256 * TICK).is_some());
+    // And others before them, one of which cannot be told so.
+    (200..210).for_each(|index| wheel.schedule(&mut store, index, 260 * TICK));
+    store.1 = Some(205);
+    let popped = catch_unwind(AssertUnwindSafe(|| {
+        wheel.pop_expired(&mut store, 260 * TICK)
+    }));
+    assert!(popped.is_err());
+    store.1 = None;
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX));
+    let fired: Vec<u32> = fired.map(|(index, _)| index).collect();
+    assert!(fired.into_iter().eq((206..210).chain(0..200)));
 }
 
 /// Ours: the lists that had not been packed yet spoke of blocks that were gone.
