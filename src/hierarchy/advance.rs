@@ -159,7 +159,9 @@ impl<G: Geometry> Hierarchy<G> {
             self.reach[bucket.level] <= bucket.number
         };
         budget.work -= usize::from(is_new);
-        let is_sorted = bucket.level == 0 || is_new && len <= G::FEW.min(budget.work);
+        // Time has come to a coarse one if the store of headers has panicked while it was being sorted.
+        let is_sorted =
+            bucket.level == 0 || self.cursor >= start || is_new && len <= G::FEW.min(budget.work);
         // What is moved down into the first tick is to be sorted there like the others.
         let cursor = if is_sorted { start } else { start.before() };
         self.cursor = self.cursor.max(cursor);

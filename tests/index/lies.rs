@@ -121,6 +121,22 @@ fn store_that_panics_where_timers_join_the_run_leaves_those_behind_them() {
     assert!(fired.into_iter().eq((206..210).chain(0..200)));
 }
 
+/// Ours: those that were left in the bucket were moved behind its first tick, and fired late.
+#[test]
+fn store_that_panics_while_a_bucket_is_sorted_leaves_no_timer_that_fires_late() {
+    let (start, end) = (1 << 28, (1 << 28) + 200);
+    let mut wheel = IndexWheel::<Bare<Millis>>::with_geometry(0);
+    let mut store = Fragile(Shelf::new(200), None);
+    (0..200).for_each(|index| wheel.schedule(&mut store, index, start + u64::from(index)));
+    store.1 = Some(150);
+    let popped = catch_unwind(AssertUnwindSafe(|| wheel.pop_expired(&mut store, end)));
+    assert!(popped.is_err());
+    store.1 = None;
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, end)).count();
+    assert!(fired >= 100, "{fired} are in time");
+    assert_eq!(wheel.pop_expired(&mut store, u64::MAX), None);
+}
+
 /// Ours: the lists that had not been packed yet spoke of blocks that were gone.
 #[test]
 fn store_that_panics_in_a_shrink_leaves_lists_that_fire() {
