@@ -51,9 +51,10 @@
 //! an entry is dropped as soon as it is seen that its `Timer` is gone or says otherwise. Until then it counts
 //! in [`len`](IndexWheel::len). To pass another store than the one that the timers are in is to lie about every
 //! record that the two differ in. Nothing panics but [`schedule`](IndexWheel::schedule), on an index without a
-//! record or beyond what a wheel holds, and [`reserve`](IndexWheel::reserve). Should the *store* panic in an
-//! advance, those of the timers that were just being sorted or moved are lost, and count until a
-//! [`clear`](IndexWheel::clear).
+//! record or beyond what a wheel holds, and [`reserve`](IndexWheel::reserve). Should the *store* panic, the timer
+//! that the call was for, and those that were just being sorted or moved, may be lost and count until a
+//! [`clear`](IndexWheel::clear). Their records may say that they are scheduled all the same: [cancel] those, which
+//! answers `false`, before they are scheduled again.
 //!
 //! [cancel]: IndexWheel::cancel
 
