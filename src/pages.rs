@@ -277,7 +277,8 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
 mod tests {
     use super::*;
 
-    const GROUP: usize = 8;
+    /// A cache line of the smallest elements.
+    const GROUP: usize = 16;
     const PAGE: usize = 64;
 
     type Paged<S> = Pages<S, GROUP, PAGE>;
@@ -369,7 +370,10 @@ mod tests {
         pages.reserve(PAGE + 9);
         let table = pages.pages.capacity();
         assert!(table >= 1);
-        assert_eq!(pages.bytes(), 2 * PAGE * 8 + table * size_of::<usize>());
+        assert_eq!(
+            pages.bytes(),
+            2 * PAGE * size_of::<usize>() + table * size_of::<usize>()
+        );
     }
 
     #[test]
