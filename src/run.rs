@@ -31,7 +31,7 @@ impl Ordered {
 /// Sorted timers.
 ///
 /// Invariant: ascending by deadline and sequence, holes apart; neither the first nor the last is a
-/// hole; the header of each timer says at which position its entry is.
+/// hole, and the hole of a timer is 0 long; the header of each timer says at which position its entry is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
     entries: Deque,
@@ -68,13 +68,9 @@ impl Run {
     pub(crate) fn iter_from(&self, nth: usize) -> impl Iterator<Item = (usize, &Ordered)> {
         let mut next = nth;
         iter::from_fn(move || {
-            let mut entry = self.entries.get(next)?;
-            if entry.is_hole() {
-                next += entry.hole as usize;
-                entry = self.entries.get(next)?;
-            }
-            next += 1;
-            Some((next - 1, entry))
+            let index = next + self.entries.get(next)?.hole as usize;
+            next = index + 1;
+            Some((index, self.entries.get(index)?))
         })
     }
 
@@ -300,8 +296,8 @@ impl Run {
                 continue;
             }
             assert!(
-                Ordered::of(headers, entry.slot).rank() == entry.rank(),
-                "an entry of the run has its timer's deadline and sequence"
+                *entry == Ordered::of(headers, entry.slot),
+                "an entry of the run has its timer's deadline and sequence, and is no hole"
             );
             assert!(
                 headers
