@@ -181,8 +181,9 @@ impl Queue {
         self.statistics.wake_ups += 1;
     }
 
-    /// When the thread wakes up by itself, if it sleeps and does.
+    /// When the thread wakes up by itself, if it sleeps and does. A clock that panics where it sleeps has
+    /// ended that.
     pub(super) fn next_wake(&self) -> Option<u64> {
-        (self.is_asleep && self.alarm != NEVER).then_some(self.alarm)
+        (self.is_asleep && self.ending.is_none() && self.alarm != NEVER).then_some(self.alarm)
     }
 }

@@ -164,6 +164,9 @@ fn clock_that_panics_when_it_is_to_park_ends_the_timer_and_loses_no_job() {
     let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
     unrun.into_iter().for_each(Job::run);
     assert_eq!(bench.log.read(), [1, 2, 3]);
+    // It was just about to sleep, and will never wake up.
+    let next_wakes = [bench.timer.next_wake(), bench.timer.statistics().next_wake];
+    assert_eq!(next_wakes, [None; 2]);
 }
 
 /// The clock is asked when the run under way ends, when the thread comes round, by the shutdown, and
