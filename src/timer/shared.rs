@@ -1,7 +1,7 @@
 //! What callers, the timer thread and running jobs of one timer share.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::OnceLock;
@@ -22,9 +22,9 @@ const LATEST: u64 = NEVER - 1;
 pub(super) type PanicHook = Box<dyn Fn(&(dyn Any + Send)) + Send + Sync>;
 
 thread_local! {
-    /// The timer whose job this thread is running, by its address; 0 for none.
+    /// The timers whose jobs this thread is running, by their addresses, one within the other.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro has no such form")]
-    static RUNNING: Cell<usize> = Cell::new(0);
+    static RUNNING: RefCell<Vec<usize>> = RefCell::new(Vec::new());
 }
 
 /// One lock, around the queue. Nothing of the user's runs or is dropped under it: no clock, no job, no
@@ -155,14 +155,15 @@ impl Shared {
 impl Shared {
     /// Runs `f` as a job of this timer: it panics in vain, and cannot wait for the timer.
     pub(super) fn guard(&self, f: impl FnOnce()) {
-        let outer = RUNNING.with(|running| running.replace(ptr::from_ref(self).addr()));
+        // A thread that is ending has none any more.
+        _ = RUNNING.try_with(|running| running.borrow_mut().push(ptr::from_ref(self).addr()));
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.queue().statistics.panicked += 1;
             trace::panicked(&*payload);
             swallow_panic(|| (self.panic_hook)(&*payload));
             swallow_panic(|| drop(payload));
         }
-        RUNNING.with(|running| running.set(outer));
+        _ = RUNNING.try_with(|running| running.borrow_mut().pop());
     }
 
     /// Counts a run that begins, and releases the lock.
@@ -197,9 +198,9 @@ impl Shared {
 
     /// Whether this is the timer thread, or a thread that runs a job of this timer.
     pub(super) fn is_inside_job(&self) -> bool {
-        let me = thread::current().id();
-        let is_timer_thread = self.thread.get().is_some_and(|thread| thread.id() == me);
-        is_timer_thread || RUNNING.with(Cell::get) == ptr::from_ref(self).addr()
+        let (me, own) = (thread::current().id(), ptr::from_ref(self).addr());
+        let is_running = RUNNING.try_with(|running| running.borrow().contains(&own));
+        is_running.unwrap_or(false) || self.thread.get().is_some_and(|it| it.id() == me)
     }
 }
 

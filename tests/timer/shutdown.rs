@@ -293,6 +293,31 @@ fn job_cannot_wait_for_its_own_timer() {
     assert_eq!(bench.log.read(), [1], "the timer goes on");
 }
 
+/// A thread of a pool that runs a job of one timer within a job of another runs jobs of both.
+#[test]
+fn job_cannot_wait_for_its_own_timer_from_within_a_job_of_another() {
+    let (queue, jobs) = mpsc::channel::<Job>();
+    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
+    let inner = move || {
+        sender.send(timer.settle()).unwrap();
+        sender
+            .send(timer.shutdown(Shutdown::Drain).map(|_| ()))
+            .unwrap();
+    };
+    let other = Bench::new();
+    other.timer.schedule_after(SECOND, inner).unwrap();
+    let mut unrun = other.timer.shutdown(Shutdown::Discard).unwrap();
+    let outer = move || unrun.remove(0).run();
+    bench.timer.schedule_after(MS, outer).unwrap();
+    bench.advance(MS);
+    jobs.try_recv().unwrap().run();
+    assert_eq!(
+        answers.try_iter().collect::<Vec<_>>(),
+        [Err(InsideJob), Err(InsideJob)]
+    );
+}
+
 #[test]
 fn job_may_wait_for_another_timer() {
     let (bench, other) = (Bench::new(), Bench::new());
