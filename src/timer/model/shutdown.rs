@@ -48,6 +48,18 @@ fn job_scheduled_during_a_shutdown_is_refused_or_returned_or_runs() {
 }
 
 #[test]
+fn drain_runs_what_was_due_when_it_was_called() {
+    model(|| {
+        let (timer, clock) = timer();
+        let ran = Count::default();
+        timer.schedule_after(SECOND, ran.job()).unwrap();
+        clock.advance(SECOND);
+        assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+        assert_eq!((ran.get(), timer.len()), (1, 0));
+    });
+}
+
+#[test]
 fn last_timer_dropped_inside_a_job_ends_the_thread() {
     model(|| {
         let (timer, _clock) = timer();

@@ -80,6 +80,32 @@ fn settle_returns_once_what_is_due_has_run() {
     });
 }
 
+/// Who asks for what is due has the clock read after.
+#[test]
+fn settle_returns_once_what_was_due_when_it_was_called_has_run() {
+    model(|| {
+        let (timer, clock) = timer();
+        let ran = Count::default();
+        timer.schedule_after(SECOND, ran.job()).unwrap();
+        clock.advance(SECOND);
+        timer.settle().unwrap();
+        assert_eq!(ran.get(), 1);
+    });
+}
+
+#[test]
+fn two_that_settle_at_once_are_both_answered() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let other = {
+            let timer = timer.clone();
+            thread::spawn(move || timer.settle().unwrap())
+        };
+        timer.settle().unwrap();
+        other.join().unwrap();
+    });
+}
+
 #[test]
 fn panicking_job_leaves_the_thread_running() {
     model(|| {
