@@ -4,6 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use timer_wheel::timer::Missed;
 use timer_wheel::{Job, Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
@@ -208,6 +209,23 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
         .unwrap();
     bench.advance(2 * HOUR);
     assert_eq!(bench.log.read(), [1, 9, 2]);
+}
+
+/// Nobody calls the timer meanwhile, and what has woken the thread before is soon used up.
+#[test]
+fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
+    let (queue, jobs) = mpsc::channel::<Job>();
+    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let job = bench.log.job(1);
+    bench
+        .timer
+        .every_with(SECOND, Missed::CatchUp, job)
+        .unwrap();
+    bench.advance(10 * SECOND);
+    for _ in 0..10 {
+        jobs.recv().unwrap().run();
+    }
+    assert_eq!(bench.log.len(), 10);
 }
 
 /// A job that parks its thread, as channels do, and so uses up an unpark that was meant for the

@@ -1,11 +1,16 @@
 //! A job that has come runs, however the thread was going to sleep.
 
 use std::boxed::Box;
+use std::sync::Arc;
 use std::time::Duration;
+use std::vec::Vec;
 
+use loom::sync::Mutex;
 use loom::thread;
 
 use super::{Bell, Count, SECOND, model, timer};
+use crate::clock::ManualClock;
+use crate::timer::{Job, Missed, Timer};
 
 #[test]
 fn job_scheduled_while_the_thread_falls_asleep_runs() {
@@ -103,6 +108,31 @@ fn two_that_settle_at_once_are_both_answered() {
         };
         timer.settle().unwrap();
         other.join().unwrap();
+    });
+}
+
+/// Nobody calls the timer: the end of the run is all that can wake the thread.
+#[test]
+fn run_that_ends_in_a_pool_while_the_thread_falls_asleep_is_followed_by_the_next() {
+    model(|| {
+        let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
+        let bell = Bell::new();
+        let executor = {
+            let (queue, bell) = (Arc::clone(&queue), bell.clone());
+            move |job| {
+                queue.lock().unwrap().push(job);
+                bell.ring();
+            }
+        };
+        let clock = ManualClock::new();
+        let builder = Timer::builder().clock(clock.clone());
+        let timer = builder.executor(executor).start().unwrap();
+        timer.every_with(SECOND, Missed::CatchUp, || ()).unwrap();
+        clock.advance(2 * SECOND);
+        bell.wait(1);
+        let job = queue.lock().unwrap().pop().unwrap();
+        job.run();
+        bell.wait(2);
     });
 }
 
