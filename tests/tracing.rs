@@ -14,9 +14,13 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Writes events down, one line each.
+/// Writes events down, one line each, and looks at the timer that it was given, as no lock of that is held.
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<String>>>, Arc<AtomicBool>);
+struct Listener(
+    Arc<Mutex<Vec<String>>>,
+    Arc<AtomicBool>,
+    Arc<Mutex<Option<Timer>>>,
+);
 
 struct Line(String);
 
@@ -39,6 +43,9 @@ impl Subscriber for Listener {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
         self.0.lock().unwrap().push(line.0);
+        let timer = self.2.lock().unwrap();
+        assert!(timer.as_ref().is_none_or(|timer| timer.len() < 9));
+        drop(timer);
         if self.1.load(Ordering::Relaxed) {
             std::panic::resume_unwind(Box::new("nobody reads this any more"));
         }
@@ -54,6 +61,7 @@ fn start_stop_lateness_and_panics_are_told() {
     let clock = ManualClock::new();
     let builder = Timer::builder().late_after(Duration::from_secs(1));
     let timer = builder.clock(clock.clone()).start().unwrap();
+    *listener.2.lock().unwrap() = Some(timer.clone());
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
     timer
         .schedule_after(Duration::from_secs(9), panics)
@@ -75,6 +83,7 @@ fn start_stop_lateness_and_panics_are_told() {
             "DEBUG message=timer stopped unrun=1",
         ]
     );
+    *listener.2.lock().unwrap() = None;
     listener.1.store(true, Ordering::Relaxed);
     listener_that_panics_loses_no_job();
 }

@@ -10,6 +10,7 @@ mod contract;
 mod keyed;
 mod log;
 mod misuse;
+mod nosy;
 mod order;
 mod panics;
 mod periodic;
