@@ -115,6 +115,37 @@ fn discard_starts_nothing_more_and_returns_all() {
     assert_eq!((unrun.len(), bench.log.len()), (10, 0));
 }
 
+/// While a job holds up the end, those that wait are still where they were.
+#[test]
+fn job_is_not_put_off_once_a_shutdown_has_begun() {
+    let (at_work, has_begun) = mpsc::channel();
+    let (let_go, may_go_on) = mpsc::channel::<()>();
+    let bench = Bench::new();
+    let job = move || {
+        at_work.send(()).unwrap();
+        may_go_on.recv().unwrap();
+    };
+    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
+    has_begun.recv().unwrap();
+    let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
+    let timer = bench.timer.clone();
+    let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
+    // Once callers are refused it has begun.
+    while bench
+        .timer
+        .schedule_after(HOUR, || ())
+        .is_ok_and(|handle| handle.cancel())
+    {
+        thread::yield_now();
+    }
+    assert!(!handle.reschedule_after(HOUR), "nobody will run it then");
+    let_go.send(()).unwrap();
+    let unrun = shutdown.join().unwrap();
+    let deadlines: Vec<_> = unrun.iter().map(Job::deadline).collect();
+    assert_eq!(deadlines, [Some(bench.clock.origin() + SECOND)]);
+    assert_eq!(bench.timer.statistics().rescheduled, 0);
+}
+
 #[test]
 fn job_returned_by_a_shutdown_can_be_cancelled() {
     let bench = Bench::new();
