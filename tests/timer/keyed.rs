@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 use timer_wheel::timer::Reason;
-use timer_wheel::{Clock, KeyedTimer, Shutdown};
+use timer_wheel::{Clock, Job, KeyedTimer, Shutdown};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
@@ -135,6 +135,19 @@ fn keys_are_given_up_with_the_jobs_of_a_shutdown() {
     unrun.remove(0).run();
     assert_eq!((bench.log.read(), keyed.len()), (vec![1], 1));
     drop(unrun);
+    assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0));
+}
+
+#[test]
+fn set_that_is_refused_leaves_the_job_of_the_key() {
+    let bench = Bench::new();
+    let keyed = keyed(&bench);
+    let job = |number| bench.log.job(number);
+    keyed.set_after("a".into(), SECOND, job(1)).unwrap();
+    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
+    keyed.set_after("a".into(), SECOND, job(2)).unwrap_err();
+    assert!(keyed.contains("a"));
+    unrun.into_iter().for_each(Job::run);
     assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0));
 }
 
