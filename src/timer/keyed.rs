@@ -22,7 +22,8 @@ use crate::sync::{Mutex, lock};
 /// clone cancels nothing, unless nobody else has the timer: that then ends, and discards its jobs.
 ///
 /// Keys are hashed, compared and cloned under that lock, and whoever sets one waits when the map doubles:
-/// 40 ms with a million. A key that panics there may leave a job without a key, or not run.
+/// 40 ms with a million. A key that panics there may leave a job without a key, or not run. The map keeps
+/// room for the most keys there were, until [`clear`](KeyedTimer::clear) gives it back.
 ///
 /// ```
 /// use std::time::Duration;
@@ -176,8 +177,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         cancelled.is_some()
     }
 
-    /// Cancels the jobs of all keys, and says of how many that prevented the run. O(n), and as long is
-    /// the map locked.
+    /// Cancels the jobs of all keys, and says of how many that prevented the run. O(n) in the most keys
+    /// there were since the last call, and as long is the map locked.
     ///
     /// ```
     /// use std::time::Duration;
@@ -276,7 +277,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.of(key, TimerHandle::clone)?.deadline()
     }
 
-    /// The keys that have a job, in no order. O(n), and as long is the map locked.
+    /// The keys that have a job, in no order. O(n) in the most there were since the last
+    /// [`clear`](KeyedTimer::clear), and as long is the map locked.
     ///
     /// ```
     /// use std::time::Duration;
