@@ -34,6 +34,9 @@ fn same_calls_fire_in_the_same_order_as_a_wheel() {
         }
         assert_eq!(ours.expiration_delay(), theirs.expiration_delay());
         assert_eq!((ours.len(), ours.now()), (theirs.len(), theirs.now()));
+        // As much as the wheel, but for the slots, which are the store's.
+        let (bytes, stats) = (ours.bytes(), theirs.stats());
+        assert!(bytes > 4 * ours.len() && bytes + 24 * stats.slots < stats.bytes);
     }
 }
 
@@ -49,6 +52,29 @@ fn handle_that_is_dropped_leaves_the_timer_due() {
     }
     assert_eq!(wheel.expiration_delay(), Some(0));
     assert_eq!(wheel.pop_expired(&mut store, 10), Some((0, 10)));
+    let due = wheel.peek_expired(&mut store, 10).expect("it is due");
+    assert_eq!(due.remove(), (1, 10));
+    assert!(wheel.is_empty() && !store[1].is_scheduled());
+}
+
+#[test]
+fn backlog_is_what_a_budget_has_left() {
+    let mut store: Vec<Timer> = (0..100).map(|_| Timer::new()).collect();
+    let mut wheel = IndexWheel::new(0);
+    (0..100).for_each(|index| wheel.schedule(&mut store, index, 10));
+    assert!(!wheel.has_backlog());
+    for calls in 1.. {
+        let progress = wheel.advance_with(&mut store, 10, 30, |_, _, _| Verdict::Remove);
+        assert_eq!(progress.has_backlog, wheel.has_backlog());
+        assert_eq!(
+            wheel.has_backlog(),
+            !wheel.is_empty(),
+            "after {calls} calls"
+        );
+        if !wheel.has_backlog() {
+            break;
+        }
+    }
 }
 
 #[test]
