@@ -218,14 +218,18 @@ impl<G: Geometry> Hierarchy<G> {
         let mut piece = self.run.piece(left);
         while left != 0 {
             let taken = self.buckets.take_last(bucket, left);
-            left -= taken.as_slice().len();
-            for (nth, &slot) in taken.as_slice().iter().enumerate() {
+            let slots = taken.as_slice();
+            left -= slots.len();
+            // As in `move_down`, all headers of a block are asked for before any is waited for.
+            let deadlines = slots.iter().map(|&slot| headers.header(slot).deadline);
+            let is_any_later = Layout::<G>::tick(deadlines.fold(0, u64::max)) > end;
+            for (nth, &slot) in slots.iter().enumerate() {
                 if !headers.owns(slot, place, taken.location(nth).position()) {
                     headers.disowned();
                     continue;
                 }
                 let timer = Ordered::of(headers, slot);
-                if Layout::<G>::tick(timer.deadline) <= end {
+                if !is_any_later || Layout::<G>::tick(timer.deadline) <= end {
                     piece.push(timer);
                 } else {
                     self.place(headers, timer);
