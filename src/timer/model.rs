@@ -13,10 +13,11 @@ mod waking;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering};
 use std::time::Duration;
+use std::vec::Vec;
 
 use loom::sync::{Condvar, Mutex};
 
-use super::Timer;
+use super::{Job, Timer};
 use crate::clock::ManualClock;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -83,6 +84,38 @@ impl Bell {
         let bell = self.clone();
         move || bell.ring()
     }
+}
+
+/// Jobs that have been handed to an executor, to be run by a test.
+#[derive(Clone)]
+struct Pool {
+    jobs: Arc<Mutex<Vec<Job>>>,
+    bell: Bell,
+}
+
+impl Pool {
+    /// The last of so many jobs in all, once they have come.
+    fn wait(&self, jobs: usize) -> Job {
+        self.bell.wait(jobs);
+        self.jobs.lock().unwrap().pop().unwrap()
+    }
+}
+
+/// A timer whose jobs a pool is to run.
+fn pool() -> (Timer, ManualClock, Pool) {
+    let (jobs, bell) = (Arc::new(Mutex::new(Vec::new())), Bell::new());
+    let pool = Pool { jobs, bell };
+    let executor = {
+        let pool = pool.clone();
+        move |job| {
+            pool.jobs.lock().unwrap().push(job);
+            pool.bell.ring();
+        }
+    };
+    let clock = ManualClock::new();
+    let builder = Timer::builder().clock(clock.clone());
+    let timer = builder.executor(executor).start().unwrap();
+    (timer, clock, pool)
 }
 
 fn timer() -> (Timer, ManualClock) {

@@ -19,6 +19,21 @@ impl Drop for Witness {
     }
 }
 
+/// A job that holds the thread up until something is sent, and does the rest then. It has begun. That nobody
+/// is left to send is as good.
+fn hold_up(bench: &Bench, rest: impl FnOnce() + Send + 'static) -> mpsc::Sender<()> {
+    let (at_work, has_begun) = mpsc::channel();
+    let (let_go, may_go_on) = mpsc::channel();
+    let job = move || {
+        at_work.send(()).unwrap();
+        let _ = may_go_on.recv();
+        rest();
+    };
+    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
+    has_begun.recv().unwrap();
+    let_go
+}
+
 #[test]
 fn drain_runs_what_is_due_and_returns_the_rest_in_order() {
     let bench = Bench::with(|builder| builder.budget(2));
@@ -86,15 +101,8 @@ fn missed_run_that_waits_is_returned_in_its_place() {
 
 #[test]
 fn discard_starts_nothing_more_and_returns_all() {
-    let (at_work, has_begun) = mpsc::channel();
-    let (let_go, may_go_on) = mpsc::channel::<()>();
     let bench = Bench::new();
-    let job = move || {
-        at_work.send(()).unwrap();
-        // An error is as good: then the shutdown has let go of the sender.
-        let _ = may_go_on.recv();
-    };
-    bench.timer.schedule_after(MS, job).unwrap();
+    let let_go = hold_up(&bench, || ());
     for number in 0..10 {
         bench
             .timer
@@ -102,7 +110,6 @@ fn discard_starts_nothing_more_and_returns_all() {
             .unwrap();
     }
     bench.clock.advance(SECOND);
-    has_begun.recv().unwrap();
     let timer = bench.timer.clone();
     let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
     // Once callers are refused the thread has been told.
@@ -118,15 +125,8 @@ fn discard_starts_nothing_more_and_returns_all() {
 /// While a job holds up the end, those that wait are still where they were.
 #[test]
 fn job_is_not_put_off_once_a_shutdown_has_begun() {
-    let (at_work, has_begun) = mpsc::channel();
-    let (let_go, may_go_on) = mpsc::channel::<()>();
     let bench = Bench::new();
-    let job = move || {
-        at_work.send(()).unwrap();
-        may_go_on.recv().unwrap();
-    };
-    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
-    has_begun.recv().unwrap();
+    let let_go = hold_up(&bench, || ());
     let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
     let timer = bench.timer.clone();
     let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
@@ -191,18 +191,9 @@ fn second_shutdown_returns_nothing() {
 fn second_shutdown_waits_for_the_end_that_the_first_has_asked_for() {
     for _ in 0..3 {
         let bench = Bench::new();
-        let (at_work, has_begun) = mpsc::channel();
-        let (let_go, may_go_on) = mpsc::channel::<()>();
         let has_run = Arc::new(AtomicBool::new(false));
         let has_run_here = Arc::clone(&has_run);
-        let job = move || {
-            at_work.send(()).unwrap();
-            may_go_on.recv().unwrap();
-            has_run_here.store(true, Ordering::SeqCst);
-        };
-        bench.timer.schedule_after(MS, job).unwrap();
-        bench.clock.advance(SECOND);
-        has_begun.recv().unwrap();
+        let let_go = hold_up(&bench, move || has_run_here.store(true, Ordering::SeqCst));
         let timer = bench.timer.clone();
         let first = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len());
         // Once callers are refused the first has begun.

@@ -7,7 +7,7 @@ use std::vec::Vec;
 use loom::sync::Mutex;
 use loom::thread;
 
-use super::{Bell, Count, SECOND, model, timer};
+use super::{Bell, Count, SECOND, model, pool, timer};
 use crate::clock::ManualClock;
 use crate::timer::{Job, KeyedTimer, Missed, Shutdown, Timer};
 
@@ -145,28 +145,16 @@ fn job_put_off_while_another_thread_cancels_it_runs_at_neither_time() {
 #[test]
 fn run_of_a_pool_that_ends_while_its_series_is_cancelled_is_the_last() {
     model(|| {
-        let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
-        let bell = Bell::new();
-        let executor = {
-            let (queue, bell) = (Arc::clone(&queue), bell.clone());
-            move |job| {
-                queue.lock().unwrap().push(job);
-                bell.ring();
-            }
-        };
-        let clock = ManualClock::new();
-        let builder = Timer::builder().clock(clock.clone());
-        let timer = builder.executor(executor).start().unwrap();
+        let (timer, clock, pool) = pool();
         let ran = Count::default();
         let count = ran.clone();
         let job = move || count.bump();
         let handle = timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
         clock.advance(SECOND);
-        bell.wait(1);
-        let job = queue.lock().unwrap().pop().unwrap();
-        let pool = thread::spawn(move || job.run());
+        let job = pool.wait(1);
+        let runs = thread::spawn(move || job.run());
         assert!(handle.cancel());
-        pool.join().unwrap();
+        runs.join().unwrap();
         assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
         assert!(ran.get() <= 1);
         assert_eq!(timer.len(), 0);

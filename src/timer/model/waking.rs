@@ -8,7 +8,7 @@ use std::vec::Vec;
 use loom::sync::Mutex;
 use loom::thread;
 
-use super::{Bell, Count, SECOND, model, timer};
+use super::{Bell, Count, SECOND, model, pool, timer};
 use crate::clock::ManualClock;
 use crate::timer::{Job, Missed, Timer};
 
@@ -115,24 +115,11 @@ fn two_that_settle_at_once_are_both_answered() {
 #[test]
 fn run_that_ends_in_a_pool_while_the_thread_falls_asleep_is_followed_by_the_next() {
     model(|| {
-        let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
-        let bell = Bell::new();
-        let executor = {
-            let (queue, bell) = (Arc::clone(&queue), bell.clone());
-            move |job| {
-                queue.lock().unwrap().push(job);
-                bell.ring();
-            }
-        };
-        let clock = ManualClock::new();
-        let builder = Timer::builder().clock(clock.clone());
-        let timer = builder.executor(executor).start().unwrap();
+        let (timer, clock, pool) = pool();
         timer.every_with(SECOND, Missed::CatchUp, || ()).unwrap();
         clock.advance(2 * SECOND);
-        bell.wait(1);
-        let job = queue.lock().unwrap().pop().unwrap();
-        job.run();
-        bell.wait(2);
+        pool.wait(1).run();
+        pool.wait(2);
     });
 }
 
