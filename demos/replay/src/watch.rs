@@ -15,7 +15,7 @@ mod window;
 
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use timer_wheel::Geometry;
 
 use crate::args::Args;
@@ -36,6 +36,9 @@ pub(crate) use terminal::check as check_terminal;
 
 /// How long a picture stands: a remote terminal of modest bandwidth keeps up with it.
 const FRAME: Duration = Duration::from_millis(80);
+
+/// How long keys are waited for at least: crossterm looks for none without.
+const GLANCE: Duration = Duration::from_millis(1);
 
 /// How long requests are served before keys are looked at again.
 const TURN: Duration = Duration::from_millis(60);
@@ -125,7 +128,7 @@ fn watch_in<G: Geometry>(terminal: &mut Terminal, watch: &mut Watch<'_, G>) -> R
         interrupt::check()?;
         let view = watch.view();
         terminal.draw(|frame| screen::draw(&view, frame))?;
-        let wait = FRAME.saturating_sub(drawn.elapsed());
+        let wait = FRAME.saturating_sub(drawn.elapsed()).max(GLANCE);
         if event::poll(wait).map_err(|error| Failure::terminal(&error))? {
             let event = event::read().map_err(|error| Failure::terminal(&error))?;
             match Command::of(&event) {

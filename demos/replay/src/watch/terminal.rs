@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{Clear, ClearType};
+use crossterm::execute;
+use crossterm::terminal::{Clear, ClearType};
 use ratatui::{DefaultTerminal, Frame};
 
 use crate::failure::Failure;

@@ -4,8 +4,9 @@
 
 use std::io::{Read, Write};
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
@@ -15,6 +16,9 @@ const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
+
+/// How long anything may be waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program, watching a short trace in a terminal.
 struct Watching {
@@ -64,14 +68,29 @@ impl Watching {
 
     /// Waits until it has written something, after all that was waited for before.
     fn wait_for(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(place) = self.written[self.seen..].find(text) {
                 self.seen += place + text.len();
                 return;
             }
-            let part = self.output.recv().expect("it ends before");
-            self.written += &String::from_utf8_lossy(&part);
+            assert!(
+                self.read_until(deadline),
+                "it ends before {text:?}: {:?}",
+                self.written
+            );
         }
+    }
+
+    /// Reads on, and says whether there was something: nothing comes after the program's end.
+    fn read_until(&mut self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.output.recv_timeout(left) {
+            Ok(part) => self.written += &String::from_utf8_lossy(&part),
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) => panic!("waited in vain: {:?}", self.written),
+        }
+        !left.is_zero() || panic!("waited in vain: {:?}", self.written)
     }
 
     fn type_keys(&mut self, keys: &str) {
@@ -81,10 +100,9 @@ impl Watching {
     /// Waits for its end, makes sure that it has left the terminal as it was, and gives back its exit
     /// status and what it has written since then.
     fn end(mut self) -> (u32, String) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.read_until(deadline) {}
         let status = self.child.wait().unwrap().exit_code();
-        for part in self.output {
-            self.written += &String::from_utf8_lossy(&part);
-        }
         let mode = mode(self.terminal.as_ref());
         assert_eq!(mode, self.mode_before, "raw mode is left on");
         assert!(self.folder.list(".").is_empty(), "it left files behind");
@@ -173,6 +191,21 @@ fn terminal_that_is_resized_is_drawn_anew() {
     watching.terminal.resize(size(3, 20)).unwrap();
     watching.wait_for("needs");
     watching.terminal.resize(size(30, 100)).unwrap();
+    watching.wait_for("level 3");
+    watching.type_keys("q");
+    assert_eq!(watching.end().0, 0);
+}
+
+/// Whether it learns of both at once depends on when it looks, hence so often.
+#[test]
+fn key_typed_while_the_terminal_is_resized_counts() {
+    let mut watching = Watching::begin();
+    for cols in 80..110 {
+        watching.terminal.resize(size(24, cols)).unwrap();
+        watching.type_keys("\x1a");
+        watching.wait_for(LEAVE);
+        watching.wait_for(ENTER);
+    }
     watching.type_keys("q");
     assert_eq!(watching.end().0, 0);
 }
