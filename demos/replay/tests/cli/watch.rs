@@ -49,7 +49,9 @@ impl Watching {
             let mut part = [0; 4096];
             // On Linux, reading from a terminal whose other end is closed is an error.
             while let Ok(count @ 1..) = reader.read(&mut part) {
-                let _ = sender.send(part[..count].to_vec());
+                if sender.send(part[..count].to_vec()).is_err() {
+                    break; // nobody listens any more
+                }
             }
         });
         let mut watching = Self {
@@ -183,6 +185,34 @@ fn signal_ends_the_watch_as_an_interrupt() {
         assert!(sent.unwrap().success());
         assert_eq!(watching.end().0, 130, "{signal}");
     }
+}
+
+/// As when its window is closed.
+#[test]
+fn terminal_that_goes_away_ends_the_watch() {
+    let Watching {
+        folder,
+        mut child,
+        terminal,
+        keyboard,
+        output,
+        ..
+    } = Watching::begin();
+    drop((terminal, keyboard, output));
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        thread::yield_now();
+    };
+    // By the signal or by what it can no longer write to.
+    assert!(!status.success());
+    assert!(folder.list(".").is_empty(), "it left files behind");
 }
 
 #[test]
