@@ -1,6 +1,7 @@
 //! What the tests share: a timer on a clock moved by hand, and a log that jobs write to.
 
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::Builder;
@@ -66,6 +67,16 @@ impl Bench {
 
     pub(crate) fn settle(&self) {
         self.timer.settle().expect("this is no job");
+    }
+
+    /// When the thread wakes up next, once it sleeps: it may be up for a settling that it has answered before.
+    pub(crate) fn next_wake(&self) -> Duration {
+        loop {
+            if let Some(next_wake) = self.timer.next_wake() {
+                return next_wake;
+            }
+            thread::yield_now();
+        }
     }
 
     /// How far the clock has moved.

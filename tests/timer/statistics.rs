@@ -23,6 +23,7 @@ fn every_job_is_counted_where_it_went() {
     handles[2].reschedule_after(2 * HOUR);
     bench.timer.every(10 * SECOND, || ()).unwrap();
     bench.advance(30 * SECOND);
+    bench.next_wake();
     let statistics = bench.timer.statistics();
     assert_eq!((statistics.scheduled, statistics.cancelled), (16, 2));
     assert_eq!((statistics.fired, statistics.rescheduled), (11, 1));

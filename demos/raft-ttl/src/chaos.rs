@@ -27,7 +27,7 @@ use crate::types::NodeId;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most memory that a node may have had, in KiB.
-const MOST_KIB: u64 = 64 << 10;
+const MOST_KIB: u64 = 128 << 10;
 
 /// Elections begin soon, and logs are short.
 const ARGUMENTS: [&str; 6] = [

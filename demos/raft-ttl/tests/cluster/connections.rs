@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::process::{CALM, Nodes, PATIENCE, deadline, item};
 
 /// The most memory that a node may have had, in KiB.
-const MOST_KIB: u64 = 64 << 10;
+const MOST_KIB: u64 = 128 << 10;
 
 async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
@@ -87,10 +87,10 @@ async fn slow_silent_and_many_connections_stop_neither_writes_nor_the_log() {
         if nth % 10 == 0 {
             // Meanwhile others write: on a connection they have, and on another one.
             let put = Request::Put(vec![item(format!("key {nth}"), None)]);
-            let written = client.lead(&put, deadline()).await;
+            let written = client.insist(&put, deadline()).await;
             assert!(matches!(written, Ok(Reply::Done { .. })), "{written:?}");
             let mut other = Client::new(vec![address]);
-            let written = other.lead(&put, deadline()).await;
+            let written = other.insist(&put, deadline()).await;
             assert!(matches!(written, Ok(Reply::Done { .. })), "{written:?}");
         }
     }
@@ -118,7 +118,7 @@ async fn slow_silent_and_many_connections_stop_neither_writes_nor_the_log() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn frame_that_takes_too_long_is_given_up() {
-    let nodes = alone(&["--frame-time", "300ms"]).await;
+    let nodes = alone(&["--frame-time", "2s"]).await;
     let mut stream = connect(nodes.address(1)).await;
     stream.write_all(&[0, 0, 1, 0, b'[', b'[']).await.unwrap();
     assert_given_up(&mut stream, "too long").await;
@@ -130,7 +130,7 @@ async fn frame_that_takes_too_long_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn client_that_says_nothing_is_given_up_and_finds_another_connection() {
-    let nodes = alone(&["--frame-time", "300ms", "--idle-time", "300ms"]).await;
+    let nodes = alone(&["--frame-time", "2s", "--idle-time", "2s"]).await;
     // At the door, and between two requests.
     let mut stream = connect(nodes.address(1)).await;
     assert_given_up(&mut stream, "nothing was said").await;
@@ -142,7 +142,7 @@ async fn client_that_says_nothing_is_given_up_and_finds_another_connection() {
     let mut client = Client::new(vec![nodes.address(1)]);
     let put = |key: &str| Request::Put(vec![item(key, None)]);
     client.lead(&put("one"), deadline()).await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     client.lead(&put("two"), deadline()).await.unwrap();
 }
 

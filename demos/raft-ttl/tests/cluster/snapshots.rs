@@ -13,7 +13,7 @@ use crate::proxy::Wires;
 const HOUR_MS: u64 = 3_600_000;
 
 /// Long enough to be noticed on all nodes before it is over.
-const BRIEF_MS: u64 = 6_000;
+const BRIEF_MS: u64 = 12_000;
 
 /// What clocks may differ by, and what a millisecond is rounded to.
 const SLACK_MS: u64 = 100;
