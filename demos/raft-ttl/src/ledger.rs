@@ -175,6 +175,10 @@ impl Ledger {
         }
         // Whatever else is there has a TTL, which is over.
         let statuses = nodes.statuses().await;
+        if statuses.len() < nodes.ids().len() {
+            let problem = "a node does not say how many keys it has";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+        }
         let held: u64 = statuses.values().map(|status| status.keys).sum();
         counts.resurrected += held - keys;
         for (key, written) in &self.written {
