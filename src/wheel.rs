@@ -823,6 +823,36 @@ mod tests {
         assert_eq!(fired, after);
     }
 
+    /// Those of one deadline are told apart by their numbers, and what was cancelled has left holes in the order.
+    #[test]
+    fn timers_that_are_sorted_already_are_renumbered_with_the_others() {
+        let tick = 5 << 20;
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        // The later the sooner they were scheduled.
+        let deadline = |value| tick + (59 - value) / 6;
+        let keys: Vec<TimerKey> = (0..60)
+            .map(|value| wheel.schedule(deadline(value), value))
+            .collect();
+        assert_eq!(wheel.advance(tick).count(), 6, "the others are sorted");
+        // Across two deadlines, within one, and the last of one; none that the near heap holds.
+        let cancelled = [52, 53, 42, 43, 45, 41];
+        for value in cancelled {
+            wheel.cancel(keys[value as usize]);
+        }
+        wheel.hierarchy.exhaust_sequence(0);
+        wheel.schedule(tick + 2, 100);
+        wheel.check_invariants();
+        let mut expected: Vec<u64> = (0..54).collect();
+        expected.retain(|value| !cancelled.contains(value));
+        expected.sort_by_key(|&value| deadline(value));
+        expected.insert(
+            expected.partition_point(|&it| deadline(it) <= tick + 2),
+            100,
+        );
+        let fired: Vec<u64> = wheel.advance(u64::MAX).map(|timer| timer.value).collect();
+        assert_eq!(fired, expected);
+    }
+
     #[test]
     fn descending_walk_after_a_renumbering_knows_early_timers() {
         let mut wheel: Wheel<u32> = Wheel::new(0);
