@@ -354,10 +354,8 @@ impl<G: Geometry> Hierarchy<G> {
     fn block_added(&mut self, bucket: Bucket, len: usize) {
         if len == 1 {
             let added = First::at::<G>(Some(bucket));
-            let is_coarser = |first: Bucket| bucket.level > first.level;
-            if added.start < self.first.start
-                || added.start == self.first.start && self.first.bucket.is_none_or(is_coarser)
-            {
+            // One of the same start is coarser, half moved down, and stays the first.
+            if self.first.bucket.is_none() || added.start < self.first.start {
                 self.first = added;
                 self.wake = self.wake.min(added.start);
             }
