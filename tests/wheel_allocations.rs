@@ -64,6 +64,10 @@ fn bytes_are_those_of_the_allocator<G: Geometry>() {
     wheel.clear();
     wheel.shrink_to_fit();
     assert_bytes(&wheel, &region);
+    // So many that what holds their pages counts.
+    (0..50_000).for_each(|n| _ = wheel.schedule(20_000 * TICK, n));
+    assert!(wheel.peek_expired(20_000 * TICK).is_some());
+    assert_bytes(&wheel, &region);
 }
 
 fn allocations(of: impl FnOnce()) -> usize {
@@ -96,6 +100,26 @@ fn reserved_timers_ask_for_nothing_more() {
     keys.clear();
     let asked = allocations(|| fill(&mut wheel, &mut keys));
     assert_eq!(asked, 0, "what is reserved comes on top of what is there");
+}
+
+/// What is lacking is asked for at one go, and given back, before it is asked for page by page.
+fn room_is_tried_for_as_a_whole() {
+    const LACKING: usize = 100_000;
+    let bytes = |of: &mut dyn FnMut()| {
+        let region = Region::new(ALLOCATOR);
+        of();
+        region.change().bytes_allocated
+    };
+    let [mut wheel, mut other] = [(); 2].map(|()| {
+        let mut wheel: Wheel<u64> = Wheel::with_capacity(0, 1_000);
+        (0..500).for_each(|n| _ = wheel.schedule(5 * TICK, n));
+        wheel
+    });
+    let additional = wheel.capacity() - wheel.len() + LACKING;
+    let reserved = bytes(&mut || other.reserve(additional));
+    let tried = bytes(&mut || wheel.try_reserve(additional).unwrap());
+    // A header, the value and whether it is there, and an entry.
+    assert_eq!(tried - reserved, LACKING * (24 + 16 + 4));
 }
 
 /// With timers of thousands of buckets, whose last blocks are filled in part. Only pages may be asked for,
@@ -335,6 +359,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     reserved_timers_ask_for_nothing_more();
+    room_is_tried_for_as_a_whole();
     reserved_timers_copy_nothing_wherever_they_go();
     no_call_asks_for_more_than_a_page_and_its_tables();
     first_slot_freed_asks_for_little();
