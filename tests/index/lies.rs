@@ -68,6 +68,21 @@ fn store_that_panics_in_a_cancel_leaves_no_timer_that_never_fires() {
     assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
 }
 
+/// What the store no longer knows is work too, though none of it fires.
+#[test]
+fn records_that_are_gone_are_passed_within_the_budget() {
+    let (mut wheel, mut store) = crowd(500);
+    let now = (1 << 32) + 500;
+    assert!(wheel.peek_expired(&mut store, now).is_some(), "sorted");
+    (0..500).for_each(|index| _ = store.replace(index, None));
+    let calls = (1..).find(|_| {
+        let progress = wheel.advance_with(&mut store, now, 10, |_, _, _| unreachable!());
+        assert_eq!(progress.fired, 0);
+        !progress.has_backlog
+    });
+    assert!(calls >= Some(50), "{calls:?}");
+}
+
 /// Timers that were being sorted when the store panicked are lost, and count until the wheel is cleared; but
 /// none of them comes back.
 #[test]
