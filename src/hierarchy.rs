@@ -354,7 +354,8 @@ impl<G: Geometry> Hierarchy<G> {
     fn block_added(&mut self, bucket: Bucket, len: usize) {
         if len == 1 {
             let added = First::at::<G>(Some(bucket));
-            // One of the same start is coarser, half moved down, and stays the first.
+            // One of the same start is coarser, half moved down, and stays the first; and none at all is as if it
+            // started at `NEVER`, where the last tick of all may start too.
             if self.first.bucket.is_none() || added.start < self.first.start {
                 self.first = added;
                 self.wake = self.wake.min(added.start);
