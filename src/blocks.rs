@@ -421,4 +421,22 @@ mod tests {
         assert_eq!((list.len(), blocks.len()), (0, 0));
         assert_eq!(blocks.slices(list).count(), 0);
     }
+
+    #[test]
+    fn shrinking_leaves_room_for_what_is_there() {
+        let mut blocks = Blocks::new();
+        let mut list = List::EMPTY;
+        for _ in 0..5 * BLOCK {
+            let slot = SlotIndex::new(7);
+            if blocks.append(&mut list, slot).is_none() {
+                blocks.append_block(&mut list, ID, slot);
+            }
+        }
+        blocks.shrink_to_fit();
+        assert_eq!(blocks.links.capacity(), 5);
+        assert_eq!(
+            blocks.bytes(),
+            5 * size_of::<Link>() + blocks.entries.bytes()
+        );
+    }
 }

@@ -150,10 +150,7 @@ impl<S, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
     /// Drops the pages behind the last element, but for so many. O(pages dropped).
     #[inline]
     pub(crate) fn trim(&mut self, spare: usize) {
-        let kept = self.len.div_ceil(PAGE) + spare;
-        if self.pages.len() > kept {
-            self.pages.truncate(kept);
-        }
+        self.pages.truncate(self.len.div_ceil(PAGE) + spare);
     }
 }
 
@@ -211,8 +208,7 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
         } else if self.pages.is_empty() && self.groups.len() * GROUP < Self::FEW {
             if self.groups.len() == self.groups.capacity() {
                 // Doubled, so that a small array stays small.
-                let room = Self::FEW / GROUP - self.groups.len();
-                self.groups.reserve_exact(self.groups.len().clamp(1, room));
+                self.groups.reserve_exact(self.groups.len().max(1));
             }
             self.groups.push(Aligned::NEW);
         } else {
@@ -351,6 +347,17 @@ mod tests {
         assert_eq!(capacity, 4 * PAGE);
         (0..3 * PAGE).for_each(|index| pages.push(index));
         assert_eq!(pages.capacity(), capacity);
+    }
+
+    #[test]
+    fn table_has_room_for_the_pages_that_may_come() {
+        let mut pages: Paged<usize> = Pages::new();
+        pages.push(1);
+        pages.reserve_table(PAGE / 2 - 1);
+        assert_eq!(pages.pages.capacity(), 0, "no page is needed");
+        pages.reserve_table(40 * PAGE);
+        assert!(pages.pages.capacity() >= 41);
+        assert_eq!(pages.capacity(), GROUP, "the pages are made when they come");
     }
 
     #[test]

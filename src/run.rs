@@ -145,18 +145,13 @@ impl Run {
             self.keep_room(piece);
             return Ok(0);
         };
-        let (first, last) = (first.rank(), last.rank());
-        let (side, moved) = match (self.entries.first(), self.entries.last()) {
-            (Some(front), _) if last < front.rank() => (Side::Front, 0),
-            (_, Some(back)) if back.rank() > first => {
-                let Some(way) = self.make_way(headers, &mut piece, (first, last), most) else {
-                    return Err(piece);
-                };
-                piece.sort();
-                way
-            }
-            _ => (Side::Back, 0),
+        let ends = (first.rank(), last.rank());
+        let Some((side, moved)) = self.make_way(headers, &mut piece, ends, most) else {
+            return Err(piece);
         };
+        if moved != 0 {
+            piece.sort();
+        }
         match side {
             Side::Front => self.push_front(headers, &piece),
             Side::Back => self.push_back(headers, &piece),
@@ -166,7 +161,8 @@ impl Run {
     }
 
     /// Moves the timers of the run that may lie among those of a piece into it, with all before them or
-    /// with all behind them, whichever are fewer. O(1) a timer, however many holes there are.
+    /// with all behind them, whichever are fewer, and returns how many. `None` if there may be more than `most`.
+    /// O(1) a timer, however many holes there are, and O(log n) if there are none in the way.
     fn make_way<H: Headers>(
         &mut self,
         headers: &mut H,
@@ -186,7 +182,7 @@ impl Run {
                 .get(index)
                 .map_or(1, |it| it.hole.max(1) as usize)
         };
-        let (side, range) = if until <= after {
+        let (side, range) = if until < after {
             let mut end = 0;
             while end < until {
                 end += step(end);
@@ -200,7 +196,9 @@ impl Run {
             (Side::Back, start..self.len())
         };
         let timers = self.iter_from(range.start);
+        let mut moved = 0;
         for (index, &timer) in timers.take_while(|(index, _)| range.contains(index)) {
+            moved += 1;
             if headers.owns(timer.slot, Place::RUN, self.entries.position(index)) {
                 piece.push(timer);
             } else {
@@ -211,7 +209,7 @@ impl Run {
             Side::Front => self.entries.drop_first(range.end),
             Side::Back => self.entries.truncate(range.start),
         }
-        Some((side, until.min(after)))
+        Some((side, moved))
     }
 
     #[inline]
@@ -390,6 +388,30 @@ mod tests {
             run.check(&store, |_| {});
             let slots = run.iter_from(0).map(|(_, it)| it.slot.get());
             assert_eq!(slots.skip(place).take(2).collect::<Vec<_>>(), [100, 101]);
+        }
+    }
+
+    /// Whichever side of it has fewer timers makes way, and no timer besides.
+    #[test]
+    fn fewer_make_way() {
+        for (deadline, expected) in [(5, 0_usize), (4_005, 400), (9_905, 10), (10_005, 0)] {
+            let mut store = Store(alloc::vec![Header::new(0); 1_001]);
+            let mut run = Run::default();
+            let timers = (0..1_000).map(|nth| (10 * (nth + 1), nth as usize));
+            join(&mut run, &mut store, timers);
+            let joins = |run: &mut Run, store: &mut Store, most| {
+                let mut piece = run.piece(1);
+                store.0[1_000].deadline = deadline;
+                let slot = SlotIndex::new(1_000);
+                piece.push(Ordered::new(deadline, Sequence::default(), slot));
+                run.join(store, piece, most)
+            };
+            if let Some(fewer) = expected.checked_sub(1) {
+                let refused = joins(&mut run, &mut store, fewer).expect_err("more are in the way");
+                run.keep_room(refused);
+            }
+            assert_eq!(joins(&mut run, &mut store, expected).ok(), Some(expected));
+            run.check(&store, |_| {});
         }
     }
 

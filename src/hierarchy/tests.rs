@@ -60,3 +60,25 @@ fn crowd_at_one_nanosecond_within_a_budget_keeps_out_of_the_heap() {
         );
     }
 }
+
+/// What comes by most often does nothing at all.
+#[test]
+fn advance_before_the_wake_up_is_idle() {
+    let mut headers = Counted {
+        headers: alloc::vec![Header::new(0); 100],
+        writes: 0,
+    };
+    let mut wheel = Hierarchy::<Millis>::new(0);
+    for slot in 0..100 {
+        wheel.schedule(&mut headers, SlotIndex::new(slot), 3_000_000_000);
+    }
+    // The first finds out when there is work.
+    assert_eq!(
+        wheel.next_due(&mut headers, &mut { Budget::UNLIMITED }),
+        None
+    );
+    for (now, is_idle) in [(1_000_000, true), (2_000_000, true), (3_000_000_000, false)] {
+        wheel.set_now(now);
+        assert_eq!(wheel.is_idle(), is_idle, "{now}");
+    }
+}

@@ -10,9 +10,6 @@ use crate::pages::Placeholder;
 /// Entries on a page.
 const PAGE: usize = 256;
 
-/// Pages that there is always room for in their table.
-const LEAST: usize = 8;
-
 type Entries = Box<[Ordered; PAGE]>;
 
 #[derive(Clone, Debug)]
@@ -209,10 +206,6 @@ impl Deque {
                 Page::Kept(_) => self.kept -= 1,
                 Page::Freed(_) => {}
             }
-        }
-        let room = LEAST.max(2 * self.pages.len());
-        if self.pages.capacity() > 2 * room {
-            self.pages.shrink_to(room);
         }
     }
 

@@ -52,10 +52,8 @@ impl Piece {
     pub(super) fn clear(&mut self) {
         self.timers.clear();
         self.order.clear();
-        if self.timers.capacity() > KEPT {
-            self.timers.shrink_to(KEPT);
-            self.order.shrink_to(KEPT);
-        }
+        self.timers.shrink_to(KEPT);
+        self.order.shrink_to(KEPT);
     }
 
     /// Sorts the timers into the order in which they fire. O(n log n).
@@ -181,6 +179,27 @@ mod tests {
         assert_eq!(ranks[0], (0, Sequence::new(0)));
         piece.clear();
         assert!(piece.len() == 0 && piece.iter().next().is_none());
+    }
+
+    #[test]
+    fn few_that_differ_are_sorted_where_they_are() {
+        for (len, is_few) in [
+            (2, true),
+            (rank_sort::MOST, true),
+            (rank_sort::MOST + 1, false),
+        ] {
+            let mut piece = Piece::default();
+            for index in 0..len {
+                let deadline = (len - index) as u64;
+                piece.push(Ordered::new(
+                    deadline,
+                    Sequence::new(0),
+                    SlotIndex::new(index),
+                ));
+            }
+            assert_eq!(piece.sort_few(), is_few, "{len}");
+            assert_eq!(piece.timers.is_sorted_by_key(Ordered::rank), is_few);
+        }
     }
 
     #[test]
