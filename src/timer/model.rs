@@ -22,13 +22,13 @@ use crate::clock::ManualClock;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Threads are preempted at most so often in an interleaving.
+/// Threads are preempted at most so often in an interleaving, unless `LOOM_MAX_PREEMPTIONS` says how often.
 const PREEMPTIONS: usize = 4;
 
 /// Explores every interleaving.
 fn model(f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
+    builder.preemption_bound = builder.preemption_bound.or(Some(PREEMPTIONS));
     let explored = Count::default();
     let count = explored.clone();
     builder.check(move || {
