@@ -269,6 +269,21 @@ fn little_is_reserved_beyond_what_is_asked_for() {
     }
 }
 
+/// The tables of the keys double one by one.
+fn no_key_asks_for_more_than_a_page_and_its_tables() {
+    let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
+    let asked = greediest((0..TIMERS as u64).map(|key| {
+        queue.init(1, key, 5, Context::default()).unwrap();
+    }));
+    assert!(asked <= MOST, "{asked} bytes for one key");
+    // Those of any other key that comes and goes, without a place left for it.
+    let asked = greediest((0..TIMERS as u64).map(|key| {
+        assert_eq!(queue.remove(&key), Outcome::Removed);
+        queue.init(2, !key, 5, Context::default()).unwrap();
+    }));
+    assert!(asked <= MOST, "{asked} bytes for another key");
+}
+
 /// C15: the set of free slots is made with the slots, not when the first of many is freed.
 fn first_slot_freed_asks_for_little() {
     let mut wheel: Wheel<u64> = Wheel::new(0);
@@ -414,6 +429,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     crowd_that_is_put_off_leaves_no_room_behind();
     crowd_that_has_fired_leaves_little_behind();
     reserved_entries_ask_for_little_more();
+    no_key_asks_for_more_than_a_page_and_its_tables();
     cleared_queue_gives_its_memory_back();
     crowd_comes_and_goes_by_pages();
     // Exact, as by now the harness, which asks for memory when a test begins, waits for its end.

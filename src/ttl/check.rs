@@ -41,7 +41,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.set.check_invariants();
-        assert_eq!(self.leads.len(), self.len(), "a lead leads to every entry");
+        let leads: usize = self.leads.iter().map(|table| table.len()).sum();
+        assert_eq!(leads, self.len(), "a lead leads to every entry");
         for info in &self.set {
             assert_eq!(
                 self.find(&info.entry.key),

@@ -33,9 +33,9 @@ use crate::key::SlotIndex;
 /// # Costs
 ///
 /// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
-/// And the hash table grows at one go: the [`init`](Self::init) that doubles a table of a million keys
-/// takes milliseconds. [`reserve`](Self::reserve) does that beforehand; where keys come and go, with twice the
-/// room, as what is removed may leave its place taken. A `TtlSet` has no such table.
+/// A hash table grows at one go. So there are 256, for as many parts of the keys, and each grows by itself: the
+/// [`init`](Self::init) that doubles one takes a quarter of a millisecond where there are four million keys. An
+/// empty queue has 8 kB for them.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -53,7 +53,7 @@ use crate::key::SlotIndex;
 #[derive(Clone)]
 pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     pub(super) set: TtlSet<K, G>,
-    pub(super) leads: HashTable<Lead>,
+    pub(super) leads: Vec<HashTable<Lead>>,
     hasher: S,
 }
 
@@ -64,6 +64,10 @@ pub(super) struct Lead {
     half: u32,
     slot: SlotIndex,
 }
+
+/// Tables that the leads are in, by some bits of the hash: one that doubles holds one in so many of all keys,
+/// and what it takes to double it is no pause.
+const TABLES: usize = 256;
 
 /// Doubles a hash of 32 bits: the table finds places by the low end and tells entries apart by the high.
 const TWICE: u64 = 1 << 32 | 1;
@@ -99,12 +103,12 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     pub fn with_hasher(now: u64, config: TtlConfig, hasher: S) -> Self {
         Self {
             set: TtlSet::new(now, config),
-            leads: HashTable::new(),
+            leads: alloc::vec![HashTable::new(); TABLES],
             hasher,
         }
     }
 
-    /// Makes room for `additional` more entries. O(n + additional), as the table of the keys may
+    /// Makes room for `additional` more entries. O(n + additional), as the tables of the keys may
     /// grow.
     ///
     /// # Panics
@@ -121,7 +125,15 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.set.reserve(additional);
-        self.leads.reserve(additional, Lead::hash);
+        self.reserve_leads(additional);
+    }
+
+    /// Hashes scatter: six standard deviations more than its share, and no table has to grow.
+    fn reserve_leads(&mut self, additional: usize) {
+        let share = additional.div_ceil(TABLES);
+        let share = share + 6 * (share.isqrt() + 1);
+        let tables = self.leads.iter_mut();
+        tables.for_each(|table| table.reserve(share, Lead::hash));
     }
 
     /// Drops all entries and gives their memory back. The clock, the role and the counters stay. O(n).
@@ -137,7 +149,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn clear(&mut self) {
-        self.leads = HashTable::new();
+        self.leads.fill(HashTable::new());
         // Last, because keys may panic when they are dropped.
         self.set.clear();
     }
@@ -416,7 +428,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
             return self.set.update(index, handle, ttl_ms, ctx);
         }
         // Whatever can fail for want of memory comes before the first change.
-        self.leads.reserve(1, Lead::hash);
+        self.leads[table(hash)].reserve(1, Lead::hash);
         let Some(handle) = self.set.init(index, key, ttl_ms, ctx)? else {
             return Ok(Outcome::Ignored);
         };
@@ -476,13 +488,11 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Outcome {
-        match self.unlist_if(key, |_| true) {
-            Some(handle) => {
-                drop(self.set.remove(handle));
-                Outcome::Removed
-            }
-            None => Outcome::Missing,
-        }
+        let Some(handle) = self.unlist_if(key, |_| true) else {
+            return Outcome::Missing;
+        };
+        drop(self.set.remove(handle));
+        Outcome::Removed
     }
 
     /// The expiry of `key` at `index` came back through the log. O(1).
@@ -536,12 +546,10 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         index: u64,
         now: u64,
     ) -> Outcome {
+        self.set.tick(now);
         match self.find(key) {
             Some(handle) => self.set.failed(handle, index, now),
-            None => {
-                self.set.tick(now);
-                self.set.stale()
-            }
+            None => self.set.stale(),
         }
     }
 
@@ -622,7 +630,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         entries.touch(keys.into_iter().filter_map(|key| {
             // The first lead with this hash: nearly always that of the key, which then need not be read.
             let hash = self.hash(key);
-            let lead = self.leads.find(hash, |lead| lead.hash() == hash)?;
+            let lead = self.leads[table(hash)].find(hash, |lead| lead.hash() == hash)?;
             Some(lead.slot)
         }));
     }
@@ -664,8 +672,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
             return Err(TtlError::DuplicateKey);
         }
         let hashes: Vec<u64> = entries.iter().map(|entry| self.hash(&entry.key)).collect();
-        self.leads.clear();
-        self.leads.reserve(hashes.len(), Lead::hash);
+        self.leads.fill(HashTable::new());
+        self.reserve_leads(hashes.len());
         let handles = self.set.restore(entries, now, wall_now_ms)?;
         for (hash, handle) in hashes.into_iter().zip(handles) {
             self.lead(hash, handle);
@@ -675,8 +683,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
     fn lead(&mut self, hash: u64, handle: TtlKey) {
         let (half, slot) = (hash as u32, handle.0.slot());
-        self.leads
-            .insert_unique(hash, Lead { half, slot }, Lead::hash);
+        self.leads[table(hash)].insert_unique(hash, Lead { half, slot }, Lead::hash);
     }
 
     fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
@@ -693,7 +700,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let entries = &self.set.entries;
         let is_its =
             |lead: &Lead| lead.hash() == hash && key.equivalent(&entries.entry(lead.slot).key);
-        let lead = self.leads.find(hash, is_its)?;
+        let lead = self.leads[table(hash)].find(hash, is_its)?;
         Some(entries.key(lead.slot))
     }
 
@@ -706,7 +713,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let entries = &self.set.entries;
         let is_its =
             |lead: &Lead| lead.hash() == hash && key.equivalent(&entries.entry(lead.slot).key);
-        let found = self.leads.find_entry(hash, is_its).ok();
+        let found = self.leads[table(hash)].find_entry(hash, is_its).ok();
         let found = found.filter(|lead| is_wanted(entries.entry(lead.get().slot)));
         let (lead, _) = found?.remove();
         Some(entries.key(lead.slot))
@@ -717,6 +724,11 @@ impl Lead {
     fn hash(&self) -> u64 {
         u64::from(self.half) * TWICE
     }
+}
+
+/// The table of a hash: its upper bits, short of those that tell entries apart there.
+fn table(hash: u64) -> usize {
+    (hash >> 17) as usize % TABLES
 }
 
 /// Whether two entries have the same key. O(n) if they are in order of key.

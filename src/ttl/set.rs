@@ -220,10 +220,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn applied(&mut self, handle: TtlKey, index: u64) -> Outcome {
-        if self
-            .get(handle)
-            .is_none_or(|info| info.entry.index != index)
-        {
+        let info = self.get(handle);
+        if info.is_none_or(|info| info.entry.index != index) {
             return self.stale();
         }
         self.counters.applied += 1;
