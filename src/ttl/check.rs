@@ -41,13 +41,13 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.set.check_invariants();
-        let leads: usize = self.leads.iter().map(|table| table.len()).sum();
-        assert_eq!(leads, self.len(), "a lead leads to every entry");
+        let listed: usize = self.tables.iter().map(|table| table.len()).sum();
+        assert_eq!(listed, self.len(), "each entry is listed once");
         for info in &self.set {
             assert_eq!(
                 self.find(&info.entry.key),
                 Some(info.handle),
-                "a lead leads to every entry under the hash of its key"
+                "an entry is listed under the hash of its key"
             );
         }
     }

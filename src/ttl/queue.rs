@@ -49,24 +49,24 @@ use crate::key::SlotIndex;
 /// assert!(queue.is_empty());
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
-// Invariant: a lead leads to every entry of the set, under the hash of its key, and nowhere else.
+// Invariant: every entry of the set is listed in the table of its key's hash, under that hash, and nothing else is.
 #[derive(Clone)]
 pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     pub(super) set: TtlSet<K, G>,
-    pub(super) leads: Vec<HashTable<Lead>>,
+    pub(super) tables: Vec<HashTable<Listed>>,
     hasher: S,
 }
 
-/// The way to an entry. Half of the hash is kept: so the table grows without running any code of a key,
-/// and eight bytes hold all of it.
+/// Where an entry is, as a table has it. Half of the hash is kept: so the table grows without running any
+/// code of a key, and eight bytes hold all of it.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Lead {
+pub(super) struct Listed {
     half: u32,
     slot: SlotIndex,
 }
 
-/// Tables that the leads are in, by some bits of the hash: one that doubles holds one in so many of all keys,
-/// and what it takes to double it is no pause.
+/// Tables of the keys, by some bits of the hash: the one that doubles holds one in so many of all keys, and
+/// that is no pause.
 const TABLES: usize = 256;
 
 /// Doubles a hash of 32 bits: the table finds places by the low end and tells entries apart by the high.
@@ -103,7 +103,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     pub fn with_hasher(now: u64, config: TtlConfig, hasher: S) -> Self {
         Self {
             set: TtlSet::new(now, config),
-            leads: alloc::vec![HashTable::new(); TABLES],
+            tables: alloc::vec![HashTable::new(); TABLES],
             hasher,
         }
     }
@@ -125,15 +125,15 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         self.set.reserve(additional);
-        self.reserve_leads(additional);
+        self.reserve_tables(additional);
     }
 
     /// Hashes scatter: six standard deviations more than its share, and no table has to grow.
-    fn reserve_leads(&mut self, additional: usize) {
+    fn reserve_tables(&mut self, additional: usize) {
         let share = additional.div_ceil(TABLES);
         let share = share + 6 * (share.isqrt() + 1);
-        let tables = self.leads.iter_mut();
-        tables.for_each(|table| table.reserve(share, Lead::hash));
+        let tables = self.tables.iter_mut();
+        tables.for_each(|table| table.reserve(share, Listed::hash));
     }
 
     /// Drops all entries and gives their memory back. The clock, the role and the counters stay. O(n).
@@ -149,7 +149,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn clear(&mut self) {
-        self.leads.fill(HashTable::new());
+        self.tables.fill(HashTable::new());
         // Last, because keys may panic when they are dropped.
         self.set.clear();
     }
@@ -428,11 +428,11 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
             return self.set.update(index, handle, ttl_ms, ctx);
         }
         // Whatever can fail for want of memory comes before the first change.
-        self.leads[table(hash)].reserve(1, Lead::hash);
+        self.tables[table(hash)].reserve(1, Listed::hash);
         let Some(handle) = self.set.init(index, key, ttl_ms, ctx)? else {
             return Ok(Outcome::Ignored);
         };
-        self.lead(hash, handle);
+        self.list(hash, handle);
         Ok(Outcome::Scheduled)
     }
 
@@ -628,10 +628,10 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     {
         let entries = &self.set.entries;
         entries.touch(keys.into_iter().filter_map(|key| {
-            // The first lead with this hash: nearly always that of the key, which then need not be read.
+            // The first that is listed under this hash: nearly always that of the key, which then need not be read.
             let hash = self.hash(key);
-            let lead = self.leads[table(hash)].find(hash, |lead| lead.hash() == hash)?;
-            Some(lead.slot)
+            let listed = self.tables[table(hash)].find(hash, |it| it.hash() == hash)?;
+            Some(listed.slot)
         }));
     }
 
@@ -672,18 +672,18 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
             return Err(TtlError::DuplicateKey);
         }
         let hashes: Vec<u64> = entries.iter().map(|entry| self.hash(&entry.key)).collect();
-        self.leads.fill(HashTable::new());
-        self.reserve_leads(hashes.len());
+        self.tables.fill(HashTable::new());
+        self.reserve_tables(hashes.len());
         let handles = self.set.restore(entries, now, wall_now_ms)?;
         for (hash, handle) in hashes.into_iter().zip(handles) {
-            self.lead(hash, handle);
+            self.list(hash, handle);
         }
         Ok(())
     }
 
-    fn lead(&mut self, hash: u64, handle: TtlKey) {
+    fn list(&mut self, hash: u64, handle: TtlKey) {
         let (half, slot) = (hash as u32, handle.0.slot());
-        self.leads[table(hash)].insert_unique(hash, Lead { half, slot }, Lead::hash);
+        self.tables[table(hash)].insert_unique(hash, Listed { half, slot }, Listed::hash);
     }
 
     fn hash<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
@@ -698,29 +698,27 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     #[inline]
     fn find_hashed(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized)) -> Option<TtlKey> {
         let entries = &self.set.entries;
-        let is_its =
-            |lead: &Lead| lead.hash() == hash && key.equivalent(&entries.entry(lead.slot).key);
-        let lead = self.leads[table(hash)].find(hash, is_its)?;
-        Some(entries.key(lead.slot))
+        let is_its = |it: &Listed| it.hash() == hash && key.equivalent(&entries.entry(it.slot).key);
+        let listed = self.tables[table(hash)].find(hash, is_its)?;
+        Some(entries.key(listed.slot))
     }
 
-    /// Takes the lead to an entry away if the entry is as the caller wants it.
+    /// Takes an entry off its table if the entry is as the caller wants it.
     fn unlist_if<Q>(&mut self, key: &Q, is_wanted: impl FnOnce(&Entry<K>) -> bool) -> Option<TtlKey>
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
         let hash = self.hash(key);
         let entries = &self.set.entries;
-        let is_its =
-            |lead: &Lead| lead.hash() == hash && key.equivalent(&entries.entry(lead.slot).key);
-        let found = self.leads[table(hash)].find_entry(hash, is_its).ok();
-        let found = found.filter(|lead| is_wanted(entries.entry(lead.get().slot)));
-        let (lead, _) = found?.remove();
-        Some(entries.key(lead.slot))
+        let is_its = |it: &Listed| it.hash() == hash && key.equivalent(&entries.entry(it.slot).key);
+        let found = self.tables[table(hash)].find_entry(hash, is_its).ok();
+        let found = found.filter(|it| is_wanted(entries.entry(it.get().slot)));
+        let (listed, _) = found?.remove();
+        Some(entries.key(listed.slot))
     }
 }
 
-impl Lead {
+impl Listed {
     fn hash(&self) -> u64 {
         u64::from(self.half) * TWICE
     }
