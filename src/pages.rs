@@ -347,6 +347,8 @@ mod tests {
         assert_eq!(capacity, 4 * PAGE);
         (0..3 * PAGE).for_each(|index| pages.push(index));
         assert_eq!(pages.capacity(), capacity);
+        pages.reserve(PAGE - 1);
+        assert_eq!(pages.capacity(), capacity, "there is room for so many");
     }
 
     #[test]
@@ -368,6 +370,8 @@ mod tests {
         assert!((0..5).all(|index| pages.at(index)[99] == index as u64));
         pages.truncate(2);
         assert!(pages.capacity() == 2 && pages.get(2).is_none());
+        let table = pages.boxes.capacity() * size_of::<usize>();
+        assert_eq!(pages.bytes(), table + 2 * 800);
     }
 
     #[test]
