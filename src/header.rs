@@ -3,6 +3,7 @@
 use core::num::NonZeroU16;
 
 use crate::geometry::{BucketIndex, ListId};
+use crate::heap::RunIndex;
 use crate::key::SlotIndex;
 
 /// One timer's deadline, its place in the order, and where its entry is.
@@ -55,8 +56,8 @@ pub(crate) struct Ordered {
     pub(crate) deadline: u64,
     pub(crate) sequence: Sequence,
     pub(crate) slot: SlotIndex,
-    /// For the run: at either end of a hole, how long it is; 0 of a timer. It takes what would be padding.
-    pub(crate) hole: u32,
+    /// In the near heap, the run that this is the first timer of. It takes what would be padding.
+    pub(crate) run: RunIndex,
 }
 
 impl Ordered {
@@ -66,7 +67,7 @@ impl Ordered {
             deadline,
             sequence,
             slot,
-            hole: 0,
+            run: RunIndex::NONE,
         }
     }
 
@@ -75,6 +76,12 @@ impl Ordered {
     pub(crate) fn of<H: Headers>(headers: &H, slot: SlotIndex) -> Self {
         let header = headers.header(slot);
         Self::new(header.deadline, header.sequence(), slot)
+    }
+
+    /// As the first of a run.
+    #[inline]
+    pub(crate) fn of_run(self, run: RunIndex) -> Self {
+        Self { run, ..self }
     }
 
     /// Writes the header of this timer, whose entry is there, or is to go to the near heap.
@@ -112,7 +119,7 @@ impl Place {
     pub(crate) const NONE: Self = Self::of(1);
     /// In the near heap.
     pub(crate) const HEAP: Self = Self::of(2);
-    /// In the run.
+    /// In a run.
     pub(crate) const RUN: Self = Self::of(3);
     /// In the far list of the rotation that its deadline lay in when it was placed.
     pub(crate) const FAR: Self = Self::of(4);

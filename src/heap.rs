@@ -1,86 +1,268 @@
-//! The near heap: timers in exact order, each found again by its position.
+//! What fires next: timers in exact order, each found again by its position.
 //!
-//! It takes what is scheduled into the cursor's tick or before it, and the first few timers of any
-//! deadline, so that a small wheel is a heap and makes no lists. A heap of fan-out four is half as
-//! deep as a binary one, and every level less is a header that need not be told where its entry is.
+//! What is scheduled into the cursor's tick or before it lies in a heap, and so do the first few timers of
+//! any deadline, so that a small wheel is a heap and makes no lists. The timers of a bucket that is opened
+//! are sorted, a page at a time, into *runs*; the heap has an entry for each run, which is its first timer,
+//! and so merges them. A heap of fan-out four is half as deep as a binary one, and every level less is a
+//! header that need not be told where its entry is.
 
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+use alloc::vec::Vec;
+use core::mem;
+
+use slab::Slab;
+
+use self::run::{Page, Run};
 use crate::header::{Headers, Ordered, Place, Sequence};
 use crate::key::SlotIndex;
 use crate::pages::{Pages, Placeholder};
 
+pub(crate) use self::run::{PAGE, RunIndex};
+
 /// Children of an entry.
 const FANOUT: usize = 4;
+
+/// Runs that may be nearly empty. Of more, the pages are an eighth full on average when one is added.
+const FEW_RUNS: usize = 8;
 
 impl Placeholder for Ordered {
     const PLACEHOLDER: Self = Self::new(0, Sequence::new(0), SlotIndex::NONE);
 }
 
-/// An indexed heap of timers, the earliest first.
+/// An indexed heap of timers and of runs of timers, the earliest first.
 ///
-/// Invariant: no entry precedes its parent, at `(index - 1) / 4`, and the header of each timer says
-/// at which index its entry is.
+/// Invariant: no entry precedes its parent, at `(index - 1) / 4`; the entry of a run is its first timer; the
+/// header of each timer and each run says at which index its entry is, that of a timer in a run where there.
 #[derive(Clone, Debug)]
 pub(crate) struct NearHeap {
     entries: Pages<Ordered, 8, 64>,
+    /// A copy of the first entry, if there is one: it is asked for three times for each timer that fires.
+    first: Ordered,
+    runs: Slab<Run>,
+    /// The run that was added last, or any other, or none.
+    newest: RunIndex,
+    /// Timers, in runs or not.
+    len: usize,
+    /// The page of a run that has gone, for the next.
+    spare: Option<Page>,
+    /// The memory of [`room`](Self::room); there is nothing in it.
+    room: Vec<Ordered>,
+    /// The memory in which timers are sorted.
+    words: Vec<u64>,
 }
 
 impl NearHeap {
     pub(crate) const fn new() -> Self {
         Self {
             entries: Pages::new(),
+            first: Ordered::PLACEHOLDER,
+            runs: Slab::new(),
+            newest: RunIndex::NONE,
+            len: 0,
+            spare: None,
+            room: Vec::new(),
+            words: Vec::new(),
         }
     }
 
+    /// The number of timers.
     #[inline]
     pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number of entries: timers that are in no run, and runs.
+    #[inline]
+    pub(crate) fn entries(&self) -> usize {
         self.entries.len()
     }
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
+        let pages = self.runs.len() + usize::from(self.spare.is_some());
+        // The slab's entry is a run, or the next vacant index.
         self.entries.bytes()
+            + self.runs.capacity() * size_of::<Run>()
+            + pages * size_of::<[Ordered; PAGE]>()
+            + self.room.capacity() * size_of::<Ordered>()
+            + self.words.capacity() * size_of::<u64>()
     }
 
     /// The timer that fires first. O(1).
     #[inline]
     pub(crate) fn first(&self) -> Option<&Ordered> {
-        if self.len() == 0 {
-            return None;
+        (self.entries.len() != 0).then_some(&self.first)
+    }
+
+    /// Where the first timer is, if there is one.
+    #[inline]
+    pub(crate) fn first_place(&self) -> (Place, u32) {
+        let run = self.first.run;
+        match self.runs.get(run.get()) {
+            Some(it) => (Place::RUN, run.position(it.next)),
+            None => (Place::HEAP, 0),
         }
-        self.entries.get(0)
     }
 
-    /// The entry that is the least trouble to remove. O(1).
+    /// A timer that is little trouble to remove. O(1).
     pub(crate) fn last(&self) -> Option<&Ordered> {
-        self.entries.get(self.len().checked_sub(1)?)
+        self.entries.get(self.entries.len().checked_sub(1)?)
     }
 
-    /// All entries, in no particular order.
+    /// The timer of an entry, unless it is a run's.
+    pub(crate) fn lone(&self, index: usize) -> Option<Ordered> {
+        let entry = *self.entries.at(index);
+        (entry.run == RunIndex::NONE).then_some(entry)
+    }
+
+    /// The entries: timers that are in no run, and the first of each run. In no particular order.
+    pub(crate) fn firsts(&self) -> impl Iterator<Item = &Ordered> {
+        (0..self.entries.len()).map(|index| self.entries.at(index))
+    }
+
+    /// All timers, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Ordered> {
-        (0..self.len()).map(|index| self.entries.at(index))
+        let in_runs = |(_, run)| Run::timers_from(run, 0);
+        self.firsts()
+            .filter(|first| first.run == RunIndex::NONE)
+            .chain(self.runs.iter().flat_map(in_runs))
     }
 
-    /// Whether the entry of a slot is at a position. O(1).
-    pub(crate) fn holds(&self, position: u32, slot: SlotIndex) -> bool {
+    /// The timers of the run that fires next, if that is a run; in order.
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = &Ordered> {
+        let run = self.first().and_then(|it| self.runs.get(it.run.get()));
+        run.into_iter().flat_map(|run| run.timers_from(0))
+    }
+
+    /// The timer that follows the one at a position in its run. O(1), and a look at the holes between them.
+    pub(crate) fn after(&self, position: u32) -> Option<&Ordered> {
+        let (run, nth) = RunIndex::of_position(position);
+        self.runs.get(run.get())?.timers_from(nth + 1).next()
+    }
+
+    /// Whether the timer of a slot is there. O(1).
+    pub(crate) fn holds(&self, place: Place, position: u32, slot: SlotIndex) -> bool {
+        if place == Place::RUN {
+            let (run, nth) = RunIndex::of_position(position);
+            let run = self.runs.get(run.get());
+            return run.is_some_and(|run| run.holds(nth, slot));
+        }
         let index = position as usize;
-        index < self.len() && self.entries.at(index).slot == slot
+        let is_entry = |it: &Ordered| it.slot == slot && it.run == RunIndex::NONE;
+        index < self.entries.len() && is_entry(self.entries.at(index))
     }
 
     /// Adds a timer. O(log n), O(1) on average.
     #[inline]
-    pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, entry: Ordered) {
-        let end = self.len();
-        self.entries.push(entry);
-        let index = self.rise(headers, end, &entry);
-        *self.entries.at_mut(index) = entry;
+    pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
+        let end = self.entries.len();
+        self.len += 1;
+        self.entries.push(timer);
+        let index = self.rise(headers, end, &timer);
+        self.write(index, timer);
         headers
-            .header_mut(entry.slot)
+            .header_mut(timer.slot)
             .set_place(Place::HEAP, index as u32);
     }
 
+    /// Memory in which to collect timers that are to be [added](Self::add) together.
+    ///
+    /// It is the caller's until then, so that a store of headers that panics leaves nothing behind.
+    #[inline]
+    pub(crate) fn room(&mut self) -> Vec<Ordered> {
+        let mut room = mem::take(&mut self.room);
+        room.reserve(PAGE);
+        room
+    }
+
+    /// Adds timers, no more than a page of them, in whatever order. O(n log n).
+    pub(crate) fn add<H: Headers>(&mut self, headers: &mut H, mut timers: Vec<Ordered>) {
+        match self.place_for(&timers) {
+            Some((index, from)) => {
+                self.len += timers.len();
+                let to = from + timers.len();
+                let run = &mut self.runs[index.get()];
+                run::sort(&mut timers, &mut self.words, &mut run.page[from..to]);
+                (run.next, run.end) = (run.next.min(from), run.end.max(to));
+                let (at, first) = (run.at, run.page[run.next].of_run(index));
+                let risen = self.rise(headers, at, &first);
+                self.put(headers, at, risen, first);
+                for (nth, timer) in (from..to).zip(&self.runs[index.get()].page[from..to]) {
+                    let header = headers.header_mut(timer.slot);
+                    header.set_place(Place::RUN, index.position(nth));
+                }
+            }
+            None => timers.iter().for_each(|&it| self.push(headers, it)),
+        }
+        timers.clear();
+        self.room = timers;
+    }
+
+    /// The run and the place on its page that some timers are to be sorted into: beside those of the newest run
+    /// if they all come before them, or all after them, and find room there; else in the middle of a new one.
+    /// `None` if they are not worth one.
+    fn place_for(&mut self, timers: &[Ordered]) -> Option<(RunIndex, usize)> {
+        let count = timers.len();
+        if let Some(run) = self.runs.get(self.newest.get()) {
+            let (first, last) = (timers.iter().min()?, timers.iter().max()?);
+            if run.next >= count && last.precedes(&run.page[run.next]) {
+                return Some((self.newest, run.next - count));
+            }
+            if run.end + count <= PAGE && run.page[run.end - 1].precedes(first) {
+                return Some((self.newest, run.end));
+            }
+        }
+        let (runs, in_runs) = (
+            self.runs.len() + 1,
+            self.len + self.runs.len() - self.entries.len() + count,
+        );
+        if count < 2 || runs > FEW_RUNS && in_runs < runs * PAGE / 8 {
+            return None;
+        }
+        let from = (PAGE - count) / 2;
+        let run = Run::new(self.spare.take(), from, self.entries.len());
+        self.entries.push(Ordered::PLACEHOLDER);
+        self.newest = RunIndex::new(self.runs.insert(run));
+        Some((self.newest, from))
+    }
+
+    /// Removes the first timer. O(log n).
+    #[inline]
+    pub(crate) fn pop<H: Headers>(&mut self, headers: &mut H) {
+        let (place, position) = self.first_place();
+        self.remove(headers, place, position);
+    }
+
+    /// Removes a timer. O(log n).
+    #[inline]
+    pub(crate) fn remove<H: Headers>(&mut self, headers: &mut H, place: Place, position: u32) {
+        self.len -= 1;
+        if place != Place::RUN {
+            return self.remove_entry(headers, position as usize);
+        }
+        let (index, nth) = RunIndex::of_position(position);
+        let run = &mut self.runs[index.get()];
+        if !run.remove(nth) {
+            return;
+        }
+        let at = run.at;
+        if let Some(first) = run.first() {
+            let first = first.of_run(index);
+            let to = self.sink(headers, at, &first);
+            self.put(headers, at, to, first);
+        } else {
+            self.spare = Some(self.runs.remove(index.get()).page);
+            self.remove_entry(headers, at);
+        }
+    }
+
     /// Removes the entry at an index. O(log n).
-    pub(crate) fn remove<H: Headers>(&mut self, headers: &mut H, index: usize) {
-        let end = self.len() - 1;
+    fn remove_entry<H: Headers>(&mut self, headers: &mut H, index: usize) {
+        let end = self.entries.len() - 1;
         let last = *self.entries.at(end);
         self.entries.pop();
         // What a crowd has left behind is given back as it goes.
@@ -114,7 +296,7 @@ impl NearHeap {
     fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Ordered) -> usize {
         loop {
             let first = FANOUT * index + 1;
-            let children = first..(first + FANOUT).min(self.len());
+            let children = first..(first + FANOUT).min(self.entries.len());
             let Some(least) = children.reduce(|least, child| {
                 if self.entries.at(child).precedes(self.entries.at(least)) {
                     child
@@ -137,26 +319,47 @@ impl NearHeap {
     /// Moves an entry.
     #[inline]
     fn put<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize, entry: Ordered) {
-        *self.entries.at_mut(to) = entry;
-        headers.moved(entry.slot, Place::HEAP, from as u32, to as u32);
+        self.write(to, entry);
+        match self.runs.get_mut(entry.run.get()) {
+            Some(run) => run.at = to,
+            None => headers.moved(entry.slot, Place::HEAP, from as u32, to as u32),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, index: usize, entry: Ordered) {
+        *self.entries.at_mut(index) = entry;
+        if index == 0 {
+            self.first = entry;
+        }
     }
 
     /// Takes note that the timers have been renumbered in the same order.
     pub(crate) fn renumber<H: Headers>(&mut self, headers: &H) {
-        for entry in self.entries.iter_mut() {
-            entry.sequence = headers.header(entry.slot).sequence();
+        let runs = self.runs.iter_mut().flat_map(|(_, run)| run.timers_mut());
+        for timer in self.entries.iter_mut().chain(runs) {
+            timer.sequence = headers.header(timer.slot).sequence();
+        }
+        if let Some(&first) = self.entries.get(0) {
+            self.first = first;
         }
     }
 
-    /// Forgets every entry and gives back the memory of all but the first.
+    /// Forgets every entry and gives back the memory of all but the first. O(runs).
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.entries.trim(1);
+        self.runs = Slab::new();
+        self.len = 0;
     }
 
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
-        self.entries.truncate(self.len());
+        self.entries.truncate(self.entries.len());
+        self.runs.shrink_to_fit();
+        self.spare = None;
+        self.room = Vec::new();
+        self.words = Vec::new();
     }
 
     /// Checks the laws of the heap, and hands each timer to `visit`.
@@ -165,20 +368,47 @@ impl NearHeap {
     ///
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
-        for (index, entry) in self.iter().enumerate() {
+        let mut check = |timer: &Ordered, place, position| {
+            assert!(
+                *timer == Ordered::of(headers, timer.slot),
+                "an entry of the near heap has its timer's deadline and sequence"
+            );
+            assert!(
+                headers.header(timer.slot).is_at(place, position),
+                "the header of a timer in the near heap says where"
+            );
+            visit(timer.slot);
+        };
+        for (index, entry) in self.firsts().enumerate() {
             assert!(
                 index == 0 || !entry.precedes(self.entries.at((index - 1) / FANOUT)),
                 "no entry of the near heap precedes its parent"
             );
+            let Some(run) = self.runs.get(entry.run.get()) else {
+                check(entry, Place::HEAP, index as u32);
+                continue;
+            };
             assert!(
-                *entry == Ordered::of(headers, entry.slot),
-                "an entry of the near heap has its timer's deadline and sequence"
+                run.at == index && run.first().map(|it| it.of_run(entry.run)) == Some(*entry),
+                "a run and its entry name each other"
             );
             assert!(
-                headers.header(entry.slot).is_at(Place::HEAP, index as u32),
-                "the header of a timer in the near heap says where"
+                run.timers_from(0).is_sorted(),
+                "a run is sorted by (deadline, sequence)"
             );
-            visit(entry.slot);
+            for (nth, timer) in run.page[..run.end].iter().enumerate().skip(run.next) {
+                if timer.slot != SlotIndex::NONE {
+                    check(timer, Place::RUN, entry.run.position(nth));
+                }
+            }
         }
+        assert!(
+            self.iter().count() == self.len,
+            "the timers of the near heap are counted"
+        );
+        assert!(
+            self.room.is_empty(),
+            "the room for timers to be added is empty"
+        );
     }
 }

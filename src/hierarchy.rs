@@ -21,7 +21,6 @@ use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout, ListId, Tick};
 use crate::header::{Header, Headers, Ordered, Place, Sequence};
 use crate::heap::NearHeap;
 use crate::key::SlotIndex;
-use crate::run::Run;
 
 pub(crate) use self::advance::Due;
 
@@ -32,10 +31,9 @@ const NEVER: u64 = u64::MAX;
 ///
 /// Every timer has exactly one entry:
 ///
-/// - in the *near heap*, if it was due by the cursor's tick when it was placed, or if it was one of the
-///   first few;
 /// - in the *list* of a bucket of levels 0 to 3, or of a far rotation;
-/// - in the *run*, once its bucket has been opened and sorted.
+/// - in the *near heap*, if it was due by the cursor's tick when it was placed, or its bucket has been opened
+///   and sorted, or there are only a few timers, and no lists.
 ///
 /// A tick belongs on the lowest level whose reach covers it. The reach of level *k* ends with the last
 /// bucket of level *k + 1* that has been opened, which is the one that the cursor is in, or the next:
@@ -72,7 +70,6 @@ pub(crate) struct Hierarchy<G> {
     moved_until: [u64; LEVELS + 1],
     next_sequence: u64,
     heap: NearHeap,
-    run: Run,
     buckets: Buckets<G>,
 }
 
@@ -95,7 +92,6 @@ impl<G> Clone for Hierarchy<G> {
     fn clone(&self) -> Self {
         Self {
             heap: self.heap.clone(),
-            run: self.run.clone(),
             buckets: self.buckets.clone(),
             ..*self
         }
@@ -116,7 +112,6 @@ impl<G: Geometry> Hierarchy<G> {
             moved_until: [0; LEVELS + 1],
             next_sequence: 0,
             heap: NearHeap::new(),
-            run: Run::default(),
             buckets: Buckets::new(),
         };
         wheel.enter();
@@ -202,13 +197,12 @@ impl<G: Geometry> Hierarchy<G> {
         doubted: Option<SlotIndex>,
     ) -> bool {
         let is_held = match place {
-            Place::HEAP if doubted.is_none_or(|slot| self.heap.holds(position, slot)) => {
-                self.heap.remove(headers, position as usize);
-                true
-            }
-            Place::RUN if doubted.is_none_or(|slot| self.run.holds(position, slot)) => {
-                self.run.remove(position);
-                true
+            Place::HEAP | Place::RUN => {
+                let is_held = doubted.is_none_or(|slot| self.heap.holds(place, position, slot));
+                if is_held {
+                    self.heap.remove(headers, place, position);
+                }
+                is_held
             }
             Place::FAR => {
                 let rotation = Layout::<G>::number(FAR, Layout::<G>::tick(deadline));
@@ -266,7 +260,7 @@ impl<G: Geometry> Hierarchy<G> {
     /// Places a timer that has no entry, and completes its header.
     #[inline]
     fn place<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
-        let place = self.append_unless_near(&timer);
+        let place = self.append_unless_near(headers, &timer);
         timer.complete(headers.header_mut(timer.slot), place);
         if place.is_none() {
             self.place_near(headers, timer.slot);
@@ -275,23 +269,47 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Appends the entry of a timer where it belongs, unless that is the near heap.
     #[inline]
-    pub(crate) fn append_unless_near(&mut self, timer: &Ordered) -> Option<(Place, u32)> {
+    pub(crate) fn append_unless_near<H: Headers>(
+        &mut self,
+        headers: &mut H,
+        timer: &Ordered,
+    ) -> Option<(Place, u32)> {
         let tick = Layout::<G>::tick(timer.deadline);
-        if tick <= self.cursor || self.heap.len() < G::NEAR {
+        if tick <= self.cursor {
             return None;
         }
-        if self.first.bucket.is_none() {
-            self.begin_lists();
+        if self.first.bucket.is_none() && !self.begin_lists(headers) {
+            return None;
         }
         Some(self.append(tick, timer.slot))
     }
 
-    /// Gets ready for the first entry in a list: without any nobody takes note of the buckets that time
-    /// enters.
+    /// Gets ready for the first entry in a list, unless there are so few timers that none is needed.
     #[cold]
-    fn begin_lists(&mut self) {
+    fn begin_lists<H: Headers>(&mut self, headers: &mut H) -> bool {
+        if self.heap.entries() < G::NEAR {
+            return false;
+        }
+        // Without any lists nobody takes note of the buckets that time enters.
         self.enter();
         self.chores = 0;
+        // What lies in the heap and is not due soon follows: every timer that fires would have to be put in
+        // order with it. But for the first, lest whoever sleeps until then be woken up sooner.
+        for index in (1..self.heap.entries()).rev().take(G::NEAR) {
+            let position = index as u32;
+            let timer = self.heap.lone(index);
+            let owns = |it: &Ordered| headers.owns(it.slot, Place::HEAP, position);
+            let Some(timer) = timer.filter(owns) else {
+                continue;
+            };
+            let tick = Layout::<G>::tick(timer.deadline);
+            if tick > self.cursor {
+                self.heap.remove(headers, Place::HEAP, position);
+                let (place, position) = self.append(tick, timer.slot);
+                headers.header_mut(timer.slot).set_place(place, position);
+            }
+        }
+        true
     }
 
     /// Puts the entry of a timer whose header is complete but for that into the near heap.
@@ -400,12 +418,10 @@ impl<G: Geometry> Hierarchy<G> {
         self.wake = self.first_ready().min(self.first.start).min(self.moves_due);
     }
 
-    /// The earliest deadline in the run and the near heap.
+    /// The earliest deadline in the near heap.
     #[inline]
     fn first_ready(&self) -> u64 {
-        let run = self.run.first().map_or(NEVER, |near| near.deadline);
-        let near = self.heap.first().map_or(NEVER, |near| near.deadline);
-        run.min(near)
+        self.heap.first().map_or(NEVER, |near| near.deadline)
     }
 
     /// The first occupied bucket, or the first after the given one, in the order of their starts; of
@@ -447,13 +463,12 @@ impl<G: Geometry> Hierarchy<G> {
     /// The slots of all timers, in no particular order.
     pub(crate) fn slots(&self) -> impl Iterator<Item = SlotIndex> {
         let near = self.heap.iter().map(|near| near.slot);
-        self.upcoming().chain(near).chain(self.buckets.iter())
+        near.chain(self.buckets.iter())
     }
 
     /// One of the timers, whichever is at hand. O(1).
     pub(crate) fn any(&self) -> Option<SlotIndex> {
         let near = self.heap.last().map(|near| near.slot);
-        let run = || Some(self.run.first()?.slot);
         let listed = || {
             self.buckets
                 .slices(self.first.bucket?)
@@ -461,13 +476,13 @@ impl<G: Geometry> Hierarchy<G> {
                 .last()
                 .copied()
         };
-        near.or_else(run).or_else(listed)
+        near.or_else(listed)
     }
 
-    /// The slots of the run in the order in which they fire.
-    #[inline]
+    /// The slots of timers that fire next, if a run of them does; in order.
+    #[cfg(feature = "ttl")]
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = SlotIndex> {
-        self.run.iter_from(0).map(|(_, timer)| timer.slot)
+        self.heap.upcoming().map(|timer| timer.slot)
     }
 
     /// Renumbers all timers in their present order, to make room for another 2^48 sequence numbers.
@@ -483,7 +498,6 @@ impl<G: Geometry> Hierarchy<G> {
             self.next_sequence += 1;
         }
         self.heap.renumber(headers);
-        self.run.renumber(headers);
     }
 
     /// Leaves at most `left` sequence numbers before the next renumbering, so that a test need not take
@@ -496,7 +510,6 @@ impl<G: Geometry> Hierarchy<G> {
     /// Forgets every entry, keeping the clock, the sequence and the memory of the blocks.
     pub(crate) fn clear(&mut self) {
         self.heap.clear();
-        self.run.clear();
         self.buckets.clear();
         self.first = First::at::<G>(None);
         self.wake = NEVER;
@@ -506,7 +519,6 @@ impl<G: Geometry> Hierarchy<G> {
     /// Packs the entries into as little memory as they need. O(n).
     pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
         self.heap.shrink_to_fit();
-        self.run.shrink_to_fit();
         self.buckets.shrink_to_fit(headers);
     }
 
@@ -520,14 +532,14 @@ impl<G: Geometry> Hierarchy<G> {
         Layout::<G>::index_on_level(level, Layout::<G>::number(level, self.cursor))
     }
 
-    /// Timers that are in no list, and holes that such have left.
+    /// Timers that are in no list.
     pub(crate) fn ready(&self) -> usize {
-        self.run.len() + self.heap.len()
+        self.heap.len()
     }
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap.bytes() + self.run.bytes() + self.buckets.bytes()
+        self.heap.bytes() + self.buckets.bytes()
     }
 }
 

@@ -374,7 +374,7 @@ impl<G: Geometry> IndexWheel<G> {
         }
         self.len -= 1;
         let mut headers = Foreign::new(store, &mut self.len);
-        self.hierarchy.take(&mut headers, due);
+        self.hierarchy.take_first(&mut headers);
         (index, due.deadline)
     }
 

@@ -337,7 +337,6 @@ mod hierarchy;
 mod key;
 mod occupancy;
 mod pages;
-mod run;
 mod slots;
 #[cfg(feature = "std")]
 mod sync;

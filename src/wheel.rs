@@ -208,7 +208,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         let slot = self.slots.vacant();
         let timer = Ordered::new(deadline, sequence, slot);
         // As `Hierarchy::schedule` does, with one look-up of the slot for its header and its value.
-        let place = self.hierarchy.append_unless_near(&timer);
+        let place = self.hierarchy.append_unless_near(&mut self.slots, &timer);
         let key = self
             .slots
             .fill(slot, value, |header| timer.complete(header, place));

@@ -17,6 +17,9 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const TICK: u64 = 1 << 20;
 
+/// Bytes of a page of sorted timers.
+const PAGE: usize = 256 * 24;
+
 /// What the harness, on its own thread, may ask for meanwhile, in bytes.
 const HARNESS: usize = 2_000;
 
@@ -255,7 +258,8 @@ fn steady_use_asks_for_little() {
         };
         use_for(&mut wheel, 0..3_000);
         let asked = allocations(|| use_for(&mut wheel, 3_000..6_000));
-        let most = if each == 1 { 0 } else { 3_000 / 5 };
+        // One page is kept.
+        let most = 3_000 * (each as usize / 256);
         assert!(asked <= most, "{asked} times, {each} timers a tick");
     }
 }
@@ -365,15 +369,17 @@ fn crowd_comes_and_goes_by_pages() {
             let _ = wheel.advance(299 * TICK).count();
             (wheel, keys)
         };
-        let most = |region: &mut Region<'_, System>| {
+        // Each timer that leaves may be the last of a page.
+        let most = |region: &mut Region<'_, System>, leave: usize| {
             let change = region.change_and_reset();
-            change.bytes_allocated.max(change.bytes_deallocated)
+            let pages = change.bytes_deallocated.saturating_sub(leave * PAGE);
+            change.bytes_allocated.max(pages)
         };
         let (mut wheel, _) = crowd();
         let mut region = Region::new(ALLOCATOR);
         while !wheel.is_empty() {
             let _ = wheel.advance_with_budget(301 * TICK, 256).count();
-            let moved = most(&mut region);
+            let moved = most(&mut region, 256);
             assert!(moved <= MOST, "{moved} bytes in an advance, {stride} apart");
         }
         // Cancelled when all are ready: from either end, and from within.
@@ -384,7 +390,7 @@ fn crowd_comes_and_goes_by_pages() {
             region.change_and_reset();
             for nth in 0..TIMERS {
                 assert!(wheel.cancel(keys[nth * order % TIMERS]).is_some());
-                let moved = most(&mut region);
+                let moved = most(&mut region, 1);
                 assert!(moved <= MOST, "{moved} bytes in a cancel, {stride} apart");
             }
             let left = wheel.stats().bytes.saturating_sub(before);

@@ -5,14 +5,14 @@ use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
 use crate::header::{Headers, Ordered, Place};
+use crate::heap::PAGE;
 use crate::key::SlotIndex;
 
-/// A timer at the head of the run or of the near heap.
+/// The first timer of the near heap.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) deadline: u64,
     pub(crate) slot: SlotIndex,
-    is_near: bool,
 }
 
 impl<G: Geometry> Hierarchy<G> {
@@ -69,8 +69,7 @@ impl<G: Geometry> Hierarchy<G> {
         None
     }
 
-    /// The earliest timer, due or not; it has been brought up to the head of the run or the near heap,
-    /// and the cursor to its tick. Amortized O(1) while time goes on.
+    /// The earliest timer, due or not; it has been brought up to the near heap, and the cursor to its tick. Amortized O(1) while time goes on.
     pub(crate) fn first<H: Headers>(&mut self, headers: &mut H) -> Option<Due> {
         let mut budget = Budget::UNLIMITED;
         loop {
@@ -89,52 +88,39 @@ impl<G: Geometry> Hierarchy<G> {
         }
     }
 
-    /// Whether a timer at the head of the run or the near heap owns its entry; if not, drops that.
+    /// Whether the first timer of the near heap owns its entry; if not, drops that.
     #[inline]
     fn owns<H: Headers>(&mut self, headers: &mut H, due: Due) -> bool {
-        let (place, position) = if due.is_near {
-            (Place::HEAP, 0)
-        } else {
-            (Place::RUN, self.run.first_position())
-        };
+        let (place, position) = self.heap.first_place();
         let is_owned = headers.owns(due.slot, place, position);
         if !is_owned {
             headers.disowned();
-            self.take(headers, due);
+            self.take_first(headers);
         }
         is_owned
     }
 
-    /// The earliest timer in the run and the near heap.
+    /// The first timer of the near heap.
     #[inline]
     fn earliest(&self) -> Option<Due> {
-        let of = |timer: &Ordered, is_near| Due {
-            deadline: timer.deadline,
-            slot: timer.slot,
-            is_near,
-        };
-        match (self.run.first(), self.heap.first()) {
-            (Some(run), Some(near)) if near.precedes(run) => Some(of(near, true)),
-            (Some(run), _) => Some(of(run, false)),
-            (None, near) => Some(of(near?, true)),
-        }
+        let first = self.heap.first()?;
+        Some(Due {
+            deadline: first.deadline,
+            slot: first.slot,
+        })
     }
 
-    /// Takes the entry of a timer that is at the head of the run or the near heap out of there. O(1)
-    /// from the run, O(log k) from the near heap.
+    /// Takes the entry of the first timer out of the near heap. O(1) if sorted timers come before all others
+    /// there, else O(log k) for the k in the heap.
     #[inline]
-    pub(crate) fn take<H: Headers>(&mut self, headers: &mut H, due: Due) {
-        if due.is_near {
-            self.heap.remove(headers, 0);
-        } else {
-            self.run.pop();
-        }
+    pub(crate) fn take_first<H: Headers>(&mut self, headers: &mut H) {
+        self.heap.pop(headers);
         self.refresh_wake();
     }
 
-    /// Gives a timer that is at the head of the run or the near heap a new deadline.
+    /// Gives the first timer of the near heap, which is due, a new deadline.
     pub(crate) fn rearm<H: Headers>(&mut self, headers: &mut H, due: Due, deadline: u64) {
-        self.take(headers, due);
+        self.take_first(headers);
         self.schedule(headers, due.slot, deadline);
     }
 
@@ -147,8 +133,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Opens the first bucket, or goes on doing so, within the budget.
     ///
-    /// A tick, or a coarser bucket with few timers, is sorted into the run; the timers of any other
-    /// are moved to where they belong, as seen from its start.
+    /// A tick, or a coarser bucket with few timers, is sorted; the timers of any other are moved to where they belong, as seen from its start.
     #[inline(never)]
     fn open<H: Headers>(&mut self, headers: &mut H, bucket: Bucket, budget: &mut Budget) {
         let start = Layout::<G>::start(bucket);
@@ -172,7 +157,7 @@ impl<G: Geometry> Hierarchy<G> {
             self.reach[bucket.level] = self.reach[bucket.level].max(bucket.number + 1);
         }
         if is_sorted {
-            self.sort_into_run(headers, bucket, len, budget);
+            self.sort(headers, bucket, len, budget);
         } else {
             let count = len.min(budget.work);
             self.move_down(headers, bucket, count);
@@ -202,9 +187,9 @@ impl<G: Geometry> Hierarchy<G> {
         }
     }
 
-    /// Sorts the timers of a bucket into the run, within the budget; those that were put off beyond it
+    /// Sorts the timers of a bucket into the near heap, within the budget; those that were put off beyond it
     /// are placed again.
-    fn sort_into_run<H: Headers>(
+    fn sort<H: Headers>(
         &mut self,
         headers: &mut H,
         bucket: Bucket,
@@ -215,35 +200,30 @@ impl<G: Geometry> Hierarchy<G> {
         let place = Place::list(Layout::<G>::list(bucket));
         let mut left = len.min(budget.work);
         budget.work -= left;
-        let mut piece = self.run.piece(left);
         while left != 0 {
-            let taken = self.buckets.take_last(bucket, left);
-            let slots = taken.as_slice();
-            left -= slots.len();
-            // As in `move_down`, all headers of a block are asked for before any is waited for.
-            let deadlines = slots.iter().map(|&slot| headers.header(slot).deadline);
-            let is_any_later = Layout::<G>::tick(deadlines.fold(0, u64::max)) > end;
-            for (nth, &slot) in slots.iter().enumerate() {
-                if !headers.owns(slot, place, taken.location(nth).position()) {
-                    headers.disowned();
-                    continue;
-                }
-                let timer = Ordered::of(headers, slot);
-                if !is_any_later || Layout::<G>::tick(timer.deadline) <= end {
-                    piece.push(timer);
-                } else {
-                    self.place(headers, timer);
+            let mut timers = self.heap.room();
+            let rest = left.saturating_sub(PAGE);
+            while left != rest {
+                let taken = self.buckets.take_last(bucket, left - rest);
+                let slots = taken.as_slice();
+                left -= slots.len();
+                // As in `move_down`, all headers of a block are asked for before any is waited for.
+                let deadlines = slots.iter().map(|&slot| headers.header(slot).deadline);
+                let is_any_later = Layout::<G>::tick(deadlines.fold(0, u64::max)) > end;
+                for (nth, &slot) in slots.iter().enumerate() {
+                    if !headers.owns(slot, place, taken.location(nth).position()) {
+                        headers.disowned();
+                        continue;
+                    }
+                    let timer = Ordered::of(headers, slot);
+                    if !is_any_later || Layout::<G>::tick(timer.deadline) <= end {
+                        timers.push(timer);
+                    } else {
+                        self.place(headers, timer);
+                    }
                 }
             }
-        }
-        match self.run.join(headers, piece, G::FEW.min(budget.work)) {
-            Ok(moved) => budget.work -= moved,
-            Err(piece) => {
-                for &timer in piece.iter() {
-                    self.heap.push(headers, timer);
-                }
-                self.run.keep_room(piece);
-            }
+            self.heap.add(headers, timers);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::geometry::{Bucket, FAR, Geometry, Layout};
 use crate::header::Headers;
 
 /// Timers that are moved together when advances come often.
-const SOME: usize = 32;
+const SOME: usize = 128;
 
 /// So many parts of a whole of so many, rounded up.
 fn part(of: u64, parts: u64, whole: u64) -> u64 {

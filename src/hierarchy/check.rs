@@ -14,9 +14,6 @@ impl<G: Geometry> Hierarchy<G> {
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, live: usize) {
         let mut sequences = Vec::new();
-        self.run.check(headers, |slot| {
-            sequences.push(headers.header(slot).sequence())
-        });
         self.heap.check(headers, |slot| {
             sequences.push(headers.header(slot).sequence())
         });

@@ -5,7 +5,7 @@ use core::cmp::Reverse;
 
 use super::Hierarchy;
 use crate::geometry::{Bucket, Geometry, Layout};
-use crate::header::{Headers, Ordered};
+use crate::header::{Headers, Ordered, Place};
 use crate::key::SlotIndex;
 
 impl<G: Geometry> Hierarchy<G> {
@@ -49,22 +49,19 @@ impl<G: Geometry> Hierarchy<G> {
 /// A walk through all timers in the order in which they fire.
 ///
 /// It reads a bucket when it has used up what comes before it. What it has read and not yet handed
-/// out waits in a heap of its own; the run, which is sorted, is read as it goes.
+/// out waits in a heap of its own; runs, which are sorted, are read as it goes.
 #[derive(Clone)]
 pub(crate) struct Ascent {
     waiting: BinaryHeap<Reverse<Ordered>>,
-    /// Entries of the run that have been passed.
-    passed: usize,
     unread: Option<Bucket>,
 }
 
 impl Ascent {
-    /// O(k) for the k timers of the near heap.
+    /// O(k) for the k entries of the near heap.
     pub(crate) fn new<G: Geometry>(wheel: &Hierarchy<G>) -> Self {
-        let near = wheel.heap.iter();
+        let firsts = wheel.heap.firsts();
         Self {
-            waiting: near.map(|&near| Reverse(near)).collect(),
-            passed: 0,
+            waiting: firsts.map(|&first| Reverse(first)).collect(),
             unread: wheel.first.bucket,
         }
     }
@@ -87,27 +84,26 @@ impl Ascent {
         wheel: &Hierarchy<G>,
         headers: &H,
     ) -> Option<SlotIndex> {
-        loop {
-            let in_run = wheel.run.iter_from(self.passed).next();
-            let run = in_run.map(|(_, &timer)| timer);
-            let waiting = self.waiting.peek().map(|&Reverse(waiting)| waiting);
-            let next = run.into_iter().chain(waiting).min();
-            if let Some(bucket) = self.unread {
-                let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-                if next.is_none_or(|next| next.deadline >= start) {
-                    let slots = wheel.buckets.slices(bucket).flatten();
-                    self.waiting
-                        .extend(slots.map(|&slot| Reverse(Ordered::of(headers, slot))));
-                    self.unread = wheel.bucket_after(self.unread);
-                    continue;
-                }
+        while let Some(bucket) = self.unread {
+            let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
+            if self
+                .waiting
+                .peek()
+                .is_some_and(|Reverse(next)| next.deadline < start)
+            {
+                break;
             }
-            let slot = next?.slot;
-            match in_run {
-                Some((index, ..)) if run == next => self.passed = index + 1,
-                _ => drop(self.waiting.pop()),
-            }
-            return Some(slot);
+            let slots = wheel.buckets.slices(bucket).flatten();
+            self.waiting
+                .extend(slots.map(|&slot| Reverse(Ordered::of(headers, slot))));
+            self.unread = wheel.bucket_after(self.unread);
         }
+        let Reverse(Ordered { slot, .. }) = self.waiting.pop()?;
+        let header = headers.header(slot);
+        if header.place == Place::RUN {
+            let after = wheel.heap.after(header.position);
+            self.waiting.extend(after.map(|&after| Reverse(after)));
+        }
+        Some(slot)
     }
 }

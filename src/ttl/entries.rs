@@ -173,7 +173,7 @@ impl<K, G: Geometry> Entries<K, G> {
         // One unit, which it has left, for an entry that is found.
         *budget = work.work - usize::from(due.is_some());
         let due = due?;
-        self.deadlines.take(&mut self.entries, due);
+        self.deadlines.take_first(&mut self.entries);
         Some(due.slot)
     }
 
@@ -193,8 +193,9 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Ends the flight of an entry that is in flight, which then is in neither order. O(log n).
     pub(super) fn land(&mut self, slot: SlotIndex) -> Option<Flight> {
         let slot = self.flight_slot(slot)?;
-        let position = self.flights.header(slot).position as usize;
-        self.in_flight.remove(&mut self.flights, position);
+        let position = self.flights.header(slot).position;
+        self.in_flight
+            .remove(&mut self.flights, Place::HEAP, position);
         let (_, flight) = self.flights.release_slot(slot)?;
         self.retrying -= usize::from(flight.phase == Phase::Retrying);
         Some(flight)

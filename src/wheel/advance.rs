@@ -233,7 +233,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub(super) fn fire(&mut self, due: Due) -> Option<Expired<T>> {
         let fired = self.slots.release_slot(due.slot);
-        self.hierarchy.take(&mut self.slots, due);
+        self.hierarchy.take_first(&mut self.slots);
         let (key, value) = fired?;
         Some(Expired {
             key,

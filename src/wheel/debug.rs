@@ -11,24 +11,22 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
     /// are. O(buckets).
     ///
-    /// `ready` are the live timers that are in no bucket; [`Stats::ready`](crate::Stats::ready) may have more.
-    /// Levels without timers are left out.
+    /// `ready` are the timers that are in no bucket. Levels without timers are left out.
     ///
     /// ```
     /// use timer_wheel::Wheel;
     ///
     /// let mut wheel = Wheel::<&str>::new(0);
-    /// (0..32).for_each(|_| _ = wheel.schedule(5_000_000, "soon"));
-    /// wheel.schedule(60_000_000_000, "in a minute");
+    /// (0..100).for_each(|_| _ = wheel.schedule(60_000_000_000, "in a minute"));
+    /// wheel.schedule(1_000_000, "soon");
     /// assert_eq!(
     ///     format!("{wheel:?}"),
-    ///     "Wheel { now: 0ns, len: 33, expiration_delay: Some(5ms), ready: 32, \
-    ///      levels: {1: 1 timer in 1 of 512 buckets}, .. }"
+    ///     "Wheel { now: 0ns, len: 101, expiration_delay: Some(1ms), ready: 2, \
+    ///      levels: {1: 99 timers in 1 of 512 buckets}, .. }"
     /// );
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let levels = self.levels();
-        let on_levels: usize = levels.iter().map(Level::timers).sum();
         // A `Duration` only because it prints in a unit that suits it.
         f.debug_struct("Wheel")
             .field("now", &Duration::from_nanos(self.now()))
@@ -37,7 +35,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
                 "expiration_delay",
                 &self.expiration_delay().map(Duration::from_nanos),
             )
-            .field("ready", &(self.len() - on_levels))
+            .field("ready", &self.hierarchy.ready())
             .field("levels", &Occupied(&levels))
             .finish_non_exhaustive()
     }

@@ -18,10 +18,10 @@ use crate::wheel::Wheel;
 ///
 /// let stats = wheel.stats();
 /// assert_eq!(stats.timers, 91);
-/// assert_eq!(stats.ready, 22); // the first 32 needed no bucket; ten of them have fired
+/// assert_eq!(stats.ready, 0); // the others wait in buckets
 /// assert_eq!(stats.slots, 101); // as many as there were at once
-/// assert_eq!(stats.occupied, [68, 0, 0, 0, 1]); // a bucket a tick, and a far rotation
-/// assert_eq!(stats.blocks, 69); // one for each of them
+/// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and a far rotation
+/// assert_eq!(stats.blocks, 91); // one for each of them
 /// assert!(stats.bytes < 100_000);
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -32,9 +32,8 @@ pub struct Stats {
     pub timers: usize,
     /// Timers that are in no bucket: in exact order already, to fire next.
     ///
-    /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or
-    /// among the first few of the wheel, whenever they are due. Those that were cancelled since they
-    /// were sorted count until time has passed them.
+    /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or all there
+    /// are, if those are few.
     pub ready: usize,
     /// Slots that were made and are kept, free ones included: as many as timers were live at once
     /// since the wheel was made or [shrunk](Wheel::shrink_to_fit).

@@ -1,5 +1,7 @@
 //! What a wheel shows of itself: its levels, bucket by bucket, and how it prints.
 
+use std::cmp::Reverse;
+
 use timer_wheel::{Caffeine, Geometry, Level, Millis, Wheel};
 
 use crate::geometries::Listed;
@@ -14,14 +16,17 @@ fn buckets(level: Level<'_>) -> Vec<usize> {
 
 /// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
 /// each level, in the rotation of `now` and the next; and of those in the near heap, which are those of
-/// the current tick and the first few.
+/// the current tick; of the others, which come first in descending order, all if they are few, else the least of
+/// the first few.
 fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
     let mut levels = [0, 1, 2, 3].map(|level| vec![0; 2 << G::LEVEL_BITS[level]]);
     let (mut far, mut near) = (0, 0);
     let tick_ns = 1_u64 << G::TICK_BITS;
-    for &deadline in deadlines {
-        let (tick, cursor) = (deadline / tick_ns, now / tick_ns);
-        if tick <= cursor || near < G::NEAR {
+    let cursor = now / tick_ns;
+    let later = deadlines.iter().filter(|&it| it / tick_ns > cursor).count();
+    for (nth, &deadline) in (1..).zip(deadlines) {
+        let tick = deadline / tick_ns;
+        if tick <= cursor || later <= G::NEAR || nth == G::NEAR {
             near += 1;
             continue;
         }
@@ -57,6 +62,8 @@ fn levels_agree_with_division<G: Geometry>() {
                 now.saturating_add(step).saturating_add(step / 3),
             ]);
         }
+        // The current tick's last, lest the later ones lie among them in the heap.
+        deadlines.sort_by_key(|&deadline| Reverse(deadline));
         let keys: Vec<_> = deadlines
             .iter()
             .map(|&deadline| wheel.schedule(deadline, 0))
@@ -203,8 +210,8 @@ fn wheel_prints_in_a_line_or_in_a_few() {
     wheel.reschedule(put_off, 9_000_000_000);
     assert_eq!(
         format!("{wheel:?}"),
-        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 127, \
-         levels: {0: 65534 timers in 256 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
+        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 126, \
+         levels: {0: 65535 timers in 256 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
          far: 1 timer}, .. }"
     );
     wheel.cancel(key);
@@ -217,9 +224,9 @@ Wheel {
     expiration_delay: Some(
         256ns,
     ),
-    ready: 126,
+    ready: 125,
     levels: {
-        0: 65534 timers in 256 of 512 buckets,
+        0: 65535 timers in 256 of 512 buckets,
         1: 568130 timers in 10 of 512 buckets,
         far: 1 timer,
     },

@@ -1,0 +1,192 @@
+//! The run: a page of timers in the order in which they fire.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::header::Ordered;
+use crate::key::SlotIndex;
+use crate::pages::Placeholder;
+
+/// Timers on a page.
+pub(crate) const PAGE: usize = 256;
+
+pub(super) type Page = Box<[Ordered; PAGE]>;
+
+/// The index of a run. With the place of a timer on the page it is the timer's position.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RunIndex(u32);
+
+impl RunIndex {
+    /// Of a timer that is in no run.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    /// As many runs as a position can tell apart.
+    const COUNT: usize = u32::MAX as usize / PAGE;
+
+    #[track_caller]
+    pub(super) fn new(index: usize) -> Self {
+        assert!(
+            index < Self::COUNT,
+            "there are at most {} runs",
+            Self::COUNT
+        );
+        Self(index as u32)
+    }
+
+    #[inline]
+    pub(super) const fn get(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    pub(super) const fn position(self, nth: usize) -> u32 {
+        self.0 * PAGE as u32 + nth as u32
+    }
+
+    /// The run and the place on its page.
+    #[inline]
+    pub(super) const fn of_position(position: u32) -> (Self, usize) {
+        (Self(position / PAGE as u32), position as usize % PAGE)
+    }
+}
+
+/// Timers that are sorted.
+///
+/// They begin in the middle of the page, so that others which come before or after them all find room there.
+/// A timer that leaves from between others leaves a hole.
+///
+/// Invariant: those from `next` to `end` that are no holes are in the order in which they fire, and that at
+/// `next` is none.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) page: Page,
+    pub(super) next: usize,
+    pub(super) end: usize,
+    /// Where in the heap the entry of the run is.
+    pub(super) at: usize,
+}
+
+impl Run {
+    /// Without timers yet, the first of which is to be at a place.
+    pub(super) fn new(page: Option<Page>, from: usize, at: usize) -> Self {
+        Self {
+            page: page.unwrap_or_else(|| Box::new([Ordered::PLACEHOLDER; PAGE])),
+            next: from,
+            end: from,
+            at,
+        }
+    }
+
+    /// The timers from a place on, in order.
+    pub(super) fn timers_from(&self, nth: usize) -> impl Iterator<Item = &Ordered> {
+        let timers = self.page[nth.max(self.next)..self.end].iter();
+        timers.filter(|timer| timer.slot != SlotIndex::NONE)
+    }
+
+    /// All timers, to be changed; in order.
+    pub(super) fn timers_mut(&mut self) -> impl Iterator<Item = &mut Ordered> {
+        let timers = self.page[self.next..self.end].iter_mut();
+        timers.filter(|timer| timer.slot != SlotIndex::NONE)
+    }
+
+    #[inline]
+    pub(super) fn first(&self) -> Option<&Ordered> {
+        self.page[..self.end].get(self.next)
+    }
+
+    /// Whether the timer of a slot is at a place. O(1).
+    pub(super) fn holds(&self, nth: usize, slot: SlotIndex) -> bool {
+        let is_within = (self.next..self.end).contains(&nth);
+        is_within && slot != SlotIndex::NONE && self.page[nth].slot == slot
+    }
+
+    /// Removes the timer at a place, and answers whether it was the first. O(1), and a look at the holes
+    /// behind the first.
+    #[inline]
+    pub(super) fn remove(&mut self, nth: usize) -> bool {
+        if nth != self.next {
+            self.page[nth].slot = SlotIndex::NONE;
+            return false;
+        }
+        self.next += 1;
+        while self.first().is_some_and(|it| it.slot == SlotIndex::NONE) {
+            self.next += 1;
+        }
+        true
+    }
+}
+
+/// Sorts timers, no more than a page of them, into the order in which they fire, by way of a word each.
+/// O(n log n).
+///
+/// A word is what sets the deadline and the sequence number of a timer apart from those of the others, and
+/// its index. The timers of a tick have nearly the same deadline, or quite the same where the clock is
+/// coarse. To sort words moves a third of the bytes that entries have.
+pub(super) fn sort(timers: &mut [Ordered], words: &mut Vec<u64>, sorted: &mut [Ordered]) {
+    let deadlines = range(timers.iter().map(|it| it.deadline));
+    let sequences = range(timers.iter().map(|it| it.sequence.get()));
+    let below = PAGE.trailing_zeros() + bits(sequences.1 - sequences.0);
+    if below + bits(deadlines.1 - deadlines.0) > u64::BITS {
+        // They do not fit into words.
+        timers.sort_unstable();
+        return sorted.copy_from_slice(timers);
+    }
+    words.clear();
+    words.extend(timers.iter().zip(0..).map(|(it, index)| {
+        let deadline = (it.deadline - deadlines.0).wrapping_shl(below);
+        let sequence = (it.sequence.get() - sequences.0) * PAGE as u64;
+        deadline | sequence | index
+    }));
+    if !sort_few::<32>(words) && !sort_few::<64>(words) {
+        words.sort_unstable();
+    }
+    for (place, &word) in sorted.iter_mut().zip(&*words) {
+        *place = timers[word as usize % PAGE];
+    }
+}
+
+/// Sorts a few words by how many of the others come before each. `false`, with nothing changed, if there
+/// are too many, or two of them have the same upper bits.
+///
+/// A tick rarely holds more than a few dozen timers. At that size the fastest sort has no branch that
+/// depends on the data: compare each with every other, which the compiler turns into vector instructions.
+/// (Signed and short is what the oldest of those compare, and most of.)
+fn sort_few<const MOST: usize>(words: &mut [u64]) -> bool {
+    if words.len() > MOST {
+        return false;
+    }
+    let (_, greatest) = range(words.iter().copied());
+    let shift = bits(greatest).saturating_sub(u16::BITS);
+    // What pads the keys is counted by none of them.
+    let mut keys = [i16::MAX; MOST];
+    for (key, word) in keys.iter_mut().zip(&*words) {
+        *key = (word >> shift) as i16 ^ i16::MIN;
+    }
+    let mut sorted = [0; MOST];
+    let mut ranks = 0_u64;
+    for (&word, &own) in words.iter().zip(&keys) {
+        let rank: u16 = keys.iter().map(|&other| u16::from(other < own)).sum();
+        ranks |= 1_u64.wrapping_shl(rank.into());
+        sorted[usize::from(rank) % MOST] = word;
+    }
+    // Two equal keys share a rank, and leave another one out.
+    let are_all = ranks.count_ones() as usize == words.len();
+    if are_all {
+        words.copy_from_slice(&sorted[..words.len()]);
+    }
+    are_all
+}
+
+/// The least and the greatest of some numbers.
+#[inline]
+fn range(numbers: impl Iterator<Item = u64>) -> (u64, u64) {
+    numbers.fold((u64::MAX, 0), |(least, greatest), number| {
+        (number.min(least), number.max(greatest))
+    })
+}
+
+/// As many bits as a number needs.
+#[inline]
+fn bits(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
