@@ -56,7 +56,7 @@ pub(crate) struct Ordered {
     pub(crate) deadline: u64,
     pub(crate) sequence: Sequence,
     pub(crate) slot: SlotIndex,
-    /// In the near heap, the run that this is the first timer of. It takes what would be padding.
+    /// In the near heap, the run that the timer is in. It takes what would be padding.
     pub(crate) run: RunIndex,
 }
 
@@ -76,12 +76,6 @@ impl Ordered {
     pub(crate) fn of<H: Headers>(headers: &H, slot: SlotIndex) -> Self {
         let header = headers.header(slot);
         Self::new(header.deadline, header.sequence(), slot)
-    }
-
-    /// As the first of a run.
-    #[inline]
-    pub(crate) fn of_run(self, run: RunIndex) -> Self {
-        Self { run, ..self }
     }
 
     /// Writes the header of this timer, whose entry is there, or is to go to the near heap.

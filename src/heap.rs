@@ -160,13 +160,11 @@ impl NearHeap {
     #[inline]
     pub(crate) fn push<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
         let end = self.entries.len();
+        let header = headers.header_mut(timer.slot);
+        header.set_place(Place::HEAP, end as u32);
         self.len += 1;
         self.entries.push(timer);
-        let index = self.rise(headers, end, &timer);
-        self.write(index, timer);
-        headers
-            .header_mut(timer.slot)
-            .set_place(Place::HEAP, index as u32);
+        self.rise(headers, end, timer, end);
     }
 
     /// Memory in which to collect timers that are to be [added](Self::add) together.
@@ -186,11 +184,11 @@ impl NearHeap {
                 self.len += timers.len();
                 let to = from + timers.len();
                 let run = &mut self.runs[index.get()];
+                timers.iter_mut().for_each(|it| it.run = index);
                 run::sort(&mut timers, &mut self.words, &mut run.page[from..to]);
                 (run.next, run.end) = (run.next.min(from), run.end.max(to));
-                let (at, first) = (run.at, run.page[run.next].of_run(index));
-                let risen = self.rise(headers, at, &first);
-                self.put(headers, at, risen, first);
+                let (at, first) = (run.at, run.page[run.next]);
+                self.rise(headers, at, first, at);
                 for (nth, timer) in (from..to).zip(&self.runs[index.get()].page[from..to]) {
                     let header = headers.header_mut(timer.slot);
                     header.set_place(Place::RUN, index.position(nth));
@@ -250,10 +248,12 @@ impl NearHeap {
             return;
         }
         let at = run.at;
-        if let Some(first) = run.first() {
-            let first = first.of_run(index);
-            let to = self.sink(headers, at, &first);
-            self.put(headers, at, to, first);
+        if let Some(&first) = run.first() {
+            if self.entries.len() == 1 {
+                // As it mostly is.
+                return self.write(at, first);
+            }
+            self.sink(headers, at, first, at);
         } else {
             self.spare = Some(self.runs.remove(index.get()).page);
             self.remove_entry(headers, at);
@@ -270,30 +270,40 @@ impl NearHeap {
         if index == end {
             return;
         }
-        let index = match self.rise(headers, index, &last) {
-            risen if risen != index => risen,
-            _ => self.sink(headers, index, &last),
-        };
-        self.put(headers, end, index, last);
+        if index == 0 || !last.precedes(self.entries.at((index - 1) / FANOUT)) {
+            self.sink(headers, index, last, end);
+        } else {
+            self.rise(headers, index, last, end);
+        }
     }
 
-    /// Makes room for an entry that belongs at an index or above it, and says where.
+    /// Puts an entry where it belongs, at an index or above it. Its timer has been told another.
+    ///
+    /// Headers come last, lest an entry be lost or doubled should their store panic.
     #[inline]
-    fn rise<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Ordered) -> usize {
+    fn rise<H: Headers>(&mut self, headers: &mut H, from: usize, entry: Ordered, told: usize) {
+        let mut index = from;
         while index != 0 {
-            let above = (index - 1) / FANOUT;
-            let parent = *self.entries.at(above);
+            let parent = *self.entries.at((index - 1) / FANOUT);
             if !entry.precedes(&parent) {
                 break;
             }
-            self.put(headers, above, index, parent);
-            index = above;
+            self.write(index, parent);
+            index = (index - 1) / FANOUT;
         }
-        index
+        self.write(index, entry);
+        let mut below = from;
+        while below != index {
+            let above = (below - 1) / FANOUT;
+            self.tell(headers, above, below);
+            below = above;
+        }
+        self.tell(headers, told, index);
     }
 
-    /// Makes room for an entry that belongs at an index or below it, and says where.
-    fn sink<H: Headers>(&mut self, headers: &mut H, mut index: usize, entry: &Ordered) -> usize {
+    /// Puts an entry where it belongs, at an index or below it. As [`rise`](Self::rise).
+    fn sink<H: Headers>(&mut self, headers: &mut H, from: usize, entry: Ordered, told: usize) {
+        let mut index = from;
         loop {
             let first = FANOUT * index + 1;
             let children = first..(first + FANOUT).min(self.entries.len());
@@ -307,22 +317,27 @@ impl NearHeap {
                 break;
             };
             let child = *self.entries.at(least);
-            if !child.precedes(entry) {
+            if !child.precedes(&entry) {
                 break;
             }
-            self.put(headers, least, index, child);
+            self.write(index, child);
             index = least;
         }
-        index
+        self.write(index, entry);
+        self.tell(headers, told, index);
+        while index != from {
+            let above = (index - 1) / FANOUT;
+            self.tell(headers, index, above);
+            index = above;
+        }
     }
 
-    /// Moves an entry.
+    /// Tells the timer of an entry where that is.
     #[inline]
-    fn put<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize, entry: Ordered) {
-        self.write(to, entry);
-        match self.runs.get_mut(entry.run.get()) {
-            Some(run) => run.at = to,
-            None => headers.moved(entry.slot, Place::HEAP, from as u32, to as u32),
+    fn tell<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize) {
+        let entry = self.entries.at(to);
+        if entry.run == RunIndex::NONE {
+            headers.moved(entry.slot, Place::HEAP, from as u32, to as u32);
         }
     }
 
@@ -331,6 +346,9 @@ impl NearHeap {
         *self.entries.at_mut(index) = entry;
         if index == 0 {
             self.first = entry;
+        }
+        if let Some(run) = self.runs.get_mut(entry.run.get()) {
+            run.at = index;
         }
     }
 
@@ -370,7 +388,7 @@ impl NearHeap {
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
         let mut check = |timer: &Ordered, place, position| {
             assert!(
-                *timer == Ordered::of(headers, timer.slot),
+                timer.rank() == Ordered::of(headers, timer.slot).rank(),
                 "an entry of the near heap has its timer's deadline and sequence"
             );
             assert!(
@@ -389,7 +407,7 @@ impl NearHeap {
                 continue;
             };
             assert!(
-                run.at == index && run.first().map(|it| it.of_run(entry.run)) == Some(*entry),
+                run.at == index && run.first() == Some(entry),
                 "a run and its entry name each other"
             );
             assert!(

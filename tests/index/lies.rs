@@ -136,6 +136,31 @@ fn store_that_panics_where_timers_join_others_leaves_those_behind_them() {
     assert!(fired.into_iter().eq((200..205).chain(0..200)));
 }
 
+/// Ours: a run whose first timer left went with the panic, and all its timers.
+#[test]
+fn store_that_panics_where_a_run_gives_way_loses_none_of_its_timers() {
+    const TICK: u64 = 1 << 20;
+    let mut wheel = IndexWheel::<Bare<Millis>>::with_geometry(0);
+    let mut store = Unchanging(Shelf::new(300), None);
+    for index in 0..200 {
+        wheel.schedule(&mut store, index, 5 * TICK + 1_000 * u64::from(index));
+    }
+    assert!(wheel.pop_expired(&mut store, 5 * TICK).is_some(), "sorted");
+    // Between the first two, in the current tick.
+    wheel.schedule(&mut store, 299, 5 * TICK + 1_500);
+    store.1 = Some(299);
+    let cancelled = catch_unwind(AssertUnwindSafe(|| wheel.cancel(&mut store, 1)));
+    assert!(cancelled.is_err());
+    store.1 = None;
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX));
+    let fired: Vec<u32> = fired
+        .map(|(index, _)| index)
+        .filter(|&it| it != 299)
+        .collect();
+    assert!(fired.into_iter().eq(2..200));
+    assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
+}
+
 /// Ours: those that were left in the bucket were moved behind its first tick, and fired late.
 #[test]
 fn store_that_panics_while_a_bucket_is_sorted_leaves_no_timer_that_fires_late() {
