@@ -133,6 +133,7 @@ impl NearHeap {
     }
 
     /// The timers of the run that fires next, if that is a run; in order.
+    #[cfg(any(test, feature = "ttl"))]
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = &Ordered> {
         let run = self.first().and_then(|it| self.runs.get(it.run.get()));
         run.into_iter().flat_map(|run| run.timers_from(0))

@@ -320,21 +320,11 @@ impl<G: Geometry> Hierarchy<G> {
         self.wake = self.wake.min(timer.deadline);
     }
 
-    /// The bucket where a tick after the cursor's belongs.
-    #[inline]
-    fn bucket_of(&self, tick: Tick) -> Bucket {
-        let level = (0..LEVELS)
-            .find(|level| Layout::<G>::number(level + 1, tick) < self.reach[level + 1])
-            .unwrap_or(FAR);
-        let number = Layout::<G>::number(level, tick);
-        Bucket { level, number }
-    }
-
     /// Appends an entry to the list of the bucket where a tick after the cursor's belongs, and says where it
     /// is.
     #[inline]
     fn append(&mut self, tick: Tick, slot: SlotIndex) -> (Place, u32) {
-        // As `bucket_of` says. Level by level, so that every shift is an immediate.
+        // Level by level, so that every shift is an immediate.
         let lies_on = |level: usize| Layout::<G>::number(level + 1, tick) < self.reach[level + 1];
         let index_on = |level: usize| {
             let number = Layout::<G>::number(level, tick);
@@ -349,21 +339,20 @@ impl<G: Geometry> Hierarchy<G> {
         } else if lies_on(3) {
             index_on(3)
         } else {
-            return self.append_any(tick, slot);
+            return self.append_any(ListId::Far(Layout::<G>::number(FAR, tick)), slot);
         };
+        let id = ListId::Bucket(index);
         match self.buckets.append(index, slot) {
-            Some(location) => (Place::list(ListId::Bucket(index)), location.position()),
-            None => self.append_any(tick, slot),
+            Some(location) => (Place::list(id), location.position()),
+            None => self.append_any(id, slot),
         }
     }
 
     #[inline(never)]
-    fn append_any(&mut self, tick: Tick, slot: SlotIndex) -> (Place, u32) {
-        let bucket = self.bucket_of(tick);
-        let id = Layout::<G>::list(bucket);
+    fn append_any(&mut self, id: ListId, slot: SlotIndex) -> (Place, u32) {
         let (location, list) = self.buckets.append_any(id, slot);
         if location.begins_block() {
-            self.block_added(bucket, list.len());
+            self.block_added(Layout::<G>::bucket(id, self.cursor), list.len());
         }
         (Place::list(id), location.position())
     }

@@ -1,4 +1,4 @@
-//! Which slots are free: a bitmap, with bitmaps above it that find its lowest set bit.
+//! Which slots are free: a bitmap, with a summary of it that finds its lowest set bit.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -7,19 +7,20 @@ use crate::key::SlotIndex;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// A set of slot indexes that hands out its lowest element first. O(log n) to the base of 64.
+/// A set of slot indexes that hands out its lowest element first. O(1), and a look at the words of the summary
+/// when a word of the bitmap runs empty: one for each 4,096 slots, at worst.
 ///
 /// One element, mostly the only one, is kept apart, so that a slot that is freed and taken again and again
 /// touches no bitmap.
 ///
-/// Invariant: a word is not zero if and only if its bit is set in the row above; the last row above is one
-/// word; `lowest` is the first word that is not zero.
+/// Invariant: a word is not zero if and only if its bit is set in the summary; `lowest` is the first word that
+/// is not zero.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
     /// [`SlotIndex::NONE`] if there is none.
     apart: SlotIndex,
     words: Vec<u64>,
-    above: Vec<Vec<u64>>,
+    summary: Vec<u64>,
     lowest: usize,
 }
 
@@ -31,15 +32,13 @@ impl FreeSet {
         Self {
             apart: SlotIndex::NONE,
             words: Vec::new(),
-            above: Vec::new(),
+            summary: Vec::new(),
             lowest: NO_WORD,
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let above: usize = self.above.iter().map(Vec::capacity).sum();
-        (self.words.capacity() + above) * size_of::<u64>()
-            + self.above.capacity() * size_of::<Vec<u64>>()
+        (self.words.capacity() + self.summary.capacity()) * size_of::<u64>()
     }
 
     pub(crate) fn contains(&self, slot: SlotIndex) -> bool {
@@ -84,19 +83,14 @@ impl FreeSet {
         }
     }
 
-    /// Sets a bit, and that of its word in the rows above, as far up as needed.
+    /// Sets a bit, and that of its word in the summary.
     #[inline(never)]
     fn set(&mut self, slot: SlotIndex) {
-        let mut index = slot.get();
-        self.lowest = self.lowest.min(index / WORD_BITS);
-        self.make_room(index + 1);
-        for words in [&mut self.words].into_iter().chain(&mut self.above) {
-            let (word, bit) = (&mut words[index / WORD_BITS], 1 << (index % WORD_BITS));
-            if mem::replace(word, *word | bit) != 0 {
-                break;
-            }
-            index /= WORD_BITS;
-        }
+        let (index, bit) = (slot.get() / WORD_BITS, slot.get() % WORD_BITS);
+        self.lowest = self.lowest.min(index);
+        self.make_room(slot.get() + 1);
+        self.words[index] |= 1 << bit;
+        self.summary[index / WORD_BITS] |= 1 << (index % WORD_BITS);
     }
 
     /// Makes room for the elements below `len`. O(len), and O(1) amortized if it is called as they come.
@@ -104,44 +98,20 @@ impl FreeSet {
     pub(crate) fn make_room(&mut self, len: usize) {
         let words = len.div_ceil(WORD_BITS);
         if words > self.words.len() {
-            self.grow(words);
+            self.words.resize(words, 0);
+            self.summary.resize(words.div_ceil(WORD_BITS), 0);
         }
     }
 
-    /// Makes each row longer, with another on top when what was the last is more than a word.
-    #[cold]
-    fn grow(&mut self, mut len: usize) {
-        let mut below = &mut self.words;
-        for row in 0.. {
-            let is_used = below.first().is_some_and(|&word| word != 0);
-            below.resize(len, 0);
-            if len == 1 {
-                break;
-            }
-            len = len.div_ceil(WORD_BITS);
-            if row == self.above.len() {
-                self.above.push(alloc::vec![is_used.into()]);
-            }
-            below = &mut self.above[row];
-        }
-    }
-
-    /// Clears the bit of the lowest word, which has run empty, in the rows above, as far up as needed; the
-    /// next word is found from there.
+    /// Clears the bit of the lowest word, which has run empty, in the summary; the next word is found from there.
     #[inline(never)]
     fn emptied(&mut self) {
-        let mut index = mem::replace(&mut self.lowest, NO_WORD);
-        for row in 0..self.above.len() {
-            let word = &mut self.above[row][index / WORD_BITS];
-            *word &= !(1 << (index % WORD_BITS));
-            index /= WORD_BITS;
-            if *word != 0 {
-                let down = self.above[..=row].iter().rev();
-                self.lowest = down.fold(index, |index, words| {
-                    index * WORD_BITS + words[index].trailing_zeros() as usize
-                });
-                return;
-            }
+        let index = mem::replace(&mut self.lowest, NO_WORD);
+        let first = index / WORD_BITS;
+        self.summary[first] &= !(1 << (index % WORD_BITS));
+        let mut rest = (first..).zip(&self.summary[first..]);
+        if let Some((index, bits)) = rest.find(|(_, bits)| **bits != 0) {
+            self.lowest = index * WORD_BITS + bits.trailing_zeros() as usize;
         }
     }
 
@@ -152,6 +122,7 @@ impl FreeSet {
             self.insert(slot);
         }
         self.words.shrink_to_fit();
+        self.summary.shrink_to_fit();
     }
 
     /// Checks the laws of the set of `len` elements.
@@ -163,16 +134,11 @@ impl FreeSet {
         let ones = self.words.iter().map(|word| word.count_ones() as usize);
         let apart = usize::from(self.apart != SlotIndex::NONE);
         assert!(ones.sum::<usize>() + apart == len, "free slots are counted");
-        let mut row = &self.words;
-        for above in &self.above {
-            let is_set = |index: usize| above[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0;
-            assert!(
-                (0..row.len()).all(|index| is_set(index) == (row[index] != 0)),
-                "a word has its bit set in the row above if and only if it is not zero"
-            );
-            row = above;
-        }
-        assert!(row.len() <= 1, "the top row is one word");
+        let is_set = |index: usize| self.summary[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0;
+        assert!(
+            (0..self.words.len()).all(|index| is_set(index) == (self.words[index] != 0)),
+            "a word has its bit set in the summary if and only if it is not zero"
+        );
         let first = self.words.iter().position(|&word| word != 0);
         assert!(
             self.lowest == first.unwrap_or(NO_WORD),
@@ -219,19 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_all_rows() {
+    fn bytes_are_those_of_both_rows() {
         let mut set = FreeSet::new();
-        assert_eq!(set.bytes(), 0);
-        // A row of 65 words, one of two, and the top.
         // The first of them is kept apart.
         set.insert(SlotIndex::new(0));
         assert_eq!(set.bytes(), 0);
         set.insert(SlotIndex::new(64 * 64));
-        assert_eq!(set.above.len(), 2);
-        let rows = [&set.words, &set.above[0], &set.above[1]];
-        let words: usize = rows.map(Vec::capacity).iter().sum();
-        assert!(words >= 68);
-        let rows = set.above.capacity() * 3 * size_of::<usize>();
-        assert_eq!(set.bytes(), words * 8 + rows);
+        assert_eq!((set.words.len(), set.summary.len()), (65, 2));
+        let words = set.words.capacity() + set.summary.capacity();
+        assert_eq!(set.bytes(), words * 8);
     }
 }

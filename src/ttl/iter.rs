@@ -1,11 +1,9 @@
 //! Looking at the entries in the order in which they are due.
 
-use core::fmt;
-use core::iter::FusedIterator;
-
 use super::{TtlInfo, TtlSet};
 use crate::geometry::Geometry;
 use crate::hierarchy::search::Ascent;
+use crate::wheel::iter::counted;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// All entries in order of deadline, first come first among equals, whatever their phase.
@@ -91,11 +89,4 @@ impl<'a, K, G: Geometry> Iterator for Iter<'a, K, G> {
     }
 }
 
-impl<K, G: Geometry> ExactSizeIterator for Iter<'_, K, G> {}
-impl<K, G: Geometry> FusedIterator for Iter<'_, K, G> {}
-
-impl<K, G: Geometry> fmt::Debug for Iter<'_, K, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Iter({} left)", self.left)
-    }
-}
+counted!("Iter", Iter<'_, K, G>, K, G: Geometry);

@@ -1,13 +1,13 @@
 //! All timers at once: changing them, sorting them out, taking them over and adding many.
 
-use core::fmt;
-use core::iter::{Enumerate, FusedIterator};
+use core::iter::Enumerate;
 
 use crate::geometry::Geometry;
 use crate::key::{SlotIndex, TimerKey};
 use crate::slots::{self, Slot};
 use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;
+use crate::wheel::iter::counted;
 
 /// A live timer whose value may be changed, from [`Wheel::iter_mut`].
 ///
@@ -202,20 +202,5 @@ impl<T, G: Geometry> Iterator for IntoIter<T, G> {
     }
 }
 
-impl<T> ExactSizeIterator for IterMut<'_, T> {}
-impl<T, G: Geometry> ExactSizeIterator for IntoIter<T, G> {}
-
-impl<T> FusedIterator for IterMut<'_, T> {}
-impl<T, G: Geometry> FusedIterator for IntoIter<T, G> {}
-
-impl<T> fmt::Debug for IterMut<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IterMut({} left)", self.left)
-    }
-}
-
-impl<T, G: Geometry> fmt::Debug for IntoIter<T, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "IntoIter({} left)", self.wheel.len())
-    }
-}
+counted!("IterMut", IterMut<'_, T>, T);
+counted!("IntoIter", IntoIter<T, G>, T, G: Geometry);

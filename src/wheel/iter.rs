@@ -2,8 +2,6 @@
 //! them all out.
 
 use alloc::collections::BinaryHeap;
-use core::fmt;
-use core::iter::FusedIterator;
 
 use crate::geometry::Geometry;
 use crate::header::Ordered;
@@ -11,6 +9,23 @@ use crate::hierarchy::search::Ascent;
 use crate::key::{SlotIndex, TimerKey};
 use crate::wheel::Wheel;
 use crate::wheel::advance::Expired;
+
+/// An iterator that knows how many are left, ends once and for all, and prints how many are left.
+macro_rules! counted {
+    ($name:literal, $iterator:ty, $($generics:tt)*) => {
+        impl<$($generics)*> ExactSizeIterator for $iterator {}
+
+        impl<$($generics)*> core::iter::FusedIterator for $iterator {}
+
+        impl<$($generics)*> core::fmt::Debug for $iterator {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                write!(f, concat!($name, "({} left)"), self.len())
+            }
+        }
+    };
+}
+
+pub(crate) use counted;
 
 /// A live timer, as the iterators of a [`Wheel`] show it.
 ///
@@ -287,36 +302,7 @@ impl<T, G: Geometry> Clone for Descending<'_, T, G> {
     }
 }
 
-impl<T, G: Geometry> ExactSizeIterator for Iter<'_, T, G> {}
-impl<T, G: Geometry> ExactSizeIterator for Ascending<'_, T, G> {}
-impl<T, G: Geometry> ExactSizeIterator for Descending<'_, T, G> {}
-impl<T, G: Geometry> ExactSizeIterator for Drain<'_, T, G> {}
-
-impl<T, G: Geometry> FusedIterator for Iter<'_, T, G> {}
-impl<T, G: Geometry> FusedIterator for Ascending<'_, T, G> {}
-impl<T, G: Geometry> FusedIterator for Descending<'_, T, G> {}
-impl<T, G: Geometry> FusedIterator for Drain<'_, T, G> {}
-
-impl<T, G: Geometry> fmt::Debug for Iter<'_, T, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Iter({} left)", self.left)
-    }
-}
-
-impl<T, G: Geometry> fmt::Debug for Ascending<'_, T, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ascending({} left)", self.left)
-    }
-}
-
-impl<T, G: Geometry> fmt::Debug for Descending<'_, T, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Descending({} left)", self.left.len())
-    }
-}
-
-impl<T, G: Geometry> fmt::Debug for Drain<'_, T, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Drain({} left)", self.wheel.len())
-    }
-}
+counted!("Iter", Iter<'_, T, G>, T, G: Geometry);
+counted!("Ascending", Ascending<'_, T, G>, T, G: Geometry);
+counted!("Descending", Descending<'_, T, G>, T, G: Geometry);
+counted!("Drain", Drain<'_, T, G>, T, G: Geometry);

@@ -2,11 +2,11 @@
 
 use core::array;
 use core::fmt;
-use core::iter::FusedIterator;
 
 use crate::blocks::List;
 use crate::geometry::{FAR, Geometry, Layout};
 use crate::wheel::Wheel;
+use crate::wheel::iter::counted;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// The five levels of the wheel as they stand, the finest first and what lies beyond the others
@@ -230,12 +230,4 @@ impl Iterator for Buckets<'_> {
     }
 }
 
-impl ExactSizeIterator for Buckets<'_> {}
-
-impl FusedIterator for Buckets<'_> {}
-
-impl fmt::Debug for Buckets<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Buckets({} left)", self.len())
-    }
-}
+counted!("Buckets", Buckets<'_>,);
