@@ -69,7 +69,8 @@ impl<G: Geometry> Hierarchy<G> {
         None
     }
 
-    /// The earliest timer, due or not; it has been brought up to the near heap, and the cursor to its tick. Amortized O(1) while time goes on.
+    /// The earliest timer, due or not; it has been brought up to the near heap, and the cursor to its tick.
+    /// Amortized O(1) while time goes on.
     pub(crate) fn first<H: Headers>(&mut self, headers: &mut H) -> Option<Due> {
         let mut budget = Budget::UNLIMITED;
         loop {
