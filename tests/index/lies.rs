@@ -362,10 +362,10 @@ fn record_reused_while_its_old_entry_moves_is_scheduled_as_it_says() {
 }
 
 #[test]
-fn record_reused_while_the_run_makes_way_is_scheduled_as_it_says() {
+fn record_reused_while_others_are_sorted_is_scheduled_as_it_says() {
     let mut wheel = IndexWheel::<Bare<Millis>>::with_geometry(0);
     let mut store = Shelf::new(100);
-    // A coarse bucket with few timers: they are sorted into the run together.
+    // A coarse bucket with few timers: they are sorted together.
     let (start, at) = (1 << 32, |ns: u64| (1 << 32) + (5 << 20) + ns);
     wheel.schedule(&mut store, 99, start);
     for index in 0..10 {
@@ -374,7 +374,7 @@ fn record_reused_while_the_run_makes_way_is_scheduled_as_it_says() {
     assert_eq!(wheel.pop_expired(&mut store, start), Some((99, start)));
     store.replace(3, Some(Timer::new()));
     wheel.schedule(&mut store, 3, 1 << 40);
-    // Into the list of their tick. What comes before it in the run makes way, and goes back with it.
+    // Into the list of their tick, among them.
     wheel.schedule(&mut store, 50, at(45));
     let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, u64::MAX));
     let fired: Vec<u32> = fired.map(|(index, _)| index).collect();

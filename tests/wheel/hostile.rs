@@ -164,12 +164,12 @@ fn cancel_storm_in_the_run_leaves_the_order_and_no_more_memory() {
         for key in keys.split_off(keys.len() - MANY / 4).into_iter().rev() {
             assert!(wheel.cancel(key).is_some());
             left -= 1;
-            assert_eq!(wheel.stats().ready, left, "the end is not a hole");
+            assert_eq!(wheel.stats().ready, left, "from the end");
         }
         for key in keys.drain(..MANY / 4) {
             assert!(wheel.cancel(key).is_some());
             left -= 1;
-            assert_eq!(wheel.stats().ready, left, "nor is the beginning");
+            assert_eq!(wheel.stats().ready, left, "and from the beginning");
         }
         wheel.check_invariants();
         for nth in (1..keys.len())
@@ -180,7 +180,7 @@ fn cancel_storm_in_the_run_leaves_the_order_and_no_more_memory() {
         }
         wheel.check_invariants();
         keys.retain(|&key| wheel.contains(key));
-        // What comes in between goes its own way, and takes no room in the run.
+        // What comes in between takes the room of one.
         let late = wheel.schedule(at + MANY as u64 / 2, 0);
         let (most, now) = (bytes + MANY / 4, wheel.stats().bytes);
         assert!(now <= most, "from {bytes} to {now} bytes");

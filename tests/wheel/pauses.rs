@@ -522,7 +522,7 @@ fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
     }
 }
 
-/// Holes in the run: whichever of a collected crowd are cancelled, the others keep their order, and no
+/// Holes in runs: whichever of a collected crowd are cancelled, the others keep their order, and no
 /// memory is asked for.
 #[test]
 fn collected_timers_cancelled_from_a_crowd_leave_order_and_memory() {

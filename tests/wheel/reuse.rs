@@ -410,9 +410,9 @@ fn crowd_cancelled_between_two_pieces_leaves_the_rest_in_order() {
     }
 }
 
-/// Those that left the run before it makes way, and those after.
+/// Those that left a run before others come in between, and those after.
 #[test]
-fn cancelled_timers_of_a_run_that_makes_way_stay_cancelled() {
+fn cancelled_timers_of_a_run_with_others_in_between_stay_cancelled() {
     let start = 256 * TICK;
     let crowd = start + 50 * TICK;
     let mut wheel = Lists::with_geometry(0);
