@@ -50,7 +50,7 @@ impl Sequence {
     }
 }
 
-/// A timer and what it is ordered by: an entry of the near heap or the run.
+/// A timer and what it is ordered by: an entry of the near heap.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ordered {
     pub(crate) deadline: u64,

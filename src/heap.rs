@@ -124,25 +124,33 @@ impl NearHeap {
         (0..self.entries.len()).map(|index| self.entries.at(index))
     }
 
-    /// All timers, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ordered> {
-        let in_runs = |(_, run)| Run::timers_from(run, 0);
-        self.firsts()
-            .filter(|first| first.run == RunIndex::NONE)
-            .chain(self.runs.iter().flat_map(in_runs))
+    /// All timers, and where they are, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, u32, &Ordered)> {
+        let alone = |(_, entry): &(_, &Ordered)| entry.run == RunIndex::NONE;
+        let in_run = |(index, run)| {
+            let timers = Run::timers_from(run, 0);
+            timers.map(move |(nth, it)| (Place::RUN, RunIndex::new(index).position(nth), it))
+        };
+        let entries = (0..).zip(self.firsts()).filter(alone);
+        entries
+            .map(|(index, timer)| (Place::HEAP, index, timer))
+            .chain(self.runs.iter().flat_map(in_run))
     }
 
     /// The timers of the run that fires next, if that is a run; in order.
     #[cfg(any(test, feature = "ttl"))]
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = &Ordered> {
         let run = self.first().and_then(|it| self.runs.get(it.run.get()));
-        run.into_iter().flat_map(|run| run.timers_from(0))
+        run.into_iter()
+            .flat_map(|run| run.timers_from(0))
+            .map(|(_, timer)| timer)
     }
 
     /// The timer that follows the one at a position in its run. O(1), and a look at the holes between them.
     pub(crate) fn after(&self, position: u32) -> Option<&Ordered> {
         let (run, nth) = RunIndex::of_position(position);
-        self.runs.get(run.get())?.timers_from(nth + 1).next()
+        let mut rest = self.runs.get(run.get())?.timers_from(nth + 1);
+        rest.next().map(|(_, timer)| timer)
     }
 
     /// Whether the timer of a slot is there. O(1).
@@ -219,7 +227,8 @@ impl NearHeap {
             self.runs.len() + 1,
             self.len + self.runs.len() - self.entries.len() + count,
         );
-        if count < 2 || runs > FEW_RUNS && in_runs < runs * PAGE / 8 {
+        let are_too_few = count < 2 || runs > FEW_RUNS && in_runs < runs * PAGE / 8;
+        if are_too_few || runs > RunIndex::COUNT {
             return None;
         }
         let from = (PAGE - count) / 2;
@@ -333,11 +342,13 @@ impl NearHeap {
         }
     }
 
-    /// Tells the timer of an entry where that is.
+    /// Tells the timer of an entry where that is. The sequence number says whose entry it is, where a header that is
+    /// not believed may have been used anew.
     #[inline]
     fn tell<H: Headers>(&mut self, headers: &mut H, from: usize, to: usize) {
         let entry = self.entries.at(to);
-        if entry.run == RunIndex::NONE {
+        let is_its = H::IS_TRUE || headers.header(entry.slot).sequence() == entry.sequence;
+        if entry.run == RunIndex::NONE && is_its {
             headers.moved(entry.slot, Place::HEAP, from as u32, to as u32);
         }
     }
@@ -372,13 +383,35 @@ impl NearHeap {
         self.len = 0;
     }
 
-    /// Gives back spare memory.
-    pub(crate) fn shrink_to_fit(&mut self) {
-        self.entries.truncate(self.entries.len());
-        self.runs.shrink_to_fit();
-        self.spare = None;
-        self.room = Vec::new();
-        self.words = Vec::new();
+    /// Packs the runs into as few pages as they need, and gives back spare memory. O(n log n).
+    pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
+        // Beside the old ones, which stay as they are should the store of headers panic on the way.
+        let mut packed = Self::new();
+        let mut timers = packed.room();
+        for (place, position, &timer) in self.iter() {
+            if !headers.owns(timer.slot, place, position) {
+                headers.disowned();
+            } else if place == Place::HEAP {
+                packed.push(headers, timer);
+            } else {
+                timers.push(Ordered {
+                    run: RunIndex::NONE,
+                    ..timer
+                });
+            }
+            if timers.len() == PAGE {
+                packed.add(headers, timers);
+                timers = packed.room();
+            }
+        }
+        if timers.len() < PAGE / 8 {
+            timers.drain(..).for_each(|it| packed.push(headers, it));
+        }
+        packed.add(headers, timers);
+        packed.entries.truncate(packed.entries.len());
+        packed.runs.shrink_to_fit();
+        (packed.room, packed.words) = (Vec::new(), Vec::new());
+        *self = packed;
     }
 
     /// Checks the laws of the heap, and hands each timer to `visit`.
@@ -387,7 +420,7 @@ impl NearHeap {
     ///
     /// If a law is broken, with its name.
     pub(crate) fn check<H: Headers>(&self, headers: &H, mut visit: impl FnMut(SlotIndex)) {
-        let mut check = |timer: &Ordered, place, position| {
+        for (place, position, timer) in self.iter() {
             assert!(
                 timer.rank() == Ordered::of(headers, timer.slot).rank(),
                 "an entry of the near heap has its timer's deadline and sequence"
@@ -397,28 +430,21 @@ impl NearHeap {
                 "the header of a timer in the near heap says where"
             );
             visit(timer.slot);
-        };
+        }
         for (index, entry) in self.firsts().enumerate() {
             assert!(
                 index == 0 || !entry.precedes(self.entries.at((index - 1) / FANOUT)),
                 "no entry of the near heap precedes its parent"
             );
-            let Some(run) = self.runs.get(entry.run.get()) else {
-                check(entry, Place::HEAP, index as u32);
-                continue;
-            };
-            assert!(
-                run.at == index && run.first() == Some(entry),
-                "a run and its entry name each other"
-            );
-            assert!(
-                run.timers_from(0).is_sorted(),
-                "a run is sorted by (deadline, sequence)"
-            );
-            for (nth, timer) in run.page[..run.end].iter().enumerate().skip(run.next) {
-                if timer.slot != SlotIndex::NONE {
-                    check(timer, Place::RUN, entry.run.position(nth));
-                }
+            if let Some(run) = self.runs.get(entry.run.get()) {
+                assert!(
+                    run.at == index && run.first() == Some(entry),
+                    "a run and its entry name each other"
+                );
+                assert!(
+                    run.timers_from(0).map(|(_, timer)| timer).is_sorted(),
+                    "a run is sorted by (deadline, sequence)"
+                );
             }
         }
         assert!(

@@ -293,17 +293,15 @@ impl<G: Geometry> Hierarchy<G> {
         // Without any lists nobody takes note of the buckets that time enters.
         self.enter();
         self.chores = 0;
-        // What lies in the heap and is not due soon follows: every timer that fires would have to be put in
-        // order with it. But for the first, lest whoever sleeps until then be woken up sooner.
+        // Most of what lies in the heap and is not due soon follows: every timer that fires would have to be put in
+        // order with it. But for the first, so that whoever sleeps until then need not be woken up for its bucket.
         for index in (1..self.heap.entries()).rev().take(G::NEAR) {
             let position = index as u32;
-            let timer = self.heap.lone(index);
-            let owns = |it: &Ordered| headers.owns(it.slot, Place::HEAP, position);
-            let Some(timer) = timer.filter(owns) else {
+            let Some(timer) = self.heap.lone(index) else {
                 continue;
             };
             let tick = Layout::<G>::tick(timer.deadline);
-            if tick > self.cursor {
+            if tick > self.cursor && headers.owns(timer.slot, Place::HEAP, position) {
                 self.heap.remove(headers, Place::HEAP, position);
                 let (place, position) = self.append(tick, timer.slot);
                 headers.header_mut(timer.slot).set_place(place, position);
@@ -451,7 +449,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// The slots of all timers, in no particular order.
     pub(crate) fn slots(&self) -> impl Iterator<Item = SlotIndex> {
-        let near = self.heap.iter().map(|near| near.slot);
+        let near = self.heap.iter().map(|(.., near)| near.slot);
         near.chain(self.buckets.iter())
     }
 
@@ -507,7 +505,7 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Packs the entries into as little memory as they need. O(n).
     pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
-        self.heap.shrink_to_fit();
+        self.heap.shrink_to_fit(headers);
         self.buckets.shrink_to_fit(headers);
     }
 

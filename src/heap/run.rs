@@ -21,15 +21,11 @@ impl RunIndex {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
     /// As many runs as a position can tell apart.
-    const COUNT: usize = u32::MAX as usize / PAGE;
+    pub(super) const COUNT: usize = u32::MAX as usize / PAGE;
 
-    #[track_caller]
-    pub(super) fn new(index: usize) -> Self {
-        assert!(
-            index < Self::COUNT,
-            "there are at most {} runs",
-            Self::COUNT
-        );
+    #[inline]
+    pub(super) const fn new(index: usize) -> Self {
+        debug_assert!(index < Self::COUNT);
         Self(index as u32)
     }
 
@@ -77,10 +73,11 @@ impl Run {
         }
     }
 
-    /// The timers from a place on, in order.
-    pub(super) fn timers_from(&self, nth: usize) -> impl Iterator<Item = &Ordered> {
-        let timers = self.page[nth.max(self.next)..self.end].iter();
-        timers.filter(|timer| timer.slot != SlotIndex::NONE)
+    /// The timers from a place on, each with its place, in order.
+    pub(super) fn timers_from(&self, nth: usize) -> impl Iterator<Item = (usize, &Ordered)> {
+        let from = nth.max(self.next).min(self.end);
+        let timers = (from..).zip(&self.page[from..self.end]);
+        timers.filter(|(_, timer)| timer.slot != SlotIndex::NONE)
     }
 
     /// All timers, to be changed; in order.

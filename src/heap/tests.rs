@@ -146,6 +146,8 @@ fn heap_of_timers_and_runs_behaves_as_an_ordered_set() {
         }
         pair.heap.renumber(&pair.store);
         pair.check();
+        pair.heap.shrink_to_fit(&mut pair.store);
+        pair.check();
         pair.drain();
     }
 }
@@ -193,7 +195,7 @@ fn cleared_heap_is_empty_and_shrinks_to_nothing() {
     pair.heap.clear();
     pair.model.clear();
     pair.check();
-    pair.heap.shrink_to_fit();
+    pair.heap.shrink_to_fit(&mut pair.store);
     assert_eq!(pair.heap.bytes(), 0);
     pair.add(5..9);
     pair.drain();

@@ -21,6 +21,8 @@ pub(crate) struct FreeSet {
     apart: SlotIndex,
     words: Vec<u64>,
     summary: Vec<u64>,
+    /// Words that are not zero.
+    used: usize,
     lowest: usize,
 }
 
@@ -33,6 +35,7 @@ impl FreeSet {
             apart: SlotIndex::NONE,
             words: Vec::new(),
             summary: Vec::new(),
+            used: 0,
             lowest: NO_WORD,
         }
     }
@@ -89,6 +92,7 @@ impl FreeSet {
         let (index, bit) = (slot.get() / WORD_BITS, slot.get() % WORD_BITS);
         self.lowest = self.lowest.min(index);
         self.make_room(slot.get() + 1);
+        self.used += usize::from(self.words[index] == 0);
         self.words[index] |= 1 << bit;
         self.summary[index / WORD_BITS] |= 1 << (index % WORD_BITS);
     }
@@ -109,6 +113,10 @@ impl FreeSet {
         let index = mem::replace(&mut self.lowest, NO_WORD);
         let first = index / WORD_BITS;
         self.summary[first] &= !(1 << (index % WORD_BITS));
+        self.used -= 1;
+        if self.used == 0 {
+            return;
+        }
         let mut rest = (first..).zip(&self.summary[first..]);
         if let Some((index, bits)) = rest.find(|(_, bits)| **bits != 0) {
             self.lowest = index * WORD_BITS + bits.trailing_zeros() as usize;
@@ -139,6 +147,8 @@ impl FreeSet {
             (0..self.words.len()).all(|index| is_set(index) == (self.words[index] != 0)),
             "a word has its bit set in the summary if and only if it is not zero"
         );
+        let used = self.words.iter().filter(|&&word| word != 0).count();
+        assert!(used == self.used, "the words that are not zero are counted");
         let first = self.words.iter().position(|&word| word != 0);
         assert!(
             self.lowest == first.unwrap_or(NO_WORD),
@@ -162,7 +172,7 @@ mod tests {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(step);
-            // Ever larger, so that rows are added while the set is in use.
+            // Ever larger, so that words are added while the set is in use.
             let index = ((state >> 33) % (64 << (step / 2_000))) as usize;
             if state >> 63 == 0 && model.insert(index) {
                 set.insert(SlotIndex::new(index));

@@ -125,7 +125,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     pub(super) fn slots_in_flight(&self) -> impl Iterator<Item = SlotIndex> {
         let flights = self.in_flight.iter();
-        flights.map(|flight| self.flights.value(flight.slot).entry)
+        flights.map(|(.., flight)| self.flights.value(flight.slot).entry)
     }
 
     /// Adds an entry, for which there must be room. O(1).
@@ -230,7 +230,9 @@ impl<K, G: Geometry> Entries<K, G> {
         let in_flight = mem::replace(&mut self.in_flight, NearHeap::new());
         let flights = mem::replace(&mut self.flights, Slots::new(0));
         self.retrying = 0;
-        let slots_in_flight = in_flight.iter().map(|near| flights.value(near.slot).entry);
+        let slots_in_flight = in_flight
+            .iter()
+            .map(|(.., near)| flights.value(near.slot).entry);
         // Last, because keys may panic when they are dropped.
         self.entries
             .free_all(deadlines.slots().chain(slots_in_flight));

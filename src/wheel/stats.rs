@@ -33,7 +33,7 @@ pub struct Stats {
     /// Timers that are in no bucket: in exact order already, to fire next.
     ///
     /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or all there
-    /// are, if those are few.
+    /// are, while those are few and there are no buckets.
     pub ready: usize,
     /// Slots that were made and are kept, free ones included: as many as timers were live at once
     /// since the wheel was made or [shrunk](Wheel::shrink_to_fit).

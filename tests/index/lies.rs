@@ -136,6 +136,28 @@ fn store_that_panics_where_timers_join_others_leaves_those_behind_them() {
     assert!(fired.into_iter().eq((200..205).chain(0..200)));
 }
 
+/// Ours: two entries of the record were in the heap, and what the old one was told was taken for the new one's.
+#[test]
+fn record_begun_anew_in_a_small_wheel_fires_when_it_was_scheduled_last() {
+    let mut wheel = IndexWheel::new(0);
+    let mut store = Shelf::new(10);
+    for (index, deadline) in (0..).zip([10, 20, 200, 200, 200, 30, 120, 130, 140, 210]) {
+        wheel.schedule(&mut store, index, deadline);
+    }
+    store.replace(5, Some(Timer::new()));
+    wheel.schedule(&mut store, 5, 1_000);
+    let fired = std::iter::from_fn(|| wheel.pop_expired(&mut store, 2_000));
+    let fired: Vec<(u32, u64)> = fired.collect();
+    assert_eq!(
+        fired
+            .iter()
+            .filter(|(index, _)| *index == 5)
+            .collect::<Vec<_>>(),
+        [&(5, 1_000)]
+    );
+    assert_eq!((fired.len(), wheel.len()), (10, 0));
+}
+
 /// Ours: a run whose first timer left went with the panic, and all its timers.
 #[test]
 fn store_that_panics_where_a_run_gives_way_loses_none_of_its_timers() {

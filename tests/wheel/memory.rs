@@ -394,6 +394,32 @@ fn run_with_a_cancelled_tail_has_the_others_left() {
     }
 }
 
+/// A page of sorted timers stays as long as one of them does; but not beyond a shrink.
+#[test]
+fn shrink_packs_what_is_left_of_a_sorted_crowd() {
+    const CROWD: usize = 50_000;
+    for stride in [1, 7_919] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let deadline = |n: usize| (5 << 20) + (n * stride % CROWD) as u64;
+        let keys: Vec<TimerKey> = (0..CROWD).map(|n| wheel.schedule(deadline(n), 0)).collect();
+        assert!(wheel.advance(6 << 20).next().is_some());
+        let pages = wheel.stats().bytes;
+        for (_, key) in keys.iter().enumerate().filter(|(n, _)| n % 256 != 9) {
+            wheel.cancel(*key);
+        }
+        let left: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
+        wheel.shrink_to_fit();
+        wheel.check_invariants();
+        let packed = wheel.stats().bytes;
+        assert!(
+            packed + CROWD * 24 < pages + 10 * 6_144,
+            "{packed} of {pages} bytes"
+        );
+        let fired: Vec<TimerKey> = wheel.advance(6 << 20).map(|timer| timer.key).collect();
+        assert_eq!(fired, left);
+    }
+}
+
 /// A burst leaves slots behind for the next one, and nothing else.
 #[test]
 fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {

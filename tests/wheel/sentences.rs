@@ -105,7 +105,8 @@ fn every_sentence_quoted_here_stands_in_the_document() {
     }
 }
 
-/// > those that are scheduled into the current tick or the past, and all there are, if those are up to 32
+/// > those that are scheduled into the current tick or the past, and all there are while those are up to 32 and there are no
+/// > buckets
 ///
 /// > What is in no bucket counts as level 0, by its exact deadline
 #[test]
