@@ -187,3 +187,30 @@ fn range(numbers: impl Iterator<Item = u64>) -> (u64, u64) {
 fn bits(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_words_that_differ_above_are_sorted_and_others_are_left_alone() {
+        for (len, first, step, is_few) in [
+            (1, 0, 1 << 40, true),
+            (32, 0, 1 << 40, true),
+            (33, 0, 1 << 40, false),
+            (31, 0, 1, true),
+            // All of the same upper 16 bits.
+            (31, 1 << 60, 1 << 20, false),
+        ] {
+            let mut words: Vec<u64> = (0..len).rev().map(|nth| first + nth * step).collect();
+            let before = words.clone();
+            assert_eq!(
+                sort_few::<32>(&mut words),
+                is_few,
+                "{len} words, {step} apart"
+            );
+            assert_eq!(words.is_sorted(), is_few);
+            assert!(is_few || words == before);
+        }
+    }
+}

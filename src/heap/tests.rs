@@ -224,7 +224,21 @@ fn runs_of_any_size_and_spread_are_sorted_as_the_standard_sort_does() {
             let mut expected = timers.clone();
             expected.sort_by_key(Ordered::rank);
             let mut sorted = alloc::vec![Ordered::PLACEHOLDER; timers.len()];
-            run::sort(&mut timers, &mut Vec::new(), &mut sorted);
+            let spread = |of: fn(&Ordered) -> u64| {
+                let numbers = timers.iter().map(of);
+                let spread = numbers.clone().max().zip(numbers.min());
+                spread.map_or(0, |(most, least)| {
+                    (most - least).checked_ilog2().map_or(0, |it| it + 1)
+                })
+            };
+            let bits = 8 + spread(|it| it.deadline) + spread(|it| it.sequence.get());
+            let mut words = Vec::new();
+            run::sort(&mut timers, &mut words, &mut sorted);
+            assert_eq!(
+                words.is_empty(),
+                bits > 64,
+                "by words if they fit: {bits} bits"
+            );
             assert_eq!(
                 sorted, expected,
                 "{len} of {deadline_bits} and {sequence_bits} bits"
