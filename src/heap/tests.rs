@@ -101,7 +101,9 @@ impl Pair {
             follows = after.map(|after| (first.run, after));
             assert_eq!(self.heap.upcoming().nth(1).map(|it| it.slot), after);
             self.heap.pop(&mut self.store);
-            self.check();
+            if self.model.len() % 64 == 0 {
+                self.check();
+            }
         }
         assert!(self.heap.first().is_none());
     }
@@ -136,7 +138,9 @@ fn heap_of_timers_and_runs_behaves_as_an_ordered_set() {
                     }
                 }
             }
-            pair.check();
+            if step % 4 == 0 {
+                pair.check();
+            }
         }
         let slots: Vec<_> = pair.model.values().copied().collect();
         for (number, &slot) in (0..).zip(&slots) {
