@@ -16,12 +16,12 @@ use core::mem;
 
 use slab::Slab;
 
-use self::run::{Page, Run};
+use self::run::{PAGE, Page, Run};
 use crate::header::{Headers, Ordered, Place, Sequence};
 use crate::key::SlotIndex;
 use crate::pages::{Pages, Placeholder};
 
-pub(crate) use self::run::{PAGE, RunIndex};
+pub(crate) use self::run::{LARGE, RunIndex};
 
 /// Children of an entry.
 const FANOUT: usize = 4;
@@ -52,7 +52,7 @@ pub(crate) struct NearHeap {
     /// The memory of [`room`](Self::room); there is nothing in it.
     room: Vec<Ordered>,
     /// The memory in which timers are sorted.
-    words: Vec<u64>,
+    order: Vec<u64>,
 }
 
 impl NearHeap {
@@ -65,7 +65,7 @@ impl NearHeap {
             len: 0,
             spare: None,
             room: Vec::new(),
-            words: Vec::new(),
+            order: Vec::new(),
         }
     }
 
@@ -83,13 +83,17 @@ impl NearHeap {
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let pages = self.runs.len() + usize::from(self.spare.is_some());
+        let pages = self
+            .runs
+            .iter()
+            .map(|(_, run)| &run.page)
+            .chain(&self.spare);
         // The slab's entry is a run, or the next vacant index.
         self.entries.bytes()
             + self.runs.capacity() * size_of::<Run>()
-            + pages * size_of::<[Ordered; PAGE]>()
+            + pages.map(|page| size_of_val(&**page)).sum::<usize>()
             + self.room.capacity() * size_of::<Ordered>()
-            + self.words.capacity() * size_of::<u64>()
+            + self.order.capacity() * size_of::<u64>()
     }
 
     /// The timer that fires first. O(1).
@@ -176,50 +180,64 @@ impl NearHeap {
         self.rise(headers, end, timer, end);
     }
 
-    /// Memory in which to collect timers that are to be [added](Self::add) together.
+    /// Memory in which to collect so many timers that are to be [added](Self::add) together.
     ///
     /// It is the caller's until then, so that a store of headers that panics leaves nothing behind.
     #[inline]
-    pub(crate) fn room(&mut self) -> Vec<Ordered> {
+    pub(crate) fn room(&mut self, timers: usize) -> Vec<Ordered> {
         let mut room = mem::take(&mut self.room);
-        room.reserve(PAGE);
+        room.reserve(timers);
         room
     }
 
-    /// Adds timers, no more than a page of them, in whatever order. O(n log n).
+    /// Adds timers, no more than find room on a [`LARGE`] page, in whatever order. O(n log n).
     pub(crate) fn add<H: Headers>(&mut self, headers: &mut H, mut timers: Vec<Ordered>) {
-        match self.place_for(&timers) {
-            Some((index, from)) => {
-                self.len += timers.len();
-                let to = from + timers.len();
-                let run = &mut self.runs[index.get()];
-                timers.iter_mut().for_each(|it| it.run = index);
-                run::sort(&mut timers, &mut self.words, &mut run.page[from..to]);
-                (run.next, run.end) = (run.next.min(from), run.end.max(to));
-                let (at, first) = (run.at, run.page[run.next]);
-                self.rise(headers, at, first, at);
-                for (nth, timer) in (from..to).zip(&self.runs[index.get()].page[from..to]) {
-                    let header = headers.header_mut(timer.slot);
-                    header.set_place(Place::RUN, index.position(nth));
-                }
-            }
-            None => timers.iter().for_each(|&it| self.push(headers, it)),
-        }
+        let mut order = mem::take(&mut self.order);
+        run::sort(&mut timers, &mut order);
+        self.add_sorted(headers, &timers, &order);
         timers.clear();
-        self.room = timers;
+        (self.room, self.order) = (timers, order);
     }
 
-    /// The run and the place on its page that some timers are to be sorted into: beside those of the newest run
+    /// Adds timers in the order of these indexes.
+    fn add_sorted<H: Headers>(&mut self, headers: &mut H, timers: &[Ordered], order: &[u64]) {
+        let sorted = order.iter().map(|&index| timers[index as usize]);
+        let Some((index, from)) = self.place_for(sorted.clone()) else {
+            return sorted.for_each(|it| self.push(headers, it));
+        };
+        self.len += order.len();
+        let to = from + order.len();
+        let run = &mut self.runs[index.get()];
+        for (place, timer) in run.page[from..to].iter_mut().zip(sorted) {
+            *place = Ordered {
+                run: index,
+                ..timer
+            };
+        }
+        (run.next, run.end) = (run.next.min(from), run.end.max(to));
+        let (at, first) = (run.at, run.page[run.next]);
+        self.rise(headers, at, first, at);
+        for (nth, timer) in (from..to).zip(&self.runs[index.get()].page[from..to]) {
+            let header = headers.header_mut(timer.slot);
+            header.set_place(Place::RUN, index.position(nth));
+        }
+    }
+
+    /// The run and the place on its page where some sorted timers are to be put: beside those of the newest run
     /// if they all come before them, or all after them, and find room there; else in the middle of a new one.
     /// `None` if they are not worth one.
-    fn place_for(&mut self, timers: &[Ordered]) -> Option<(RunIndex, usize)> {
-        let count = timers.len();
+    fn place_for(
+        &mut self,
+        mut sorted: impl DoubleEndedIterator<Item = Ordered> + ExactSizeIterator,
+    ) -> Option<(RunIndex, usize)> {
+        let count = sorted.len();
         if let Some(run) = self.runs.get(self.newest.get()) {
-            let (first, last) = (timers.iter().min()?, timers.iter().max()?);
+            let first = sorted.next()?;
+            let last = sorted.next_back().unwrap_or(first);
             if run.next >= count && last.precedes(&run.page[run.next]) {
                 return Some((self.newest, run.next - count));
             }
-            if run.end + count <= PAGE && run.page[run.end - 1].precedes(first) {
+            if run.end + count <= run.page.len() && run.page[run.end - 1].precedes(&first) {
                 return Some((self.newest, run.end));
             }
         }
@@ -231,8 +249,8 @@ impl NearHeap {
         if are_too_few || runs > RunIndex::COUNT {
             return None;
         }
-        let from = (PAGE - count) / 2;
-        let run = Run::new(self.spare.take(), from, self.entries.len());
+        let run = Run::new(self.spare.take(), count, self.entries.len());
+        let from = run.next;
         self.entries.push(Ordered::PLACEHOLDER);
         self.newest = RunIndex::new(self.runs.insert(run));
         Some((self.newest, from))
@@ -387,7 +405,7 @@ impl NearHeap {
     pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
         // Beside the old ones, which stay as they are should the store of headers panic on the way.
         let mut packed = Self::new();
-        let mut timers = packed.room();
+        let mut timers = packed.room(0);
         for (place, position, &timer) in self.iter() {
             if !headers.owns(timer.slot, place, position) {
                 headers.disowned();
@@ -399,9 +417,9 @@ impl NearHeap {
                     ..timer
                 });
             }
-            if timers.len() == PAGE {
+            if timers.len() == LARGE {
                 packed.add(headers, timers);
-                timers = packed.room();
+                timers = packed.room(0);
             }
         }
         if timers.len() < PAGE / 8 {
@@ -410,7 +428,7 @@ impl NearHeap {
         packed.add(headers, timers);
         packed.entries.truncate(packed.entries.len());
         packed.runs.shrink_to_fit();
-        (packed.room, packed.words) = (Vec::new(), Vec::new());
+        (packed.room, packed.order) = (Vec::new(), Vec::new());
         *self = packed;
     }
 

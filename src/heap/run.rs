@@ -7,10 +7,11 @@ use crate::header::Ordered;
 use crate::key::SlotIndex;
 use crate::pages::Placeholder;
 
-/// Timers on a page. Fuzzing has few, so that its scripts fill many.
-pub(crate) const PAGE: usize = if cfg!(fuzzing) { 16 } else { 256 };
+/// Timers on a page, and on a large one. Fuzzing has few, so that its scripts fill many.
+pub(super) const PAGE: usize = if cfg!(fuzzing) { 16 } else { 256 };
+pub(crate) const LARGE: usize = 4 * PAGE;
 
-pub(super) type Page = Box<[Ordered; PAGE]>;
+pub(super) type Page = Box<[Ordered]>;
 
 /// The index of a run. With the place of a timer on the page it is the timer's position.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +22,7 @@ impl RunIndex {
     pub(crate) const NONE: Self = Self(u32::MAX);
 
     /// As many runs as a position can tell apart.
-    pub(super) const COUNT: usize = u32::MAX as usize / PAGE;
+    pub(super) const COUNT: usize = u32::MAX as usize / LARGE;
 
     #[inline]
     pub(super) const fn new(index: usize) -> Self {
@@ -36,13 +37,13 @@ impl RunIndex {
 
     #[inline]
     pub(super) const fn position(self, nth: usize) -> u32 {
-        self.0 * PAGE as u32 + nth as u32
+        self.0 * LARGE as u32 + nth as u32
     }
 
     /// The run and the place on its page.
     #[inline]
     pub(super) const fn of_position(position: u32) -> (Self, usize) {
-        (Self(position / PAGE as u32), position as usize % PAGE)
+        (Self(position / LARGE as u32), position as usize % LARGE)
     }
 }
 
@@ -63,10 +64,14 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Without timers yet, the first of which is to be at a place.
-    pub(super) fn new(page: Option<Page>, from: usize, at: usize) -> Self {
+    /// Without timers yet, of which so many are to be in the middle of the page: the one given, if it is large enough.
+    pub(super) fn new(page: Option<Page>, count: usize, at: usize) -> Self {
+        let len = if count > PAGE { LARGE } else { PAGE };
+        let page = page.filter(|page| page.len() >= len);
+        let page = page.unwrap_or_else(|| alloc::vec![Ordered::PLACEHOLDER; len].into());
+        let from = (page.len() - count) / 2;
         Self {
-            page: page.unwrap_or_else(|| Box::new([Ordered::PLACEHOLDER; PAGE])),
+            page,
             next: from,
             end: from,
             at,
@@ -113,33 +118,34 @@ impl Run {
     }
 }
 
-/// Sorts timers, no more than a page of them, into the order in which they fire, by way of a word each.
-/// O(n log n).
+/// Finds the order in which timers fire, by way of a word for each, and writes down their indexes in it. It may
+/// change their places first. O(n log n).
 ///
 /// A word is what sets the deadline and the sequence number of a timer apart from those of the others, and
 /// its index. The timers of a tick have nearly the same deadline, or quite the same where the clock is
 /// coarse. To sort words moves a third of the bytes that entries have.
-pub(super) fn sort(timers: &mut [Ordered], words: &mut Vec<u64>, sorted: &mut [Ordered]) {
+pub(super) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
+    order.clear();
     let deadlines = range(timers.iter().map(|it| it.deadline));
     let sequences = range(timers.iter().map(|it| it.sequence.get()));
-    let below = PAGE.trailing_zeros() + bits(sequences.1 - sequences.0);
-    if below + bits(deadlines.1 - deadlines.0) > u64::BITS {
+    let of_index = bits(timers.len() as u64);
+    let below = of_index + bits(sequences.1.saturating_sub(sequences.0));
+    if below + bits(deadlines.1.saturating_sub(deadlines.0)) > u64::BITS {
         // They do not fit into words.
         timers.sort_unstable();
-        return sorted.copy_from_slice(timers);
+        return order.extend(0..timers.len() as u64);
     }
-    words.clear();
-    words.extend(timers.iter().zip(0..).map(|(it, index)| {
+    order.extend(timers.iter().zip(0..).map(|(it, index)| {
         let deadline = (it.deadline - deadlines.0).wrapping_shl(below);
-        let sequence = (it.sequence.get() - sequences.0) * PAGE as u64;
+        let sequence = (it.sequence.get() - sequences.0) << of_index;
         deadline | sequence | index
     }));
-    if !sort_few::<32>(words) && !sort_few::<64>(words) {
-        words.sort_unstable();
+    if !sort_few::<32>(order) && !sort_few::<64>(order) {
+        order.sort_unstable();
     }
-    for (place, &word) in sorted.iter_mut().zip(&*words) {
-        *place = timers[word as usize % PAGE];
-    }
+    order
+        .iter_mut()
+        .for_each(|word| *word &= (1 << of_index) - 1);
 }
 
 /// Sorts a few words by how many of the others come before each. `false`, with nothing changed, if there

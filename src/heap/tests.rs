@@ -59,7 +59,7 @@ impl Pair {
     }
 
     fn add(&mut self, deadlines: impl Iterator<Item = u64>) {
-        let mut timers = self.heap.room();
+        let mut timers = self.heap.room(0);
         timers.extend(deadlines.map(|deadline| self.timer(deadline)));
         self.heap.add(&mut self.store, timers);
     }
@@ -123,7 +123,7 @@ fn heap_of_timers_and_runs_behaves_as_an_ordered_set() {
                     pair.heap.push(&mut pair.store, timer);
                 }
                 1 => {
-                    let count = random.below(PAGE as u64 + 1);
+                    let count = random.below(LARGE as u64 + 1);
                     pair.add((0..count).map(|_| random.below(spread)));
                 }
                 2 => pair.add((0..random.below(9)).map(|n| base + n)),
@@ -210,7 +210,7 @@ fn runs_of_any_size_and_spread_are_sorted_as_the_standard_sort_does() {
     // The last two do not fit into words: with the 8 bits of an index that is more than 64.
     for (deadline_bits, sequence_bits) in [(0, 30), (20, 30), (56, 0), (26, 30), (27, 30), (64, 48)]
     {
-        for len in [1, 2, 20, 32, 33, 64, 65, 256] {
+        for len in [1, 2, 20, 32, 33, 64, 65, 256, 1_024] {
             let mut random = Random(len);
             let mut bits = |bits: u32| {
                 let word = random.below(1 << 31) << 62
@@ -227,7 +227,6 @@ fn runs_of_any_size_and_spread_are_sorted_as_the_standard_sort_does() {
                 .collect();
             let mut expected = timers.clone();
             expected.sort_by_key(Ordered::rank);
-            let mut sorted = alloc::vec![Ordered::PLACEHOLDER; timers.len()];
             let spread = |of: fn(&Ordered) -> u64| {
                 let numbers = timers.iter().map(of);
                 let spread = numbers.clone().max().zip(numbers.min());
@@ -235,14 +234,19 @@ fn runs_of_any_size_and_spread_are_sorted_as_the_standard_sort_does() {
                     (most - least).checked_ilog2().map_or(0, |it| it + 1)
                 })
             };
-            let bits = 8 + spread(|it| it.deadline) + spread(|it| it.sequence.get());
-            let mut words = Vec::new();
-            run::sort(&mut timers, &mut words, &mut sorted);
-            assert_eq!(
-                words.is_empty(),
-                bits > 64,
-                "by words if they fit: {bits} bits"
-            );
+            let bits = (u64::BITS - len.leading_zeros())
+                + spread(|it| it.deadline)
+                + spread(|it| it.sequence.get());
+            let before = timers.clone();
+            let mut order = Vec::new();
+            run::sort(&mut timers, &mut order);
+            let are_words = timers == before;
+            assert!(if bits > 64 {
+                timers.is_sorted()
+            } else {
+                are_words
+            });
+            let sorted: Vec<_> = order.iter().map(|&index| timers[index as usize]).collect();
             assert_eq!(
                 sorted, expected,
                 "{len} of {deadline_bits} and {sequence_bits} bits"

@@ -5,7 +5,7 @@ use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
 use crate::header::{Headers, Ordered, Place};
-use crate::heap::PAGE;
+use crate::heap::LARGE;
 use crate::key::SlotIndex;
 
 /// The first timer of the near heap.
@@ -202,8 +202,8 @@ impl<G: Geometry> Hierarchy<G> {
         let mut left = len.min(budget.work);
         budget.work -= left;
         while left != 0 {
-            let mut timers = self.heap.room();
-            let rest = left.saturating_sub(PAGE);
+            let rest = left.saturating_sub(LARGE);
+            let mut timers = self.heap.room(left - rest);
             while left != rest {
                 let taken = self.buckets.take_last(bucket, left - rest);
                 let slots = taken.as_slice();
