@@ -194,33 +194,29 @@ impl NearHeap {
     pub(crate) fn add<H: Headers>(&mut self, headers: &mut H, mut timers: Vec<Ordered>) {
         let mut order = mem::take(&mut self.order);
         run::sort(&mut timers, &mut order);
-        self.add_sorted(headers, &timers, &order);
+        let sorted = order.iter().map(|&index| timers[index as usize]);
+        if let Some((index, from)) = self.place_for(sorted.clone()) {
+            self.len += timers.len();
+            let to = from + timers.len();
+            let run = &mut self.runs[index.get()];
+            for (place, timer) in run.page[from..to].iter_mut().zip(sorted) {
+                *place = Ordered {
+                    run: index,
+                    ..timer
+                };
+            }
+            (run.next, run.end) = (run.next.min(from), run.end.max(to));
+            let (at, first) = (run.at, run.page[run.next]);
+            self.rise(headers, at, first, at);
+            for (nth, timer) in (from..to).zip(&self.runs[index.get()].page[from..to]) {
+                let header = headers.header_mut(timer.slot);
+                header.set_place(Place::RUN, index.position(nth));
+            }
+        } else {
+            sorted.for_each(|timer| self.push(headers, timer));
+        }
         timers.clear();
         (self.room, self.order) = (timers, order);
-    }
-
-    /// Adds timers in the order of these indexes.
-    fn add_sorted<H: Headers>(&mut self, headers: &mut H, timers: &[Ordered], order: &[u64]) {
-        let sorted = order.iter().map(|&index| timers[index as usize]);
-        let Some((index, from)) = self.place_for(sorted.clone()) else {
-            return sorted.for_each(|it| self.push(headers, it));
-        };
-        self.len += order.len();
-        let to = from + order.len();
-        let run = &mut self.runs[index.get()];
-        for (place, timer) in run.page[from..to].iter_mut().zip(sorted) {
-            *place = Ordered {
-                run: index,
-                ..timer
-            };
-        }
-        (run.next, run.end) = (run.next.min(from), run.end.max(to));
-        let (at, first) = (run.at, run.page[run.next]);
-        self.rise(headers, at, first, at);
-        for (nth, timer) in (from..to).zip(&self.runs[index.get()].page[from..to]) {
-            let header = headers.header_mut(timer.slot);
-            header.set_place(Place::RUN, index.position(nth));
-        }
     }
 
     /// The run and the place on its page where some sorted timers are to be put: beside those of the newest run
