@@ -527,8 +527,8 @@ impl<G: Geometry> IndexWheel<G> {
         self.hierarchy.shrink_to_fit(&mut headers);
     }
 
-    /// The heap memory of the wheel in bytes; that of the records is the store's. O(rotations in use beyond the
-    /// levels).
+    /// The heap memory of the wheel in bytes; that of the records is the store's. O(pages) of timers that have
+    /// been sorted, and O(1) besides.
     ///
     /// ```
     /// use timer_wheel::index::{IndexWheel, Timer};

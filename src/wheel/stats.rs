@@ -51,7 +51,7 @@ pub struct Stats {
 }
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The size and shape of the wheel. O(levels).
+    /// The size and shape of the wheel. O(levels), and O(pages) of timers that have been sorted.
     ///
     /// ```
     /// use timer_wheel::Wheel;
