@@ -1,7 +1,7 @@
 //! What fires next: timers in exact order, each found again by its position.
 //!
-//! What is scheduled into the cursor's tick or before it lies in a heap, and so do the first few timers of
-//! any deadline, so that a small wheel is a heap and makes no lists. The timers of a bucket that is opened
+//! What is scheduled into the cursor's tick or before it lies in a heap, and so do the timers of a small
+//! wheel, whenever they are due: it makes no lists. The timers of a bucket that is opened
 //! are sorted, a page full at a time, into *runs*; the heap has an entry for each run, which is its first timer,
 //! and so merges them. A heap of fan-out four is half as deep as a binary one, and every level less is a
 //! header that need not be told where its entry is.
