@@ -179,15 +179,59 @@ fn timers_that_come_in_order_or_in_reverse_share_pages() {
 
 #[test]
 fn pages_are_not_made_for_a_few_timers_each() {
-    for few in [3, 10] {
+    for few in [2, 3, 10] {
         let mut pair = Pair::new();
         for piece in 0..1_000 {
             // Among all others.
             pair.add((0..few).map(|nth| 1_000_000 * nth + piece));
-            let (pages, timers) = (pair.heap.runs.len(), pair.heap.len());
-            assert!(pages <= FEW_RUNS + timers / (PAGE / 8));
         }
+        assert_eq!(pair.heap.runs.len(), FEW_RUNS);
         assert!(pair.heap.bytes() < 100_000 * few as usize);
+        pair.drain();
+    }
+}
+
+#[test]
+fn pages_an_eighth_full_are_not_too_many() {
+    const EIGHTH: u64 = PAGE as u64 / 8;
+    let mut pair = Pair::new();
+    let mut add = |timers| {
+        let from = pair.next;
+        pair.add((0..timers).map(|nth| 1_000_000 * nth + from));
+        pair.heap.runs.len()
+    };
+    for piece in 0..3 * FEW_RUNS {
+        assert_eq!(add(EIGHTH), piece + 1);
+    }
+    // One less would be less than an eighth, and goes on being that.
+    for _ in 0..100 {
+        assert_eq!(add(EIGHTH - 1), 3 * FEW_RUNS);
+    }
+    pair.drain();
+}
+
+#[test]
+fn shrunk_heap_has_no_page_that_it_does_not_need() {
+    // Less than an eighth of a page lies in the heap itself.
+    const ALONE: usize = PAGE / 8 - 1;
+    for (timers, pages, alone) in [
+        (ALONE, 0, ALONE),
+        (ALONE + 1, 1, 0),
+        (LARGE, 1, 0),
+        (2 * LARGE + ALONE, 2, ALONE),
+    ] {
+        let mut pair = Pair::new();
+        let mut left = timers;
+        while left != 0 {
+            let piece = left.min(40);
+            let from = pair.next;
+            pair.add((0..piece as u64).map(|nth| 1_000_000 * nth + from));
+            left -= piece;
+        }
+        pair.heap.shrink_to_fit(&mut pair.store);
+        pair.check();
+        assert_eq!(pair.heap.runs.len(), pages, "{timers} timers");
+        assert_eq!(pair.heap.entries(), pages + alone, "{timers} timers");
         pair.drain();
     }
 }
