@@ -405,11 +405,19 @@ fn reserved_entries_ask_for_little_more() {
             queue.init(1, key, 5, Context::default()).unwrap();
         }
     };
-    let mut queue = TtlQueue::new(0, TtlConfig::default());
-    queue.reserve(10_000);
+    let filled = |room| {
+        let region = Region::new(ALLOCATOR);
+        let mut queue = TtlQueue::new(0, TtlConfig::default());
+        queue.reserve(room);
+        let asked = allocations(|| fill(&mut queue));
+        let change = region.change();
+        (asked, change.bytes_allocated - change.bytes_deallocated)
+    };
     // The lists of the finest level are made when they are first used, as those of a wheel.
-    let asked = allocations(|| fill(&mut queue));
+    let (asked, bytes) = filled(10_000);
     assert!(asked <= 1 + 4, "{asked} allocations for what was reserved");
+    let (_, needed) = filled(0);
+    assert!(bytes < needed * 2, "{bytes} bytes for {needed}");
 }
 
 fn cleared_queue_gives_its_memory_back() {

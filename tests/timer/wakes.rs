@@ -165,8 +165,9 @@ fn far_job_wakes_the_thread_a_few_times_only() {
     }
     bench.settle();
     assert_eq!(bench.log.len(), 1);
+    // It slept when its time came: that one is counted.
     let wake_ups = wake_ups(&bench) - before;
-    assert!(wake_ups <= 7, "{wake_ups} wake-ups");
+    assert!((1..=7).contains(&wake_ups), "{wake_ups} wake-ups");
 }
 
 #[test]
