@@ -13,3 +13,4 @@ mod world;
 mod contract;
 mod lies;
 mod random;
+mod work;

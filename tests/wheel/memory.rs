@@ -516,3 +516,13 @@ fn levels_reached_one_by_one_take_no_more_memory_than_all_at_once() {
     };
     assert_eq!(bytes([0, 1, 2, 3]), bytes([3, 2, 1, 0]));
 }
+
+/// One for each connection, say.
+#[test]
+fn wheel_of_ten_timers_makes_no_lists() {
+    let mut wheel: Wheel<u32> = Wheel::new(0);
+    let empty = wheel.stats().bytes;
+    (0..10).for_each(|n| _ = wheel.schedule(u64::from(n) * 3_000_000_000, n));
+    let bytes = wheel.stats().bytes;
+    assert!(empty <= 768 && bytes <= 1_700, "{empty} and {bytes} bytes");
+}
