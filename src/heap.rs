@@ -6,6 +6,7 @@
 //! and so merges them. A heap of fan-out four is half as deep as a binary one, and every level less is a
 //! header that need not be told where its entry is.
 
+mod ordered;
 mod run;
 
 #[cfg(test)]
@@ -16,12 +17,13 @@ use core::mem;
 
 use slab::Slab;
 
-use self::run::{PAGE, Page, Run};
-use crate::header::{Headers, Ordered, Place, Sequence};
+use self::run::{PAGE, Page, Run, RunIndex};
+use crate::header::{Headers, Place, Sequence};
 use crate::key::SlotIndex;
 use crate::pages::{Pages, Placeholder};
 
-pub(crate) use self::run::{LARGE, RunIndex};
+pub(crate) use self::ordered::Ordered;
+pub(crate) use self::run::LARGE;
 
 /// Children of an entry.
 const FANOUT: usize = 4;

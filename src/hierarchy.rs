@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 use crate::blocks::Location;
 use crate::buckets::Buckets;
 use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout, ListId, Tick};
-use crate::header::{Header, Headers, Ordered, Place, Sequence};
-use crate::heap::NearHeap;
+use crate::header::{Header, Headers, Place, Sequence};
+use crate::heap::{NearHeap, Ordered};
 use crate::key::SlotIndex;
 
 pub(crate) use self::advance::Due;

@@ -19,7 +19,7 @@ use core::fmt;
 use core::hint::black_box;
 
 use crate::geometry::{Geometry, Millis};
-use crate::header::Ordered;
+use crate::heap::Ordered;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slot, Slots};

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::header::Ordered;
+use super::Ordered;
 use crate::key::SlotIndex;
 use crate::pages::Placeholder;
 

@@ -5,7 +5,8 @@ use core::cmp::Reverse;
 
 use super::Hierarchy;
 use crate::geometry::{Bucket, Geometry, Layout};
-use crate::header::{Headers, Ordered, Place};
+use crate::header::{Headers, Place};
+use crate::heap::Ordered;
 use crate::key::SlotIndex;
 
 impl<G: Geometry> Hierarchy<G> {

@@ -4,7 +4,7 @@
 use alloc::collections::BinaryHeap;
 
 use crate::geometry::Geometry;
-use crate::header::Ordered;
+use crate::heap::Ordered;
 use crate::hierarchy::search::Ascent;
 use crate::key::{SlotIndex, TimerKey};
 use crate::wheel::Wheel;
