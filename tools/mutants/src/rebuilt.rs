@@ -10,7 +10,7 @@ use crate::suite::{BRIEF, Verdict, finish, limited};
 use crate::tree::Tree;
 
 /// For one test.
-const MOST: Duration = Duration::from_secs(300);
+const MOST: Duration = Duration::from_secs(60);
 
 pub(crate) fn restore(tree: &Tree, sources: &HashMap<String, String>) -> Result<()> {
     sources

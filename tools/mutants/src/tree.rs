@@ -16,7 +16,7 @@ use serde::Deserialize;
 pub(crate) const PACKAGE: &str = "timer-wheel";
 
 /// What a run of cargo may take, in seconds.
-const LONGEST: &str = "900";
+const LONGEST: &str = "400";
 
 pub(crate) struct Tree {
     root: PathBuf,
