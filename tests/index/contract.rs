@@ -129,3 +129,38 @@ fn put_off_timer_stays_where_it_is() {
     assert_eq!(wheel.pop_expired(&mut store, 1 << 35), None);
     assert_eq!(wheel.pop_expired(&mut store, 1 << 44), Some((1, 1 << 44)));
 }
+
+#[test]
+fn store_is_at_hand_while_a_timer_is_due() {
+    let mut store = Slab::from_iter([(0, Timer::new()), (1, Timer::new())]);
+    let mut wheel: IndexWheel = IndexWheel::default();
+    wheel.schedule(&mut store, 0, 10);
+    wheel.schedule(&mut store, 1, 20);
+    let mut due = wheel.peek_expired(&mut store, 15).expect("it is due");
+    assert_eq!(due.store()[1].deadline(), Some(20));
+    assert_eq!(
+        format!("{due:?}"),
+        "DueIndex { index: 0, deadline: 10, .. }"
+    );
+    let more = due.store_mut().insert(Timer::new()) as u32;
+    assert_eq!(due.remove(), (0, 10));
+    wheel.schedule(&mut store, more, 12);
+    assert_eq!(format!("{wheel:?}"), "IndexWheel { now: 15, len: 2, .. }");
+    let due = wheel.peek_expired(&mut store, 15).expect("it is due");
+    assert_eq!(due.index(), more);
+}
+
+#[test]
+fn room_for_more_than_a_wheel_can_hold_is_refused() {
+    let mut store = vec![Timer::new()];
+    let mut wheel = IndexWheel::new(0);
+    wheel.schedule(&mut store, 0, 10);
+    wheel.reserve(1_000);
+    let bytes = wheel.bytes();
+    assert!(bytes >= 4_000);
+    for additional in [usize::MAX, 1 << 31] {
+        let refused = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
+        assert!(refused.is_err());
+        assert_eq!((wheel.bytes(), wheel.len()), (bytes, 1));
+    }
+}
