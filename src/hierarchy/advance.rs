@@ -5,8 +5,7 @@ use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
 use crate::header::{Headers, Place};
-use crate::heap::LARGE;
-use crate::heap::Ordered;
+use crate::heap::{LARGE, Ordered};
 use crate::key::SlotIndex;
 
 /// The first timer of the near heap.

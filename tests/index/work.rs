@@ -55,7 +55,7 @@ struct World {
     random: u64,
     schedule: Looks,
     cancel: Looks,
-    /// Of the calls that advance the clock, or find that nothing is due.
+    /// Of the calls that take a timer out, or find none that is due.
     pop: Looks,
 }
 
@@ -187,7 +187,7 @@ fn server_mix_looks_at_next_to_nothing() {
         }
     }
     assert_cheap(&world);
-    world.pop.assert_at_most(1, 500);
+    world.pop.assert_at_most(1, 16);
 }
 
 /// But for the first that comes to a crowded bucket, which looks at all of it once a level.
