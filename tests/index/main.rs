@@ -7,6 +7,8 @@
 #[path = "../wheel/geometries.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of them")]
 mod geometries;
+#[path = "../wheel/numbers.rs"]
+mod numbers;
 mod shelf;
 mod world;
 

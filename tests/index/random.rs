@@ -3,20 +3,14 @@
 use timer_wheel::{Caffeine, Compact, Geometry, Millis};
 
 use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::numbers::Numbers;
 use crate::world::{Lies, run};
 
 /// So many histories of so many bytes. The same ones each time.
 fn histories(lies: Lies, run: fn(Lies, &[u8])) {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = || {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 56) as u8
-    };
+    let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     for _ in 0..60 {
-        let bytes: Vec<u8> = (0..3_000).map(|_| next()).collect();
-        run(lies, &bytes);
+        run(lies, &numbers.bytes(3_000));
     }
 }
 

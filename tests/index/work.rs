@@ -6,6 +6,8 @@ use std::cell::Cell;
 use timer_wheel::Verdict;
 use timer_wheel::index::{IndexWheel, Timer, Timers};
 
+use crate::numbers::Numbers;
+
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MILLISECOND;
 
@@ -52,7 +54,7 @@ impl Looks {
 struct World {
     wheel: IndexWheel,
     store: Counted,
-    random: u64,
+    numbers: Numbers,
     schedule: Looks,
     cancel: Looks,
     /// Of the calls that take a timer out, or find none that is due.
@@ -68,22 +70,15 @@ impl World {
                 timers,
                 looks: Cell::new(0),
             },
-            random: 0x9E37_79B9_7F4A_7C15,
+            numbers: Numbers(42),
             schedule: Looks::default(),
             cancel: Looks::default(),
             pop: Looks::default(),
         }
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
-        self.random ^= self.random >> 12;
-        self.random ^= self.random << 25;
-        self.random ^= self.random >> 27;
-        (self.random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16) % bound
-    }
-
     fn any(&mut self) -> u32 {
-        self.below(self.store.timers.len() as u64) as u32
+        self.numbers.below(self.store.timers.len() as u64) as u32
     }
 
     fn count<R>(
@@ -144,13 +139,13 @@ fn assert_cheap(world: &World) {
 fn pause_mix_looks_at_a_share_of_what_lies_ahead() {
     let mut world = World::new(50_000);
     for index in 0..50_000 {
-        let deadline = 60 * SECOND + world.below(120 * SECOND);
+        let deadline = 60 * SECOND + world.numbers.below(120 * SECOND);
         world.schedule(index, deadline);
     }
     let mut fired = 0;
     for step in 0..240_000 {
         let now = step * MILLISECOND;
-        let ahead = |world: &mut World| now + 60 * SECOND + world.below(120 * SECOND);
+        let ahead = |world: &mut World| now + 60 * SECOND + world.numbers.below(120 * SECOND);
         while let Some(index) = world.pop_expired(now) {
             let deadline = ahead(&mut world);
             world.schedule(index, deadline);
@@ -198,13 +193,13 @@ fn eviction_of_the_earliest_looks_at_each_timer_a_few_times() {
         let mut now = 0;
         for index in 0..10_000 {
             now += 1_000;
-            let ttl = (1 + world.below(ttls)) * SECOND;
+            let ttl = (1 + world.numbers.below(ttls)) * SECOND;
             world.schedule(index, now + ttl);
         }
         for _ in 0..100_000 {
             now += 1_000;
             let (index, _) = world.pop_first();
-            let ttl = (1 + world.below(ttls)) * SECOND;
+            let ttl = (1 + world.numbers.below(ttls)) * SECOND;
             world.schedule(index, now + ttl);
         }
         world.schedule.assert_at_most(9, 65);
@@ -228,7 +223,7 @@ fn far_timers_are_looked_at_when_their_rotation_begins() {
 fn calls_at_a_peak_and_after_it_look_at_no_more() {
     let mut world = World::new(200_000);
     for index in 0..200_000 {
-        let deadline = MILLISECOND + world.below(3_600 * SECOND);
+        let deadline = MILLISECOND + world.numbers.below(3_600 * SECOND);
         world.schedule(index, deadline);
     }
     (0..200_000).for_each(|index| world.schedule(index, SECOND));

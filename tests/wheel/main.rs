@@ -23,6 +23,7 @@ macro_rules! in_every_geometry {
 mod geometries;
 mod kinds;
 mod model;
+mod numbers;
 mod pair;
 mod script;
 

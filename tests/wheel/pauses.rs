@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Bare, Listed, Tiny};
+use crate::numbers::Numbers;
 use crate::pair::LEVELS;
 use crate::script::spans;
 
@@ -15,18 +16,6 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// More than so many timers are a crowd, and whoever sleeps is woken up once for each that are moved.
 const FEW: usize = 256;
-
-/// Numbers that look random, the same ones every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16) % bound
-    }
-}
 
 /// What one call has done.
 #[derive(Clone, Copy, Debug, Default)]

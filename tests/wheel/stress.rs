@@ -5,24 +5,9 @@ use timer_wheel::Geometry;
 
 use crate::geometries::Widest;
 use crate::kinds::{BACKLOG, BURSTS, EDGES};
+use crate::numbers::Numbers;
 use crate::pair::{Pair, Reload};
 use crate::script::{Read, Script, spans};
-
-/// Bytes that look random and are the same everywhere.
-struct Bytes(u64);
-
-impl Bytes {
-    fn take(&mut self, count: usize) -> Vec<u8> {
-        // xorshift64*, whose high bits are good.
-        let next = |_| {
-            self.0 ^= self.0 >> 12;
-            self.0 ^= self.0 << 25;
-            self.0 ^= self.0 >> 27;
-            (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 56) as u8
-        };
-        (0..count).map(next).collect()
-    }
-}
 
 #[cfg(feature = "serde")]
 fn reload<G: Geometry>() -> Reload<G> {
@@ -38,7 +23,7 @@ fn reload<G: Geometry>() -> Reload<G> {
 fn run<G: Geometry>(kind: Read, scripts: u64, length: usize) -> usize {
     let mut moved_ahead = 0;
     for seed in 1..=scripts {
-        let bytes = Bytes(seed).take(16 * length);
+        let bytes = Numbers(seed).bytes(16 * length);
         let script = Script::decode_by(kind, &bytes, &spans::<G>(), length);
         let mut pair = Pair::<G>::with_reload(script.start, reload());
         pair.run(&script.ops);

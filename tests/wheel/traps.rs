@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Lopsided, Tiny, Widest};
+use crate::numbers::Numbers;
 use crate::pair::{Fired, Pair};
 use crate::script::{Op, Pick, When, spans};
 
@@ -32,22 +33,6 @@ fn jumps<G: Geometry>() -> Vec<u64> {
     jumps.sort_unstable();
     jumps.dedup();
     jumps
-}
-
-/// The same numbers every time, one after the other.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
 }
 
 fn fired<G: Geometry>(wheel: &mut Wheel<u64, G>, now: u64) -> Vec<Fired> {
