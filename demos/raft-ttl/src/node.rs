@@ -221,9 +221,10 @@ impl Node {
     /// Waits until this node's log says that it is a member; founds the cluster if there is none.
     ///
     /// A log that says so is on this disk, and so is what this node has promised. Without one, others
-    /// are asked. If they know this node with another disk, that was emptied or replaced, and what it
-    /// promised is forgotten: it must not vote under its old number, or a vote could count twice. If
-    /// none of them has a log either, the first of all, and no other, founds the cluster.
+    /// are asked. If the newest of their logs knows this node with another disk, that was emptied or
+    /// replaced, and what it promised is forgotten: it must not vote under its old number, or a vote
+    /// could count twice. If none of them has a log either, the first of all, and no other, founds the
+    /// cluster.
     async fn join(&self) -> Result<(), Error> {
         let peers = &self.peers;
         let mut has_told = false;
@@ -233,27 +234,28 @@ impl Node {
                 let peers = peers.clone();
                 asked.spawn(async move { (id, timeout(ASKING, peers.connect(id)).await) });
             }
-            let mut seats = BTreeMap::new();
-            let (mut is_founded, mut is_stranger) = (false, false);
+            let mut welcomes = BTreeMap::new();
             while let Some(answer) = asked.join_next().await {
-                let Ok((id, Ok(Ok((_, welcome))))) = answer else {
-                    continue;
-                };
-                if welcome.yours.is_some_and(|disk| disk != peers.disk) {
-                    return Err(emptied(peers.id));
+                if let Ok((id, Ok(Ok((_, welcome))))) = answer {
+                    welcomes.insert(id, welcome);
                 }
-                is_founded |= welcome.cluster.is_some();
-                is_stranger |= welcome.cluster.is_some() && welcome.yours.is_none();
-                seats.insert(id, welcome.disk);
             }
-            let all_are_new = !is_founded && seats.len() + 1 == peers.addresses.len();
-            if all_are_new && peers.others().all(|other| peers.id < other) {
-                seats.insert(peers.id, peers.disk);
-                return self.found(seats).await;
-            }
-            if is_stranger && !replace(&mut has_told, true) {
-                let id = peers.id;
-                eprintln!("raft-ttl: node {id} waits to be added: raft-ttl add {id}");
+            let of_a_cluster = welcomes.values().filter(|it| it.cluster.is_some());
+            // One that lags behind may not know yet that this node was removed.
+            if let Some(newest) = of_a_cluster.max_by_key(|it| it.as_of) {
+                match newest.yours {
+                    Some(disk) if disk != peers.disk => return Err(emptied(peers.id)),
+                    None if !replace(&mut has_told, true) => {
+                        let id = peers.id;
+                        eprintln!("raft-ttl: node {id} waits to be added: raft-ttl add {id}");
+                    }
+                    _ => {}
+                }
+            } else if welcomes.len() + 1 == peers.addresses.len()
+                && peers.others().all(|other| peers.id < other)
+            {
+                let seats = welcomes.into_iter().map(|(id, it)| (id, it.disk));
+                return self.found(seats.chain([(peers.id, peers.disk)])).await;
             }
             sleep(ASKING_PAUSE).await;
         }
@@ -261,10 +263,9 @@ impl Node {
     }
 
     /// Founds a cluster of these nodes with these disks.
-    async fn found(&self, disks: BTreeMap<NodeId, u64>) -> Result<(), Error> {
+    async fn found(&self, disks: impl Iterator<Item = (NodeId, u64)>) -> Result<(), Error> {
         let cluster = peers::unique();
-        let seats = disks.into_iter();
-        let seats: BTreeMap<NodeId, Seat> = seats
+        let seats: BTreeMap<NodeId, Seat> = disks
             .map(|(id, disk)| (id, Seat { cluster, disk }))
             .collect();
         match self.raft.initialize(seats).await {

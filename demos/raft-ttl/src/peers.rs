@@ -18,7 +18,7 @@ use crate::drive::Roles;
 use crate::frame;
 use crate::message::{Reply, Request};
 use crate::time::Clock;
-use crate::types::{NodeId, Seat};
+use crate::types::{LogId, NodeId, Seat};
 
 /// The longest secret, in bytes: one that fits into the first frame of a connection, however it is escaped.
 pub const MAX_SECRET: usize = 128;
@@ -56,6 +56,8 @@ pub struct Welcome {
     pub disk: u64,
     /// The disk that its log gives who asked, if that is a member.
     pub yours: Option<u64>,
+    /// The place in the log that says so.
+    pub as_of: Option<LogId>,
     /// What time it is.
     pub now_ns: u64,
 }
@@ -117,6 +119,11 @@ impl Peers {
         self.seat(Some(id)).map(|seat| seat.disk)
     }
 
+    /// The place in the log that says who is a member.
+    fn as_of(&self) -> Option<LogId> {
+        *self.roles.get()?.borrow().membership_config.log_id()
+    }
+
     fn seat(&self, id: Option<NodeId>) -> Option<Seat> {
         let metrics = self.roles.get()?.borrow();
         let membership = metrics.membership_config.membership();
@@ -160,10 +167,13 @@ impl Peers {
             return Err(format!("node {} is of another cluster", self.id));
         }
         self.clock.hear(from, hello.now_ns);
+        // First, so that what is said as of it is no older.
+        let as_of = self.as_of();
         Ok(Welcome {
             cluster,
             disk: self.disk,
             yours: self.disk_of(from),
+            as_of,
             now_ns: self.clock.now_ns(),
         })
     }

@@ -138,7 +138,11 @@ impl Node {
         let metrics = self.raft.metrics().borrow().clone();
         let membership = metrics.membership_config.membership();
         if membership.get_node(&id).is_none() {
-            return Ok(Reply::Missing);
+            // What removed it may be in this node's log and in no other.
+            return match self.write(|_| Command::Barrier).await {
+                Reply::Done { .. } => Ok(Reply::Missing),
+                other => Err(other),
+            };
         }
         let ids = BTreeSet::from([id]);
         let voters: BTreeSet<NodeId> = membership.voter_ids().collect();

@@ -13,8 +13,27 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item};
+use crate::proxy::Wires;
 
 const HOUR_MS: u64 = 3_600_000;
+
+async fn remove(nodes: &Nodes, id: NodeId) {
+    let (mut client, request) = (nodes.client(), Request::Remove(id));
+    let removed = client.insist(&request, deadline()).await;
+    // Missing if it was done at an attempt that got no answer.
+    assert!(
+        matches!(removed, Ok(Reply::Done { .. } | Reply::Missing)),
+        "{removed:?}"
+    );
+}
+
+async fn waits_to_be_added(nodes: &mut Nodes, id: NodeId) {
+    let waits = format!("waits to be added: raft-ttl add {id}");
+    while !nodes.log(id).contains(&waits) {
+        tokio::time::sleep(raft_ttl::cluster::GLANCE).await;
+        assert!(nodes.is_running(id), "{}", nodes.log(id));
+    }
+}
 
 /// Empties the disk of a node and goes the way back that the node tells.
 async fn comes_back_by_a_snapshot(victim: NodeId) {
@@ -46,21 +65,9 @@ async fn comes_back_by_a_snapshot(victim: NodeId) {
     }
     nodes.put(vec![item("meanwhile", None)]).await;
 
-    let removed = nodes
-        .client()
-        .insist(&Request::Remove(victim), deadline())
-        .await;
-    // Missing if it was done at an attempt that got no answer.
-    assert!(
-        matches!(removed, Ok(Reply::Done { .. } | Reply::Missing)),
-        "{removed:?}"
-    );
+    remove(&nodes, victim).await;
     nodes.start(victim).unwrap();
-    let waits = format!("waits to be added: raft-ttl add {victim}");
-    while !nodes.log(victim).contains(&waits) {
-        tokio::time::sleep(raft_ttl::cluster::GLANCE).await;
-        assert!(nodes.is_running(victim), "{}", nodes.log(victim));
-    }
+    waits_to_be_added(&mut nodes, victim).await;
     nodes.done(&Request::Add(victim)).await;
     let agreed = nodes
         .agree(|status| status.keys == 121 && status.ttls == 60 && status.voters == [1, 2, 3])
@@ -84,6 +91,33 @@ async fn emptied_disk_is_refused_and_comes_back_as_a_learner_by_a_snapshot() {
 #[tokio::test(flavor = "multi_thread")]
 async fn emptied_disk_of_the_founder_founds_nothing_and_comes_back() {
     comes_back_by_a_snapshot(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_node_is_not_sent_away_by_one_that_has_not_heard_of_it() {
+    let mut nodes = Nodes::new(5, &HASTY);
+    let wires = Wires::between(&mut nodes, 1).await;
+    nodes.start_all().unwrap();
+    let (leader, _) = nodes.leads().await;
+    let victim = leader % 5 + 1;
+    let behind = victim % 5 + 1;
+    nodes.agree(|status| status.voters.len() == 5).await;
+    nodes.kill(victim);
+    fs::remove_dir_all(nodes.data(victim)).unwrap();
+    wires.cut_off(behind);
+    remove(&nodes, victim).await;
+
+    // These two hear each other.
+    let address = nodes.address(behind);
+    nodes.route(victim, behind, address);
+    nodes.start(victim).unwrap();
+    waits_to_be_added(&mut nodes, victim).await;
+    let status = nodes.wait_for(behind, |_| true).await;
+    assert!(status.voters.contains(&victim), "{status:?}");
+
+    wires.heal();
+    nodes.done(&Request::Add(victim)).await;
+    nodes.agree(|status| status.voters.len() == 5).await;
 }
 
 /// Says who it is, as node `from` would.

@@ -56,6 +56,8 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
         matches!(unacknowledged, Reply::Unsure(_)),
         "{unacknowledged:?}"
     );
+    let stranger = nodes.ask(leader, &Request::Remove(9)).await;
+    assert!(matches!(stranger, Reply::Unsure(_)), "{stranger:?}");
 
     // The others elect one of their own, and that one proposes.
     for id in nodes.ids().into_iter().filter(|&id| id != leader) {
