@@ -28,10 +28,12 @@ async fn remove(nodes: &Nodes, id: NodeId) {
 }
 
 async fn waits_to_be_added(nodes: &mut Nodes, id: NodeId) {
+    let deadline = deadline();
     let waits = format!("waits to be added: raft-ttl add {id}");
     while !nodes.log(id).contains(&waits) {
         tokio::time::sleep(raft_ttl::cluster::GLANCE).await;
-        assert!(nodes.is_running(id), "{}", nodes.log(id));
+        let has_time = tokio::time::Instant::now() < deadline;
+        assert!(has_time && nodes.is_running(id), "{}", nodes.log(id));
     }
 }
 
