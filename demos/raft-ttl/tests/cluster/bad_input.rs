@@ -195,7 +195,7 @@ fn assert_fails(output: &Output, status: i32, reason: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn data_directory_of_another_node_is_refused() {
     let mut nodes = Nodes::started(&CALM);
-    nodes.leads().await;
+    nodes.all_up().await;
     nodes.put(vec![item("key", None)]).await;
     let listen = |id: &'static str, data: &str, peers: &[&'static str]| {
         let mut arguments = vec!["--id", id, "--listen", "127.0.0.1:0", "--data", data];

@@ -30,7 +30,7 @@ impl Shell<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_do_what_they_say() {
     let mut nodes = Nodes::started(&CALM);
-    let (leader, _) = nodes.leads().await;
+    let (leader, _) = nodes.all_up().await;
     let followers: Vec<_> = nodes.ids().into_iter().filter(|&id| id != leader).collect();
     let shell = Shell { nodes: &nodes };
     // Whoever is asked, the leader is found.
@@ -108,7 +108,7 @@ async fn commands_do_what_they_say() {
 #[tokio::test(flavor = "multi_thread")]
 async fn node_stops_when_it_is_asked_to() {
     let mut nodes = Nodes::started(&CALM);
-    nodes.leads().await;
+    nodes.all_up().await;
     for id in nodes.ids() {
         let status = nodes.stop(id).unwrap();
         assert!(status.success(), "node {id} ends with {status}");

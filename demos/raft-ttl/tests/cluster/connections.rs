@@ -150,7 +150,7 @@ async fn client_that_says_nothing_is_given_up_and_finds_another_connection() {
 async fn clients_beyond_their_number_are_refused_and_nodes_are_not() {
     let arguments = [&CALM[..], &["--clients", "2"]].concat();
     let mut nodes = Nodes::started(&arguments);
-    let (leader, term) = nodes.leads().await;
+    let (leader, term) = nodes.all_up().await;
     let mut held = Vec::new();
     for id in nodes.ids() {
         for _ in 0..2 {

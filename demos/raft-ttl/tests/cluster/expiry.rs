@@ -21,7 +21,7 @@ async fn ttl_expires_on_all_three_and_one_node_proposes_it() {
     // Should the lead change in spite of all, two nodes may propose the same, and rightly so: then all
     // of this is done again.
     for attempt in 0.. {
-        let (leader, term) = nodes.leads().await;
+        let (leader, term) = nodes.all_up().await;
         let before = nodes.statuses().await;
         let keys: Vec<String> = (0..40).map(|nth| format!("{attempt}-{nth}")).collect();
         let began_us = wall_us_now();

@@ -100,10 +100,9 @@ async fn removed_node_is_not_sent_away_by_one_that_has_not_heard_of_it() {
     let mut nodes = Nodes::new(5, &HASTY);
     let wires = Wires::between(&mut nodes, 1).await;
     nodes.start_all().unwrap();
-    let (leader, _) = nodes.leads().await;
+    let (leader, _) = nodes.all_up().await;
     let victim = leader % 5 + 1;
     let behind = victim % 5 + 1;
-    nodes.agree(|status| status.voters.len() == 5).await;
     nodes.kill(victim);
     fs::remove_dir_all(nodes.data(victim)).unwrap();
     wires.cut_off(behind);
@@ -119,7 +118,7 @@ async fn removed_node_is_not_sent_away_by_one_that_has_not_heard_of_it() {
 
     wires.heal();
     nodes.done(&Request::Add(victim)).await;
-    nodes.agree(|status| status.voters.len() == 5).await;
+    nodes.all_up().await;
 }
 
 /// Says who it is, as node `from` would.
@@ -148,7 +147,7 @@ async fn greet(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str) -> (TcpStr
 #[tokio::test(flavor = "multi_thread")]
 async fn peer_that_is_none_is_refused() {
     let mut nodes = Nodes::started(&CALM);
-    let (_, term) = nodes.leads().await;
+    let (_, term) = nodes.all_up().await;
     let secret = nodes.secret().to_owned();
     for (from, secret, reason) in [
         (2, "", "another secret"),
@@ -177,7 +176,7 @@ async fn peer_that_is_none_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn absurd_term_is_refused_and_kills_nobody() {
     let mut nodes = Nodes::started(&CALM);
-    let (leader, term) = nodes.leads().await;
+    let (leader, term) = nodes.all_up().await;
     let from = leader % 3 + 1;
     let secret = nodes.secret().to_owned();
     let log_id = |term| LogId::new(CommittedLeaderId::new(term, from), 5);
@@ -229,7 +228,7 @@ async fn absurd_term_is_refused_and_kills_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn absurd_term_in_an_answer_is_not_believed() {
     let mut nodes = Nodes::started(&CALM);
-    let (leader, term) = nodes.leads().await;
+    let (leader, term) = nodes.all_up().await;
     let victim = leader % 3 + 1;
     let (_, welcome) = greet(&nodes, leader, victim, nodes.secret()).await;
     let Reply::Welcome(welcome) = welcome else {

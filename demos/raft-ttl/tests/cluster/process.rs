@@ -58,6 +58,14 @@ impl Nodes {
         self.leader(deadline()).await.expect("a leader")
     }
 
+    /// The same when all of them are up and know of each other: the last may take longer to start than the
+    /// others to elect.
+    pub(crate) async fn all_up(&self) -> (NodeId, u64) {
+        let all = self.ids();
+        self.agree(|status| status.voters == all).await;
+        self.leads().await
+    }
+
     pub(crate) fn client(&self) -> Client {
         Client::of(
             self.ids()
