@@ -14,8 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::client;
 use crate::message::Status;
-use crate::peers;
-use crate::types::NodeId;
+use crate::types::{self, NodeId};
 
 /// How often a condition is looked at that is waited for.
 pub const GLANCE: Duration = Duration::from_millis(20);
@@ -58,7 +57,7 @@ impl Cluster {
     pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
         let members = (1..=nodes).map(|id| Ok((id, Member::new()?)));
         let directory = tempfile::Builder::new().prefix("raft-ttl-").tempdir()?;
-        let secret = format!("{:016x}{:016x}", peers::unique(), peers::unique());
+        let secret = format!("{:016x}{:016x}", types::unique(), types::unique());
         fs::write(directory.path().join(SECRET), &secret)?;
         Ok(Self {
             secret,

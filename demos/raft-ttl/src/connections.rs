@@ -19,11 +19,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::error::Error;
 use crate::frame::{self, MAX_FRAME, Memory, POCKET};
-use crate::message::{Call, Reply, Request};
-use crate::node::Node;
-use crate::peers::Hello;
+use crate::message::{Call, Hello, Reply, Request};
+use crate::node::{Limits, Node};
 use crate::types::NodeId;
 
 /// How many connections wait at the door.
@@ -42,44 +40,6 @@ const LONGEST_AT_THE_DOOR: usize = 1 << 10;
 
 /// How much the frames of all other nodes may hold, beside a pocket each: one of the longest, or many as they are.
 const MEMORY_OF_NODES: usize = MAX_FRAME;
-
-/// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many connections of clients there may be.
-    pub clients: usize,
-    /// How many bytes the requests and answers of all clients may hold, beside [a pocket](POCKET) each.
-    pub memory: usize,
-    /// How long a frame may take, from its first byte to its last, and an answer until it is taken.
-    pub frame: Duration,
-    /// How long a client may say nothing between two requests.
-    pub idle: Duration,
-}
-
-impl Limits {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.clients == 0 || self.frame.is_zero() || self.idle.is_zero() {
-            let problem = "a node must take at least one client, and give it some time";
-            return Err(Error::Arguments(problem.to_owned()));
-        }
-        if self.memory < MAX_FRAME {
-            let problem = format!("clients must be given at least {MAX_FRAME} bytes");
-            return Err(Error::Arguments(problem));
-        }
-        Ok(())
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            clients: 256,
-            memory: MAX_FRAME,
-            frame: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
-        }
-    }
-}
 
 /// Answers on every connection to this listener; dropped, it closes them all.
 pub(crate) async fn serve(node: Node, limits: Limits, listener: TcpListener) -> Infallible {

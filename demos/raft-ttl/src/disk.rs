@@ -14,8 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::peers;
-use crate::types::NodeId;
+use crate::types::{self, NodeId};
 
 /// The entries of the log by index, in JSON.
 pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
@@ -97,7 +96,7 @@ impl Disk {
     pub(crate) async fn claim(&self, node: NodeId, members: Vec<NodeId>) -> Result<u64, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let Some(known) = self.fact::<Identity>(IDENTITY).map_err(stopped)? else {
-            let disk = peers::unique();
+            let disk = types::unique();
             let identity = Identity {
                 node,
                 members,

@@ -15,6 +15,7 @@ pub mod error;
 pub mod frame;
 pub mod history;
 pub mod ledger;
+mod life;
 pub mod log_store;
 pub mod message;
 pub mod network;

@@ -13,7 +13,6 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::history::Expired;
-use crate::peers::{Hello, Welcome};
 use crate::types::{ITEM_BYTES, Item, LogId, MAX_PUT, NodeId, TypeConfig};
 
 /// What is asked of a node.
@@ -75,6 +74,38 @@ fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error
     }
 
     deserializer.deserialize_seq(Items)
+}
+
+/// What a node says first on a connection to another one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// What all nodes of a cluster know, and nobody else.
+    pub secret: String,
+    /// Who speaks.
+    pub from: NodeId,
+    /// To whom.
+    pub to: NodeId,
+    /// The cluster of who speaks, if it has one.
+    pub cluster: Option<u64>,
+    /// The disk that the log of who speaks gives the other one, if it is a member.
+    pub disk: Option<u64>,
+    /// What time it is.
+    pub now_ns: u64,
+}
+
+/// The answer to [`Hello`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The cluster of who answers, if it has one.
+    pub cluster: Option<u64>,
+    /// The disk of who answers.
+    pub disk: u64,
+    /// The disk that its log gives who asked, if that is a member.
+    pub yours: Option<u64>,
+    /// The place in the log that says so.
+    pub as_of: Option<LogId>,
+    /// What time it is.
+    pub now_ns: u64,
 }
 
 /// What one engine says to another.

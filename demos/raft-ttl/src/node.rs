@@ -1,28 +1,24 @@
-//! A node: its file, its engine, its TTLs, and the loop that answers others.
+//! A node: what it must be told, its file, its engine and its TTLs.
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::mem::replace;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use openraft::error::{Fatal, InitializeError, RaftError};
+use openraft::error::Fatal;
 use openraft::{Config, SnapshotPolicy, Vote};
 use timer_wheel::ttl::{Backoff, TtlConfig};
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
 
-use crate::connections::{self, Limits};
 use crate::disk::{Disk, DiskError};
-use crate::drive::{self, Outcome};
+use crate::drive::Outcome;
 use crate::error::Error;
+use crate::frame::MAX_FRAME;
 use crate::log_store::{CLOCK, LogStore};
-use crate::peers::{self, Peers};
+use crate::peers::Peers;
 use crate::state_machine::Replica;
 use crate::time::{Clock, MAX_SKEW, Reading};
-use crate::types::{Command, MAX_TTL, NodeId, Raft, Seat};
+use crate::types::{Command, MAX_TTL, NodeId, Raft};
 
 /// How many expiries go into one entry of the log at most, and how many retries.
 const BATCH: usize = 1_000;
@@ -30,9 +26,43 @@ const BATCH: usize = 1_000;
 /// How much of a snapshot is sent at once. In JSON it is up to four times as long.
 const SNAPSHOT_CHUNK: u64 = 512 << 10;
 
-/// How long another node may take to say who it is, and how long it is left alone then.
-const ASKING: Duration = Duration::from_secs(1);
-const ASKING_PAUSE: Duration = Duration::from_millis(100);
+/// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many connections of clients there may be.
+    pub clients: usize,
+    /// How many bytes the requests and answers of all clients may hold, beside [a pocket](crate::frame::POCKET) each.
+    pub memory: usize,
+    /// How long a frame may take, from its first byte to its last, and an answer until it is taken.
+    pub frame: Duration,
+    /// How long a client may say nothing between two requests.
+    pub idle: Duration,
+}
+
+impl Limits {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.clients == 0 || self.frame.is_zero() || self.idle.is_zero() {
+            let problem = "a node must take at least one client, and give it some time";
+            return Err(Error::Arguments(problem.to_owned()));
+        }
+        if self.memory < MAX_FRAME {
+            let problem = format!("clients must be given at least {MAX_FRAME} bytes");
+            return Err(Error::Arguments(problem));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            clients: 256,
+            memory: MAX_FRAME,
+            frame: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+        }
+    }
+}
 
 /// What a node must be told.
 #[derive(Clone, Debug)]
@@ -118,7 +148,7 @@ pub struct Node {
     pub raft: Raft,
     /// The state.
     pub replica: Replica,
-    limits: Limits,
+    pub(crate) limits: Limits,
     /// The vote in which this process, as leader, has seen an entry of its own applied.
     pub(crate) caught_up: Arc<Mutex<Option<Vote<NodeId>>>>,
 }
@@ -183,135 +213,6 @@ impl Node {
             Box::pin(async move { raft.client_write_ff(command).await })
         }
     }
-
-    /// Answers on this listener and proposes what is due, until `stop` is ready.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Stopped`] when the engine gave up, of a disk that fails for instance. Whatever was
-    /// acknowledged is safe on the disks of most nodes.
-    pub async fn run<P, F>(
-        self,
-        listener: TcpListener,
-        propose: P,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), Error>
-    where
-        P: Fn(Command) -> F,
-        F: Future<Output = Result<Outcome, Fatal<NodeId>>>,
-    {
-        let ended = {
-            let roles = self.raft.server_metrics();
-            let drive = async {
-                self.join().await?;
-                self.know_the_time().await?;
-                let driven = drive::drive(self.peers.id, &self.replica, roles, propose).await;
-                driven.map_err(|reason| self.reason(reason))
-            };
-            tokio::select! {
-                Err(error) = drive => Err(error),
-                never = connections::serve(self.clone(), self.limits, listener) => match never {},
-                () = stop => Ok(()),
-            }
-        };
-        let joined = self.raft.shutdown().await;
-        ended.and(joined.map_err(|error| Error::Stopped(error.to_string())))
-    }
-
-    /// Waits until this node's log says that it is a member; founds the cluster if there is none.
-    ///
-    /// A log that says so is on this disk, and so is what this node has promised. Without one, others
-    /// are asked. If the newest of their logs knows this node with another disk, that was emptied or
-    /// replaced, and what it promised is forgotten: it must not vote under its old number, or a vote
-    /// could count twice. If none of them has a log either, the first of all, and no other, founds the
-    /// cluster.
-    async fn join(&self) -> Result<(), Error> {
-        let peers = &self.peers;
-        let mut has_told = false;
-        while peers.cluster().is_none() {
-            let mut asked = JoinSet::new();
-            for id in peers.others() {
-                let peers = peers.clone();
-                asked.spawn(async move { (id, timeout(ASKING, peers.connect(id)).await) });
-            }
-            let mut welcomes = BTreeMap::new();
-            while let Some(answer) = asked.join_next().await {
-                if let Ok((id, Ok(Ok((_, welcome))))) = answer {
-                    welcomes.insert(id, welcome);
-                }
-            }
-            let of_a_cluster = welcomes.values().filter(|it| it.cluster.is_some());
-            // One that lags behind may not know yet that this node was removed.
-            if let Some(newest) = of_a_cluster.max_by_key(|it| it.as_of) {
-                match newest.yours {
-                    Some(disk) if disk != peers.disk => return Err(emptied(peers.id)),
-                    None if !replace(&mut has_told, true) => {
-                        let id = peers.id;
-                        eprintln!("raft-ttl: node {id} waits to be added: raft-ttl add {id}");
-                    }
-                    _ => {}
-                }
-            } else if welcomes.len() + 1 == peers.addresses.len()
-                && peers.others().all(|other| peers.id < other)
-            {
-                let seats = welcomes.into_iter().map(|(id, it)| (id, it.disk));
-                return self.found(seats.chain([(peers.id, peers.disk)])).await;
-            }
-            sleep(ASKING_PAUSE).await;
-        }
-        Ok(())
-    }
-
-    /// Founds a cluster of these nodes with these disks.
-    async fn found(&self, disks: impl Iterator<Item = (NodeId, u64)>) -> Result<(), Error> {
-        let cluster = peers::unique();
-        let seats: BTreeMap<NodeId, Seat> = disks
-            .map(|(id, disk)| (id, Seat { cluster, disk }))
-            .collect();
-        match self.raft.initialize(seats).await {
-            Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
-            Err(RaftError::Fatal(fatal)) => Err(self.reason(Some(fatal))),
-            Err(RaftError::APIError(InitializeError::NotInMembers(error))) => {
-                unreachable!("a node is a member of its cluster: {error}")
-            }
-        }
-    }
-
-    /// Waits until most members have told what time it is. Whoever does not know that expires nothing.
-    async fn know_the_time(&self) -> Result<(), Error> {
-        let mut roles = self.raft.server_metrics();
-        loop {
-            let voters = {
-                let metrics = roles.borrow_and_update();
-                metrics.membership_config.membership().voter_ids().count()
-            };
-            if voters > 0 && self.peers.clock.knows(voters / 2) {
-                return Ok(());
-            }
-            tokio::select! {
-                changed = roles.changed() => changed.map_err(|_| self.reason(None))?,
-                () = self.peers.clock.told() => {}
-            }
-        }
-    }
-
-    fn reason(&self, reason: Option<Fatal<NodeId>>) -> Error {
-        let known = self.raft.metrics().borrow().running_state.clone().err();
-        let text = match known.or(reason) {
-            Some(fatal) => fatal.to_string(),
-            None => "the engine has stopped".to_owned(),
-        };
-        Error::Stopped(text)
-    }
-}
-
-/// What to tell the user when a node's disk is not the one it had.
-fn emptied(id: NodeId) -> Error {
-    Error::Arguments(format!(
-        "the disk of node {id} is empty, and the others know it with another one: what it promised \
-         them is lost with that, so it cannot go on as node {id}. To add it anew: \
-         1. raft-ttl remove {id}; 2. start this node again; 3. raft-ttl add {id}"
-    ))
 }
 
 /// A command on its way to the engine.

@@ -5,18 +5,16 @@
 //! others know it with another one.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openraft::Vote;
-use serde::{Deserialize, Serialize};
 use tokio::net::TcpStream;
 
 use crate::drive::Roles;
 use crate::frame;
-use crate::message::{Reply, Request};
+use crate::message::{Hello, Reply, Request, Welcome};
 use crate::time::Clock;
 use crate::types::{LogId, NodeId, Seat};
 
@@ -29,38 +27,6 @@ const MAX_TERM_STEP: u64 = 1 << 20;
 
 /// The latest term that a node believes in which has none yet.
 const MAX_FIRST_TERM: u64 = 1 << 62;
-
-/// What a node says first on a connection to another one.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Hello {
-    /// What all nodes of a cluster know, and nobody else.
-    pub secret: String,
-    /// Who speaks.
-    pub from: NodeId,
-    /// To whom.
-    pub to: NodeId,
-    /// The cluster of who speaks, if it has one.
-    pub cluster: Option<u64>,
-    /// The disk that the log of who speaks gives the other one, if it is a member.
-    pub disk: Option<u64>,
-    /// What time it is.
-    pub now_ns: u64,
-}
-
-/// The answer to [`Hello`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Welcome {
-    /// The cluster of who answers, if it has one.
-    pub cluster: Option<u64>,
-    /// The disk of who answers.
-    pub disk: u64,
-    /// The disk that its log gives who asked, if that is a member.
-    pub yours: Option<u64>,
-    /// The place in the log that says so.
-    pub as_of: Option<LogId>,
-    /// What time it is.
-    pub now_ns: u64,
-}
 
 /// This node and the others, as far as it knows them.
 #[derive(Clone, Debug)]
@@ -242,12 +208,6 @@ impl Peers {
             complaints.insert(with, problem);
         }
     }
-}
-
-/// A number that nobody else has, hardly ever.
-pub(crate) fn unique() -> u64 {
-    // The hasher is seeded by the system.
-    RandomState::new().hash_one(std::process::id())
 }
 
 /// Whether two secrets are the same, in a time that does not tell how far they are.

@@ -1,5 +1,6 @@
 //! What goes through the log, and what comes out of it.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::Cursor;
 use std::time::Duration;
 
@@ -24,6 +25,12 @@ pub struct Seat {
     pub cluster: u64,
     /// The disk that makes this node a member. With another one it would have forgotten what it promised.
     pub disk: u64,
+}
+
+/// A number for a cluster or a disk that no other has, hardly ever.
+pub(crate) fn unique() -> u64 {
+    // The hasher is seeded by the system.
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// The longest key, in bytes.

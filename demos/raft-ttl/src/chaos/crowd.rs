@@ -20,8 +20,7 @@ use crate::cluster::{Cluster, GLANCE};
 use crate::error::Error;
 use crate::frame::{self, MAX_FRAME};
 use crate::ledger::Ledger;
-use crate::message::{Reply, Request};
-use crate::peers::Hello;
+use crate::message::{Hello, Reply, Request};
 use crate::time::wall_us_now;
 use crate::types::{Item, MAX_VALUE};
 
