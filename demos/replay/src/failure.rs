@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::interrupt;
+/// The exit status of a run that was interrupted, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 /// The reason a run stopped short.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl Failure {
     /// The exit status: that of an interrupt, or 2 for everything the user can mend.
     pub(crate) fn exit_status(&self) -> u8 {
         match self {
-            Self::Interrupted => interrupt::STATUS,
+            Self::Interrupted => INTERRUPTED,
             Self::Input { .. } | Self::Output { .. } | Self::Terminal(_) | Self::Resources(_) => 2,
         }
     }

@@ -9,9 +9,6 @@ use crate::failure::Failure;
 
 static RAISED: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a run that was interrupted, as shells have it.
-pub(crate) const STATUS: u8 = 130;
-
 /// How many steps a loop may take between two looks at the flag: well under 10 ms of work.
 pub(crate) const STEPS_BETWEEN_CHECKS: usize = 1 << 14;
 
@@ -22,7 +19,7 @@ pub(crate) const STEPS_BETWEEN_CHECKS: usize = 1 << 14;
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| {
         if RAISED.swap(true, Ordering::Relaxed) {
-            std::process::exit(STATUS.into());
+            std::process::exit(Failure::Interrupted.exit_status().into());
         }
     });
 }

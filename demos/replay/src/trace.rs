@@ -10,6 +10,7 @@ mod file;
 mod interner;
 mod lines;
 pub(crate) mod profile;
+mod record;
 mod synthetic;
 mod twitter;
 

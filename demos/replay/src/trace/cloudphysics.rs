@@ -6,7 +6,7 @@
 //! gives one.
 
 use super::bad_line::BadLine;
-use super::file::Record;
+use super::record::Record;
 use super::{Operation, field};
 
 /// The header, which is optional.

@@ -12,9 +12,9 @@ use clap::ValueEnum;
 use flate2::bufread::MultiGzDecoder;
 
 use super::bad_line::BadLine;
-use super::interner::{Fingerprint, Interner};
+use super::interner::Interner;
 use super::lines::Lines;
-use super::{KeyId, Operation, Request, Trace, cloudphysics, twitter};
+use super::{KeyId, Request, Trace, cloudphysics, twitter};
 use crate::failure::Failure;
 use crate::figure::NS_PER_S;
 use crate::interrupt;
@@ -36,19 +36,6 @@ pub(crate) enum BadLines {
     Refuse,
     /// They are counted, and the first few shown.
     Skip,
-}
-
-/// One line, understood.
-#[derive(Debug)]
-pub(super) struct Record {
-    /// When, in seconds.
-    pub(super) at_s: u64,
-    /// What.
-    pub(super) operation: Operation,
-    /// To which key.
-    pub(super) key: Fingerprint,
-    /// With which TTL, in seconds; 0 is none.
-    pub(super) ttl_s: u32,
 }
 
 /// The lines left out of a trace.

@@ -15,7 +15,7 @@
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::bad_line::BadLine;
-use super::file::Record;
+use super::record::Record;
 use super::{Operation, field};
 
 const LINE: &str = "timestamp,key,key size,value size,client id,operation,TTL";
