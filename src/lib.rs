@@ -351,10 +351,11 @@ pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
 #[cfg(feature = "timer")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
-pub use wheel::advance::{Advance, Expired, Progress, Verdict};
+pub use wheel::advance::{Advance, Progress, Verdict};
 pub use wheel::bulk::{IntoIter, IterMut, TimerMut};
 pub use wheel::due::DueTimer;
-pub use wheel::iter::{Ascending, Descending, Drain, Iter, TimerRef};
+pub use wheel::iter::{Ascending, Descending, Drain, Iter};
 pub use wheel::levels::{Buckets, Level};
 pub use wheel::stats::Stats;
+pub use wheel::timer::{Expired, TimerRef};
 pub use wheel::{Full, Wheel};

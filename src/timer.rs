@@ -59,6 +59,7 @@ mod handle;
 mod job;
 mod keyed;
 mod owner;
+mod panics;
 mod queue;
 mod refused;
 mod shared;

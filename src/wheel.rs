@@ -6,6 +6,7 @@ pub(crate) mod due;
 pub(crate) mod iter;
 pub(crate) mod levels;
 pub(crate) mod stats;
+pub(crate) mod timer;
 
 mod debug;
 
@@ -23,7 +24,7 @@ use crate::heap::Ordered;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
 use crate::slots::{MAX_TIMERS, Slot, Slots};
-use crate::wheel::iter::TimerRef;
+use crate::wheel::timer::TimerRef;
 
 /// A hierarchical timer wheel.
 ///

@@ -9,7 +9,8 @@ use crate::delay_queue::DelayQueue;
 use crate::delay_queue::key::Key;
 use crate::delay_queue::timeline::Timeline;
 use crate::geometry::Millis;
-use crate::wheel::iter::{Ascending, TimerRef};
+use crate::wheel::iter::Ascending;
+use crate::wheel::timer::TimerRef;
 
 /// An item in a queue, as [`Iter`] shows it.
 ///

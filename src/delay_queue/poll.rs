@@ -9,7 +9,7 @@ use tokio::task::coop;
 use crate::delay_queue::DelayQueue;
 use crate::delay_queue::expired::Expired;
 use crate::delay_queue::key::Key;
-use crate::wheel::advance::Expired as Timer;
+use crate::wheel::timer::Expired as Timer;
 
 /// The most entries that one advance moves within the wheel: some tens of microseconds of work.
 const WORK_PER_ADVANCE: usize = 4096;

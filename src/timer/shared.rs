@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::panics::swallow_panic;
 use super::queue::Queue;
 use super::work::AnyWork;
 use super::{Shutdown, Statistics, trace};
@@ -201,13 +202,5 @@ impl Shared {
         let (me, own) = (thread::current().id(), ptr::from_ref(self).addr());
         let is_running = RUNNING.try_with(|running| running.borrow().contains(&own));
         is_running.unwrap_or(false) || self.thread.get().is_some_and(|it| it.id() == me)
-    }
-}
-
-/// What reports a panic may panic, and so may what was panicked with when it is dropped.
-pub(super) fn swallow_panic(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // Dropping it could go on like this for ever.
-        std::mem::forget(payload);
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 macro_rules! tell {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]
-        super::shared::swallow_panic(|| tracing::event!(target: "timer_wheel", $($event)*))
+        super::panics::swallow_panic(|| tracing::event!(target: "timer_wheel", $($event)*))
     };
 }
 

@@ -8,28 +8,7 @@ use crate::geometry::Geometry;
 use crate::hierarchy::Due;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
-use crate::wheel::iter::TimerRef;
-
-/// A timer that has fired.
-///
-/// ```
-/// use timer_wheel::{Expired, Wheel};
-///
-/// let mut wheel = Wheel::<&str>::new(0);
-/// let key = wheel.schedule(10, "value");
-/// let fired = wheel.advance(25).next();
-/// assert_eq!(fired, Some(Expired { key, deadline: 10, value: "value" }));
-/// assert!(!wheel.contains(key));
-/// ```
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Expired<T> {
-    /// The timer's key, which is stale now.
-    pub key: TimerKey,
-    /// When the timer was due, in nanoseconds.
-    pub deadline: u64,
-    /// The value that was scheduled.
-    pub value: T,
-}
+use crate::wheel::timer::{Expired, TimerRef};
 
 /// What [`Wheel::advance_with`] is to do with a due timer.
 ///

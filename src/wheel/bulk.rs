@@ -6,8 +6,8 @@ use crate::geometry::Geometry;
 use crate::key::{SlotIndex, TimerKey};
 use crate::slots::{self, Slot};
 use crate::wheel::Wheel;
-use crate::wheel::advance::Expired;
 use crate::wheel::iter::counted;
+use crate::wheel::timer::Expired;
 
 /// A live timer whose value may be changed, from [`Wheel::iter_mut`].
 ///

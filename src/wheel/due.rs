@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::hierarchy::Due;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
-use crate::wheel::advance::Expired;
+use crate::wheel::timer::Expired;
 
 /// The law that lets the timer of a handle be removed.
 const LIVE: &str = "a timer that is due is live";

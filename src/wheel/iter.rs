@@ -6,9 +6,9 @@ use alloc::collections::BinaryHeap;
 use crate::geometry::Geometry;
 use crate::heap::Ordered;
 use crate::hierarchy::search::Ascent;
-use crate::key::{SlotIndex, TimerKey};
+use crate::key::SlotIndex;
 use crate::wheel::Wheel;
-use crate::wheel::advance::Expired;
+use crate::wheel::timer::{Expired, TimerRef};
 
 /// An iterator that knows how many are left, ends once and for all, and prints how many are left.
 macro_rules! counted {
@@ -26,33 +26,6 @@ macro_rules! counted {
 }
 
 pub(crate) use counted;
-
-/// A live timer, as the iterators of a [`Wheel`] show it.
-///
-/// ```
-/// use timer_wheel::{TimerRef, Wheel};
-///
-/// let mut wheel = Wheel::<&str>::new(0);
-/// let key = wheel.schedule(10, "value");
-/// assert_eq!(wheel.ascending().next(), Some(TimerRef { key, deadline: 10, value: &"value" }));
-/// ```
-#[derive(Debug, PartialEq, Eq)]
-pub struct TimerRef<'a, T> {
-    /// The timer's key.
-    pub key: TimerKey,
-    /// When the timer is due, in nanoseconds.
-    pub deadline: u64,
-    /// The value that was scheduled.
-    pub value: &'a T,
-}
-
-impl<T> Clone for TimerRef<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for TimerRef<'_, T> {}
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// All live timers, in no particular order. O(slots) in all.

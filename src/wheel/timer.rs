@@ -1,0 +1,51 @@
+//! A timer as a wheel hands it out, and as it shows it.
+
+use crate::key::TimerKey;
+
+/// A timer that has fired.
+///
+/// ```
+/// use timer_wheel::{Expired, Wheel};
+///
+/// let mut wheel = Wheel::<&str>::new(0);
+/// let key = wheel.schedule(10, "value");
+/// let fired = wheel.advance(25).next();
+/// assert_eq!(fired, Some(Expired { key, deadline: 10, value: "value" }));
+/// assert!(!wheel.contains(key));
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    /// The timer's key, which is stale now.
+    pub key: TimerKey,
+    /// When the timer was due, in nanoseconds.
+    pub deadline: u64,
+    /// The value that was scheduled.
+    pub value: T,
+}
+
+/// A live timer, as the iterators of a [`Wheel`] show it.
+///
+/// ```
+/// use timer_wheel::{TimerRef, Wheel};
+///
+/// let mut wheel = Wheel::<&str>::new(0);
+/// let key = wheel.schedule(10, "value");
+/// assert_eq!(wheel.ascending().next(), Some(TimerRef { key, deadline: 10, value: &"value" }));
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct TimerRef<'a, T> {
+    /// The timer's key.
+    pub key: TimerKey,
+    /// When the timer is due, in nanoseconds.
+    pub deadline: u64,
+    /// The value that was scheduled.
+    pub value: &'a T,
+}
+
+impl<T> Clone for TimerRef<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for TimerRef<'_, T> {}
