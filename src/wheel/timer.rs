@@ -23,7 +23,7 @@ pub struct Expired<T> {
     pub value: T,
 }
 
-/// A live timer, as the iterators of a [`Wheel`] show it.
+/// A live timer, as the iterators of a [`Wheel`](crate::Wheel) show it.
 ///
 /// ```
 /// use timer_wheel::{TimerRef, Wheel};
