@@ -18,7 +18,7 @@ struct Sessions {
 }
 
 impl Sessions {
-    /// Begins a session, or puts off its end.
+    /// Begins a session, or postpones its end.
     fn hear(&mut self, name: &'static str) {
         match self.keys.get(name) {
             Some(key) => self.timeouts.reset(key, TIMEOUT),

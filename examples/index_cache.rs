@@ -1,33 +1,25 @@
-//! A cache in which an entry is one record: key, value, its place in the order of use, and its timer. The
-//! wheel keeps no copy of anything, so evicting and expiring cannot disagree about what is there.
+//! A cache in which an entry is one record: key, value, deadline, and its place in the order of use. The wheel knows
+//! the entry by the index of its record and keeps no copy of anything else.
 //!
-//! Whoever frees a record cancels its timer first. That is all that keeps the two in step.
+//! A use renews the entry by writing its deadline into the record, and the wheel is not told. A timer that fires too
+//! early for its record is rearmed.
+//!
+//! The cache cancels the timer of a record before it frees the record.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use slab::Slab;
-use timer_wheel::index::{IndexWheel, Timer};
+use timer_wheel::index::IndexWheel;
 
 #[derive(Default)]
 struct Entry {
     key: String,
     value: u32,
+    /// When the entry expires, in nanoseconds: its timer fires then or earlier.
+    deadline: u64,
     newer: Option<u32>,
     older: Option<u32>,
-    timer: Timer,
-}
-
-impl AsRef<Timer> for Entry {
-    fn as_ref(&self) -> &Timer {
-        &self.timer
-    }
-}
-
-impl AsMut<Timer> for Entry {
-    fn as_mut(&mut self) -> &mut Timer {
-        &mut self.timer
-    }
 }
 
 /// Holds `capacity` entries, each until it has not been used for `ttl`.
@@ -60,7 +52,7 @@ impl Cache {
             return self.link(index, now);
         }
         if let Some(oldest) = self.oldest.filter(|_| self.entries.len() == self.capacity) {
-            self.wheel.cancel(&mut self.entries, oldest);
+            self.wheel.cancel(oldest);
             self.free(oldest);
         }
         let entry = Entry {
@@ -71,13 +63,20 @@ impl Cache {
         let index = self.entries.insert(entry) as u32;
         self.index_of.insert(key.into(), index);
         self.link(index, now);
+        self.wheel.set(index, self.entries[index as usize].deadline);
     }
 
-    /// Removes what has not been used for so long. `wheel.expiration_delay()` says when to call again.
+    /// Removes the entries that have not been used for `ttl`. `wheel.expiration_delay()` says when to call again.
     fn expire(&mut self, now: Duration) {
         let now = now.as_nanos() as u64;
-        while let Some((index, _)) = self.wheel.pop_expired(&mut self.entries, now) {
-            self.free(index);
+        while let Some(due) = self.wheel.peek_expired(now) {
+            let deadline = self.entries[due.index() as usize].deadline;
+            if deadline > now {
+                due.rearm(deadline); // The entry was used meanwhile.
+            } else {
+                let index = due.remove().index;
+                self.free(index);
+            }
         }
     }
 
@@ -88,16 +87,16 @@ impl Cache {
         self.index_of.remove(&entry.key);
     }
 
-    /// Makes a record the newest, and schedules its timer or puts it off: that is the same call.
+    /// Makes a record the newest, and gives it its whole time to live.
     fn link(&mut self, index: u32, now: Duration) {
         let older = self.newest.replace(index);
         match older {
             Some(older) => self.entries[older as usize].newer = Some(index),
             None => self.oldest = Some(index),
         }
-        self.entries[index as usize].older = older;
-        let deadline = (now + self.ttl).as_nanos() as u64;
-        self.wheel.schedule(&mut self.entries, index, deadline);
+        let entry = &mut self.entries[index as usize];
+        entry.older = older;
+        entry.deadline = (now + self.ttl).as_nanos() as u64;
     }
 
     fn unlink(&mut self, index: u32) {

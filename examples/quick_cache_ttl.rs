@@ -9,7 +9,7 @@
 //! What keeps them in step:
 //!
 //! - An entry carries its deadline and the key of its timer, the timer the key of its entry.
-//! - Whoever changes a shard holds the lock of its wheel first and the cache's second.
+//! - A thread that changes a shard holds the lock of its wheel first and the cache's second.
 //! - The cache's lifecycle hook runs under the cache's lock, so it only writes down whose timer is
 //!   to go, for evicted, replaced and refused entries alike. The caller then cancels them.
 //! - The wheel's advance removes an entry only if it still carries the timer that fired.
@@ -151,7 +151,7 @@ struct Tally {
     expired: usize,
 }
 
-/// Ten minutes of a server in 80,000 requests, whoever serves them.
+/// Ten minutes of a server in 80,000 requests, on any number of threads.
 #[derive(Default)]
 struct Requests(AtomicU64);
 

@@ -2,7 +2,7 @@
 //! next to nothing.
 //!
 //! Answer and timeout may come at the same moment, on two threads. The map of pending requests decides:
-//! whoever takes the request out of it has won, and the other finds nothing to do.
+//! the thread that takes the request out of it has won, and the other finds nothing to do.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -1,6 +1,6 @@
-//! Sessions that end after ten minutes without a request: a job a session, put off by each request.
+//! Sessions that end after ten minutes without a request: a job a session, postponed by each request.
 //!
-//! A request may come just when its session ends: the job is under way already and cannot be put off.
+//! A request may come just when its session ends: the job is under way already and cannot be postponed.
 //! Then the request begins another session, and the job must leave that one alone. So each session has
 //! a number, and a job ends the one it was made for.
 

@@ -47,7 +47,7 @@ fn main() {
     }
     assert_eq!(fired, ["first", "second", "third", "last"]);
 
-    // Some wake-ups fire nothing: to open a bucket, or for the old time of a timer put off.
+    // Some wake-ups fire nothing: to open a bucket, or for the old time of a postponed timer.
     // They are few: for each timer one a level and one to fire, and one for the postponement.
     println!("{wake_ups} wake-ups for {} timers", fired.len());
     assert!(wake_ups <= 4 * 6 + 1);

@@ -2,7 +2,7 @@
 //! read, or both: one thread, one map, one wheel.
 //!
 //! The map keeps each entry's timer key and the wheel the map's key, so that all is O(1). A read
-//! that puts off an expiry writes one cache line.
+//! that postpones an expiry writes one cache line.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -64,7 +64,7 @@ impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
         None
     }
 
-    /// Reads an entry, which puts off its end, though never past what the last write allows.
+    /// Reads an entry, which postpones its end, though never past what the last write allows.
     fn get(&mut self, key: &K, now: u64) -> Option<&V> {
         self.expire(now);
         let entry = self.entries.get(key)?;
@@ -112,7 +112,7 @@ fn main() {
     // But not past a minute after it was written.
     assert_eq!(cache.expire(seconds(60)), ["popular"]);
 
-    // A write begins that minute anew: the entry's one timer is put off.
+    // A write begins that minute anew: the entry's one timer is postponed.
     assert_eq!(cache.insert("popular", 4, seconds(61)), None);
     assert_eq!(cache.insert("popular", 5, seconds(66)), Some(4));
     assert_eq!(cache.get(&"popular", seconds(75)), Some(&5));

@@ -3,7 +3,7 @@
 /// The most that one advance does: *work*, which the wheel needs tens of nanoseconds a unit for, and
 /// *fires*, each of which costs whatever the caller does with it.
 ///
-/// A unit of work is a bucket opened or an entry visited: moved to a finer level, sorted into the
+/// A unit of work is a bucket opened or a timer visited: moved to a finer level, sorted into the
 /// timers that fire next, or fired. So a fire takes a unit of work as well. A plain number is a budget
 /// of work.
 ///
@@ -20,7 +20,7 @@
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Entries visited and buckets opened.
+    /// Timers visited and buckets opened.
     pub work: usize,
     /// Timers fired.
     pub fires: usize,

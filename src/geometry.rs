@@ -79,14 +79,6 @@ pub trait Geometry {
     /// assert_eq!((1u64 << horizon_bits) / 1_000_000_000 / 3_600, 156); // hours: 6.5 days
     /// ```
     const LEVEL_BITS: [u32; 4];
-
-    /// Timers of any deadline that need no bucket. Tests lower it, so that a few timers make lists.
-    #[doc(hidden)]
-    const NEAR: usize = 32;
-
-    /// A bucket with more timers than these is crowded. Tests lower it likewise.
-    #[doc(hidden)]
-    const FEW: usize = 256;
 }
 
 /// Ticks of 1.05 ms, a horizon of 52 days: timeouts, sessions, general use. The default.
@@ -181,6 +173,9 @@ impl Geometry for Compact {
 pub(crate) struct Tick(u64);
 
 impl Tick {
+    #[cfg(test)]
+    pub(crate) const ZERO: Self = Self(0);
+
     #[inline]
     pub(crate) const fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -197,15 +192,6 @@ impl Tick {
 pub(crate) struct Bucket {
     pub(crate) level: usize,
     pub(crate) number: u64,
-}
-
-/// The list that the timers of a bucket are in.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ListId {
-    /// Of a bucket of levels 0 to 3.
-    Bucket(BucketIndex),
-    /// Of a far rotation, by its number.
-    Far(u64),
 }
 
 /// The index of a bucket of levels 0 to 3 among those there is room for.
@@ -247,7 +233,6 @@ impl<G: Geometry> Layout<G> {
             G::TICK_BITS <= MAX_TICK_BITS,
             "TICK_BITS must be at most 32"
         );
-        assert!(G::FEW > 0, "a crowd is more than no timer");
         let mut level = 0;
         while level < LEVELS {
             assert!(
@@ -260,6 +245,16 @@ impl<G: Geometry> Layout<G> {
             G::TICK_BITS + Self::bits(FAR) < u64::BITS,
             "TICK_BITS and LEVEL_BITS together must stay below 64"
         );
+    };
+
+    /// A bucket with more timers than these is crowded: moved down, they would be more than two in each bucket
+    /// of the finest level. To sort fewer at one go is cheaper than to move them.
+    pub(crate) const FEW: usize = 2 << G::LEVEL_BITS[0];
+
+    /// How many timers, of any deadline, need no bucket: at most as many as the finest level has buckets.
+    pub(crate) const NEAR: usize = {
+        let buckets = 1 << G::LEVEL_BITS[0];
+        if buckets < 32 { buckets } else { 32 }
     };
 
     /// What is known of each level, the far one included.
@@ -344,25 +339,12 @@ impl<G: Geometry> Layout<G> {
         BucketIndex::new(first + Self::index_on_level(bucket.level, bucket.number))
     }
 
-    /// The list of a bucket.
-    #[inline]
-    pub(crate) const fn list(bucket: Bucket) -> ListId {
-        if bucket.level == FAR {
-            return ListId::Far(bucket.number);
-        }
-        ListId::Bucket(Self::index(bucket))
-    }
-
-    /// The bucket of a list, which no bucket comes before that has the cursor's number on its level.
-    pub(crate) const fn bucket(list: ListId, cursor: Tick) -> Bucket {
-        match list {
-            ListId::Bucket(index) => {
-                let (level, on_level) = Self::level_and_index(index);
-                let number = Self::number_from(level, on_level, Self::number(level, cursor));
-                Bucket { level, number }
-            }
-            ListId::Far(number) => Bucket { level: FAR, number },
-        }
+    /// The bucket of levels 0 to 3 at an index, given that no occupied bucket comes before the one that has the
+    /// cursor's number on its level.
+    pub(crate) const fn bucket(index: BucketIndex, cursor: Tick) -> Bucket {
+        let (level, on_level) = Self::level_and_index(index);
+        let number = Self::number_from(level, on_level, Self::number(level, cursor));
+        Bucket { level, number }
     }
 
     /// The level of a bucket of levels 0 to 3, and its index there.

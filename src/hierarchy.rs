@@ -1,64 +1,60 @@
-//! The wheel proper: which timer is due when, without the timers' values.
+//! The wheel proper: which timer is due when.
 //!
-//! It knows timers by slot index and reads and writes their [`Header`]s wherever the owner keeps them
-//! ([`Headers`]). It never sees a value, a generation or a key.
-//!
-//! [`Header`]: crate::header::Header
+//! It owns the node of each timer, and is told of timers by the indexes of their nodes. What `V` is, which it
+//! keeps in each node for its owner, it never asks.
 
 mod advance;
 mod ahead;
 mod check;
 pub(crate) mod search;
 
-#[cfg(test)]
-mod tests;
-
 use alloc::vec::Vec;
 
-use crate::blocks::Location;
-use crate::buckets::Buckets;
-use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout, ListId, Tick};
-use crate::header::{Header, Headers, Place, Sequence};
-use crate::heap::{NearHeap, Ordered};
-use crate::key::SlotIndex;
-
-pub(crate) use self::advance::Due;
+use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
+use crate::lists::Lists;
+use crate::near::NearHeap;
+use crate::near::sort::sort;
+use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
 
 /// No time: later than every wake-up.
 const NEVER: u64 = u64::MAX;
 
-/// A hierarchical timer wheel over slots of somebody else's.
+/// A hierarchical timer wheel.
 ///
-/// Every timer has exactly one entry:
+/// The node of a scheduled timer is linked into exactly one of these:
 ///
-/// - in the *list* of a bucket of levels 0 to 3, or of a far rotation;
-/// - in the *near heap*, if it was due by the cursor's tick when it was placed, or its bucket has been opened
-///   and sorted, or there are only a few timers, and no lists.
+/// - the *list* of a bucket of levels 0 to 3, or of a far rotation;
+/// - a chain of the *near heap*, if the timer was due by the cursor's tick when it was placed, or its bucket has
+///   been opened and sorted, or there are only a few timers, and no lists.
 ///
 /// A tick belongs on the lowest level whose reach covers it. The reach of level *k* ends with the last
 /// bucket of level *k + 1* that has been opened, which is the one that the cursor is in, or the next:
-/// a crowded bucket, one of more than [`FEW`](Geometry::FEW) timers, is opened one bucket ahead of its
+/// a crowded bucket, one of more than [`FEW`](Layout::FEW) timers, is opened one bucket ahead of its
 /// time, and its timers are moved down a few at a time until then.
 ///
-/// A timer that is put off keeps its entry where it is until the old time comes. So an entry is never
-/// in a later bucket than its timer, and that is all that exactness needs.
+/// A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
+/// bucket than its own, which is sufficient for exact order.
 ///
 /// Invariants, checked by name in `check`:
 ///
-/// - entries and headers point at each other;
-/// - nothing in a bucket is due before the bucket's start, and no bucket starts before the cursor's;
+/// - a node says where it is linked, and its neighbours there name it;
+/// - no timer in a bucket is due before the bucket's start, and no bucket starts before the cursor's;
 /// - the numbers of a level's occupied buckets lie within two rotations from the cursor's on;
 /// - `first` is the first occupied bucket, the coarser of two that start together;
-/// - `wake` is no later than the next thing to be done.
-pub(crate) struct Hierarchy<G> {
+/// - `wake` is no later than the next thing to be done, and `idle_until` no later than that and `chores`.
+pub(crate) struct Hierarchy<V, G> {
+    /// The nodes of all timers, scheduled or not.
+    pub(crate) nodes: Nodes<V>,
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
-    /// Nobody need advance before this. [`NEVER`] may mean that, or that there are no timers.
+    /// The caller need not advance before this. [`NEVER`] may mean that, or that there are no timers.
     wake: u64,
-    /// An advance from this time on has buckets to enter or timers to move ahead, though nobody need
-    /// be woken up for that.
+    /// An advance from this time on has buckets to enter or timers to move ahead, though the caller need not
+    /// wake up for that.
     chores: u64,
-    /// Whoever sleeps is to be woken up by then to move timers ahead.
+    /// An advance before this has nothing to do at all.
+    idle_until: u64,
+    /// By then a sleeping caller wakes up to move timers ahead.
     moves_due: u64,
     first: First,
     /// Placement is relative to this tick. It lags behind `now` while there is a backlog, and is ahead
@@ -69,8 +65,11 @@ pub(crate) struct Hierarchy<G> {
     /// For levels 1 to 4, until when the share of the bucket ahead has been moved, in nanoseconds.
     moved_until: [u64; LEVELS + 1],
     next_sequence: u64,
-    heap: NearHeap,
-    buckets: Buckets<G>,
+    near: NearHeap,
+    lists: Lists<G>,
+    /// The memory in which timers are collected and sorted; there is nothing in it.
+    collected: Vec<Ordered>,
+    order: Vec<u64>,
 }
 
 /// The first occupied bucket and when it starts, if there is one.
@@ -88,39 +87,42 @@ impl First {
     }
 }
 
-impl<G> Clone for Hierarchy<G> {
+impl<V: Clone, G> Clone for Hierarchy<V, G> {
     fn clone(&self) -> Self {
         Self {
-            heap: self.heap.clone(),
-            buckets: self.buckets.clone(),
+            nodes: self.nodes.clone(),
+            near: self.near.clone(),
+            lists: self.lists.clone(),
+            collected: Vec::new(),
+            order: Vec::new(),
             ..*self
         }
     }
 }
 
-impl<G: Geometry> Hierarchy<G> {
+impl<V, G: Geometry> Hierarchy<V, G> {
     pub(crate) fn new(now: u64) -> Self {
         let () = Layout::<G>::CHECKED;
         let mut wheel = Self {
+            nodes: Nodes::new(),
             now,
             wake: NEVER,
             chores: 0,
+            idle_until: 0,
             moves_due: NEVER,
             first: First::at::<G>(None),
             cursor: Layout::<G>::tick(now),
             reach: [0; LEVELS + 1],
             moved_until: [0; LEVELS + 1],
             next_sequence: 0,
-            heap: NearHeap::new(),
-            buckets: Buckets::new(),
+            near: NearHeap::new(),
+            lists: Lists::new(),
+            collected: Vec::new(),
+            order: Vec::new(),
         };
         wheel.enter();
         wheel.refresh_moves();
         wheel
-    }
-
-    pub(crate) fn reserve(&mut self, timers: usize) {
-        self.buckets.reserve(timers);
     }
 
     #[inline]
@@ -134,252 +136,283 @@ impl<G: Geometry> Hierarchy<G> {
         self.wake
     }
 
-    /// Schedules a timer that is not scheduled. O(1); O(log k) among the k timers of the near heap.
     #[inline]
-    pub(crate) fn schedule<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex, deadline: u64) {
-        let sequence = self.next_sequence(headers);
-        self.place(headers, Ordered::new(deadline, sequence, slot));
-    }
-
-    /// Schedules a timer again that was taken out, at the deadline and the place in the order that its
-    /// header still holds. O(1); O(log k) among the k timers of the near heap.
-    #[cfg(feature = "ttl")]
-    pub(crate) fn put_back<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex) {
-        self.place(headers, Ordered::of(headers, slot));
-    }
-
-    /// Takes the entry of a slot out if it is where the slot's header has said, and answers whether it was.
-    /// O(1), O(log k) from the near heap, O(log rotations) far.
-    // Always: where two callers share a copy, a call takes a sixth more instructions.
-    #[inline(always)]
-    pub(crate) fn cancel<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        slot: SlotIndex,
-        header: Header,
-    ) -> bool {
-        let doubted = (!H::IS_TRUE).then_some(slot);
-        let (place, position) = (header.place, header.position);
-        match place.as_bucket() {
-            Some(index) => self.cancel_in_list(headers, ListId::Bucket(index), position, doubted),
-            None => self.cancel_elsewhere(headers, place, position, header.deadline, doubted),
-        }
+    pub(crate) fn node(&self, index: NodeIndex) -> &Node<V> {
+        self.nodes.at(index.get())
     }
 
     #[inline]
-    fn cancel_in_list<H: Headers>(
+    pub(crate) fn node_mut(&mut self, index: NodeIndex) -> &mut Node<V> {
+        self.nodes.at_mut(index.get())
+    }
+
+    /// Schedules a timer that is not scheduled, and lets `fill` write the owner's value. O(1); O(log k) among the k
+    /// chains of the near heap.
+    #[inline]
+    pub(crate) fn schedule<R>(
         &mut self,
-        headers: &mut H,
-        list: ListId,
-        position: u32,
-        doubted: Option<SlotIndex>,
-    ) -> bool {
-        let location = Location::from_position(position);
-        let Some((moved, left)) = self.buckets.remove(list, location, doubted) else {
-            return false;
+        index: NodeIndex,
+        deadline: u64,
+        fill: impl FnOnce(&mut V) -> R,
+    ) -> R {
+        let sequence = self.next_sequence();
+        let tick = Layout::<G>::tick(deadline);
+        let (place, prev) = if self.is_near(tick) {
+            (Place::NONE, NodeIndex::NIL)
+        } else {
+            self.append(index, tick)
         };
-        if let Some((moved, from)) = moved {
-            headers.moved(moved, Place::list(list), from.position(), position);
+        let node = self.node_mut(index);
+        node.deadline = deadline;
+        node.set_sequence(sequence);
+        node.link_behind(prev, place);
+        let filled = fill(&mut node.value);
+        if place == Place::NONE {
+            self.place_near(index);
         }
-        if left.ends_with_block() {
-            self.block_freed(list, left.len());
+        filled
+    }
+
+    /// Schedules a timer again that was unlinked, at the deadline and the place in the order that its node still
+    /// holds. O(1); O(log k) among the k chains of the near heap.
+    #[cfg(feature = "ttl")]
+    pub(crate) fn put_back(&mut self, index: NodeIndex) {
+        self.place(index, self.node(index).deadline);
+    }
+
+    /// Cancels a timer, if its node is there and scheduled, and `take` takes the owner's value. O(1), O(log k) for the
+    /// head of one of k chains, O(log rotations) far.
+    #[inline]
+    pub(crate) fn cancel<R>(
+        &mut self,
+        index: NodeIndex,
+        take: impl FnOnce(&mut V) -> Option<R>,
+    ) -> Option<R> {
+        let node = self.nodes.get_mut(index.get())?;
+        if !node.is_scheduled() {
+            return None;
         }
-        true
+        let taken = take(&mut node.value)?;
+        let (links, deadline) = (node.links(), node.deadline);
+        node.place = Place::NONE;
+        self.unlink(index, links, deadline);
+        Some(taken)
+    }
+
+    /// Unlinks a timer from where its node has said.
+    #[inline]
+    fn unlink(&mut self, index: NodeIndex, links: Links, deadline: u64) {
+        let Some(bucket) = links.place.as_bucket() else {
+            return self.unlink_elsewhere(index, links, deadline);
+        };
+        let left = self.lists.unlink(&mut self.nodes, bucket, index, links);
+        if left % Self::STEP == 0 {
+            self.list_shortened(bucket, left);
+        }
     }
 
     #[inline(never)]
-    fn cancel_elsewhere<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        place: Place,
-        position: u32,
-        deadline: u64,
-        doubted: Option<SlotIndex>,
-    ) -> bool {
-        let is_held = match place {
-            Place::HEAP | Place::RUN => {
-                let is_held = doubted.is_none_or(|slot| self.heap.holds(place, position, slot));
-                if is_held {
-                    self.heap.remove(headers, place, position);
-                }
-                is_held
-            }
-            Place::FAR => {
-                let rotation = Layout::<G>::number(FAR, Layout::<G>::tick(deadline));
-                self.cancel_in_list(headers, ListId::Far(rotation), position, doubted)
-            }
-            _ => false,
-        };
-        self.refresh_wake();
-        is_held
+    fn unlink_elsewhere(&mut self, index: NodeIndex, links: Links, deadline: u64) {
+        if links.place == Place::FAR {
+            let number = Layout::<G>::number(FAR, Layout::<G>::tick(deadline));
+            let left = self.lists.unlink_far(&mut self.nodes, number, index, links);
+            self.bucket_shortened(Bucket { level: FAR, number }, left);
+        } else if links.place.is_in_chain() {
+            self.near.unlink(&mut self.nodes, links);
+            self.refresh_wake();
+        }
     }
 
-    /// Puts a scheduled timer off, if that takes no more than writing it down. O(1).
-    ///
-    /// The entry of a timer with a later deadline stays in its bucket, is looked at when the old time
-    /// comes, and placed again then. `false` if the timer must be [moved](Hierarchy::reschedule) instead.
+    /// Gives a timer a new deadline, scheduled or not, if its node is there and `is_live` says so of the owner's
+    /// value. A later one is only written down where the timer is in a bucket. O(1); O(log k) among the k chains of
+    /// the near heap.
     #[inline]
-    pub(crate) fn postpone(&mut self, header: &mut Header, deadline: u64) -> bool {
-        if header.place.as_bucket().is_none() || deadline < header.deadline {
+    pub(crate) fn set(
+        &mut self,
+        index: NodeIndex,
+        deadline: u64,
+        is_live: impl FnOnce(&V) -> bool,
+    ) -> bool {
+        let node = self.nodes.get_mut(index.get());
+        let Some(node) = node.filter(|node| is_live(&node.value)) else {
             return false;
+        };
+        let is_later = node.place.as_bucket().is_some() && deadline >= node.deadline;
+        if is_later && self.next_sequence < SEQUENCES {
+            node.deadline = deadline;
+            node.set_sequence(self.next_sequence);
+            self.next_sequence += 1;
+        } else {
+            self.move_to(index, deadline);
         }
-        if self.next_sequence == Sequence::COUNT {
-            return false;
-        }
-        header.deadline = deadline;
-        header.set_sequence(Sequence::new(self.next_sequence));
-        self.next_sequence += 1;
         true
     }
 
-    /// Gives a scheduled timer a new deadline and moves its entry to where it belongs then. O(1),
-    /// O(log k) in the near heap.
-    pub(crate) fn reschedule<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        slot: SlotIndex,
-        deadline: u64,
-    ) {
-        let header = *headers.header(slot);
-        self.cancel(headers, slot, header);
-        self.schedule(headers, slot, deadline);
+    /// Gives a timer a new deadline, scheduled or not, and links it where it belongs then.
+    #[inline(never)]
+    pub(crate) fn move_to(&mut self, index: NodeIndex, deadline: u64) {
+        let node = self.node_mut(index);
+        let (links, old_deadline) = (node.links(), node.deadline);
+        self.unlink(index, links, old_deadline);
+        let sequence = self.next_sequence();
+        let node = self.node_mut(index);
+        node.deadline = deadline;
+        node.set_sequence(sequence);
+        self.place(index, deadline);
     }
 
     /// The place in the order of the timer that is scheduled or rescheduled next. O(1), but for one
     /// renumbering in every 2^48 calls.
     #[inline]
-    pub(crate) fn next_sequence<H: Headers>(&mut self, headers: &mut H) -> Sequence {
-        if self.next_sequence >= Sequence::COUNT {
-            self.renumber(headers);
+    fn next_sequence(&mut self) -> u64 {
+        if self.next_sequence >= SEQUENCES {
+            self.renumber();
         }
-        let sequence = Sequence::new(self.next_sequence);
+        let sequence = self.next_sequence;
         self.next_sequence += 1;
         sequence
     }
 
-    /// Places a timer that has no entry, and completes its header.
-    #[inline]
-    fn place<H: Headers>(&mut self, headers: &mut H, timer: Ordered) {
-        let place = self.append_unless_near(headers, &timer);
-        timer.complete(headers.header_mut(timer.slot), place);
-        if place.is_none() {
-            self.place_near(headers, timer.slot);
+    /// Links a timer that is linked nowhere, whose node is complete but for that.
+    fn place(&mut self, index: NodeIndex, deadline: u64) {
+        let tick = Layout::<G>::tick(deadline);
+        if self.is_near(tick) {
+            self.place_near(index);
+        } else {
+            self.place_in_list(index, tick);
         }
     }
 
-    /// Appends the entry of a timer where it belongs, unless that is the near heap.
-    #[inline]
-    pub(crate) fn append_unless_near<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        timer: &Ordered,
-    ) -> Option<(Place, u32)> {
-        let tick = Layout::<G>::tick(timer.deadline);
-        if tick <= self.cursor {
-            return None;
-        }
-        if self.first.bucket.is_none() && !self.begin_lists(headers) {
-            return None;
-        }
-        Some(self.append(tick, timer.slot))
+    /// Links a timer that is linked nowhere into the list of the bucket where a tick after the cursor's belongs.
+    #[inline(never)]
+    fn place_in_list(&mut self, index: NodeIndex, tick: Tick) {
+        let (place, prev) = self.append(index, tick);
+        self.node_mut(index).link_behind(prev, place);
     }
 
-    /// Gets ready for the first entry in a list, unless there are so few timers that none is needed.
+    /// Whether a timer of a tick belongs in the near heap.
+    #[inline]
+    fn is_near(&mut self, tick: Tick) -> bool {
+        tick <= self.cursor || self.first.bucket.is_none() && !self.begin_lists()
+    }
+
+    /// Gets ready for the first timer in a list, unless there are so few timers that none is needed.
     #[cold]
-    fn begin_lists<H: Headers>(&mut self, headers: &mut H) -> bool {
-        if self.heap.entries() < G::NEAR {
+    fn begin_lists(&mut self) -> bool {
+        if self.near.chains() < Layout::<G>::NEAR {
             return false;
         }
-        // Without any lists nobody takes note of the buckets that time enters.
+        // Without any lists the buckets that time enters are not taken note of.
         self.enter();
-        self.chores = 0;
+        self.do_chores_soon();
         // Most of what lies in the heap and is not due soon follows: every timer that fires would have to be put in
-        // order with it. But for the first, so that whoever sleeps until then need not be woken up for its bucket.
-        for index in (1..self.heap.entries()).rev().take(G::NEAR) {
-            let position = index as u32;
-            let Some(timer) = self.heap.lone(index) else {
-                continue;
-            };
+        // order with it. But for the first, so that a caller who sleeps until then need not wake up for its bucket.
+        for nth in (1..self.near.chains()).rev().take(Layout::<G>::NEAR) {
+            let timer = *self.near.head(nth);
             let tick = Layout::<G>::tick(timer.deadline);
-            if tick > self.cursor && headers.owns(timer.slot, Place::HEAP, position) {
-                self.heap.remove(headers, Place::HEAP, position);
-                let (place, position) = self.append(tick, timer.slot);
-                headers.header_mut(timer.slot).set_place(place, position);
+            let links = self.node(timer.node).links();
+            if tick > self.cursor && links.next == NodeIndex::NIL {
+                self.near.unlink(&mut self.nodes, links);
+                self.place_in_list(timer.node, tick);
             }
         }
         true
     }
 
-    /// Puts the entry of a timer whose header is complete but for that into the near heap.
+    /// Puts a timer whose node is complete but for its links into the near heap.
     #[inline(never)]
-    pub(crate) fn place_near<H: Headers>(&mut self, headers: &mut H, slot: SlotIndex) {
-        let timer = Ordered::of(headers, slot);
-        self.heap.push(headers, timer);
-        self.wake = self.wake.min(timer.deadline);
+    fn place_near(&mut self, index: NodeIndex) {
+        let timer = Ordered::of(&self.nodes, index);
+        self.near.push(&mut self.nodes, timer);
+        self.wake_by(timer.deadline);
     }
 
-    /// Appends an entry to the list of the bucket where a tick after the cursor's belongs, and says where it
-    /// is.
-    #[inline]
-    fn append(&mut self, tick: Tick, slot: SlotIndex) -> (Place, u32) {
+    /// Appends a timer to the list of the bucket where a tick after the cursor's belongs, and returns which it is and
+    /// the timer before. The links of its node are the caller's to write.
+    // Always: a call takes a sixth more instructions.
+    #[inline(always)]
+    fn append(&mut self, index: NodeIndex, tick: Tick) -> (Place, NodeIndex) {
         // Level by level, so that every shift is an immediate.
         let lies_on = |level: usize| Layout::<G>::number(level + 1, tick) < self.reach[level + 1];
-        let index_on = |level: usize| {
+        let bucket_on = |level: usize| {
             let number = Layout::<G>::number(level, tick);
             Layout::<G>::index(Bucket { level, number })
         };
-        let index = if lies_on(0) {
-            index_on(0)
+        let bucket = if lies_on(0) {
+            bucket_on(0)
         } else if lies_on(1) {
-            index_on(1)
+            bucket_on(1)
         } else if lies_on(2) {
-            index_on(2)
+            bucket_on(2)
         } else if lies_on(3) {
-            index_on(3)
+            bucket_on(3)
         } else {
-            return self.append_any(ListId::Far(Layout::<G>::number(FAR, tick)), slot);
+            return self.append_far(index, Layout::<G>::number(FAR, tick));
         };
-        let id = ListId::Bucket(index);
-        match self.buckets.append(index, slot) {
-            Some(location) => (Place::list(id), location.position()),
-            None => self.append_any(id, slot),
+        let (prev, len) = self.lists.append(&mut self.nodes, bucket, index);
+        if (len - 1) % Self::STEP == 0 {
+            self.list_lengthened(bucket, len);
         }
+        (Place::bucket(bucket), prev)
     }
 
     #[inline(never)]
-    fn append_any(&mut self, id: ListId, slot: SlotIndex) -> (Place, u32) {
-        let (location, list) = self.buckets.append_any(id, slot);
-        if location.begins_block() {
-            self.block_added(Layout::<G>::bucket(id, self.cursor), list.len());
+    fn append_far(&mut self, index: NodeIndex, number: u64) -> (Place, NodeIndex) {
+        let (prev, len) = self.lists.append_far(&mut self.nodes, number, index);
+        if (len - 1) % Self::STEP == 0 {
+            self.bucket_lengthened(Bucket { level: FAR, number }, len);
         }
-        (Place::list(id), location.position())
+        (Place::FAR, prev)
     }
 
-    /// Takes note that a bucket's list, which has so many entries now, has begun a block.
-    fn block_added(&mut self, bucket: Bucket, len: usize) {
+    /// The length of a list is looked at only when it has changed by so much: a quarter of what makes a crowd.
+    const STEP: usize = if Layout::<G>::FEW < 4 {
+        1
+    } else {
+        Layout::<G>::FEW / 4
+    };
+
+    #[inline(never)]
+    fn list_lengthened(&mut self, index: BucketIndex, len: usize) {
+        let bucket = Layout::<G>::bucket(index, self.cursor);
+        if len == 1 {
+            self.lists.set_occupied(bucket);
+        }
+        self.bucket_lengthened(bucket, len);
+    }
+
+    /// Takes note that a bucket has a timer more, which makes so many.
+    fn bucket_lengthened(&mut self, bucket: Bucket, len: usize) {
         if len == 1 {
             let added = First::at::<G>(Some(bucket));
             // One of the same start is coarser, half moved down, and stays the first; and none at all is as if it
             // started at `NEVER`, where the last tick of all may start too.
             if self.first.bucket.is_none() || added.start < self.first.start {
                 self.first = added;
-                self.wake = self.wake.min(added.start);
+                self.wake_by(added.start);
             }
         }
-        if len > G::FEW && bucket.level != 0 {
+        if len > Layout::<G>::FEW && bucket.level != 0 {
             self.crowded(bucket, len);
         }
     }
 
-    /// Takes note that a list, which has so many entries left, has freed a block.
     #[inline(never)]
-    fn block_freed(&mut self, list: ListId, len: usize) {
-        let bucket = Layout::<G>::bucket(list, self.cursor);
+    fn list_shortened(&mut self, index: BucketIndex, len: usize) {
+        let bucket = Layout::<G>::bucket(index, self.cursor);
+        if len == 0 {
+            self.lists.clear_occupied(bucket);
+        }
+        self.bucket_shortened(bucket, len);
+    }
+
+    /// Takes note that a bucket has a timer less, which leaves so many.
+    fn bucket_shortened(&mut self, bucket: Bucket, len: usize) {
         if len == 0 && self.first.bucket == Some(bucket) {
             self.refresh_first();
         }
         // A crowd is none any longer, or the first of its level now that the bucket before it is empty.
-        if (len == G::FEW || len == 0) && bucket.level != 0 {
+        if (len == Layout::<G>::FEW || len == 0) && bucket.level != 0 {
             self.refresh_moves();
         }
         self.refresh_wake();
@@ -387,50 +420,68 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Takes note of the first occupied bucket. O(levels).
     fn refresh_first(&mut self) {
-        // A coarser bucket begins no sooner than the next of level 1, unless it is half moved down.
-        let number = Layout::<G>::number(0, self.cursor);
-        let finest = self.buckets.first_from(0, number, self.cursor);
-        let finest = finest.map(|number| Bucket { level: 0, number });
-        let is_first = |it: &Bucket| {
-            let of_level_1 = |tick| Layout::<G>::number(1, tick);
-            of_level_1(Layout::<G>::start(*it)) == of_level_1(self.cursor)
-        };
-        let bucket = finest.filter(is_first).or_else(|| self.bucket_after(None));
-        self.first = First::at::<G>(bucket);
+        self.first = First::at::<G>(self.bucket_after(None));
     }
 
     /// Takes note of when there is work again. O(1).
     #[inline]
     fn refresh_wake(&mut self) {
         self.wake = self.first_ready().min(self.first.start).min(self.moves_due);
+        self.idle_until = self.wake.min(self.chores);
+    }
+
+    /// Takes note that there is work at a time.
+    #[inline]
+    fn wake_by(&mut self, time: u64) {
+        self.wake = self.wake.min(time);
+        self.idle_until = self.idle_until.min(time);
+    }
+
+    /// Lets the next advance look after what lies ahead.
+    fn do_chores_soon(&mut self) {
+        (self.chores, self.idle_until) = (0, 0);
     }
 
     /// The earliest deadline in the near heap.
     #[inline]
     fn first_ready(&self) -> u64 {
-        self.heap.first().map_or(NEVER, |near| near.deadline)
+        self.near.first().map_or(NEVER, |near| near.deadline)
     }
 
     /// The first occupied bucket, or the first after the given one, in the order of their starts; of
     /// those that start together the coarser first. O(levels).
     fn bucket_after(&self, bucket: Option<Bucket>) -> Option<Bucket> {
         let mut next: Option<Bucket> = None;
-        for level in (0..=FAR).rev() {
+        for level in 0..=FAR {
+            if next.is_some_and(|next| self.is_before_level(next, level)) {
+                break;
+            }
             let least = Layout::<G>::number(level, self.cursor);
             let from = bucket.map_or(Some(least), |last| {
                 let number = Layout::<G>::number(level, Layout::<G>::start(last));
                 Some(least.max(number.checked_add(u64::from(level >= last.level))?))
             });
-            let number = from.and_then(|from| self.buckets.first_from(level, from, self.cursor));
+            let number = from.and_then(|from| self.lists.first_from(level, from, self.cursor));
             let Some(number) = number else {
                 continue;
             };
             let found = Bucket { level, number };
-            if next.is_none_or(|next| Layout::<G>::start(found) < Layout::<G>::start(next)) {
+            if next.is_none_or(|next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
                 next = Some(found);
             }
         }
         next
+    }
+
+    /// Whether a bucket of a finer level surely starts before every occupied bucket from a level on: unless one of
+    /// those has been opened ahead of its time, they lie beyond all finer ones; and in any case they lie beyond the
+    /// bucket of level 1 that the cursor is in.
+    #[inline]
+    fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
+        let of_level_1 = |tick| Layout::<G>::number(1, tick);
+        of_level_1(Layout::<G>::start(bucket)) == of_level_1(self.cursor)
+            || (level..=FAR)
+                .all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
     }
 
     /// When a level's next occupied bucket falls due, if one is occupied. What is in no bucket counts
@@ -440,78 +491,67 @@ impl<G: Geometry> Hierarchy<G> {
             return None;
         }
         let least = Layout::<G>::number(level, self.cursor);
-        let number = self.buckets.first_from(level, least, self.cursor);
+        let number = self.lists.first_from(level, least, self.cursor);
         let bucket = number
             .map(|number| Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })));
         let ready = (level == 0 && self.ready() != 0).then(|| self.first_ready());
         [bucket, ready].into_iter().flatten().min()
     }
 
-    /// The slots of all timers, in no particular order.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = SlotIndex> {
-        let near = self.heap.iter().map(|(.., near)| near.slot);
-        near.chain(self.buckets.iter())
+    /// One of the timers: which one is of no account. O(1).
+    pub(crate) fn any(&self) -> Option<NodeIndex> {
+        let last = self.near.chains().checked_sub(1);
+        let near = last.map(|last| self.near.head(last).node);
+        near.or_else(|| self.lists.iter(&self.nodes, self.first.bucket?).next())
     }
 
-    /// One of the timers, whichever is at hand. O(1).
-    pub(crate) fn any(&self) -> Option<SlotIndex> {
-        let near = self.heap.last().map(|near| near.slot);
-        let listed = || {
-            self.buckets
-                .slices(self.first.bucket?)
-                .next()?
-                .last()
-                .copied()
-        };
-        near.or_else(listed)
-    }
-
-    /// The slots of timers that fire next, if a run of them does; in order.
-    #[cfg(feature = "ttl")]
-    pub(crate) fn upcoming(&self) -> impl Iterator<Item = SlotIndex> {
-        self.heap.upcoming().map(|timer| timer.slot)
+    /// The nodes of all timers that are scheduled, by index. O(nodes).
+    pub(crate) fn scheduled(&self) -> impl Iterator<Item = (NodeIndex, &Node<V>)> {
+        let nodes = self.nodes.iter().enumerate();
+        let nodes = nodes.map(|(index, node)| (NodeIndex::new(index), node));
+        nodes.filter(|(_, node)| node.is_scheduled())
     }
 
     /// Renumbers all timers in their present order, to make room for another 2^48 sequence numbers.
-    /// O(n log n).
+    /// O(n log n), and O(nodes).
     #[cold]
-    fn renumber<H: Headers>(&mut self, headers: &mut H) {
-        let mut slots: Vec<SlotIndex> = self.slots().collect();
-        sort_by_sequence(&mut slots, &|slot| headers.header(slot).sequence());
+    fn renumber(&mut self) {
+        let scheduled = self.scheduled();
+        let timers = scheduled.map(|(node, it)| Ordered {
+            deadline: 0,
+            sequence: it.sequence(),
+            node,
+        });
+        let mut timers: Vec<Ordered> = timers.collect();
+        let mut order = Vec::new();
+        sort(&mut timers, &mut order);
         self.next_sequence = 0;
-        for slot in slots {
-            let sequence = Sequence::new(self.next_sequence);
-            headers.header_mut(slot).set_sequence(sequence);
+        for index in order {
+            let sequence = self.next_sequence;
+            self.node_mut(timers[index as usize].node)
+                .set_sequence(sequence);
             self.next_sequence += 1;
         }
-        self.heap.renumber(headers);
+        self.near.renumber(&self.nodes);
     }
 
     /// Leaves at most `left` sequence numbers before the next renumbering, so that a test need not take
     /// 2^48 of them.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn exhaust_sequence(&mut self, left: u64) {
-        self.next_sequence = self.next_sequence.max(Sequence::COUNT - left);
+        self.next_sequence = self.next_sequence.max(SEQUENCES - left);
     }
 
-    /// Forgets every entry, keeping the clock, the sequence and the memory of the blocks.
-    pub(crate) fn clear(&mut self) {
-        self.heap.clear();
-        self.buckets.clear();
-        self.first = First::at::<G>(None);
-        self.wake = NEVER;
-        self.refresh_moves();
-    }
-
-    /// Packs the entries into as little memory as they need. O(n).
-    pub(crate) fn shrink_to_fit<H: Headers>(&mut self, headers: &mut H) {
-        self.heap.shrink_to_fit(headers);
-        self.buckets.shrink_to_fit(headers);
+    /// Gives back the memory that the lists and the near heap do not need. O(buckets).
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.near.shrink_to_fit();
+        self.lists.shrink_to_fit();
+        (self.collected, self.order) = (Vec::new(), Vec::new());
     }
 
     /// The lists of all levels.
-    pub(crate) fn buckets(&self) -> &Buckets<G> {
-        &self.buckets
+    pub(crate) fn lists(&self) -> &Lists<G> {
+        &self.lists
     }
 
     /// The index on a level of the bucket that the cursor is in.
@@ -521,17 +561,15 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Timers that are in no list.
     pub(crate) fn ready(&self) -> usize {
-        self.heap.len()
+        self.near.len()
     }
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.heap.bytes() + self.buckets.bytes()
+        self.nodes.bytes()
+            + self.near.bytes()
+            + self.lists.bytes()
+            + self.collected.capacity() * size_of::<Ordered>()
+            + self.order.capacity() * size_of::<u64>()
     }
-}
-
-/// Behind a pointer, so that this is compiled once and not for each geometry and each store of headers.
-#[cold]
-fn sort_by_sequence(slots: &mut [SlotIndex], sequence: &dyn Fn(SlotIndex) -> Sequence) {
-    slots.sort_unstable_by_key(|&slot| sequence(slot));
 }

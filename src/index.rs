@@ -1,110 +1,136 @@
-//! The wheel over slots of your own: for a program that already has a record for each timer.
+//! The wheel for a program that has indexes of its own.
 //!
 //! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab of
-//! its own would then have every entry twice, and look one up to find the other. Here the program puts a
-//! [`Timer`] of 24 bytes into its own record, says by the trait [`Timers`] where the record of an index is, and
-//! passes its store to each call, as `hashbrown::HashTable` is passed the hasher. Exactness, order, costs and
-//! budgets are those of [`Wheel`](crate::Wheel), which is built on the same core.
+//! its own would then have every entry twice, and look one up to find the other. An [`IndexWheel`] has neither
+//! values nor keys: the program names each timer by a `u32`, mostly the place of its record in a slab, and gets the
+//! index back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which
+//! is built on the same core.
 //!
 //! ```
 //! use slab::Slab;
-//! use timer_wheel::index::{IndexWheel, Timer};
-//!
-//! struct Session {
-//!     user: &'static str,
-//!     timer: Timer,
-//! }
-//!
-//! impl AsRef<Timer> for Session {
-//!     fn as_ref(&self) -> &Timer {
-//!         &self.timer
-//!     }
-//! }
-//!
-//! impl AsMut<Timer> for Session {
-//!     fn as_mut(&mut self) -> &mut Timer {
-//!         &mut self.timer
-//!     }
-//! }
+//! use timer_wheel::index::IndexWheel;
 //!
 //! let mut sessions = Slab::new();
 //! let mut wheel = IndexWheel::new(0);
 //! for (user, deadline) in [("ada", 30), ("bob", 10)] {
-//!     let index = sessions.insert(Session { user, timer: Timer::new() });
-//!     wheel.schedule(&mut sessions, index as u32, deadline);
+//!     wheel.set(sessions.insert(user) as u32, deadline);
 //! }
-//! // A call that finds the record anyway costs no other look-up to put its timer off.
-//! wheel.schedule(&mut sessions, 1, 40);
+//! wheel.set(1, 40); // bob again
 //!
-//! while let Some((index, deadline)) = wheel.pop_expired(&mut sessions, 35) {
-//!     let session = sessions.remove(index as usize);
-//!     assert_eq!((session.user, deadline), ("ada", 30));
+//! while let Some(due) = wheel.pop_expired(35) {
+//!     let user = sessions.remove(due.index as usize);
+//!     assert_eq!((user, due.deadline), ("ada", 30));
 //! }
 //! assert_eq!(wheel.len(), 1);
 //! ```
 //!
-//! # What the store has to do
+//! # What the program has to do
 //!
-//! Nothing but to keep a [`Timer`] at its index as long as it is scheduled, and to [cancel] it before the record
-//! is freed or goes to another index. A store that does otherwise loses the expiry of *that* record, or gets it
-//! at a wrong time, and harms no other: every entry of the wheel and the `Timer` it is of name each other, and
-//! an entry is dropped as soon as it is seen that its `Timer` is gone or says otherwise. Until then it counts
-//! in [`len`](IndexWheel::len). To pass another store than the one that the timers are in is to lie about every
-//! record that the two differ in. Nothing panics but [`schedule`](IndexWheel::schedule), on an index without a
-//! record or beyond what a wheel holds, and [`reserve`](IndexWheel::reserve). Should the *store* panic, the timer
-//! that the call was for, and those that were just being sorted or moved, may be lost and count until a
-//! [`clear`](IndexWheel::clear). Their records may say that they are scheduled all the same: [cancel] those, which
-//! answers `false`, before they are scheduled again.
+//! It [cancels](IndexWheel::cancel) the timer of a record that it frees. If it does not, it is told of the index when
+//! the time comes, perhaps for another record that has taken the index since; no other timer is affected.
 //!
-//! [cancel]: IndexWheel::cancel
+//! Memory follows the highest index that was ever set, at 24 bytes for each index up to it, in pages of 1,024. So
+//! indexes should be dense, as those of a slab are. An index like 4,000,000,000 asks for 96 GB.
 
-mod store;
+mod due;
+mod iter;
 
+pub use self::due::DueIndex;
+pub use self::iter::{Advance, Drain};
+
+use alloc::collections::TryReserveError;
 use core::fmt;
 
-pub use self::store::{Timer, Timers};
-
-use self::store::Foreign;
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
-use crate::hierarchy::{Due, Hierarchy};
-use crate::key::SlotIndex;
+use crate::hierarchy::Hierarchy;
+use crate::node::{NodeIndex, Ordered};
 use crate::slots::MAX_TIMERS;
 use crate::wheel::advance::{Progress, Verdict};
 
-/// A hierarchical timer wheel that knows timers by index and keeps its notes in the caller's records.
+/// A hierarchical timer wheel that knows timers by the caller's indexes.
 ///
-/// Each call that touches timers takes the store, which must be the same one every time. See the [module's
-/// page](self) for what it has to do, and for an example.
+/// See the [module's page](self) for what it is for, and what it asks of the program.
 ///
 /// ```
-/// use timer_wheel::index::{IndexWheel, Timer};
+/// use timer_wheel::index::{Due, IndexWheel};
 ///
-/// let mut timers = vec![Timer::new()];
 /// let mut wheel = IndexWheel::new(0);
-/// wheel.schedule(&mut timers, 0, 500);
-/// assert_eq!(wheel.pop_expired(&mut timers, 500), Some((0, 500)));
+/// wheel.set(7, 500);
+/// assert_eq!(wheel.pop_expired(499), None);
+/// assert_eq!(wheel.pop_expired(500), Some(Due { index: 7, deadline: 500 }));
 /// ```
 pub struct IndexWheel<G: Geometry = Millis> {
-    hierarchy: Hierarchy<G>,
-    /// Entries, whether the store still has the records they are of or not.
+    hierarchy: Hierarchy<(), G>,
     len: usize,
 }
 
+/// A timer of an [`IndexWheel`] that has fired, or was looked at.
+///
+/// ```
+/// use timer_wheel::index::{Due, IndexWheel};
+///
+/// let mut wheel = IndexWheel::new(0);
+/// wheel.set(7, 500);
+/// let Due { index, deadline } = wheel.pop_first().unwrap();
+/// assert_eq!((index, deadline), (7, 500));
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Due {
+    /// The caller's index.
+    pub index: u32,
+    /// When the timer is due, in nanoseconds.
+    pub deadline: u64,
+}
+
+impl From<Ordered> for Due {
+    #[inline]
+    fn from(timer: Ordered) -> Self {
+        Self {
+            index: timer.node.to_bits(),
+            deadline: timer.deadline,
+        }
+    }
+}
+
 impl IndexWheel {
-    /// An empty wheel of the default geometry, whose clock shows `now` nanoseconds. Asks for no memory.
+    /// Makes an empty wheel of the geometry [`Millis`] whose clock stands at `now` nanoseconds. O(1), without memory.
     ///
     /// ```
-    /// let wheel = timer_wheel::index::IndexWheel::new(1_000);
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let wheel = IndexWheel::new(1_000);
     /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
     /// ```
     pub fn new(now: u64) -> Self {
         Self::with_geometry(now)
     }
+
+    /// Makes an empty wheel of the geometry [`Millis`] with memory for the indexes below `indexes`, as
+    /// [`reserve`](IndexWheel::reserve) does. O(indexes).
+    ///
+    /// # Panics
+    ///
+    /// If a wheel could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::with_capacity(0, 500);
+    /// let bytes = wheel.bytes();
+    /// (0..500).for_each(|index| wheel.set(index, 0));
+    /// assert!(wheel.bytes() < bytes + 30_000, "the near heap is all that is new");
+    /// ```
+    #[track_caller]
+    pub fn with_capacity(now: u64, indexes: usize) -> Self {
+        let mut wheel = Self::with_geometry(now);
+        wheel.reserve(indexes);
+        wheel
+    }
 }
 
 impl<G: Geometry> IndexWheel<G> {
-    /// An empty wheel of any geometry, whose clock shows `now` nanoseconds.
+    /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1), without memory.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, index::IndexWheel};
@@ -119,315 +145,330 @@ impl<G: Geometry> IndexWheel<G> {
         }
     }
 
-    /// Schedules the timer at an index for `deadline`, in nanoseconds, whether it is scheduled already or
-    /// not. Any `u64` will do; what has passed is due at once. O(1), or O(log k) in a near heap of k timers;
-    /// a deadline later than before is usually only written down.
+    /// Schedules the timer of an index for `deadline` nanoseconds, or moves it there, behind all timers of equal
+    /// deadline. O(1); O(log k) if the deadline lies in the current tick or in the past, where k timers wait in the
+    /// near heap; and O(index) when that is the highest so far.
+    ///
+    /// Any `u64` is a deadline: what has passed is due at once. A later deadline than before is mostly only written
+    /// down, and [`expiration_delay`](IndexWheel::expiration_delay) still answers for the old one then.
     ///
     /// # Panics
     ///
-    /// If the store has no record at the index, if that is `u32::MAX`, or if there are more than 1.6 billion
-    /// timers.
+    /// If the index is 1,610,612,736 or more. One that is much higher than all others asks for much
+    /// [memory](self#what-the-program-has-to-do).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = [Timer::new(), Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers[..], 1, 500);
-    /// wheel.schedule(&mut timers[..], 1, 900);
-    /// assert_eq!(timers[1].deadline(), Some(900));
-    /// assert_eq!(wheel.len(), 1);
+    /// wheel.set(1, 500);
+    /// wheel.set(1, 900);
+    /// assert_eq!((wheel.len(), wheel.deadline(1)), (1, Some(900)));
     /// ```
     #[inline]
     #[track_caller]
-    pub fn schedule<S: Timers + ?Sized>(&mut self, store: &mut S, index: u32, deadline: u64) {
-        let Some(timer) = store.timer_mut(index) else {
-            no_record(index)
-        };
-        if !self.hierarchy.postpone(timer.header_mut(), deadline) {
-            self.move_to(store, index, deadline);
+    pub fn set(&mut self, index: u32, deadline: u64) {
+        if self.hierarchy.nodes.len() <= index as usize {
+            self.make_node(index);
         }
+        let index = NodeIndex::from_bits(index);
+        self.len += usize::from(!self.hierarchy.node(index).is_scheduled());
+        self.hierarchy.set(index, deadline, |()| true);
     }
 
+    #[inline(never)]
     #[track_caller]
-    fn move_to<S: Timers + ?Sized>(&mut self, store: &mut S, index: u32, deadline: u64) {
+    fn make_node(&mut self, index: u32) {
+        let index = index as usize;
         assert!(
-            index != u32::MAX && self.len < MAX_TIMERS,
-            "a timer wheel holds at most {MAX_TIMERS} timers, and u32::MAX is the index of none"
+            index < MAX_TIMERS,
+            "an index of a timer is below {MAX_TIMERS}"
         );
-        self.cancel(store, index);
-        self.len += 1;
-        let mut headers = Foreign::new(store, &mut self.len);
-        let slot = SlotIndex::from_bits(index);
-        self.hierarchy.schedule(&mut headers, slot, deadline);
-    }
-
-    /// Cancels the timer at an index. `false` if it is not scheduled, or there is no record. O(1),
-    /// O(log k) from the near heap.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// assert!(wheel.cancel(&mut timers, 0));
-    /// assert!(!wheel.cancel(&mut timers, 0));
-    /// assert!(!wheel.cancel(&mut timers, 7));
-    /// ```
-    // As `Hierarchy::cancel`.
-    #[inline(always)]
-    pub fn cancel<S: Timers + ?Sized>(&mut self, store: &mut S, index: u32) -> bool {
-        let timer = store.timer_mut(index);
-        let Some(timer) = timer.filter(|timer| timer.is_scheduled()) else {
-            return false;
-        };
-        let header = *timer.header_mut();
-        timer.set_unscheduled();
-        // Counted first, lest a store that panics on the way leave a timer too many.
-        let len = self.len;
-        self.len = len.saturating_sub(1);
-        let mut headers = Foreign::new(store, &mut self.len);
-        // Whatever the store says, only an entry of this very record is taken out.
-        let slot = SlotIndex::from_bits(index);
-        let is_held = self.hierarchy.cancel(&mut headers, slot, header);
-        if !is_held {
-            self.len = len;
+        while self.hierarchy.nodes.len() <= index {
+            self.hierarchy.nodes.push_any();
         }
-        is_held
     }
 
-    /// Moves the clock to `now`, unless it is later already, and takes out the first timer that is due: its
-    /// index and its deadline. `None` when nothing more is due. The timer is no longer scheduled.
-    ///
-    /// Amortized O(1) a timer. What it costs when nothing is due is said at
-    /// [`Wheel::advance`](crate::Wheel::advance).
+    /// Cancels the timer of an index. `false` if none is scheduled. O(1); O(log k) for one of the k timers of the
+    /// current tick.
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// assert_eq!(wheel.pop_expired(&mut timers, 499), None);
-    /// assert_eq!(wheel.pop_expired(&mut timers, 500), Some((0, 500)));
-    /// assert!(!timers[0].is_scheduled());
+    /// wheel.set(0, 500);
+    /// assert!(wheel.cancel(0));
+    /// assert!(!wheel.cancel(0));
+    /// assert!(!wheel.cancel(7));
     /// ```
     #[inline]
-    pub fn pop_expired<S: Timers + ?Sized>(
-        &mut self,
-        store: &mut S,
-        now: u64,
-    ) -> Option<(u32, u64)> {
-        let mut budget = Budget::UNLIMITED;
-        let due = self.next_due(store, now, &mut budget)?;
-        Some(self.fire(store, due))
+    pub fn cancel(&mut self, index: u32) -> bool {
+        let index = NodeIndex::from_bits(index);
+        let is_cancelled = self.hierarchy.cancel(index, |()| Some(())).is_some();
+        self.len -= usize::from(is_cancelled);
+        is_cancelled
     }
 
-    /// Moves the clock to `now`, unless it is later already, and shows the first timer that is due, to be
-    /// removed or given a new deadline. If the handle is dropped, it stays due. `None` when nothing is due.
-    /// Amortized O(1).
+    /// When the timer of an index is due, in nanoseconds, or `None` if none is scheduled. O(1).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new(), Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// wheel.schedule(&mut timers, 1, 600);
+    /// wheel.set(0, 500);
+    /// assert_eq!((wheel.deadline(0), wheel.deadline(1)), (Some(500), None));
+    /// ```
+    #[inline]
+    pub fn deadline(&self, index: u32) -> Option<u64> {
+        let node = self.hierarchy.nodes.get(index as usize)?;
+        node.is_scheduled().then_some(node.deadline)
+    }
+
+    /// Whether the timer of an index is scheduled. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(0, 500);
+    /// assert!(wheel.is_scheduled(0) && !wheel.is_scheduled(1));
+    /// ```
+    #[inline]
+    pub fn is_scheduled(&self, index: u32) -> bool {
+        self.deadline(index).is_some()
+    }
+
+    /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of deadline and first in
+    /// first out among equals. As [`Wheel::advance`](crate::Wheel::advance), lazily, and at that cost.
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// for (index, deadline) in [(0, 30), (1, 10), (2, 20)] {
+    ///     wheel.set(index, deadline);
+    /// }
+    /// assert!(wheel.advance(25).map(|due| due.index).eq([1, 2]));
+    /// ```
+    #[inline]
+    pub fn advance(&mut self, now: u64) -> Advance<'_, G> {
+        self.advance_with_budget(now, Budget::UNLIMITED)
+    }
+
+    /// As [`advance`](IndexWheel::advance), but does no more than `budget` allows. As
+    /// [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// (0..1_000).for_each(|index| wheel.set(index, 60_000_000_000));
+    /// let mut advance = wheel.advance_with_budget(60_000_000_000, 64);
+    /// assert!(advance.by_ref().count() <= 64);
+    /// assert!(advance.has_backlog());
+    /// assert!(wheel.advance(60_000_000_000).count() >= 1_000 - 64);
+    /// ```
+    #[inline]
+    pub fn advance_with_budget(&mut self, now: u64, budget: impl Into<Budget>) -> Advance<'_, G> {
+        Advance::new(self, now, budget.into())
+    }
+
+    /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is one. As
+    /// [`Wheel::pop_expired`](crate::Wheel::pop_expired).
+    ///
+    /// ```
+    /// use timer_wheel::index::{Due, IndexWheel};
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(0, 500);
+    /// assert_eq!(wheel.pop_expired(499), None);
+    /// assert_eq!(wheel.pop_expired(500), Some(Due { index: 0, deadline: 500 }));
+    /// assert!(!wheel.is_scheduled(0));
+    /// ```
+    #[inline]
+    pub fn pop_expired(&mut self, now: u64) -> Option<Due> {
+        self.advance(now).next()
+    }
+
+    /// Moves the clock to `now` nanoseconds and shows the first timer that is due, to be removed or given a new
+    /// deadline. Dropped, the handle leaves the timer due. As [`Wheel::peek_expired`](crate::Wheel::peek_expired).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// // What a record says of its deadline: a renewal has not told the wheel.
+    /// let records = [700, 600];
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(0, 500);
+    /// wheel.set(1, 600);
     /// let mut fired = Vec::new();
-    /// while let Some(due) = wheel.peek_expired(&mut timers, 1_000) {
-    ///     if due.index() == 0 && due.deadline() == 500 {
-    ///         due.rearm(700); // Once more.
+    /// while let Some(due) = wheel.peek_expired(1_000) {
+    ///     let deadline = records[due.index() as usize];
+    ///     if deadline > due.deadline() {
+    ///         due.rearm(deadline);
     ///     } else {
-    ///         fired.push(due.remove());
+    ///         fired.push(due.remove().index);
     ///     }
     /// }
-    /// assert_eq!(fired, [(1, 600), (0, 700)]);
+    /// assert_eq!(fired, [1, 0]);
     /// ```
-    pub fn peek_expired<'a, S: Timers + ?Sized>(
-        &'a mut self,
-        store: &'a mut S,
-        now: u64,
-    ) -> Option<DueIndex<'a, S, G>> {
-        let mut budget = Budget::UNLIMITED;
-        let due = self.next_due(store, now, &mut budget)?;
-        Some(DueIndex {
-            wheel: self,
-            store,
-            due,
-        })
+    #[inline]
+    pub fn peek_expired(&mut self, now: u64) -> Option<DueIndex<'_, G>> {
+        let due = self.advance(now).next_due()?;
+        Some(DueIndex::new(self, due))
     }
 
-    /// Moves the clock to `now`, unless it is later already, and calls `f` with each timer that is due, its
-    /// index and its deadline, until the budget is used up: what it says becomes of the timer. In the call the
-    /// store is free to be changed; whoever frees the record there answers [`Verdict::Remove`].
+    /// Moves the clock to `now` nanoseconds and calls `f` with the index and the deadline of each timer that is due,
+    /// within the budget: its answer says what becomes of the timer. As
+    /// [`Wheel::advance_with`](crate::Wheel::advance_with).
     ///
-    /// Should `f` panic, that timer stays due.
+    /// # Panics
+    ///
+    /// If `f` does, and then the timer it was called for is still due.
     ///
     /// ```
-    /// use slab::Slab;
-    /// use timer_wheel::{Verdict, index::{IndexWheel, Timer}};
+    /// use timer_wheel::{Verdict, index::IndexWheel};
     ///
-    /// let mut timers = Slab::new();
     /// let mut wheel = IndexWheel::new(0);
-    /// for deadline in [10, 20, 30] {
-    ///     let index = timers.insert(Timer::new());
-    ///     wheel.schedule(&mut timers, index as u32, deadline);
-    /// }
-    /// let progress = wheel.advance_with(&mut timers, 25, usize::MAX, |timers, index, deadline| {
-    ///     if deadline == 10 {
-    ///         return Verdict::Rearm(40);
-    ///     }
-    ///     timers.remove(index as usize);
-    ///     Verdict::Remove
+    /// (0..3).for_each(|index| wheel.set(index, 10 + u64::from(index)));
+    /// let progress = wheel.advance_with(11, usize::MAX, |index, _| match index {
+    ///     0 => Verdict::Rearm(40),
+    ///     _ => Verdict::Remove,
     /// });
-    /// assert_eq!((progress.fired, timers.len(), wheel.len()), (2, 2, 2));
+    /// assert_eq!((progress.fired, wheel.len()), (2, 2));
     /// ```
-    pub fn advance_with<S: Timers + ?Sized>(
+    pub fn advance_with(
         &mut self,
-        store: &mut S,
         now: u64,
         budget: impl Into<Budget>,
-        mut f: impl FnMut(&mut S, u32, u64) -> Verdict,
+        mut f: impl FnMut(u32, u64) -> Verdict,
     ) -> Progress {
-        let mut budget = budget.into();
+        let mut advance = self.advance_with_budget(now, budget);
         let mut fired = 0;
-        while let Some(due) = self.next_due(store, now, &mut budget) {
-            match f(store, due.slot.to_bits(), due.deadline) {
-                Verdict::Remove => drop(self.fire(store, due)),
-                Verdict::Rearm(deadline) => self.rearm(store, due, deadline),
+        while let Some(due) = advance.next_due() {
+            match f(due.node.to_bits(), due.deadline) {
+                Verdict::Remove => _ = advance.wheel.fire(due),
+                Verdict::Rearm(deadline) => advance.wheel.hierarchy.rearm(due, deadline),
                 Verdict::Stop => break,
             }
             fired += 1;
-            budget.pay_for_fire();
+            advance.pay_for_fire();
         }
         Progress {
             fired,
-            unused: budget.work,
-            has_backlog: self.has_backlog(),
+            unused: advance.unused(),
+            has_backlog: advance.has_backlog(),
         }
     }
 
-    /// Takes out the earliest timer, due or not: its index and its deadline. The clock stays. Amortized O(1)
-    /// while time goes on, as finding it prepares what comes next.
+    /// Takes the earliest timer out, due or not; the clock stays. As
+    /// [`Wheel::pop_first`](crate::Wheel::pop_first).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new(), Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 900);
-    /// wheel.schedule(&mut timers, 1, 500);
-    /// assert_eq!(wheel.peek_first(&mut timers), Some((1, 500)));
-    /// assert_eq!(wheel.pop_first(&mut timers), Some((1, 500)));
-    /// assert_eq!(wheel.pop_first(&mut timers), Some((0, 900)));
-    /// assert_eq!(wheel.pop_first(&mut timers), None);
+    /// wheel.set(0, 900);
+    /// wheel.set(1, 500);
+    /// assert_eq!(wheel.pop_first().map(|due| due.index), Some(1));
+    /// assert_eq!(wheel.pop_first().map(|due| due.index), Some(0));
+    /// assert_eq!(wheel.pop_first(), None);
     /// ```
-    pub fn pop_first<S: Timers + ?Sized>(&mut self, store: &mut S) -> Option<(u32, u64)> {
-        let due = self.first(store)?;
-        Some(self.fire(store, due))
+    pub fn pop_first(&mut self) -> Option<Due> {
+        let due = self.hierarchy.first()?;
+        Some(self.fire(due))
     }
 
-    /// The earliest timer, due or not: its index and its deadline. Costs as [`IndexWheel::pop_first`].
+    /// The earliest timer, due or not. As [`Wheel::peek_first`](crate::Wheel::peek_first).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// assert_eq!(wheel.peek_first(&mut timers), Some((0, 500)));
-    /// assert!(timers[0].is_scheduled());
+    /// wheel.set(0, 500);
+    /// assert_eq!(wheel.peek_first().map(|due| due.deadline), Some(500));
+    /// assert!(wheel.is_scheduled(0));
     /// ```
-    pub fn peek_first<S: Timers + ?Sized>(&mut self, store: &mut S) -> Option<(u32, u64)> {
-        let due = self.first(store)?;
-        Some((due.slot.to_bits(), due.deadline))
+    pub fn peek_first(&mut self) -> Option<Due> {
+        Some(self.hierarchy.first()?.into())
     }
 
-    fn first<S: Timers + ?Sized>(&mut self, store: &mut S) -> Option<Due> {
-        self.hierarchy
-            .first(&mut Foreign::new(store, &mut self.len))
-    }
-
+    /// Takes out a timer that is at the head of those that are ready.
     #[inline]
-    fn next_due<S: Timers + ?Sized>(
-        &mut self,
-        store: &mut S,
-        now: u64,
-        budget: &mut Budget,
-    ) -> Option<Due> {
-        self.hierarchy.set_now(now);
-        if self.hierarchy.is_idle() {
-            return None;
-        }
-        let mut headers = Foreign::new(store, &mut self.len);
-        self.hierarchy.next_due(&mut headers, budget)
-    }
-
-    /// Takes a timer that is at the head out.
-    #[inline]
-    fn fire<S: Timers + ?Sized>(&mut self, store: &mut S, due: Due) -> (u32, u64) {
-        let index = due.slot.to_bits();
-        if let Some(timer) = store.timer_mut(index) {
-            timer.set_unscheduled();
-        }
+    fn fire(&mut self, due: Ordered) -> Due {
         self.len -= 1;
-        let mut headers = Foreign::new(store, &mut self.len);
-        self.hierarchy.take_first(&mut headers);
-        (index, due.deadline)
+        self.hierarchy.fire(due, |()| {});
+        due.into()
     }
 
-    /// Gives a timer that is at the head a new deadline, if its record is still there.
-    fn rearm<S: Timers + ?Sized>(&mut self, store: &mut S, due: Due, deadline: u64) {
-        let (index, _) = self.fire(store, due);
-        if store.timer(index).is_some() {
-            self.move_to(store, index, deadline);
-        }
+    /// The deadline of an index that was set, and its place in the order: those it had last if it is not scheduled.
+    #[cfg(feature = "ttl")]
+    pub(crate) fn last_order(&self, index: u32) -> Ordered {
+        Ordered::of(&self.hierarchy.nodes, NodeIndex::from_bits(index))
     }
 
-    /// How many nanoseconds may pass before there is anything to do. `None` when no timer is scheduled.
-    /// Never later than the earliest deadline; see
-    /// [`Wheel::expiration_delay`](crate::Wheel::expiration_delay). O(1).
+    /// Schedules a timer again that was taken out, at the deadline and in the place in the order that it had last.
+    #[cfg(feature = "ttl")]
+    pub(crate) fn put_back(&mut self, index: u32) {
+        let index = NodeIndex::from_bits(index);
+        debug_assert!(!self.hierarchy.node(index).is_scheduled());
+        self.len += 1;
+        self.hierarchy.put_back(index);
+    }
+
+    /// How many nanoseconds may pass after [`now`](IndexWheel::now) before there is anything to do; `None` exactly
+    /// when no timer is scheduled. O(1). As [`Wheel::expiration_delay`](crate::Wheel::expiration_delay).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.expiration_delay(), None);
+    /// wheel.set(0, 500);
     /// assert_eq!(wheel.expiration_delay(), Some(500));
     /// ```
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
         let delay = self.hierarchy.wake().saturating_sub(self.now());
-        (self.len != 0).then_some(delay)
+        (!self.is_empty()).then_some(delay)
     }
 
-    /// Whether something is left to do by the time the clock shows: timers to fire, or buckets to open. O(1).
+    /// The earliest deadline of all timers in nanoseconds. As
+    /// [`Wheel::next_deadline`](crate::Wheel::next_deadline), which says what it costs.
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// assert_eq!(wheel.peek_expired(&mut timers, 500).map(|due| due.index()), Some(0));
+    /// wheel.set(0, 900);
+    /// wheel.set(1, 500);
+    /// assert_eq!(wheel.next_deadline(), Some(500));
+    /// ```
+    pub fn next_deadline(&self) -> Option<u64> {
+        self.hierarchy.next_deadline()
+    }
+
+    /// Whether work that is due by [`now`](IndexWheel::now) is left: timers to fire, or buckets to open. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(0, 500);
+    /// assert!(wheel.peek_expired(500).is_some());
     /// assert!(wheel.has_backlog());
     /// ```
     pub fn has_backlog(&self) -> bool {
         self.hierarchy.has_backlog()
     }
 
-    /// The time that the clock shows, in nanoseconds. O(1).
+    /// The latest time that the wheel has been advanced to, in nanoseconds. O(1).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// assert_eq!(wheel.pop_expired(&mut timers, 300), None);
+    /// assert_eq!(wheel.pop_expired(300), None);
     /// assert_eq!(wheel.now(), 300);
     /// ```
     #[inline]
@@ -438,11 +479,10 @@ impl<G: Geometry> IndexWheel<G> {
     /// The number of timers that are scheduled. O(1).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
+    /// wheel.set(9, 500);
     /// assert_eq!(wheel.len(), 1);
     /// ```
     #[inline]
@@ -453,11 +493,11 @@ impl<G: Geometry> IndexWheel<G> {
     /// Whether no timer is scheduled. O(1).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert!(wheel.is_empty());
+    /// wheel.set(0, 500);
     /// assert!(!wheel.is_empty());
     /// ```
     #[inline]
@@ -465,235 +505,141 @@ impl<G: Geometry> IndexWheel<G> {
         self.len == 0
     }
 
-    /// Makes room for `additional` more timers, if they fill their blocks. O(additional).
+    /// Makes room for the indexes below `indexes`. O(indexes).
     ///
     /// # Panics
     ///
-    /// If the wheel would hold more than 1.6 billion timers.
+    /// If that is more than 1,610,612,736.
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
     /// wheel.reserve(10_000);
-    /// assert!(wheel.bytes() >= 4 * 10_000);
+    /// assert!(wheel.bytes() >= 24 * 10_000);
     /// ```
     #[track_caller]
-    pub fn reserve(&mut self, additional: usize) {
+    pub fn reserve(&mut self, indexes: usize) {
         assert!(
-            additional <= MAX_TIMERS.saturating_sub(self.len),
-            "a timer wheel holds at most {MAX_TIMERS} timers"
+            indexes <= MAX_TIMERS,
+            "an index of a timer is below {MAX_TIMERS}"
         );
-        self.hierarchy.reserve(additional);
+        let nodes = &mut self.hierarchy.nodes;
+        nodes.reserve(indexes.saturating_sub(nodes.len()));
     }
 
-    /// Cancels all timers. Keeps the clock, and memory for as many. O(n).
+    /// As [`reserve`](IndexWheel::reserve), but says so when a wheel could never hold that many indexes or the memory
+    /// for them is not to be had. O(indexes).
+    ///
+    /// # Errors
+    ///
+    /// [`TryReserveError`], and nothing has changed.
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new(), Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// wheel.clear(&mut timers);
-    /// assert!(wheel.is_empty() && !timers[0].is_scheduled());
+    /// assert!(wheel.try_reserve(usize::MAX).is_err());
+    /// assert!(wheel.try_reserve(1_000).is_ok());
     /// ```
-    pub fn clear<S: Timers + ?Sized>(&mut self, store: &mut S) {
-        for slot in self.hierarchy.slots() {
-            if let Some(timer) = store.timer_mut(slot.to_bits()) {
-                timer.set_unscheduled();
-            }
-        }
-        self.hierarchy.clear();
-        self.len = 0;
+    pub fn try_reserve(&mut self, indexes: usize) -> Result<(), TryReserveError> {
+        let lacking = indexes.saturating_sub(self.hierarchy.nodes.capacity());
+        let is_possible = indexes <= MAX_TIMERS;
+        let nodes = &self.hierarchy.nodes;
+        nodes.probe(if is_possible { lacking } else { usize::MAX })?;
+        self.reserve(indexes);
+        Ok(())
     }
 
-    /// Gives back the memory that is not needed for the timers at hand. O(n).
+    /// Cancels all timers. Keeps the clock and the memory. O(timers).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
+    /// wheel.set(0, 500);
+    /// wheel.clear();
+    /// assert!(wheel.is_empty() && !wheel.is_scheduled(0));
+    /// ```
+    pub fn clear(&mut self) {
+        while self.take_any().is_some() {}
+    }
+
+    /// Takes out a timer, due or not: which one is of no account.
+    fn take_any(&mut self) -> Option<Due> {
+        let node = self.hierarchy.any()?;
+        let deadline = self.hierarchy.node(node).deadline;
+        let index = node.to_bits();
+        self.cancel(index);
+        Some(Due { index, deadline })
+    }
+
+    /// Gives back the memory that is not needed for the highest index that is scheduled. O(indexes).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(0, 500);
     /// wheel.reserve(10_000);
-    /// wheel.shrink_to_fit(&mut timers);
+    /// wheel.shrink_to_fit();
     /// assert!(wheel.bytes() < 1_000);
     /// ```
-    pub fn shrink_to_fit<S: Timers + ?Sized>(&mut self, store: &mut S) {
-        let mut headers = Foreign::new(store, &mut self.len);
-        self.hierarchy.shrink_to_fit(&mut headers);
+    pub fn shrink_to_fit(&mut self) {
+        let nodes = &mut self.hierarchy.nodes;
+        let is_scheduled = |&index: &usize| nodes.at(index).is_scheduled();
+        let highest = (0..nodes.len()).rfind(is_scheduled);
+        nodes.truncate(highest.map_or(0, |highest| highest + 1));
+        self.hierarchy.shrink_to_fit();
     }
 
-    /// The heap memory of the wheel in bytes; that of the records is the store's. O(pages) of timers that have
-    /// been sorted, and O(1) besides.
+    /// The heap memory of the wheel, in bytes. O(1).
     ///
     /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
+    /// use timer_wheel::index::IndexWheel;
     ///
-    /// let mut timers = vec![Timer::new()];
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
+    /// assert_eq!(wheel.bytes(), 0);
+    /// wheel.set(0, 500);
     /// assert!(wheel.bytes() > 0);
     /// ```
     pub fn bytes(&self) -> usize {
         self.hierarchy.bytes()
     }
 
-    /// Panics if a law of the wheel is broken. For a store that has done all it has to.
+    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant is broken, with its name.
     #[doc(hidden)]
-    pub fn check_invariants<S: Timers + ?Sized>(&self, store: &mut S) {
-        let mut len = self.len;
-        let headers = Foreign::new(store, &mut len);
-        self.hierarchy.check(&headers, self.len);
+    pub fn check_invariants(&self) {
+        self.hierarchy.check(self.len);
     }
 }
 
-/// The law that a timer is scheduled in a record.
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn no_record(index: u32) -> ! {
-    panic!("the store has no record at index {index}");
+impl<G: Geometry> Clone for IndexWheel<G> {
+    fn clone(&self) -> Self {
+        Self {
+            hierarchy: self.hierarchy.clone(),
+            len: self.len,
+        }
+    }
 }
 
 impl<G: Geometry> Default for IndexWheel<G> {
-    /// An empty wheel whose clock shows 0.
+    /// An empty wheel at time 0.
     fn default() -> Self {
         Self::with_geometry(0)
     }
 }
 
 impl<G: Geometry> fmt::Debug for IndexWheel<G> {
+    /// Prints the clock and the number of timers, never the timers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IndexWheel")
             .field("now", &self.now())
             .field("len", &self.len)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A timer that is due: what [`IndexWheel::peek_expired`] shows. If it is dropped, the timer stays due.
-///
-/// ```
-/// use timer_wheel::index::{IndexWheel, Timer};
-///
-/// let mut timers = vec![Timer::new()];
-/// let mut wheel = IndexWheel::new(0);
-/// wheel.schedule(&mut timers, 0, 500);
-/// drop(wheel.peek_expired(&mut timers, 700));
-/// assert_eq!(wheel.pop_expired(&mut timers, 700), Some((0, 500)));
-/// ```
-pub struct DueIndex<'a, S: Timers + ?Sized, G: Geometry = Millis> {
-    wheel: &'a mut IndexWheel<G>,
-    store: &'a mut S,
-    due: Due,
-}
-
-impl<S: Timers + ?Sized, G: Geometry> DueIndex<'_, S, G> {
-    /// The index of its record.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
-    /// assert_eq!(due.index(), 0);
-    /// ```
-    pub fn index(&self) -> u32 {
-        self.due.slot.to_bits()
-    }
-
-    /// When it is due, in nanoseconds.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
-    /// assert_eq!(due.deadline(), 500);
-    /// ```
-    pub fn deadline(&self) -> u64 {
-        self.due.deadline
-    }
-
-    /// The store, to look at the record.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
-    /// assert_eq!(due.store()[0].deadline(), Some(500));
-    /// ```
-    pub fn store(&self) -> &S {
-        self.store
-    }
-
-    /// The store, to change the record. Whoever frees it then [removes](DueIndex::remove) the timer.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// let mut due = wheel.peek_expired(&mut timers, 700).expect("it is due");
-    /// due.store_mut().push(Timer::new());
-    /// assert_eq!(due.remove(), (0, 500));
-    /// assert_eq!(timers.len(), 2);
-    /// ```
-    pub fn store_mut(&mut self) -> &mut S {
-        self.store
-    }
-
-    /// Takes the timer out: its index and its deadline. O(1), O(log k) from the near heap.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
-    /// assert_eq!(due.remove(), (0, 500));
-    /// assert!(wheel.is_empty());
-    /// ```
-    pub fn remove(self) -> (u32, u64) {
-        self.wheel.fire(self.store, self.due)
-    }
-
-    /// Gives the timer a new deadline, in nanoseconds; one that has passed is due again at once, behind those
-    /// of the same deadline. O(1), O(log k) in the near heap.
-    ///
-    /// ```
-    /// use timer_wheel::index::{IndexWheel, Timer};
-    ///
-    /// let mut timers = vec![Timer::new()];
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.schedule(&mut timers, 0, 500);
-    /// let due = wheel.peek_expired(&mut timers, 700).expect("it is due");
-    /// due.rearm(900);
-    /// assert_eq!(wheel.expiration_delay(), Some(200));
-    /// ```
-    pub fn rearm(self, deadline: u64) {
-        self.wheel.rearm(self.store, self.due, deadline);
-    }
-}
-
-impl<S: Timers + ?Sized, G: Geometry> fmt::Debug for DueIndex<'_, S, G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DueIndex")
-            .field("index", &self.index())
-            .field("deadline", &self.deadline())
             .finish_non_exhaustive()
     }
 }

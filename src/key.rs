@@ -1,40 +1,9 @@
-//! The handle of a timer, and the index of the slot it names.
+//! The handle of a timer.
 
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// The index of a timer's slot in the arena.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SlotIndex(u32);
-
-impl SlotIndex {
-    /// No slot: the arena never grows that far.
-    pub(crate) const NONE: Self = Self(u32::MAX);
-
-    /// # Panics
-    ///
-    /// If the index does not fit: the arena never grows that far.
-    #[inline]
-    pub(crate) fn new(index: usize) -> Self {
-        debug_assert!(index < u32::MAX as usize);
-        Self(index as u32)
-    }
-
-    #[inline]
-    pub(crate) const fn get(self) -> usize {
-        self.0 as usize
-    }
-
-    #[inline]
-    pub(crate) const fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    #[inline]
-    pub(crate) const fn to_bits(self) -> u32 {
-        self.0
-    }
-}
+use crate::node::NodeIndex;
 
 /// Names one timer of one [`Wheel`](crate::Wheel), from when it is scheduled until it fires or is
 /// cancelled.
@@ -61,17 +30,15 @@ impl SlotIndex {
 /// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerKey {
-    slot: SlotIndex,
+    index: NodeIndex,
     generation: NonZeroU32,
 }
 
 impl TimerKey {
     #[inline]
-    pub(crate) fn new(slot: SlotIndex, generation: u32) -> Self {
-        debug_assert!(generation % 2 == 1, "only taken slots have keys");
-        // An odd number is not zero; the fallback only saves a panic path.
-        let generation = NonZeroU32::new(generation).unwrap_or(NonZeroU32::MIN);
-        Self { slot, generation }
+    pub(crate) const fn new(index: NodeIndex, generation: NonZeroU32) -> Self {
+        debug_assert!(generation.get() % 2 == 1, "only taken slots have keys");
+        Self { index, generation }
     }
 
     /// The key as a number, for places that take nothing else: the user data of an epoll or io_uring
@@ -87,7 +54,7 @@ impl TimerKey {
     /// ```
     #[inline]
     pub const fn to_bits(self) -> u64 {
-        (self.slot.to_bits() as u64) << 32 | self.generation.get() as u64
+        (self.index.to_bits() as u64) << 32 | self.generation.get() as u64
     }
 
     /// The key that a number stands for, or `None` if it is that of no key. O(1).
@@ -109,26 +76,26 @@ impl TimerKey {
         match NonZeroU32::new(bits as u32) {
             // Only taken slots have keys, and their generations are odd.
             Some(generation) if generation.get() % 2 == 1 => {
-                let slot = SlotIndex::from_bits((bits >> 32) as u32);
-                Some(Self { slot, generation })
+                let index = NodeIndex::from_bits((bits >> 32) as u32);
+                Some(Self { index, generation })
             }
             _ => None,
         }
     }
 
     #[inline]
-    pub(crate) const fn slot(self) -> SlotIndex {
-        self.slot
+    pub(crate) const fn index(self) -> NodeIndex {
+        self.index
     }
 
     #[inline]
-    pub(crate) const fn generation(self) -> u32 {
-        self.generation.get()
+    pub(crate) const fn generation(self) -> NonZeroU32 {
+        self.generation
     }
 }
 
 impl fmt::Debug for TimerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TimerKey({}v{})", self.slot.get(), self.generation)
+        write!(f, "TimerKey({}v{})", self.index.get(), self.generation)
     }
 }

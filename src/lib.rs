@@ -3,8 +3,8 @@
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when their time has come: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
-//! cancelling and putting off are O(1), and no call takes long. It is made for caches, servers, simulators
-//! and replicated stores that hold thousands to millions of deadlines and cancel or put off most of them.
+//! cancelling and postponing are O(1), and no call takes long. It is made for caches, servers, simulators
+//! and replicated stores that hold thousands to millions of deadlines and cancel or postpone most of them.
 //!
 //! For threads, for tokio and for replicated stores there are drivers above it:
 //! [which type do I want?](_which_type)
@@ -27,7 +27,7 @@
 //! Time is cut into ticks, and each of the next ticks has a bucket; farther ahead a bucket spans as
 //! many ticks as all of the level below. A timer is dropped into the bucket of its deadline, without
 //! being compared with any other. When time reaches a coarse bucket, its timers move down to finer
-//! ones; most were cancelled or put off long before.
+//! ones; most were cancelled or postponed long before.
 //!
 //! Wheels usually pay for that with exactness, as a bucket fires as a whole and in any order, and with
 //! pauses, as a coarse bucket is moved at one go. Here the timers of one tick are sorted when it comes,
@@ -42,7 +42,7 @@
 //! - [`advance(now)`](Wheel::advance) yields all live timers with `deadline <= now` and no others.
 //! - Neither the geometry nor how you split an advance changes what fires, or in which order.
 //! - Every `u64` is a deadline. Overdue ones fire next, and `u64::MAX` never wraps.
-//! - What is cancelled is gone at once: its value, its slot and its entry.
+//! - A cancelled timer is gone at once: its value and its slot.
 //! - An advance that is called each tick takes little time, whatever lies ahead.
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
@@ -60,10 +60,10 @@
 //!
 //! | preset | tick | horizon | all buckets | for |
 //! |---|---|---|---|---|
-//! | [`Millis`], the default | 1.05 ms | 52 days | 16 KB | timeouts, sessions, general use |
-//! | [`Caffeine`] | 1.07 s | 6.5 days | 2.6 KB | caches whose entries live for minutes |
-//! | [`Micros`] | 1.02 us | 73 min | 16 KB | simulators, pacing |
-//! | [`Compact`] | 1.05 ms | 4.9 h | 4 KB | many small wheels, one a shard or a connection |
+//! | [`Millis`], the default | 1.05 ms | 52 days | 74 KB | timeouts, sessions, general use |
+//! | [`Caffeine`] | 1.07 s | 6.5 days | 12 KB | caches whose entries live for minutes |
+//! | [`Micros`] | 1.02 us | 73 min | 74 KB | simulators, pacing |
+//! | [`Compact`] | 1.05 ms | 4.9 h | 18 KB | many small wheels, one a shard or a connection |
 //!
 //! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty,
 //! and a horizon that covers most timers: those beyond it are found in an ordered map and moved once
@@ -99,9 +99,9 @@
 //! wheel's: ask for it right after an advance, or sleep until `now() + delay`.
 //!
 //! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
-//! advance then fires nothing: a bucket is opened, a timer that was put off is looked at in its old
+//! advance then fires nothing: a bucket is opened, a timer that was postponed is looked at at its old
 //! time, or at least 256 timers of a crowded bucket are moved ahead. A timer costs at most one such
-//! wake-up for each level, and one for each time it was put off; what was cancelled costs none.
+//! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none.
 //! Reading the delay is the read of a field, so that a driver looks before and after a `schedule` to
 //! learn whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
@@ -182,13 +182,14 @@
 //!
 //! # Memory
 //!
-//! A timer takes a slot of 24 bytes and an `Option` of the value, and 4 bytes for its entry in a bucket,
-//! whose last block of 32 entries is filled in part. What is cancelled makes room for what comes, and nothing
-//! grows but with the number of live timers, a page at a time and without copying them. Memory is kept until
+//! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of four
+//! bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A slot that is free is
+//! used for the next timer, and memory is proportional to the number of live timers: it comes a page of 1,024 at a time,
+//! without copying them. Memory is kept until
 //! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) tells how much there is.
 //! [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the number of
 //! timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and
-//! out.
+//! out, and a page holds 1,024 of them.
 //!
 //! # Panics
 //!
@@ -202,7 +203,7 @@
 //! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
-//! - Not the fastest where few timers wait and none is cancelled or put off: up to a thousand or so, a
+//! - Not the fastest where few timers wait and none is cancelled or postponed: up to a thousand or so, a
 //!   `BinaryHeap` is. [performance.md] says where the wheel stands and where it does not.
 //!
 //! # Documents
@@ -219,14 +220,14 @@
 //!
 //! - `std` (default): `Instant`, and the clocks of [`clock`].
 //! - `timer` (default): [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
-//! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash`.
+//! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash` and `slab`.
 //! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
 //!   tokio-util's. Uses `std`.
 //! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `timer`.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
 //!   snapshots of a [`ttl::TtlSet`].
 //!
-//! Without features, which is all that a cache needs, the crate depends on `slab` alone. Without `std` it
+//! Without features, which is all that a cache needs, the crate depends on nothing. Without `std` it
 //! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
 //!
 //! [performance.md]: #documents
@@ -327,14 +328,13 @@ pub mod timer;
 #[cfg(feature = "ttl")]
 pub mod ttl;
 
-mod blocks;
-mod buckets;
 mod budget;
 mod geometry;
-mod header;
-mod heap;
 mod hierarchy;
 mod key;
+mod lists;
+mod near;
+mod node;
 mod occupancy;
 mod pages;
 mod slots;

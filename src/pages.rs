@@ -2,59 +2,54 @@
 //!
 //! A vector that doubles copies everything it holds, which for ten million timers is a pause of
 //! milliseconds in the middle of a `schedule`. A page is allocated once and stays where it is. Only
-//! what is less than half a page grows by doubling, so that a small array stays small.
+//! what is at most half a page grows by doubling, so that a small array stays small.
 
 use alloc::boxed::Box;
+use alloc::collections::TryReserveError;
 use alloc::vec::Vec;
-use core::{mem, slice};
+use core::hint::black_box;
+use core::iter::Take;
+use core::{array, mem, slice};
 
-/// Elements of more bytes are pages by themselves: a page of them would be made on the stack.
-const MOST_BYTES: usize = 128;
+/// An index that was never pushed.
+const WITHIN: &str = "the index is of an element that was pushed";
 
-/// What has a value that fills the room behind the last element.
-pub(crate) trait Placeholder {
-    /// A constant, so that a page of them is copied and not built.
-    const PLACEHOLDER: Self;
-}
-
-/// Elements that begin at a cache line, so that one of half a line never straddles two.
+/// A page that begins at a cache line, so that no element of half a line lies on two.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Aligned<S, const COUNT: usize>([S; COUNT]);
+struct Aligned<E, const PAGE: usize>([E; PAGE]);
 
-impl<S: Placeholder, const COUNT: usize> Aligned<S, COUNT> {
-    const NEW: Self = {
-        assert!(
-            size_of::<[S; COUNT]>() == size_of::<Self>() || !Pages::<S, COUNT, COUNT>::IS_SMALL,
-            "the alignment costs no padding"
-        );
-        Self([S::PLACEHOLDER; COUNT])
-    };
-}
-
-/// An array of `S` in pages of `PAGE` elements; while it is small, in groups of `GROUP`.
+/// An array of `E` in pages of `PAGE` elements.
 ///
-/// Invariant: small elements are in `groups` as long as half a page is enough, and then in `pages`,
-/// large ones in `boxes`; there is room for `len` elements, and those behind them are left-overs.
+/// A page has a constant length and so a thin pointer: one comparison with the number of pages bounds an access.
+/// Pages of small elements are aligned. To make such a page takes as much of the stack, so pages of large elements are
+/// not: they are made in place.
+///
+/// Invariant: the elements are in `few` as long as half a page is enough, and then in pages; there is room
+/// for `len` elements, and those behind them are defaults or left over.
 #[derive(Clone, Debug)]
-pub(crate) struct Pages<S, const GROUP: usize, const PAGE: usize> {
-    pages: Vec<Box<Aligned<S, PAGE>>>,
-    groups: Vec<Aligned<S, GROUP>>,
-    boxes: Vec<Box<S>>,
+pub(crate) struct Pages<E, const PAGE: usize> {
+    aligned: Vec<Box<Aligned<E, PAGE>>>,
+    large: Vec<Box<[E; PAGE]>>,
+    few: Vec<E>,
     len: usize,
 }
 
-impl<S, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
-    const IS_SMALL: bool = size_of::<S>() <= MOST_BYTES;
+impl<E, const PAGE: usize> Pages<E, PAGE> {
+    /// The fewest elements that there is room for, unless there is none.
+    const FEWEST: usize = 8;
 
-    /// Elements that need no page.
+    /// The most elements that need no page.
     const FEW: usize = PAGE / 2;
+
+    /// Whether elements are small enough for aligned pages.
+    const IS_SMALL: bool = size_of::<E>() <= 64;
 
     pub(crate) const fn new() -> Self {
         Self {
-            pages: Vec::new(),
-            groups: Vec::new(),
-            boxes: Vec::new(),
+            aligned: Vec::new(),
+            large: Vec::new(),
+            few: Vec::new(),
             len: 0,
         }
     }
@@ -64,75 +59,91 @@ impl<S, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
         self.len
     }
 
+    /// The number of pages.
+    #[inline]
+    fn pages(&self) -> usize {
+        if Self::IS_SMALL {
+            self.aligned.len()
+        } else {
+            self.large.len()
+        }
+    }
+
+    #[inline]
+    fn page(&self, index: usize) -> Option<&[E; PAGE]> {
+        if Self::IS_SMALL {
+            Some(&self.aligned.get(index)?.0)
+        } else {
+            Some(self.large.get(index)?)
+        }
+    }
+
+    #[inline]
+    fn page_mut(&mut self, index: usize) -> Option<&mut [E; PAGE]> {
+        if Self::IS_SMALL {
+            Some(&mut self.aligned.get_mut(index)?.0)
+        } else {
+            Some(self.large.get_mut(index)?)
+        }
+    }
+
     /// Elements that there is memory for.
     pub(crate) fn capacity(&self) -> usize {
-        self.pages.len() * PAGE + self.groups.capacity() * GROUP + self.boxes.len()
+        self.pages() * PAGE + self.few.len()
     }
 
     /// The heap memory of the array, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let tables = self.pages.capacity() + self.boxes.capacity();
-        tables * size_of::<usize>() + self.capacity() * size_of::<S>()
+        (self.aligned.capacity() + self.large.capacity()) * size_of::<usize>()
+            + self.pages() * PAGE * size_of::<E>()
+            + self.few.capacity() * size_of::<E>()
     }
 
-    /// The element at an index, unless there never was one.
+    /// The element at an index, unless there is no memory for it.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<&S> {
-        match self.pages.get(index / PAGE) {
-            Some(page) => Some(&page.0[index % PAGE]),
-            None => self.get_apart(index),
+    pub(crate) fn get(&self, index: usize) -> Option<&E> {
+        match self.page(index / PAGE) {
+            Some(page) => Some(&page[index % PAGE]),
+            None => self.few.get(index),
         }
     }
 
-    fn get_apart(&self, index: usize) -> Option<&S> {
-        if !Self::IS_SMALL {
-            return Some(self.boxes.get(index)?);
-        }
-        Some(&self.groups.get(index / GROUP)?.0[index % GROUP])
-    }
-
-    /// The element at an index, to be changed, unless there never was one.
+    /// The element at an index, to be changed, unless there is no memory for it.
     #[inline]
-    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut S> {
-        match self.pages.get_mut(index / PAGE) {
-            Some(page) => Some(&mut page.0[index % PAGE]),
-            None if Self::IS_SMALL => {
-                Some(&mut self.groups.get_mut(index / GROUP)?.0[index % GROUP])
-            }
-            None => Some(self.boxes.get_mut(index)?),
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut E> {
+        // The borrow of a page that is not there ends too late for a `match`.
+        if index / PAGE < self.pages() {
+            return Some(&mut self.page_mut(index / PAGE)?[index % PAGE]);
         }
+        self.few.get_mut(index)
     }
 
     /// The element at an index that is known to be within bounds.
     #[inline]
-    pub(crate) fn at(&self, index: usize) -> &S {
+    pub(crate) fn at(&self, index: usize) -> &E {
         self.get(index).expect(WITHIN)
     }
 
     /// The element at an index that is known to be within bounds, to be changed.
     #[inline]
-    pub(crate) fn at_mut(&mut self, index: usize) -> &mut S {
+    pub(crate) fn at_mut(&mut self, index: usize) -> &mut E {
         self.get_mut(index).expect(WITHIN)
     }
 
-    /// Elements side by side, of which the last lies in the group of the first.
-    #[inline]
-    pub(crate) fn slice(&self, index: usize, len: usize) -> &[S] {
-        match self.pages.get(index / PAGE) {
-            Some(page) => &page.0[index % PAGE..][..len],
-            None => &self.groups[index / GROUP].0[index % GROUP..][..len],
-        }
+    /// All elements, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+        let pages = (0..self.pages()).filter_map(|index| self.page(index));
+        pages.flatten().chain(&self.few).take(self.len)
     }
 
     /// All elements, to be changed, in order.
-    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, S, GROUP, PAGE> {
-        IterMut {
-            pages: self.pages.iter_mut(),
-            groups: self.groups.iter_mut(),
-            boxes: self.boxes.iter_mut(),
-            here: [].iter_mut(),
-            left: self.len,
-        }
+    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, E, PAGE> {
+        let elements = Elements {
+            aligned: self.aligned.iter_mut(),
+            large: self.large.iter_mut(),
+            here: self.few.iter_mut(),
+        };
+        elements.take(self.len)
     }
 
     /// Takes the last element off, which stays behind as a left-over. O(1).
@@ -142,130 +153,149 @@ impl<S, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
         self.len -= 1;
     }
 
-    /// Forgets all elements, which stay behind as left-overs. O(1).
-    pub(crate) fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Drops the pages behind the last element, but for so many. O(pages dropped).
+    /// Drops the pages behind the last element but for one. O(pages dropped).
     #[inline]
-    pub(crate) fn trim(&mut self, spare: usize) {
-        self.pages.truncate(self.len.div_ceil(PAGE) + spare);
+    pub(crate) fn trim(&mut self) {
+        self.truncate_pages(self.len.div_ceil(PAGE) + 1);
     }
-}
 
-/// The elements of an array, to be changed, in order.
-pub(crate) struct IterMut<'a, S, const GROUP: usize, const PAGE: usize> {
-    pages: slice::IterMut<'a, Box<Aligned<S, PAGE>>>,
-    groups: slice::IterMut<'a, Aligned<S, GROUP>>,
-    boxes: slice::IterMut<'a, Box<S>>,
-    here: slice::IterMut<'a, S>,
-    left: usize,
-}
-
-impl<'a, S, const GROUP: usize, const PAGE: usize> Iterator for IterMut<'a, S, GROUP, PAGE> {
-    type Item = &'a mut S;
-
-    fn next(&mut self) -> Option<&'a mut S> {
-        self.left = self.left.checked_sub(1)?;
-        if self.here.len() == 0 {
-            let page = self.pages.next().map(|page| page.0.iter_mut());
-            let group = || Some(self.groups.next()?.0.iter_mut());
-            self.here = match page.or_else(group) {
-                Some(here) => here,
-                None => slice::from_mut(&mut **self.boxes.next()?).iter_mut(),
-            };
+    #[inline]
+    fn truncate_pages(&mut self, pages: usize) {
+        if Self::IS_SMALL {
+            self.aligned.truncate(pages);
+        } else {
+            self.large.truncate(pages);
         }
-        self.here.next()
     }
 }
 
-/// The law that an index is not above one that was pushed.
-const WITHIN: &str = "the index is of an element that was pushed";
-
-impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE> {
-    /// Appends an element: a placeholder, or whatever was left over in its place. O(1), a page of
-    /// memory at most.
+impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
+    /// Appends an element: a default, or what was left over in its place. O(1), and a page of memory at most.
     #[inline]
     pub(crate) fn push_any(&mut self) {
-        if self.get(self.len).is_none() {
+        if self.len == self.capacity() {
             self.grow();
         }
         self.len += 1;
     }
 
-    /// Appends an element. As [`Pages::push_any`].
+    /// Appends an element. O(1), and a page of memory at most.
     #[inline]
-    pub(crate) fn push(&mut self, element: S) {
+    pub(crate) fn push(&mut self, element: E) {
         self.push_any();
         *self.at_mut(self.len - 1) = element;
     }
 
     #[inline(never)]
     fn grow(&mut self) {
-        if !Self::IS_SMALL {
-            self.boxes.push(Box::new(S::PLACEHOLDER));
-        } else if self.pages.is_empty() && self.groups.len() * GROUP < Self::FEW {
-            if self.groups.len() == self.groups.capacity() {
-                // Doubled, so that a small array stays small.
-                self.groups.reserve_exact(self.groups.len().max(1));
-            }
-            self.groups.push(Aligned::NEW);
+        let room = self.few.len();
+        if self.pages() == 0 && room < Self::FEW {
+            self.grow_few((2 * room).clamp(Self::FEWEST, Self::FEW));
         } else {
-            let mut page = Box::new(Aligned::<S, PAGE>::NEW);
-            let few = mem::take(&mut self.groups).into_iter();
-            for (place, element) in page.0.iter_mut().zip(few.flat_map(|group| group.0)) {
-                *place = element;
-            }
-            self.pages.push(page);
+            self.add_page();
         }
     }
 
-    /// Makes room for the pages of `additional` more elements, if they need any. O(1).
-    pub(crate) fn reserve_table(&mut self, additional: usize) {
-        let wanted = self.len.saturating_add(additional);
-        if wanted > Self::FEW {
-            let pages = wanted.div_ceil(PAGE);
-            self.pages.reserve(pages.saturating_sub(self.pages.len()));
+    fn grow_few(&mut self, room: usize) {
+        self.few.reserve_exact(room - self.few.len());
+        self.few.resize_with(room, E::default);
+    }
+
+    fn add_page(&mut self) {
+        if Self::IS_SMALL {
+            return self.add_aligned();
         }
+        let mut few = mem::take(&mut self.few);
+        few.reserve_exact(PAGE - few.len());
+        few.resize_with(PAGE, E::default);
+        // It has that length, and so the conversion succeeds.
+        self.large.extend(few.try_into());
+    }
+
+    // Never: the function that has this in it needs a page of the stack.
+    #[inline(never)]
+    fn add_aligned(&mut self) {
+        let mut few = mem::take(&mut self.few).into_iter();
+        let page = array::from_fn(|_| few.next().unwrap_or_default());
+        self.aligned.push(Box::new(Aligned(page)));
     }
 
     /// Makes room for `additional` more elements. O(additional).
     pub(crate) fn reserve(&mut self, additional: usize) {
         let wanted = self.len.saturating_add(additional);
-        if !Self::IS_SMALL {
-            self.boxes.reserve(wanted.saturating_sub(self.boxes.len()));
-        } else if self.pages.is_empty() && wanted <= Self::FEW {
-            let groups = wanted.div_ceil(GROUP);
-            self.groups
-                .reserve_exact(groups.saturating_sub(self.groups.len()));
+        if self.pages() == 0 && wanted <= Self::FEW {
+            if wanted > self.few.len() {
+                self.grow_few(wanted);
+            }
+            return;
+        }
+        let lacking = wanted.div_ceil(PAGE).saturating_sub(self.pages());
+        if Self::IS_SMALL {
+            self.aligned.reserve(lacking);
         } else {
-            self.reserve_table(additional);
+            self.large.reserve(lacking);
         }
-        while self.capacity() < wanted {
-            self.grow();
-        }
+        (0..lacking).for_each(|_| self.add_page());
+    }
+
+    /// Asks for the memory of so many more elements at one go, and gives it back: systems that promise more memory
+    /// than they have are more honest about large pieces.
+    pub(crate) fn probe(&self, elements: usize) -> Result<(), TryReserveError> {
+        let mut probe = Vec::<u8>::new();
+        probe.try_reserve_exact(elements.saturating_mul(size_of::<E>()))?;
+        // Else the compiler may find that nothing needs the memory, and not ask.
+        drop(black_box(probe));
+        Ok(())
     }
 
     /// Drops every element from `len` on, and gives back the memory that is not needed then.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
-        self.boxes.truncate(self.len);
-        self.boxes.shrink_to_fit();
-        self.trim(0);
+        self.truncate_pages(self.len.div_ceil(PAGE));
         if self.len <= Self::FEW {
-            // What is left needs no page.
-            let few = self.pages.pop().into_iter().flat_map(|page| page.0);
-            for (index, element) in few.take(self.len).enumerate() {
-                if index % GROUP == 0 {
-                    self.groups.push(Aligned::NEW);
-                }
-                self.groups[index / GROUP].0[index % GROUP] = element;
+            if Self::IS_SMALL {
+                self.copy_few();
+            } else if let Some(page) = self.large.pop() {
+                let page: Box<[E]> = page;
+                self.few = page.into_vec();
             }
+            self.few.truncate(self.len);
         }
-        self.pages.shrink_to_fit();
-        self.groups.truncate(self.len.div_ceil(GROUP));
-        self.groups.shrink_to_fit();
+        self.aligned.shrink_to_fit();
+        self.large.shrink_to_fit();
+        self.few.shrink_to_fit();
+    }
+
+    /// Takes the elements out of the only page. As [`add_aligned`](Self::add_aligned).
+    #[inline(never)]
+    fn copy_few(&mut self) {
+        if let Some(page) = self.aligned.pop() {
+            self.few.extend(page.0.into_iter().take(self.len));
+        }
+    }
+}
+
+/// The elements of an array, to be changed, in order.
+pub(crate) type IterMut<'a, E, const PAGE: usize> = Take<Elements<'a, E, PAGE>>;
+
+/// What an array has room for, to be changed, in order.
+pub(crate) struct Elements<'a, E, const PAGE: usize> {
+    aligned: slice::IterMut<'a, Box<Aligned<E, PAGE>>>,
+    large: slice::IterMut<'a, Box<[E; PAGE]>>,
+    /// Of the page that was begun, or of an array without pages.
+    here: slice::IterMut<'a, E>,
+}
+
+impl<'a, E, const PAGE: usize> Iterator for Elements<'a, E, PAGE> {
+    type Item = &'a mut E;
+
+    fn next(&mut self) -> Option<&'a mut E> {
+        if self.here.len() == 0 {
+            let aligned = self.aligned.next().map(|page| &mut page.0);
+            let page = aligned.or_else(|| Some(&mut **self.large.next()?));
+            self.here = page?.iter_mut();
+        }
+        self.here.next()
     }
 }
 
@@ -273,64 +303,53 @@ impl<S: Placeholder, const GROUP: usize, const PAGE: usize> Pages<S, GROUP, PAGE
 mod tests {
     use super::*;
 
-    /// A cache line of the smallest elements.
-    const GROUP: usize = 16;
     const PAGE: usize = 64;
 
-    type Paged<S> = Pages<S, GROUP, PAGE>;
+    type Paged = Pages<usize, PAGE>;
 
-    impl Placeholder for usize {
-        const PLACEHOLDER: Self = 0;
-    }
-
-    impl Placeholder for [u64; 4] {
-        const PLACEHOLDER: Self = [0; 4];
-    }
-
-    impl Placeholder for [u64; 100] {
-        const PLACEHOLDER: Self = [0; 100];
+    fn filled(len: usize) -> Paged {
+        let mut pages = Paged::new();
+        (0..len).for_each(|index| pages.push(index));
+        pages
     }
 
     #[test]
     fn elements_keep_their_places_while_pages_are_added_and_dropped() {
-        let mut pages = Paged::new();
         let len = 2 * PAGE + 7;
-        (0..len).for_each(|index| pages.push(index));
+        let mut pages = filled(len);
         assert!((0..len).all(|index| *pages.at(index) == index));
-        assert_eq!(*pages.slice(PAGE + 8, 8), [72, 73, 74, 75, 76, 77, 78, 79]);
         for shorter in [2 * PAGE + 1, 2 * PAGE, PAGE + 9, 5, 0] {
             pages.truncate(shorter);
             assert_eq!(pages.len(), shorter);
-            assert!((0..shorter).all(|index| *pages.at(index) == index));
-            let room = if shorter <= PAGE / 2 { GROUP } else { PAGE };
+            assert!(pages.iter().copied().eq(0..shorter));
+            assert!(pages.iter_mut().map(|it| *it).eq(0..shorter));
+            let room = if shorter <= PAGE / 2 { 1 } else { PAGE };
             assert!(pages.capacity() < shorter + room, "pages are given back");
         }
         assert!(pages.get(0).is_none());
         (0..len).for_each(|index| pages.push(index));
-        assert!((0..len).all(|index| *pages.at(index) == index));
+        assert!(pages.iter().copied().eq(0..len));
     }
 
     #[test]
     fn nothing_on_a_page_moves_when_the_array_grows() {
-        let mut pages: Paged<usize> = Pages::new();
-        (0..PAGE).for_each(|index| pages.push(index));
-        let addresses = |pages: &Paged<usize>, len: usize| -> alloc::vec::Vec<usize> {
-            (0..len)
-                .map(|index| core::ptr::from_ref(pages.at(index)).addr())
-                .collect()
+        let mut pages = filled(PAGE);
+        let addresses = |pages: &Paged| -> Vec<usize> {
+            let pages = pages.iter().take(PAGE);
+            pages.map(|it| core::ptr::from_ref(it).addr()).collect()
         };
-        let before = addresses(&pages, PAGE);
+        let before = addresses(&pages);
         (PAGE..50 * PAGE).for_each(|index| pages.push(index));
-        assert_eq!(addresses(&pages, PAGE), before);
+        assert_eq!(addresses(&pages), before);
     }
 
     #[test]
     fn small_array_grows_by_doubling_and_pages_are_made_whole() {
-        let mut pages: Paged<usize> = Pages::new();
+        let mut pages = Paged::new();
         for len in 1..=3 * PAGE {
             pages.push(len);
             let room = if len <= PAGE / 2 {
-                len.next_power_of_two().max(GROUP)
+                len.next_power_of_two().max(8)
             } else {
                 len.next_multiple_of(PAGE)
             };
@@ -340,69 +359,75 @@ mod tests {
 
     #[test]
     fn reserve_makes_room_at_once() {
-        let mut pages: Paged<usize> = Pages::new();
-        pages.push(1);
+        let mut pages = filled(1);
+        pages.reserve(9);
+        assert_eq!(pages.capacity(), 10);
         pages.reserve(3 * PAGE);
-        let capacity = pages.capacity();
-        assert_eq!(capacity, 4 * PAGE);
+        assert_eq!(pages.capacity(), 4 * PAGE);
         (0..3 * PAGE).for_each(|index| pages.push(index));
-        assert_eq!(pages.capacity(), capacity);
+        assert_eq!(pages.capacity(), 4 * PAGE);
         pages.reserve(PAGE - 1);
-        assert_eq!(pages.capacity(), capacity, "there is room for so many");
-    }
-
-    #[test]
-    fn table_has_room_for_the_pages_that_may_come() {
-        let mut pages: Paged<usize> = Pages::new();
-        pages.push(1);
-        pages.reserve_table(PAGE / 2 - 1);
-        assert_eq!(pages.pages.capacity(), 0, "no page is needed");
-        pages.reserve_table(40 * PAGE);
-        assert!(pages.pages.capacity() >= 41);
-        assert_eq!(pages.capacity(), GROUP, "the pages are made when they come");
-    }
-
-    #[test]
-    fn large_elements_are_pages_by_themselves() {
-        let mut pages: Paged<[u64; 100]> = Pages::new();
-        (0..5).for_each(|value| pages.push([value; 100]));
-        assert_eq!((pages.len(), pages.capacity()), (5, 5));
-        assert!((0..5).all(|index| pages.at(index)[99] == index as u64));
-        pages.truncate(2);
-        assert!(pages.capacity() == 2 && pages.get(2).is_none());
-        let table = pages.boxes.capacity() * size_of::<usize>();
-        assert_eq!(pages.bytes(), table + 2 * 800);
+        assert_eq!(pages.capacity(), 4 * PAGE, "there is room for so many");
     }
 
     #[test]
     fn bytes_are_those_of_the_pages_and_their_table() {
-        let mut pages: Paged<usize> = Pages::new();
-        assert_eq!(pages.bytes(), 0);
-        pages.reserve(PAGE + 9);
-        let table = pages.pages.capacity();
-        assert!(table >= 1);
-        assert_eq!(
-            pages.bytes(),
-            2 * PAGE * size_of::<usize>() + table * size_of::<usize>()
-        );
+        assert_eq!(Paged::new().bytes(), 0);
+        let pages = filled(PAGE + 9);
+        let table = pages.aligned.capacity();
+        assert!(table >= 2);
+        assert_eq!(pages.bytes(), (2 * PAGE + table) * size_of::<usize>());
+        assert_eq!(filled(9).bytes(), 16 * size_of::<usize>());
     }
 
     #[test]
-    fn trim_keeps_the_spare_pages_asked_for() {
-        let mut pages: Paged<usize> = Pages::new();
-        (0..5 * PAGE).for_each(|index| pages.push(index));
-        (0..4 * PAGE).for_each(|_| pages.pop());
-        pages.trim(1);
-        assert_eq!((pages.len(), pages.capacity()), (PAGE, 2 * PAGE));
-    }
-
-    #[test]
-    fn elements_of_half_a_cache_line_never_straddle_two() {
-        let mut pages: Paged<[u64; 4]> = Pages::new();
-        (0..100).for_each(|_| pages.push_any());
-        for index in 0..100 {
-            let address = core::ptr::from_ref(pages.at(index)).addr();
-            assert!(address % 64 <= 32);
+    fn elements_of_half_a_cache_line_never_lie_on_two() {
+        let mut pages: Pages<[u64; 4], PAGE> = Pages::new();
+        (0..3 * PAGE).for_each(|_| pages.push_any());
+        for element in pages.iter() {
+            assert!(core::ptr::from_ref(element).addr() % 64 <= 32);
         }
+    }
+
+    /// A page of these is larger than the stack of a thread.
+    #[test]
+    fn pages_of_large_elements_are_made_in_place() {
+        #[derive(Clone)]
+        struct Large([u8; 64 << 10]);
+
+        impl Default for Large {
+            fn default() -> Self {
+                Self([0; 64 << 10])
+            }
+        }
+
+        let mut pages: Pages<Large, PAGE> = Pages::new();
+        for index in 0..PAGE as u8 + 3 {
+            pages.push_any();
+            pages.at_mut(index.into()).0[9] = index;
+        }
+        assert!(
+            pages
+                .iter()
+                .zip(0..)
+                .all(|(element, index)| element.0[9] == index)
+        );
+        assert!(
+            pages
+                .iter_mut()
+                .zip(0..)
+                .all(|(element, index)| element.0[9] == index)
+        );
+        pages.truncate(5);
+        assert_eq!((pages.len(), pages.capacity()), (5, 5));
+        assert_eq!(pages.at(4).0[9], 4);
+    }
+
+    #[test]
+    fn trim_keeps_one_spare_page() {
+        let mut pages = filled(5 * PAGE);
+        (0..4 * PAGE).for_each(|_| pages.pop());
+        pages.trim();
+        assert_eq!((pages.len(), pages.capacity()), (PAGE, 2 * PAGE));
     }
 }

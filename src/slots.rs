@@ -1,91 +1,107 @@
-//! The arena that owns the timers: each slot holds a timer's header and value, and outlives it.
+//! Which nodes of a wheel hold a timer's value: the generations that tell a stale key, and the lowest free slot
+//! first.
 //!
-//! Not a [`slab`]: a slab threads its free list through the vacant entries, which once it has aged
-//! is a chain of dependent cache misses, and its keys carry no generation. Here a bitmap says
+//! A slot is the owner's part of a node. Not a [`slab`]: a slab threads its free list through the vacant entries,
+//! which once it has aged is a chain of dependent cache misses, and its keys carry no generation. Here a bitmap says
 //! which slots are free, and the lowest one is used first, so that the slots in use stay close
 //! together and timers that are scheduled one after the other lie side by side.
+//!
+//! [`slab`]: https://docs.rs/slab
 
 mod free_set;
 
 use core::mem;
+use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
-use crate::header::{Header, Headers};
-use crate::key::{SlotIndex, TimerKey};
-use crate::pages::{self, Pages, Placeholder};
+use crate::key::TimerKey;
+use crate::node::NodeIndex;
+use crate::pages::Pages;
 
 /// The most timers a wheel can hold.
-///
-/// A slot index and an entry's position must fit into 32 bits, and besides full blocks of entries there
-/// are partly filled ones.
 pub(crate) const MAX_TIMERS: usize = 3 << 29;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
 /// many generations left.
 pub(crate) const MOST_WORN: u32 = 1 << 31;
 
-/// Slots on a page, and in one of the groups that the first page consists of.
-const PAGE: usize = 256;
-const GROUP: usize = 8;
-
-/// The law that lets a value be taken from a slot that is taken.
-const VALUE: &str = "a slot has a value if it is taken";
-
-/// A header and its value.
+/// The value of a timer, and the generation that tells its key from those of the timers before it.
 ///
-/// Invariant: the generation, which is the header's owner word, is odd if and only if the slot is
-/// taken, and then `value` is `Some`.
+/// A taken slot of a four-byte value is eight bytes: no generation of one is 0, and so the compiler needs no tag.
 ///
-/// Its alignment is 8 also where that of a `u64` is 4, as on 32-bit x86: a group of slots fills cache lines.
+/// Invariant: the generation is odd if and only if the slot is taken. A free slot of generation 0 was never taken, or
+/// will never be again.
 #[derive(Clone, Debug)]
-#[repr(align(8))]
-pub(crate) struct Slot<T> {
-    pub(crate) header: Header,
-    pub(crate) value: Option<T>,
+pub(crate) enum Slot<T> {
+    Taken { generation: NonZeroU32, value: T },
+    Free { generation: u32 },
 }
 
-impl<T> Placeholder for Slot<T> {
-    /// A free slot of generation 0.
-    const PLACEHOLDER: Self = Self {
-        header: Header::new(0),
-        value: None,
-    };
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self::Free { generation: 0 }
+    }
 }
 
 impl<T> Slot<T> {
     #[inline]
-    fn is_taken(&self) -> bool {
-        self.header.owner % 2 == 1
+    pub(crate) fn generation(&self) -> u32 {
+        match *self {
+            Self::Taken { generation, .. } => generation.get(),
+            Self::Free { generation } => generation,
+        }
     }
 
-    /// The key, the deadline and the value of the timer in this slot, the one at `index`. `None` if it is
-    /// not taken.
     #[inline]
-    pub(crate) fn timer_mut(&mut self, index: SlotIndex) -> Option<(TimerKey, u64, &mut T)> {
-        let value = self.value.as_mut()?;
-        Some((
-            TimerKey::new(index, self.header.owner),
-            self.header.deadline,
-            value,
-        ))
+    pub(crate) fn get(&self) -> Option<&T> {
+        match self {
+            Self::Taken { value, .. } => Some(value),
+            Self::Free { .. } => None,
+        }
     }
 
-    /// Takes the value out and makes every key of the slot stale. `None` if it is not taken.
+    /// The key and the value of the timer in this slot, the one at `index`; `None` if it is free.
     #[inline]
-    fn vacate(&mut self) -> Option<T> {
-        let value = self.value.take()?;
-        self.header.owner = self.header.owner.wrapping_add(1);
-        Some(value)
+    pub(crate) fn timer(&self, index: NodeIndex) -> Option<(TimerKey, &T)> {
+        match self {
+            Self::Taken { generation, value } => Some((TimerKey::new(index, *generation), value)),
+            Self::Free { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn timer_mut(&mut self, index: NodeIndex) -> Option<(TimerKey, &mut T)> {
+        match self {
+            Self::Taken { generation, value } => Some((TimerKey::new(index, *generation), value)),
+            Self::Free { .. } => None,
+        }
+    }
+
+    /// Whether the slot is that of the timer with this key.
+    #[inline]
+    pub(crate) fn is_of(&self, key: TimerKey) -> bool {
+        matches!(*self, Self::Taken { generation, .. } if generation == key.generation())
+    }
+
+    /// Takes the key and the value out of the slot at `index`, and makes its keys stale. `None` if it is free.
+    #[inline]
+    pub(crate) fn vacate(&mut self, index: NodeIndex) -> Option<(TimerKey, T)> {
+        let free = Self::Free {
+            generation: self.generation().wrapping_add(1),
+        };
+        match mem::replace(self, free) {
+            Self::Taken { generation, value } => Some((TimerKey::new(index, generation), value)),
+            Self::Free { .. } => None,
+        }
     }
 }
 
-/// The timers of a wheel by slot index.
+/// The slots of a wheel, without the slots themselves.
 ///
-/// Invariant: `free` holds exactly the slots that are not taken and whose generations are not used
-/// up.
+/// Invariant: `free` holds exactly the slots that are not taken and whose generations are not used up.
 #[derive(Clone, Debug)]
-pub(crate) struct Slots<T> {
-    slots: Pages<Slot<T>, GROUP, PAGE>,
+pub(crate) struct Slots {
     free: FreeSet,
     taken: u32,
     /// Slots that are used no more.
@@ -95,22 +111,9 @@ pub(crate) struct Slots<T> {
     pub(crate) first_generation: u32,
 }
 
-impl<T> Headers for Slots<T> {
-    #[inline]
-    fn header(&self, slot: SlotIndex) -> &Header {
-        &self.slots.at(slot.get()).header
-    }
-
-    #[inline]
-    fn header_mut(&mut self, slot: SlotIndex) -> &mut Header {
-        &mut self.slots.at_mut(slot.get()).header
-    }
-}
-
-impl<T> Slots<T> {
+impl Slots {
     pub(crate) fn new(first_generation: u32) -> Self {
         Self {
-            slots: Pages::new(),
             free: FreeSet::new(),
             taken: 0,
             retired: 0,
@@ -118,18 +121,14 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Makes a slot of the given generation, which is taken if there is a value, and says which.
+    /// Takes note of a slot that was restored at an index.
     #[cfg(feature = "serde")]
-    pub(crate) fn restore(&mut self, generation: u32, value: Option<T>) -> SlotIndex {
-        let slot = SlotIndex::new(self.slots.len());
-        match value {
-            Some(_) => self.taken += 1,
-            None if generation == 0 => self.retired += 1,
-            None => self.free.insert(slot),
+    pub(crate) fn restored<T>(&mut self, index: NodeIndex, slot: &Slot<T>) {
+        match *slot {
+            Slot::Taken { .. } => self.taken += 1,
+            Slot::Free { generation: 0 } => self.retired += 1,
+            Slot::Free { .. } => self.free.insert(index),
         }
-        let header = Header::new(generation);
-        self.slots.push(Slot { header, value });
-        slot
     }
 
     /// Timers held.
@@ -138,35 +137,14 @@ impl<T> Slots<T> {
         self.taken as usize
     }
 
-    /// Slots made and kept, taken or not.
-    pub(crate) fn made(&self) -> usize {
-        self.slots.len()
+    /// Slots that are used no more.
+    pub(crate) fn retired(&self) -> usize {
+        self.retired as usize
     }
 
-    /// Timers that fit without asking for memory.
-    pub(crate) fn capacity(&self) -> usize {
-        self.slots.capacity() - self.retired as usize
-    }
-
-    pub(crate) fn reserve(&mut self, additional: usize) {
-        let free = self.slots.len() - self.len() - self.retired as usize;
-        let lacking = additional.saturating_sub(free);
-        self.slots.reserve(lacking);
-        self.make_room_to_free();
-    }
-
-    /// Makes room for the slots in the set of the free, a page at a time or after all have been made, and not
-    /// when the first of them is freed. Less than a page finds room then.
-    #[cold]
-    pub(crate) fn make_room_to_free(&mut self) {
-        if self.slots.capacity() > PAGE {
-            self.free.make_room(self.slots.capacity());
-        }
-    }
-
-    /// The heap memory of the arena, in bytes.
+    /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.bytes() + self.free.bytes()
+        self.free.bytes()
     }
 
     /// Whether there is no room for another timer.
@@ -175,247 +153,136 @@ impl<T> Slots<T> {
         self.taken as usize + self.retired as usize >= MAX_TIMERS
     }
 
-    /// Takes the lowest free slot, or a new one behind all others, for a timer that is to be scheduled
-    /// then. O(1).
+    /// The lowest free slot, unless none of those that were made is free. O(1).
+    pub(crate) fn lowest_free(&self) -> Option<NodeIndex> {
+        self.free.lowest()
+    }
+
+    /// The generation of a slot of that generation once it is filled.
+    #[inline]
+    pub(crate) fn filled(&self, generation: u32) -> NonZeroU32 {
+        NonZeroU32::MIN.saturating_add(generation.max(self.first_generation))
+    }
+
+    /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once. O(1), and a
+    /// page of memory at most.
     ///
     /// # Panics
     ///
     /// If there is no room for another timer.
-    #[cfg(any(test, feature = "ttl"))]
     #[inline]
     #[track_caller]
-    pub(crate) fn take(&mut self, value: T) -> TimerKey {
-        let vacant = self.vacant();
-        self.fill(vacant, value, |_| {})
-    }
-
-    /// The key that a slot taken next would have. O(1).
-    #[inline]
-    pub(crate) fn next_key(&self) -> TimerKey {
-        let lowest = self.free.lowest();
-        let slot = lowest.unwrap_or_else(|| SlotIndex::new(self.made()));
-        let past = lowest.map_or(0, |slot| self.header(slot).owner);
-        TimerKey::new(slot, past.max(self.first_generation) + 1)
-    }
-
-    /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once.
-    #[inline]
-    #[track_caller]
-    pub(crate) fn vacant(&mut self) -> SlotIndex {
-        // Spares a wheel that only grows the search. (One that has retired a slot is not spared.)
-        let is_any_free = self.taken as usize != self.slots.len();
-        match is_any_free.then(|| self.free.take_lowest()).flatten() {
-            Some(slot) => slot,
-            None => self.make(),
-        }
-    }
-
-    /// Fills a slot, and lets `complete` write its header.
-    #[inline]
-    pub(crate) fn fill(
+    pub(crate) fn vacant<E: Default, const PAGE: usize>(
         &mut self,
-        vacant: SlotIndex,
-        value: T,
-        complete: impl FnOnce(&mut Header),
-    ) -> TimerKey {
-        let slot = self.slots.at_mut(vacant.get());
-        let generation = slot.header.owner.max(self.first_generation);
-        self.taken += 1;
-        slot.header.owner = generation + 1;
-        complete(&mut slot.header);
-        // What it replaces is `None`: dropping that would only cost a look at it.
-        mem::forget(slot.value.replace(value));
-        TimerKey::new(vacant, generation + 1)
+        elements: &mut Pages<E, PAGE>,
+    ) -> NodeIndex {
+        match self.free.take_lowest() {
+            Some(slot) => slot,
+            None => self.make(elements),
+        }
     }
 
     /// Makes a slot behind all others.
     #[inline]
     #[track_caller]
-    fn make(&mut self) -> SlotIndex {
-        let index = self.slots.len();
+    fn make<E: Default, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
+        let index = elements.len();
         assert!(
             index < MAX_TIMERS,
             "a timer wheel holds at most {MAX_TIMERS} timers"
         );
-        self.slots.push_any();
+        elements.push_any();
         if index % PAGE == 0 {
-            self.make_room_to_free();
+            self.make_room_to_free(elements);
         }
-        SlotIndex::new(index)
+        NodeIndex::new(index)
     }
 
-    /// The slot of a key, unless the key is stale. O(1).
+    /// Makes room for the slots in the set of the free, a page at a time, and not when the first of them is freed.
+    /// Less than a page finds room then.
+    #[cold]
+    pub(crate) fn make_room_to_free<E, const PAGE: usize>(&mut self, elements: &Pages<E, PAGE>) {
+        if elements.capacity() > PAGE {
+            self.free.make_room(elements.capacity());
+        }
+    }
+
+    /// Fills a slot that was [vacant](Slots::vacant), and gives out its key.
     #[inline]
-    pub(crate) fn get(&self, key: TimerKey) -> Option<&Slot<T>> {
-        let slot = self.slots.get(key.slot().get())?;
-        // A key's generation is odd, so a match means that the slot is taken.
-        (slot.header.owner == key.generation()).then_some(slot)
+    pub(crate) fn fill<T>(&mut self, index: NodeIndex, slot: &mut Slot<T>, value: T) -> TimerKey {
+        self.taken += 1;
+        let generation = self.filled(slot.generation());
+        let free = mem::replace(slot, Slot::Taken { generation, value });
+        // To drop it would only cost a look at it.
+        mem::forget(free);
+        TimerKey::new(index, generation)
     }
 
-    /// The slot of a key, to be changed, unless the key is stale. O(1).
+    /// Takes note that the slot of a key has been vacated. O(1).
     #[inline]
-    pub(crate) fn get_mut(&mut self, key: TimerKey) -> Option<&mut Slot<T>> {
-        let slot = self.slots.get_mut(key.slot().get())?;
-        (slot.header.owner == key.generation()).then_some(slot)
-    }
-
-    /// The key of a slot that is taken.
-    #[inline]
-    pub(crate) fn key(&self, slot: SlotIndex) -> TimerKey {
-        TimerKey::new(slot, self.header(slot).owner)
-    }
-
-    #[inline]
-    pub(crate) fn value(&self, slot: SlotIndex) -> &T {
-        self.slots.at(slot.get()).value.as_ref().expect(VALUE)
-    }
-
-    #[inline]
-    pub(crate) fn value_mut(&mut self, slot: SlotIndex) -> &mut T {
-        self.slots.at_mut(slot.get()).value.as_mut().expect(VALUE)
-    }
-
-    /// The key, the deadline and the value of a slot that is taken.
-    #[inline]
-    pub(crate) fn timer_mut(&mut self, slot: SlotIndex) -> (TimerKey, u64, &mut T) {
-        let timer = self.slots.at_mut(slot.get()).timer_mut(slot);
-        timer.expect(VALUE)
-    }
-
-    /// The first slot from `from` on that is taken.
-    pub(crate) fn taken_from(&self, from: usize) -> Option<SlotIndex> {
-        (from..self.slots.len())
-            .find(|&index| self.slots.at(index).is_taken())
-            .map(SlotIndex::new)
-    }
-
-    /// All slots, taken or not.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Slot<T>> {
-        (0..self.made()).map(|index| self.slots.at(index))
-    }
-
-    /// All slots, taken or not, to be changed.
-    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, T> {
-        self.slots.iter_mut()
-    }
-
-    /// Frees the slot of a key, unless the key is stale, and hands back the value and the header that the
-    /// timer had: it is then to be cancelled. O(1).
-    #[inline]
-    pub(crate) fn release(&mut self, key: TimerKey) -> Option<(Header, T)> {
-        let slot = self.get_mut(key)?;
-        let header = slot.header;
-        let value = slot.vacate()?;
-        self.freed(key.slot(), key.generation());
-        Some((header, value))
-    }
-
-    /// Frees a slot, and hands back the key and the value, if it is taken. O(1).
-    #[inline]
-    pub(crate) fn release_slot(&mut self, index: SlotIndex) -> Option<(TimerKey, T)> {
-        let slot = self.slots.get_mut(index.get())?;
-        let generation = slot.header.owner;
-        let value = slot.vacate()?;
-        self.freed(index, generation);
-        Some((TimerKey::new(index, generation), value))
-    }
-
-    #[inline]
-    fn freed(&mut self, index: SlotIndex, generation: u32) {
+    pub(crate) fn freed(&mut self, key: TimerKey) {
         self.taken -= 1;
         // After 2^31 timers the generations of a slot are used up, and it is used no more.
-        if generation == u32::MAX {
+        if key.generation() == NonZeroU32::MAX {
             self.retired += 1;
         } else {
-            self.free.insert(index);
+            self.free.insert(key.index());
         }
     }
 
-    /// Frees slots and drops their values, those of the rest also if one panics. O(slots given).
-    pub(crate) fn free_all(&mut self, slots: impl Iterator<Item = SlotIndex>) {
-        let mut freeing = FreeAll {
-            slots: self,
-            rest: slots,
-        };
-        while freeing.free_next() {}
-    }
-
-    /// Drops the free slots at the end of the arena and gives back spare memory. O(slots dropped).
-    pub(crate) fn shrink_to_fit(&mut self) {
-        let mut len = self.slots.len();
+    /// Drops the free slots at the end of all, of which `slot` shows each. Returns how many are left. O(slots dropped).
+    pub(crate) fn shrink_to_fit<'a, T: 'a>(
+        &mut self,
+        mut len: usize,
+        slot: impl Fn(usize) -> &'a Slot<T>,
+    ) -> usize {
         while len > 0 {
-            let last = self.slots.at(len - 1);
             // A used-up slot stays: dropping it would bring its first generations back. So does a
             // worn one: all slots made later would start as worn as it is.
-            if last.is_taken() || last.header.owner == 0 || last.header.owner > MOST_WORN {
+            let Slot::Free {
+                generation: generation @ 1..=MOST_WORN,
+            } = *slot(len - 1)
+            else {
                 break;
-            }
-            self.first_generation = self.first_generation.max(last.header.owner);
+            };
+            self.first_generation = self.first_generation.max(generation);
             len -= 1;
         }
-        self.slots.truncate(len);
         self.free.truncate(len);
-        self.make_room_to_free();
+        len
     }
 
-    /// Checks the laws of the arena.
+    /// Checks every invariant of the slots, given all of them.
     ///
     /// # Panics
     ///
-    /// If a law is broken, with its name.
-    pub(crate) fn check(&self) {
+    /// If an invariant is broken, with its name.
+    pub(crate) fn check<'a, T: 'a>(&self, slots: impl Iterator<Item = &'a Slot<T>>) {
         let mut taken = 0;
         let mut free = 0;
         let mut retired = 0;
-        for (index, slot) in self.iter().enumerate() {
-            taken += usize::from(slot.is_taken());
+        for (index, slot) in slots.enumerate() {
+            let is_taken = matches!(slot, Slot::Taken { .. });
             assert!(
-                slot.is_taken() == slot.value.is_some(),
-                "a slot has a value if and only if it is taken"
+                is_taken == (slot.generation() % 2 == 1),
+                "a generation is odd if and only if the slot is taken"
             );
-            let is_free = !slot.is_taken() && slot.header.owner != 0;
+            taken += usize::from(is_taken);
+            let is_free = !is_taken && slot.generation() != 0;
             free += usize::from(is_free);
-            retired += usize::from(!slot.is_taken() && !is_free);
+            retired += usize::from(!is_taken && !is_free);
             assert!(
-                self.free.contains(SlotIndex::new(index)) == is_free,
+                self.free.contains(NodeIndex::new(index)) == is_free,
                 "the free set holds exactly the free slots"
             );
         }
         assert!(taken == self.len(), "taken slots are counted");
-        assert!(
-            retired == self.retired as usize,
-            "retired slots are counted"
-        );
+        assert!(retired == self.retired(), "retired slots are counted");
         self.free.check(free);
         assert!(
             self.first_generation % 2 == 0,
             "a slot to be made is not taken"
         );
-    }
-}
-
-/// All slots of an arena, to be changed.
-pub(crate) type IterMut<'a, T> = pages::IterMut<'a, Slot<T>, GROUP, PAGE>;
-
-/// Frees the rest of some slots; goes on doing so when it is dropped in a panic.
-struct FreeAll<'a, T, I: Iterator<Item = SlotIndex>> {
-    slots: &'a mut Slots<T>,
-    rest: I,
-}
-
-impl<T, I: Iterator<Item = SlotIndex>> FreeAll<'_, T, I> {
-    fn free_next(&mut self) -> bool {
-        let Some(slot) = self.rest.next() else {
-            return false;
-        };
-        drop(self.slots.release_slot(slot));
-        true
-    }
-}
-
-impl<T, I: Iterator<Item = SlotIndex>> Drop for FreeAll<'_, T, I> {
-    fn drop(&mut self) {
-        while self.free_next() {}
     }
 }
 
@@ -425,106 +292,188 @@ mod tests {
 
     use super::*;
 
-    fn take(slots: &mut Slots<u32>, value: u32) -> TimerKey {
-        slots.take(value)
+    /// Slots, and what they are part of.
+    struct Rig {
+        slots: Slots,
+        elements: Pages<Slot<u32>, 256>,
+    }
+
+    impl Rig {
+        fn new() -> Self {
+            Self {
+                slots: Slots::new(0),
+                elements: Pages::new(),
+            }
+        }
+
+        fn take(&mut self, value: u32) -> TimerKey {
+            let index = self.slots.vacant(&mut self.elements);
+            let slot = self.elements.at_mut(index.get());
+            let key = self.slots.fill(index, slot, value);
+            self.check();
+            key
+        }
+
+        fn is_live(&self, key: TimerKey) -> bool {
+            let slot = self.elements.get(key.index().get());
+            slot.is_some_and(|slot| slot.is_of(key))
+        }
+
+        /// Frees the slot of a key that is not stale, and returns the value.
+        fn release(&mut self, key: TimerKey) -> u32 {
+            assert!(self.is_live(key));
+            let slot = self.elements.at_mut(key.index().get());
+            let (vacated, value) = slot.vacate(key.index()).expect("the slot is taken");
+            assert_eq!(vacated, key);
+            self.slots.freed(key);
+            self.check();
+            value
+        }
+
+        /// Lets a slot that is taken have been used so often, and returns its key then.
+        fn wear(&mut self, key: TimerKey, worn: u32) -> TimerKey {
+            let worn = NonZeroU32::new(worn).expect("a key has a generation");
+            match self.elements.at_mut(key.index().get()) {
+                Slot::Taken { generation, .. } => *generation = worn,
+                Slot::Free { .. } => unreachable!("the slot is taken"),
+            }
+            TimerKey::new(key.index(), worn)
+        }
+
+        fn shrink(&mut self) {
+            let elements = &self.elements;
+            let len = self
+                .slots
+                .shrink_to_fit(elements.len(), |index| elements.at(index));
+            self.elements.truncate(len);
+            self.slots.make_room_to_free(&self.elements);
+            self.check();
+        }
+
+        fn check(&self) {
+            self.slots.check(self.elements.iter());
+        }
+    }
+
+    #[test]
+    fn slot_of_a_four_byte_value_is_eight_bytes() {
+        assert_eq!(size_of::<Slot<u32>>(), 8);
+    }
+
+    #[test]
+    fn slot_that_is_taken_holds_its_value_until_it_is_vacated() {
+        let mut rig = Rig::new();
+        let keys: Vec<TimerKey> = (0..300).map(|n| rig.take(n)).collect();
+        assert_eq!(rig.slots.len(), 300);
+        for (n, key) in (0..300).zip(keys) {
+            let slot = rig.elements.at_mut(key.index().get());
+            assert_eq!(slot.get(), Some(&n));
+            assert_eq!(slot.timer(key.index()), Some((key, &n)));
+            assert_eq!(rig.release(key), n);
+            assert!(!rig.is_live(key));
+            assert_eq!(rig.elements.at(key.index().get()).get(), None);
+        }
+        assert_eq!(rig.slots.len(), 0);
     }
 
     #[test]
     fn slot_with_used_up_generations_is_retired_and_its_keys_stay_stale() {
-        let mut slots = Slots::new(0);
-        let first = take(&mut slots, 1);
-        slots.header_mut(first.slot()).owner = u32::MAX;
-        let last = slots.key(first.slot());
-        assert!(slots.release(last).is_some());
-        slots.check();
-        let next = take(&mut slots, 2);
-        assert_ne!(next.slot(), first.slot());
-        for stale in [first, last] {
-            assert!(slots.get(stale).is_none());
-            assert!(slots.release(stale).is_none());
-        }
-        assert!(slots.release(next).is_some());
-        slots.shrink_to_fit();
-        slots.check();
-        assert_eq!(slots.made(), 1, "the used-up slot is kept");
+        let mut rig = Rig::new();
+        let first = rig.take(1);
+        let last = rig.wear(first, u32::MAX);
+        rig.release(last);
+        let next = rig.take(2);
+        assert_ne!(next.index(), first.index());
+        assert!(!rig.is_live(first) && !rig.is_live(last));
+        rig.release(next);
+        rig.shrink();
+        assert_eq!(rig.elements.len(), 1, "the used-up slot is kept");
+        assert_eq!(rig.slots.retired(), 1);
     }
 
     #[test]
     fn retired_slot_is_no_room() {
-        let mut slots = Slots::new(0);
-        let key = take(&mut slots, 1);
-        slots.header_mut(key.slot()).owner = u32::MAX;
-        let last = slots.key(key.slot());
-        assert!(slots.release(last).is_some());
-        slots.reserve(8);
-        // Two groups of eight, and one slot is gone for good.
-        assert_eq!((slots.made(), slots.capacity()), (1, 15));
-        for n in 0..8 {
-            take(&mut slots, n);
-        }
-        assert_eq!(slots.capacity(), 15, "there was room");
-        assert!(!slots.is_full());
-        slots.taken = MAX_TIMERS as u32 - 2;
-        assert!(!slots.is_full(), "room for one");
-        slots.taken += 1;
-        assert!(slots.is_full(), "the retired one takes the last place");
+        let mut rig = Rig::new();
+        let key = rig.take(1);
+        let last = rig.wear(key, u32::MAX);
+        rig.release(last);
+        assert_eq!((rig.slots.len(), rig.slots.retired()), (0, 1));
+        assert_eq!(rig.slots.lowest_free(), None);
+        assert!(!rig.slots.is_full());
+        rig.slots.taken = MAX_TIMERS as u32 - 2;
+        assert!(!rig.slots.is_full(), "room for one");
+        rig.slots.taken += 1;
+        assert!(rig.slots.is_full(), "the retired one takes the last place");
     }
 
     #[test]
     fn slot_is_dropped_by_a_shrink_until_half_of_its_generations_are_used() {
-        for (owner, made) in [(MOST_WORN - 1, 0), (MOST_WORN + 1, 1)] {
-            let mut slots = Slots::new(0);
-            let key = take(&mut slots, 1);
-            slots.header_mut(key.slot()).owner = owner;
-            let last = slots.key(key.slot());
-            assert!(slots.release(last).is_some());
-            slots.shrink_to_fit();
-            assert_eq!(slots.made(), made, "generation {owner}");
+        for (worn, made) in [(MOST_WORN - 1, 0), (MOST_WORN + 1, 1)] {
+            let mut rig = Rig::new();
+            let key = rig.take(1);
+            let last = rig.wear(key, worn);
+            rig.release(last);
+            rig.shrink();
+            assert_eq!(rig.elements.len(), made, "generation {worn}");
         }
     }
 
     #[test]
     fn shrink_then_growth_never_revives_a_key() {
-        let mut slots = Slots::new(0);
+        let mut rig = Rig::new();
         let mut stale: Vec<TimerKey> = Vec::new();
         for round in 0..5 {
-            let keys: Vec<TimerKey> = (0..100 + round).map(|n| take(&mut slots, n)).collect();
-            assert!(stale.iter().all(|&key| slots.get(key).is_none()));
-            for &key in &keys {
-                assert!(slots.release(key).is_some());
-            }
+            let keys: Vec<TimerKey> = (0..100 + round).map(|n| rig.take(n)).collect();
+            assert!(stale.iter().all(|&key| !rig.is_live(key)));
+            keys.iter().for_each(|&key| _ = rig.release(key));
             stale.extend(keys);
-            slots.shrink_to_fit();
-            slots.check();
-            assert_eq!(slots.made(), 0);
+            rig.shrink();
+            assert_eq!(rig.elements.len(), 0);
         }
+    }
+
+    /// A page stays for the first of its slots, and with it what was left over in the others.
+    #[test]
+    fn shrink_within_a_page_never_revives_a_key() {
+        let mut rig = Rig::new();
+        let held: Vec<TimerKey> = (0..200).map(|n| rig.take(n)).collect();
+        let mut stale: Vec<TimerKey> = Vec::new();
+        for round in 0..5 {
+            let keys: Vec<TimerKey> = (0..20 + 10 * round).map(|n| rig.take(n)).collect();
+            assert!(stale.iter().all(|&key| !rig.is_live(key)));
+            keys.iter().for_each(|&key| _ = rig.release(key));
+            stale.extend(keys);
+            rig.shrink();
+            assert_eq!(rig.elements.len(), 200);
+        }
+        assert!(held.iter().all(|&key| rig.is_live(key)));
     }
 
     #[test]
     fn worn_slot_does_not_age_those_made_after_a_shrink() {
-        let mut slots = Slots::new(0);
-        let key = take(&mut slots, 1);
-        slots.header_mut(key.slot()).owner = u32::MAX - 6;
-        let worn = slots.key(key.slot());
-        assert!(slots.release(worn).is_some());
-        slots.shrink_to_fit();
+        let mut rig = Rig::new();
+        let key = rig.take(1);
+        let worn = rig.wear(key, u32::MAX - 6);
+        rig.release(worn);
+        rig.shrink();
         for round in 0..10_000 {
-            let key = take(&mut slots, round);
-            assert!(slots.release(key).is_some());
-            slots.shrink_to_fit();
+            let key = rig.take(round);
+            rig.release(key);
+            rig.shrink();
         }
-        assert!(slots.made() <= 2, "{} slots are left behind", slots.made());
-        slots.check();
+        let left = rig.elements.len();
+        assert!(left <= 2, "{left} slots are left behind");
     }
 
     #[test]
     fn lowest_free_slot_is_taken_first() {
-        let mut slots = Slots::new(0);
-        let keys: Vec<TimerKey> = (0..200).map(|n| take(&mut slots, n)).collect();
+        let mut rig = Rig::new();
+        let keys: Vec<TimerKey> = (0..200).map(|n| rig.take(n)).collect();
         for index in [150, 70, 3, 71] {
-            assert!(slots.release(keys[index]).is_some());
+            rig.release(keys[index]);
         }
-        let taken: Vec<usize> = (0..5).map(|n| take(&mut slots, n).slot().get()).collect();
+        assert_eq!(rig.slots.lowest_free(), Some(NodeIndex::new(3)));
+        let taken: Vec<usize> = (0..5).map(|n| rig.take(n).index().get()).collect();
         assert_eq!(taken, [3, 70, 71, 150, 200]);
     }
 }

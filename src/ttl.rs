@@ -49,11 +49,11 @@
 //!
 //! # How it is built
 //!
-//! An entry is stored once, in the arena of a wheel over deadlines. When it is due on the leader it
-//! leaves the wheel and is *in flight*: pending, or waiting to be proposed again. What is in flight is in
-//! a heap by when that ends, a timeout or a retry, so that both are in one order. There are at most
-//! [`max_pending`](TtlConfig::max_pending) in flight. So a change of role puts each of them back on the
-//! wheel, which takes no long time, and a log that is behind is not flooded.
+//! Each entry is stored once, in an arena. An [`IndexWheel`](crate::index::IndexWheel) has the entries that are not
+//! proposed, by deadline. An entry that the leader proposes leaves that wheel and is *in flight*: pending, or waiting to
+//! be proposed again. A second `IndexWheel` has the entries in flight, by the time of their timeout or retry. At most
+//! [`max_pending`](TtlConfig::max_pending) entries are in flight. So a change of role, which puts each of them back on
+//! the first wheel, takes a short time, and a leader does not flood a log that is behind.
 
 mod check;
 mod config;

@@ -14,15 +14,13 @@ mod debug;
 mod serde;
 
 use alloc::collections::TryReserveError;
-use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
-use core::hint::black_box;
 
 use crate::geometry::{Geometry, Millis};
-use crate::heap::Ordered;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
+use crate::node::{Node, NodeIndex};
 use crate::slots::{MAX_TIMERS, Slot, Slots};
 use crate::wheel::timer::TimerRef;
 
@@ -40,13 +38,13 @@ use crate::wheel::timer::TimerRef;
 ///
 /// Scheduling, cancelling and rescheduling are O(1), among the few timers of the current tick O(log k).
 /// A timer is moved at most once for each level between where it was scheduled and the finest, and once
-/// more for each time it was put off and the old time came; the timers of one tick are sorted when it is
+/// more for each time it was postponed and the old time came; the timers of one tick are sorted when it is
 /// reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the
 /// span; called at least once a tick it takes no longer for what lies ahead, as crowded buckets are moved
 /// down a few timers at a time before they begin.
 ///
-/// Memory is a slot for each timer (24 bytes and an `Option` of the value) and 4 bytes for its entry, in
-/// pages that are never moved. Values are moved in and out: box those of many kilobytes.
+/// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in
+/// pages of 1,024 that are never moved. Values are moved in and out: box those of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -79,8 +77,8 @@ use crate::wheel::timer::TimerRef;
 /// assert!(wake_ups <= 6);
 /// ```
 pub struct Wheel<T, G: Geometry = Millis> {
-    hierarchy: Hierarchy<G>,
-    slots: Slots<T>,
+    hierarchy: Hierarchy<Slot<T>, G>,
+    slots: Slots,
     limit: usize,
 }
 
@@ -161,8 +159,8 @@ impl<T> Wheel<T> {
 impl<T, G: Geometry> Wheel<T, G> {
     /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1).
     ///
-    /// An empty wheel takes less than a kilobyte. With timers its buckets take sixteen bytes each, up
-    /// to the highest level in use: at most 16 KB, or 4 KB in [`Compact`](crate::Compact) and 2.6 KB in
+    /// An empty wheel takes less than a kilobyte. With more than 32 timers, its buckets take 36 bytes each, up
+    /// to the highest level in use: at most 74 KB, or 18 KB in [`Compact`](crate::Compact) and 12 KB in
     /// [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve) gets memory for timers ahead.
     ///
     /// ```
@@ -205,18 +203,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
-        let sequence = self.hierarchy.next_sequence(&mut self.slots);
-        let slot = self.slots.vacant();
-        let timer = Ordered::new(deadline, sequence, slot);
-        // As `Hierarchy::schedule` does, with one look-up of the slot for its header and its value.
-        let place = self.hierarchy.append_unless_near(&mut self.slots, &timer);
-        let key = self
-            .slots
-            .fill(slot, value, |header| timer.complete(header, place));
-        if place.is_none() {
-            self.hierarchy.place_near(&mut self.slots, slot);
-        }
-        key
+        let index = self.slots.vacant(&mut self.hierarchy.nodes);
+        let slots = &mut self.slots;
+        self.hierarchy
+            .schedule(index, deadline, |slot| slots.fill(index, slot, value))
     }
 
     /// As [`schedule`](Wheel::schedule), if the value needs its key. O(1).
@@ -241,17 +231,21 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule_with(&mut self, deadline: u64, f: impl FnOnce(TimerKey) -> T) -> TimerKey {
-        let key = self.slots.next_key();
+        let nodes = &self.hierarchy.nodes;
+        let lowest = self.slots.lowest_free();
+        let index = lowest.unwrap_or_else(|| NodeIndex::new(nodes.len()));
+        let past = lowest.map_or(0, |free| nodes.at(free.get()).value.generation());
+        let key = TimerKey::new(index, self.slots.filled(past));
         let scheduled = self.schedule(deadline, f(key));
         debug_assert!(key == scheduled, "the key that was promised is given out");
         scheduled
     }
 
-    /// Sees to it that `timer` is the key of a live timer that is due at `deadline`: reschedules it, or
-    /// schedules a `value` and writes down the new key if there is none, or the key is stale. O(1), O(log
+    /// Reschedules the timer of the key in `timer`, or schedules a `value` and writes down the new key if there is none or
+    /// the key is stale. O(1), O(log
     /// k) among the k timers of the current tick. Returns the key.
     ///
-    /// For whoever keeps a place for a timer that may have fired: a connection, an entry of a cache.
+    /// For a caller who keeps a place for a timer that may have fired: a connection, an entry of a cache.
     ///
     /// # Panics
     ///
@@ -359,8 +353,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
-        let (header, value) = self.slots.release(key)?;
-        self.hierarchy.cancel(&mut self.slots, key.slot(), header);
+        let index = key.index();
+        let take = |slot: &mut Slot<T>| slot.is_of(key).then(|| slot.vacate(index))?;
+        let (_, value) = self.hierarchy.cancel(index, take)?;
+        self.slots.freed(key);
         Some(value)
     }
 
@@ -382,17 +378,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        let Some(slot) = self.slots.get_mut(key) else {
-            return false;
-        };
-        self.hierarchy.postpone(&mut slot.header, deadline) || self.move_to(key, deadline)
-    }
-
-    #[inline(never)]
-    fn move_to(&mut self, key: TimerKey, deadline: u64) -> bool {
         self.hierarchy
-            .reschedule(&mut self.slots, key.slot(), deadline);
-        true
+            .set(key.index(), deadline, |slot| slot.is_of(key))
     }
 
     /// The value of a live timer, or `None` to a stale key. O(1).
@@ -408,7 +395,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get(&self, key: TimerKey) -> Option<&T> {
-        self.slots.get(key)?.value.as_ref()
+        self.node(key)?.value.get()
     }
 
     /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
@@ -423,7 +410,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
-        self.slots.get_mut(key)?.value.as_mut()
+        let node = self.hierarchy.nodes.get_mut(key.index().get())?;
+        let (current, value) = node.value.timer_mut(key.index())?;
+        (current == key).then_some(value)
     }
 
     /// The deadline of a live timer in nanoseconds, or `None` to a stale key. O(1).
@@ -440,7 +429,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn deadline(&self, key: TimerKey) -> Option<u64> {
-        Some(self.slots.get(key)?.header.deadline)
+        Some(self.node(key)?.deadline)
     }
 
     /// A live timer, its deadline and its value, or `None` to a stale key. O(1), with one look-up.
@@ -456,12 +445,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn timer(&self, key: TimerKey) -> Option<TimerRef<'_, T>> {
-        let slot = self.slots.get(key)?;
-        Some(TimerRef {
-            key,
-            deadline: slot.header.deadline,
-            value: slot.value.as_ref()?,
-        })
+        self.contains(key).then(|| self.timer_in(key.index()))
     }
 
     /// Whether the key's timer is live. O(1).
@@ -477,7 +461,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn contains(&self, key: TimerKey) -> bool {
-        self.slots.get(key).is_some()
+        self.node(key).is_some()
+    }
+
+    /// The node of a key, unless the key is stale.
+    #[inline]
+    fn node(&self, key: TimerKey) -> Option<&Node<Slot<T>>> {
+        let node = self.hierarchy.nodes.get(key.index().get())?;
+        node.value.is_of(key).then_some(node)
     }
 
     /// How long the caller may sleep before the next advance, in nanoseconds from
@@ -487,7 +478,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// `now() + delay` all the same.
     ///
     /// Never later than the earliest deadline. It may be earlier: a bucket is to be opened then, a timer
-    /// that was put off is to be looked at, or at least 256 timers of a crowded bucket are to be moved
+    /// that was postponed is to be looked at, or at least 256 timers of a crowded bucket are to be moved
     /// ahead of its time. So sleeping for it and advancing always makes progress, and nobody is woken up
     /// for what was cancelled. A wheel that never held more than 32 answers exactly. The delay is 0 while there is
     /// a [backlog](Wheel::has_backlog).
@@ -505,7 +496,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(before <= Some(80_000_000));
     ///
     /// wheel.schedule(5_000_000, "in 5 ms");
-    /// assert!(wheel.expiration_delay() < before, "whoever sleeps must be woken");
+    /// assert!(wheel.expiration_delay() < before, "a sleeping caller must be woken");
     /// wheel.schedule(0, "now");
     /// assert_eq!(wheel.expiration_delay(), Some(0));
     /// ```
@@ -521,7 +512,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// off.
     ///
     /// O(1) while the earliest timer is [ready](crate::Stats::ready). Else O(timers in the first
-    /// occupied bucket), and further buckets are looked at as long as every timer so far has been put off
+    /// occupied bucket), and further buckets are looked at as long as every timer so far has been postponed
     /// beyond them: O(n) at worst. Whoever may change the wheel asks
     /// [`peek_first`](Wheel::peek_first), which searches once.
     ///
@@ -536,7 +527,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.next_deadline(), Some(7_000_000_000));
     /// ```
     pub fn next_deadline(&self) -> Option<u64> {
-        self.hierarchy.next_deadline(&self.slots)
+        self.hierarchy.next_deadline()
     }
 
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
@@ -545,7 +536,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Level 0 is the finest and includes whatever is in no bucket; level 4 is what lies beyond the
     /// others, and falls due with the rotation of its earliest timer. The least of all levels is never
     /// before [`expiration_delay`](Wheel::expiration_delay), and later only where some timers of a bucket of
-    /// more than 256 are to be moved ahead first. Caffeine's `peekAhead` looks at the very next bucket of a
+    /// more than 512 (in [`Millis`]) are to be moved ahead first. Caffeine's `peekAhead` looks at the very next bucket of a
     /// level; this one sees them all at once.
     ///
     /// ```
@@ -625,9 +616,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.cancel(key), None);
     /// ```
     pub fn clear(&mut self) {
-        // Also if a value panics when it is dropped.
-        let cleared = ClearAtEnd(&mut self.hierarchy);
-        self.slots.free_all(cleared.0.slots());
+        // Goes on if a value panics when it is dropped.
+        let rest = Rest(self);
+        while rest.0.take_any().is_some() {}
     }
 
     /// The number of timers that fit before memory for more slots is asked for. O(1).
@@ -641,14 +632,13 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(wheel.capacity() >= 1);
     /// ```
     pub fn capacity(&self) -> usize {
-        self.slots.capacity()
+        self.hierarchy.nodes.capacity() - self.slots.retired()
     }
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// Nothing is copied to grow while they are scheduled, but for the lists of a level when it is first
-    /// used, and for rotations beyond all levels. How many blocks of entries they need depends on how their
-    /// deadlines are spread: the fewest possible are made ready, and further ones are made by the page.
+    /// The memory asked for later is that of the buckets of a level when it is first used, of rotations beyond all
+    /// levels, and of what is scheduled into the current tick.
     ///
     /// # Panics
     ///
@@ -661,9 +651,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// wheel.reserve(10_000);
     /// let bytes = wheel.stats().bytes;
     /// for value in 0..10_000 {
-    ///     wheel.schedule(1_000_000_000, value); // all in one bucket, hence in the fewest blocks
+    ///     wheel.schedule(1_000_000_000, value);
     /// }
-    /// assert!(wheel.stats().bytes < bytes + 20_000, "the sentinels of the levels are all that is new");
+    /// assert!(wheel.stats().bytes < bytes + 40_000, "the buckets of two levels are all that is new");
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
@@ -671,8 +661,10 @@ impl<T, G: Geometry> Wheel<T, G> {
             additional <= MAX_TIMERS - self.len(),
             "a timer wheel holds at most {MAX_TIMERS} timers"
         );
-        self.slots.reserve(additional);
-        self.hierarchy.reserve(additional);
+        let nodes = &mut self.hierarchy.nodes;
+        let free = nodes.len() - self.slots.len() - self.slots.retired();
+        nodes.reserve(additional.saturating_sub(free));
+        self.slots.make_room_to_free(nodes);
     }
 
     /// As [`reserve`](Wheel::reserve), but says so when a wheel could never hold that many timers or the
@@ -695,15 +687,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
         let lacking = additional.saturating_sub(self.capacity() - self.len());
-        let bytes = if additional <= MAX_TIMERS - self.len() {
-            lacking.saturating_mul(size_of::<Slot<T>>() + size_of::<u32>())
-        } else {
-            usize::MAX
-        };
-        let mut probe = Vec::<u8>::new();
-        probe.try_reserve_exact(bytes)?;
-        // Else the compiler may find that nobody needs the memory, and not ask.
-        drop(black_box(probe));
+        let is_possible = additional <= MAX_TIMERS - self.len();
+        let nodes = &self.hierarchy.nodes;
+        nodes.probe(if is_possible { lacking } else { usize::MAX })?;
         self.reserve(additional);
         Ok(())
     }
@@ -727,28 +713,35 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.get(keys[0]), Some(&0));
     /// ```
     pub fn shrink_to_fit(&mut self) {
-        self.hierarchy.shrink_to_fit(&mut self.slots);
-        self.slots.shrink_to_fit();
+        let nodes = &mut self.hierarchy.nodes;
+        let slot = |index| &nodes.at(index).value;
+        let len = self.slots.shrink_to_fit(nodes.len(), slot);
+        nodes.truncate(len);
+        self.slots.make_room_to_free(nodes);
+        self.hierarchy.shrink_to_fit();
     }
 
-    /// Checks every law that the structure promises to keep. O(n); for tests.
+    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
     ///
     /// # Panics
     ///
-    /// If a law is broken, with its name.
+    /// If an invariant is broken, with its name.
     #[doc(hidden)]
     pub fn check_invariants(&self) {
-        self.slots.check();
-        self.hierarchy.check(&self.slots, self.len());
+        let nodes = self.hierarchy.nodes.iter();
+        self.slots.check(nodes.map(|node| &node.value));
+        self.hierarchy.check(self.len());
     }
 }
 
-/// Forgets every entry of a wheel when it is dropped.
-struct ClearAtEnd<'a, G: Geometry>(&'a mut Hierarchy<G>);
+/// Cancels the rest of the timers when it is dropped, also if a value panics then.
+struct Rest<'a, T, G: Geometry>(&'a mut Wheel<T, G>);
 
-impl<G: Geometry> Drop for ClearAtEnd<'_, G> {
+impl<T, G: Geometry> Drop for Rest<'_, T, G> {
     fn drop(&mut self) {
-        self.0.clear();
+        if !self.0.is_empty() {
+            self.0.clear();
+        }
     }
 }
 
@@ -783,6 +776,8 @@ impl<T, G: Geometry> Default for Wheel<T, G> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::geometry::{Caffeine, Compact, Micros};
 

@@ -17,8 +17,14 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const TICK: u64 = 1 << 20;
 
-/// Bytes of a page of sorted timers.
-const PAGE: usize = 256 * 24;
+/// Bytes of a timer with a value of eight: its node, the generation and the value.
+const NODE: usize = 24 + 16;
+
+/// Bytes of a page of the near heap.
+const PAGE: usize = 512 * 24;
+
+/// A time on the highest level of a wheel that begins at zero.
+const HIGHEST: u64 = 1 << 45;
 
 /// What the harness, on its own thread, may ask for meanwhile, in bytes.
 const HARNESS: usize = 2_000;
@@ -99,7 +105,6 @@ fn allocations(of: impl FnOnce()) -> usize {
     change.allocations + change.reallocations
 }
 
-/// With timers of one bucket, which need as few blocks as there can be.
 fn reserved_timers_ask_for_nothing_more() {
     const COUNT: usize = 10_000;
     let fill = |wheel: &mut Wheel<u64>, keys: &mut Vec<TimerKey>| {
@@ -140,12 +145,11 @@ fn room_is_tried_for_as_a_whole() {
     let additional = wheel.capacity() - wheel.len() + LACKING;
     let reserved = bytes(&mut || other.reserve(additional));
     let tried = bytes(&mut || wheel.try_reserve(additional).unwrap());
-    // A header, the value and whether it is there, and an entry.
-    assert_eq!(tried - reserved, LACKING * (24 + 16 + 4));
+    assert_eq!(tried - reserved, LACKING * NODE);
 }
 
-/// With timers of thousands of buckets, whose last blocks are filled in part. Only pages may be asked for,
-/// and what is made once for each level: no array is copied to grow.
+/// With timers in thousands of buckets. Only pages may be asked for, and what is made once for each level: no array is
+/// copied to grow.
 fn reserved_timers_copy_nothing_wherever_they_go() {
     fn check<G: Geometry>() {
         const COUNT: u64 = 20_000;
@@ -162,8 +166,9 @@ fn reserved_timers_copy_nothing_wherever_they_go() {
                 .iter()
                 .filter(|buckets| **buckets != 0)
                 .count();
+            // And the first page of the near heap, which holds what is due by the first tick.
             assert!(
-                copied <= 2 * levels,
+                copied <= 2 * levels + 5,
                 "{copied} arrays were copied, {span} ns apart: {stats:?}"
             );
             // The lists are there now, and so is the memory of what is cancelled.
@@ -174,7 +179,8 @@ fn reserved_timers_copy_nothing_wherever_they_go() {
             for n in 0..2 * COUNT {
                 wheel.schedule(n * 7_919 % COUNT * span / 100, n);
             }
-            assert_eq!(region.change().reallocations, 0, "{span} ns apart");
+            // Twice as many in the near heap.
+            assert!(region.change().reallocations <= 1, "{span} ns apart");
         }
     }
     check::<Millis>();
@@ -184,19 +190,79 @@ fn reserved_timers_copy_nothing_wherever_they_go() {
 /// Timers in the tests of what one call asks for.
 const TIMERS: usize = 200_000;
 
-/// The most that one call may ask for, in bytes: a page of slots, of entries or of the heap, or the lists
-/// of all levels, which are made once; or a table of pages or of links of blocks, or a bitmap, that
-/// doubles. Of those the links are the largest: 16 bytes for each 32 timers, and as many to spare.
-const MOST: usize = 64_000 + TIMERS;
+/// The most that one call may ask for, in bytes: a page of nodes, of the near heap and of the bitmap of free slots, and a
+/// table of pages that doubles.
+const MOST: usize = 64_000;
 
-/// What the greediest of the calls asked for. Growing by doubling counts with what it grew by.
+/// What the greediest of the calls asked for. An array that doubles counts with what it asks for, which is twice what
+/// it grows by.
 fn greediest(calls: impl Iterator<Item = ()>) -> usize {
     let mut greediest = 0;
     let mut region = Region::new(ALLOCATOR);
     for () in calls {
-        greediest = greediest.max(region.change_and_reset().bytes_allocated);
+        let change = region.change_and_reset();
+        let grown = usize::try_from(change.bytes_reallocated).unwrap_or(0);
+        greediest = greediest.max(change.bytes_allocated + grown);
     }
     greediest
+}
+
+/// The table of pages doubled inside one call, which took up to 17 ms at millions of timers.
+fn no_schedule_of_millions_asks_for_more_than_a_page_and_its_tables() {
+    const MILLIONS: u32 = 3_000_000;
+    let mut wheel: Wheel<u32> = Wheel::new(0);
+    // The lists of all levels are made when the highest is first used.
+    let ballast = greediest((0..33).map(|_| _ = wheel.schedule(HIGHEST, 0)));
+    assert!(ballast < 80_000, "{ballast} bytes for the lists");
+    let asked = greediest((0..MILLIONS).map(|n| {
+        wheel.schedule(u64::from(n % 100_003) * 60 * TICK, n);
+    }));
+    // The call that makes the 2,049th page: 32 KB of nodes, 32 KB of a table of pages that doubles, and of the set of
+    // free slots 4 KB of bits and 9 KB of tables.
+    assert!(asked <= 80_000, "{asked} bytes for one timer");
+    let stats = wheel.stats();
+    assert!(stats.bytes < 33 * MILLIONS as usize, "{stats:?}");
+    // And none asks for any once there were as many.
+    wheel.clear();
+    let asked = greediest((0..MILLIONS).map(|n| {
+        wheel.schedule(u64::from(n % 100_003) * 60 * TICK, n);
+    }));
+    assert_eq!(asked, 0, "there was room");
+}
+
+/// A timer in each rotation took 228 bytes, and a table of links doubled.
+fn one_timer_in_each_far_rotation_takes_little_memory() {
+    const ROTATIONS: u64 = 500_000;
+    let rotation: u64 = 1 << 44;
+    // In order, in reverse and in no order, of which the map of rotations makes different nodes.
+    for stride in [1, ROTATIONS - 1, 314_159] {
+        let at = |n: u64| (1 + n * stride % ROTATIONS) * rotation + n % rotation;
+        let region = Region::new(ALLOCATOR);
+        let mut wheel: Wheel<u32, Compact> = Wheel::with_geometry(0);
+        let asked = greediest((0..ROTATIONS).map(|n| {
+            wheel.schedule(at(n), n as u32);
+        }));
+        assert!(asked <= MOST, "{asked} bytes for one timer, {stride} apart");
+        let change = region.change();
+        let held = change.bytes_allocated - change.bytes_deallocated;
+        let most = 110 * ROTATIONS as usize;
+        assert!(held <= most, "{held} bytes, {stride} apart");
+        wheel.check_invariants();
+
+        let mut region = Region::new(ALLOCATOR);
+        let (mut last, mut fired) = (0, 0);
+        while fired < ROTATIONS {
+            let delay = wheel.expiration_delay().expect("timers live");
+            let now = wheel.now() + delay;
+            for item in wheel.advance(now) {
+                assert!(item.deadline > last && item.deadline == now);
+                (last, fired) = (now, fired + 1);
+            }
+            let asked = region.change_and_reset().bytes_allocated;
+            assert!(asked <= MOST, "{asked} bytes in one advance");
+        }
+        assert_eq!(wheel.stats().occupied, [0; 5]);
+    }
 }
 
 /// C15: no array of timers or of entries is ever copied to grow. One that doubled for so many timers
@@ -258,9 +324,7 @@ fn steady_use_asks_for_little() {
         };
         use_for(&mut wheel, 0..3_000);
         let asked = allocations(|| use_for(&mut wheel, 3_000..6_000));
-        // One page is kept.
-        let most = 3_000 * (each as usize / 256);
-        assert!(asked <= most, "{asked} times, {each} timers a tick");
+        assert_eq!(asked, 0, "{each} timers a tick");
     }
 }
 
@@ -273,18 +337,16 @@ fn crowd_is_opened_into_memory_of_its_size() {
     let region = Region::new(ALLOCATOR);
     assert!(wheel.peek_expired(6 * TICK).is_some());
     let asked = region.change().bytes_allocated;
-    // Pages, and a table of them.
-    let needed = TIMERS * 24;
-    assert!(asked < needed * 21 / 20, "{asked} bytes for {needed}");
+    assert!(asked < 64_000, "{asked} bytes");
 }
 
 /// What is reserved is what so many timers need, and little else.
 fn little_is_reserved_beyond_what_is_asked_for() {
     for count in [1_000, 100_000] {
         let said = Wheel::<u64>::with_capacity(0, count).stats().bytes;
-        // A header, the value and whether it is there, and an entry; and for each block, of whatever bucket, a link.
-        let needed = count * (24 + 16 + 4) + (count.div_ceil(32) + 1_300) * 24;
-        assert!(said < needed * 5 / 4, "{said} bytes for {count}");
+        // And at most a page more, and a table of the pages.
+        let most = (count + 1_024) * NODE * 51 / 50;
+        assert!(said < most, "{said} bytes for {count}");
     }
 }
 
@@ -454,6 +516,8 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     little_is_reserved_beyond_what_is_asked_for();
     crowd_is_opened_into_memory_of_its_size();
     no_call_asks_for_more_than_a_page_and_its_tables();
+    no_schedule_of_millions_asks_for_more_than_a_page_and_its_tables();
+    one_timer_in_each_far_rotation_takes_little_memory();
     first_slot_freed_asks_for_little();
     crowd_that_is_put_off_leaves_no_room_behind();
     crowd_that_has_fired_leaves_little_behind();

@@ -185,7 +185,7 @@ pub fn exit(result: Result<(), String>) -> ExitCode {
     }
 }
 
-/// What came of all goals in one line, for whoever has not read the tables.
+/// What came of all goals in one line, for a reader who skips the tables.
 pub fn verdict(met: usize, all: usize, missed: &[impl AsRef<str>]) -> String {
     let missed: Vec<&str> = missed.iter().map(AsRef::as_ref).collect();
     match missed.is_empty() {

@@ -45,7 +45,7 @@ pub struct Proposal<K> {
     pub key: K,
     /// The log index that set the TTL.
     pub index: u64,
-    /// Whoever the key belongs to.
+    /// The owner of the key.
     pub owner: u128,
     /// The count of this proposal since the last change of role.
     pub attempt: u32,

@@ -1,6 +1,4 @@
-//! The wheel over a store that does what it has to, and over one that lies: freed and reused without a cancel,
-//! timers swapped, kept and put back, two stores for one wheel and two wheels for one store. What the store is
-//! honest about fires exactly; whatever else it does, nothing panics and every call ends.
+//! The wheel for indexes against a model of it: after every call both answer the same.
 
 #![no_main]
 

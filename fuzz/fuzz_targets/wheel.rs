@@ -1,5 +1,5 @@
 //! Any script of operations on the wheel, and bursts of hundreds, against the model of the test
-//! suite: whatever can be observed is compared after every operation, and every law of the
+//! suite: whatever can be observed is compared after every operation, and every invariant of the
 //! structure is checked.
 
 #![no_main]

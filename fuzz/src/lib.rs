@@ -25,9 +25,6 @@ mod pair;
 #[allow(dead_code, unused_imports, reason = "its tests are left out here")]
 mod reload;
 
-#[path = "../../tests/index/shelf.rs"]
-mod shelf;
-
 #[path = "../../tests/wheel/script.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod script;
@@ -41,7 +38,7 @@ use std::marker::PhantomData;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 use crate::pair::Pair;
 use crate::script::{Op, Read, Script, spans};
 
@@ -78,11 +75,11 @@ pub trait Kinds {
 /// Those of the [`SUBJECTS`] that every input may choose from.
 const PLAIN: usize = 9;
 
-/// The geometries to choose from, and then the first of them again with lists and crowds from the first
-/// timers on, for half of the inputs. Append only: a stored input means its geometry by place.
+/// The geometries to choose from, and then one for half of those inputs that name one of the first four: of the same
+/// kind, but with crowds of a few timers. Append only: a stored input means its geometry by place.
 ///
 /// Not a `const`, of which each target would compile a copy, with all that the subjects do.
-static SUBJECTS: [Subject; PLAIN + 4] = [
+static SUBJECTS: [Subject; PLAIN + 1] = [
     Subject::new::<Millis>("Millis"),
     Subject::new::<Caffeine>("Caffeine"),
     Subject::new::<Micros>("Micros"),
@@ -92,10 +89,7 @@ static SUBJECTS: [Subject; PLAIN + 4] = [
     Subject::new::<Lopsided>("Lopsided"),
     Subject::new::<Wide>("Wide"),
     Subject::new::<Widest>("Widest"),
-    Subject::new::<Listed<Millis>>("Listed<Millis>"),
-    Subject::new::<Listed<Caffeine>>("Listed<Caffeine>"),
-    Subject::new::<Listed<Micros>>("Listed<Micros>"),
-    Subject::new::<Listed<Compact>>("Listed<Compact>"),
+    Subject::new::<Narrow>("Narrow"),
 ];
 
 /// A geometry, and what is done with a wheel of it.
@@ -122,10 +116,12 @@ impl Subject {
 
     /// The geometry that a byte stands for, and what is left of the byte.
     fn choose(byte: u8) -> (&'static Self, usize) {
-        let (is_listed, byte) = (byte >= 1 << 7, usize::from(byte));
-        let plain = byte % PLAIN;
-        let listed = SUBJECTS[PLAIN..].get(plain).filter(|_| is_listed);
-        (listed.unwrap_or(&SUBJECTS[plain]), byte / PLAIN)
+        let (is_narrow, byte) = (byte >= 1 << 7, usize::from(byte));
+        let place = match byte % PLAIN {
+            0..4 if is_narrow => PLAIN,
+            plain => plain,
+        };
+        (&SUBJECTS[place], byte / PLAIN)
     }
 }
 

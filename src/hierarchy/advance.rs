@@ -1,21 +1,19 @@
 //! The passage of time: opening buckets and bringing up what is due.
 
+use alloc::vec::Vec;
+use core::mem;
+
 use super::{Hierarchy, NEVER};
-use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
-use crate::header::{Headers, Place};
-use crate::heap::{LARGE, Ordered};
-use crate::key::SlotIndex;
+use crate::lists::Batch;
+use crate::near::sort::sort;
+use crate::node::{Ordered, Place};
 
-/// The first timer of the near heap.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) deadline: u64,
-    pub(crate) slot: SlotIndex,
-}
+/// The most timers of a chain. A crowd of more in one bucket becomes several.
+const LONGEST_CHAIN: usize = 1024;
 
-impl<G: Geometry> Hierarchy<G> {
+impl<V, G: Geometry> Hierarchy<V, G> {
     /// Moves the clock, never backwards.
     #[inline]
     pub(crate) fn set_now(&mut self, now: u64) {
@@ -25,7 +23,7 @@ impl<G: Geometry> Hierarchy<G> {
     /// Whether an advance to the present has nothing to do; if so, moves the cursor along.
     #[inline]
     pub(crate) fn is_idle(&mut self) -> bool {
-        if self.now >= self.wake || self.now >= self.chores {
+        if self.now >= self.idle_until {
             return false;
         }
         self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
@@ -35,34 +33,27 @@ impl<G: Geometry> Hierarchy<G> {
     /// The next timer that is due. `None` when nothing more is due, and then what lies ahead has been
     /// prepared for; or when the budget is used up.
     ///
-    /// Each entry visited and each bucket opened takes one unit of work; firing the timer is the
+    /// Each timer visited and each bucket opened takes one unit of work; firing the timer is the
     /// caller's to pay for.
     #[inline]
-    pub(crate) fn next_due<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        budget: &mut Budget,
-    ) -> Option<Due> {
+    pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Ordered> {
         while !budget.is_used_up() {
-            let due = self.earliest();
+            let due = self.near.first().copied();
             let by = due.map_or(self.now, |due| due.deadline.min(self.now));
             if self.first.start <= by {
                 if let Some(bucket) = self.first.bucket {
-                    self.open(headers, bucket, budget);
-                    // Not only when nothing more is due: who fires a few with each call may never come to that.
-                    self.do_chores(headers, budget);
+                    self.open(bucket, budget);
+                    // Not only when nothing more is due: a caller who fires a few with each call may never come
+                    // to that.
+                    self.do_chores(budget);
                     continue;
                 }
             }
             if let Some(due) = due.filter(|due| due.deadline <= self.now) {
-                if self.owns(headers, due) {
-                    return Some(due);
-                }
-                budget.work -= 1;
-                continue;
+                return Some(due);
             }
             self.cursor = self.cursor.max(Layout::<G>::tick(self.now));
-            self.do_chores(headers, budget);
+            self.do_chores(budget);
             break;
         }
         self.refresh_wake();
@@ -71,62 +62,44 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// The earliest timer, due or not; it has been brought up to the near heap, and the cursor to its tick.
     /// Amortized O(1) while time goes on.
-    pub(crate) fn first<H: Headers>(&mut self, headers: &mut H) -> Option<Due> {
+    pub(crate) fn first(&mut self) -> Option<Ordered> {
         let mut budget = Budget::UNLIMITED;
         loop {
-            let due = self.earliest();
-            if self.first.start <= due.map_or(NEVER, |due| due.deadline) {
-                if let Some(bucket) = self.first.bucket {
-                    self.open(headers, bucket, &mut budget);
-                    self.do_chores(headers, &mut budget);
-                    continue;
+            let due = self.near.first().copied();
+            let by = due.map_or(NEVER, |due| due.deadline);
+            match self.first.bucket.filter(|_| self.first.start <= by) {
+                Some(bucket) => {
+                    self.open(bucket, &mut budget);
+                    self.do_chores(&mut budget);
+                }
+                None => {
+                    self.refresh_wake();
+                    return due;
                 }
             }
-            if due.is_none_or(|due| self.owns(headers, due)) {
-                self.refresh_wake();
-                return due;
-            }
         }
     }
 
-    /// Whether the first timer of the near heap owns its entry; if not, drops that.
+    /// Unlinks the first timer of the near heap, and lets `take` have the owner's value. O(1) if its chain comes
+    /// before all others, else O(log k) for the k chains there.
     #[inline]
-    fn owns<H: Headers>(&mut self, headers: &mut H, due: Due) -> bool {
-        let (place, position) = self.heap.first_place();
-        let is_owned = headers.owns(due.slot, place, position);
-        if !is_owned {
-            headers.disowned();
-            self.take_first(headers);
-        }
-        is_owned
-    }
-
-    /// The first timer of the near heap.
-    #[inline]
-    fn earliest(&self) -> Option<Due> {
-        let first = self.heap.first()?;
-        Some(Due {
-            deadline: first.deadline,
-            slot: first.slot,
-        })
-    }
-
-    /// Takes the entry of the first timer out of the near heap. O(1) if sorted timers come before all others
-    /// there, else O(log k) for the k in the heap.
-    #[inline]
-    pub(crate) fn take_first<H: Headers>(&mut self, headers: &mut H) {
-        self.heap.pop(headers);
+    pub(crate) fn fire<R>(&mut self, due: Ordered, take: impl FnOnce(&mut V) -> R) -> R {
+        let node = self.nodes.at_mut(due.node.get());
+        let next = node.next;
+        node.place = Place::NONE;
+        let taken = take(&mut node.value);
+        self.near.remove_head(&mut self.nodes, 0, next);
         self.refresh_wake();
+        taken
     }
 
     /// Gives the first timer of the near heap, which is due, a new deadline.
-    pub(crate) fn rearm<H: Headers>(&mut self, headers: &mut H, due: Due, deadline: u64) {
-        self.take_first(headers);
-        self.schedule(headers, due.slot, deadline);
+    pub(crate) fn rearm(&mut self, due: Ordered, deadline: u64) {
+        self.move_to(due.node, deadline);
     }
 
     /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move
-    /// ahead that nobody may sleep on.
+    /// ahead that a sleeping caller would have had to wake up for.
     pub(crate) fn has_backlog(&self) -> bool {
         let is_empty = self.ready() == 0 && self.first.bucket.is_none();
         !is_empty && self.wake <= self.now
@@ -134,20 +107,19 @@ impl<G: Geometry> Hierarchy<G> {
 
     /// Opens the first bucket, or goes on doing so, within the budget.
     ///
-    /// A tick, or a coarser bucket with few timers, is sorted; the timers of any other are moved to where they belong, as seen from its start.
+    /// A tick, or a coarser bucket with few timers, is sorted; the timers of any other are moved to where they
+    /// belong, as seen from its start.
     #[inline(never)]
-    fn open<H: Headers>(&mut self, headers: &mut H, bucket: Bucket, budget: &mut Budget) {
+    fn open(&mut self, bucket: Bucket, budget: &mut Budget) {
         let start = Layout::<G>::start(bucket);
-        let len = self.buckets.list(bucket).len();
+        let len = self.lists.len(bucket);
         let is_new = if bucket.level == 0 {
             self.cursor < start
         } else {
             self.reach[bucket.level] <= bucket.number
         };
         budget.work -= usize::from(is_new);
-        // Time has come to a coarse one if the store of headers has panicked while it was being sorted.
-        let is_sorted =
-            bucket.level == 0 || self.cursor >= start || is_new && len <= G::FEW.min(budget.work);
+        let is_sorted = bucket.level == 0 || is_new && len <= Layout::<G>::FEW.min(budget.work);
         // What is moved down into the first tick is to be sorted there like the others.
         let cursor = if is_sorted { start } else { start.before() };
         self.cursor = self.cursor.max(cursor);
@@ -157,12 +129,12 @@ impl<G: Geometry> Hierarchy<G> {
         if bucket.level != 0 {
             self.reach[bucket.level] = self.reach[bucket.level].max(bucket.number + 1);
         }
+        let count = len.min(budget.work);
+        budget.work -= count;
         if is_sorted {
-            self.sort(headers, bucket, len, budget);
+            self.sort(bucket, count);
         } else {
-            let count = len.min(budget.work);
-            self.move_down(headers, bucket, count);
-            budget.work -= count;
+            self.move_down(bucket, count);
         }
         self.closed_if_empty(bucket);
         if bucket.level != 0 {
@@ -174,7 +146,7 @@ impl<G: Geometry> Hierarchy<G> {
     /// Takes note that a bucket may have been emptied.
     #[inline]
     pub(super) fn closed_if_empty(&mut self, bucket: Bucket) {
-        if self.first.bucket == Some(bucket) && self.buckets.list(bucket).is_empty() {
+        if self.first.bucket == Some(bucket) && self.lists.len(bucket) == 0 {
             self.refresh_first();
         }
     }
@@ -188,75 +160,64 @@ impl<G: Geometry> Hierarchy<G> {
         }
     }
 
-    /// Sorts the timers of a bucket into the near heap, within the budget; those that were put off beyond it
-    /// are placed again.
-    fn sort<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        bucket: Bucket,
-        len: usize,
-        budget: &mut Budget,
-    ) {
+    /// Sorts so many timers of a bucket, which has as many, into the near heap; those that were postponed beyond
+    /// it are placed again.
+    fn sort(&mut self, bucket: Bucket, mut count: usize) {
         let end = Layout::<G>::end(bucket);
-        let place = Place::list(Layout::<G>::list(bucket));
-        let mut left = len.min(budget.work);
-        budget.work -= left;
-        while left != 0 {
-            let rest = left.saturating_sub(LARGE);
-            let mut timers = self.heap.room(left - rest);
-            while left != rest {
-                let taken = self.buckets.take_last(bucket, left - rest);
-                let slots = taken.as_slice();
-                left -= slots.len();
-                // As in `move_down`, all headers of a block are asked for before any is waited for.
-                let deadlines = slots.iter().map(|&slot| headers.header(slot).deadline);
-                let is_any_later = Layout::<G>::tick(deadlines.fold(0, u64::max)) > end;
-                for (nth, &slot) in slots.iter().enumerate() {
-                    if !headers.owns(slot, place, taken.location(nth).position()) {
-                        headers.disowned();
-                        continue;
-                    }
-                    let timer = Ordered::of(headers, slot);
-                    if !is_any_later || Layout::<G>::tick(timer.deadline) <= end {
-                        timers.push(timer);
+        let mut collected = mem::take(&mut self.collected);
+        let mut batch = Batch::new();
+        while count != 0 {
+            let rest = count.saturating_sub(LONGEST_CHAIN);
+            while count != rest {
+                self.lists
+                    .take(&mut self.nodes, bucket, count - rest, &mut batch);
+                count -= batch.as_slice().len();
+                for &index in batch.as_slice() {
+                    let timer = Ordered::of(&self.nodes, index);
+                    if Layout::<G>::tick(timer.deadline) <= end {
+                        collected.push(timer);
                     } else {
-                        self.place(headers, timer);
+                        self.place(index, timer.deadline);
                     }
                 }
             }
-            self.heap.add(headers, timers);
+            self.link_chain(&mut collected);
         }
+        self.collected = collected;
+    }
+
+    /// Makes a chain of some timers that are linked nowhere.
+    fn link_chain(&mut self, timers: &mut Vec<Ordered>) {
+        match timers[..] {
+            [] => {}
+            [timer] => self.near.push(&mut self.nodes, timer),
+            [one, other] => {
+                let pair = if one.precedes(&other) {
+                    [one, other]
+                } else {
+                    [other, one]
+                };
+                self.near.push_chain(&mut self.nodes, pair.into_iter());
+            }
+            _ => {
+                sort(timers, &mut self.order);
+                let sorted = self.order.iter().map(|&index| timers[index as usize]);
+                self.near.push_chain(&mut self.nodes, sorted);
+            }
+        }
+        timers.clear();
     }
 
     /// Moves so many timers of a bucket that has been opened, and has as many, to where they belong.
-    pub(super) fn move_down<H: Headers>(
-        &mut self,
-        headers: &mut H,
-        bucket: Bucket,
-        mut count: usize,
-    ) {
-        let old_place = Place::list(Layout::<G>::list(bucket));
+    pub(super) fn move_down(&mut self, bucket: Bucket, mut count: usize) {
+        let mut batch = Batch::new();
         while count != 0 {
-            let taken = self.buckets.take_last(bucket, count);
-            let slots = taken.as_slice();
-            count -= slots.len();
-            // All headers of a block are asked for before any is waited for.
-            let mut ticks = [self.cursor; BLOCK];
-            for (tick, &slot) in ticks.iter_mut().zip(slots) {
-                let belongs = Layout::<G>::tick(headers.header(slot).deadline);
-                // A bucket that is moved down is ahead, and so are its timers. But no store is believed:
-                // what a list behind the cursor takes in would be met for ever.
-                *tick = belongs.max(self.cursor.plus(1));
-            }
-            // The last first, so that a crowd in the order of its deadlines stays in order, or in the
-            // reverse of it, however many are moved at a time.
-            for (nth, &slot) in slots.iter().enumerate().rev() {
-                if !headers.owns(slot, old_place, taken.location(nth).position()) {
-                    headers.disowned();
-                    continue;
-                }
-                let (place, position) = self.append(ticks[nth], slot);
-                headers.header_mut(slot).set_place(place, position);
+            self.lists.take(&mut self.nodes, bucket, count, &mut batch);
+            count -= batch.as_slice().len();
+            for &index in batch.as_slice() {
+                let tick = Layout::<G>::tick(self.node(index).deadline);
+                let (place, prev) = self.append(index, tick);
+                self.node_mut(index).link_behind(prev, place);
             }
         }
     }

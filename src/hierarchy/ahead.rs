@@ -2,48 +2,48 @@
 //!
 //! Opened at its time and at one go, a bucket of a million timers is a pause. So a crowded one is
 //! opened when time enters the bucket before it, and its timers are moved down in proportion to the
-//! time that passes: by the time it begins it is empty. Whoever advances often moves a few each time;
-//! whoever sleeps is woken up once for every [`FEW`](Geometry::FEW) of them.
+//! time that passes: by the time it begins it is empty. A caller who advances often moves a few each time;
+//! a caller who sleeps wakes up once for every [`WOKEN_FOR`](Hierarchy::WOKEN_FOR) of them.
 
 use super::{Hierarchy, NEVER};
-use crate::blocks::BLOCK;
 use crate::budget::Budget;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
-use crate::header::Headers;
 
 /// Timers that are moved together when advances come often.
 const SOME: usize = 128;
 
-/// So many parts of a whole of so many, rounded up.
+/// `of * parts / whole`, rounded up.
 fn part(of: u64, parts: u64, whole: u64) -> u64 {
     (u128::from(of) * u128::from(parts)).div_ceil(whole.into()) as u64
 }
 
-impl<G: Geometry> Hierarchy<G> {
+impl<V, G: Geometry> Hierarchy<V, G> {
+    /// The fewest timers that a sleeping caller wakes up for to move them ahead, unless fewer are left.
+    pub(super) const WOKEN_FOR: usize = Layout::<G>::FEW / 2;
+
     /// Does what is to be done now that the cursor has come so far, within the budget: enters buckets,
     /// opens crowded ones ahead of their time and moves the share of each.
     #[inline]
-    pub(super) fn do_chores<H: Headers>(&mut self, headers: &mut H, budget: &mut Budget) {
+    pub(super) fn do_chores(&mut self, budget: &mut Budget) {
         if Layout::<G>::start_ns(self.cursor) >= self.chores {
             self.enter();
-            self.move_ahead(headers, budget);
+            self.move_ahead(budget);
             self.refresh_moves();
         }
     }
 
     #[inline(never)]
-    fn move_ahead<H: Headers>(&mut self, headers: &mut H, budget: &mut Budget) {
-        // So that nobody has been woken up for less.
+    fn move_ahead(&mut self, budget: &mut Budget) {
         let least = if self.now >= self.moves_due {
-            G::FEW
+            Self::WOKEN_FOR
         } else {
             1
         };
         for level in (1..=FAR).rev() {
             let number = Layout::<G>::number(level, self.cursor) + 1;
             let bucket = Bucket { level, number };
-            let len = self.buckets.list(bucket).len();
-            if self.reach[level] <= number && len > G::FEW {
+            let len = self.lists.len(bucket);
+            if self.reach[level] <= number && len > Layout::<G>::FEW {
                 self.reach[level] = number + 1;
             }
             if self.reach[level] <= number || len == 0 {
@@ -54,7 +54,7 @@ impl<G: Geometry> Hierarchy<G> {
             let share = part(len as u64, passed, start - since) as usize;
             let share = share.max(least).min(len);
             let count = share.min(budget.work);
-            self.move_down(headers, bucket, count);
+            self.move_down(bucket, count);
             budget.work -= count;
             // As much of the time as of the share: what a budget leaves of it is still to be done.
             self.moved_until[level] =
@@ -89,13 +89,15 @@ impl<G: Geometry> Hierarchy<G> {
         if bucket.number == Layout::<G>::number(bucket.level, self.cursor) + 1 {
             // It is to be opened at once, and what time has passed until now does not count.
             self.moved_until[bucket.level] = Layout::<G>::start_ns(self.cursor);
-            self.chores = 0;
+            self.do_chores_soon();
         }
-        // Not with every block, or whoever sleeps would be woken up for each: when it has doubled.
+        // Only when it has doubled, or a sleeping caller would wake up for every few that come.
         let doubled = |len: usize| len.next_power_of_two();
-        if doubled(len) != doubled(len.saturating_sub(BLOCK)) {
-            self.moves_due = self.moves_due.min(self.share_is(bucket, len, G::FEW));
-            self.wake = self.wake.min(self.moves_due);
+        if doubled(len) != doubled(len.saturating_sub(Self::STEP)) {
+            self.moves_due = self
+                .moves_due
+                .min(self.share_is(bucket, len, Self::WOKEN_FOR));
+            self.wake_by(self.moves_due);
         }
     }
 
@@ -103,6 +105,8 @@ impl<G: Geometry> Hierarchy<G> {
     pub(super) fn refresh_moves(&mut self) {
         self.moves_due = NEVER;
         self.chores = NEVER;
+        // Until that is known.
+        self.idle_until = 0;
         if self.first.bucket.is_none() {
             return;
         }
@@ -111,20 +115,22 @@ impl<G: Geometry> Hierarchy<G> {
         self.chores = Layout::<G>::start_ns(Layout::<G>::end(entered).plus(1));
         for level in 1..=FAR {
             let next = Layout::<G>::number(level, self.cursor) + 1;
-            let Some(number) = self.buckets.first_from(level, next, self.cursor) else {
+            let Some(number) = self.lists.first_from(level, next, self.cursor) else {
                 continue;
             };
             let bucket = Bucket { level, number };
-            let len = self.buckets.list(bucket).len();
+            let len = self.lists.len(bucket);
             if number < self.reach[level] {
                 self.chores = self.chores.min(self.share_is(bucket, len, SOME));
-            } else if number == next && len > G::FEW {
+            } else if number == next && len > Layout::<G>::FEW {
                 // As `crowded` says.
                 self.moved_until[level] = Layout::<G>::start_ns(self.cursor);
                 self.chores = 0;
             }
-            if len > G::FEW {
-                self.moves_due = self.moves_due.min(self.share_is(bucket, len, G::FEW));
+            if len > Layout::<G>::FEW {
+                self.moves_due = self
+                    .moves_due
+                    .min(self.share_is(bucket, len, Self::WOKEN_FOR));
             }
         }
         self.chores = self.chores.min(self.moves_due);

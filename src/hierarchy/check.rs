@@ -1,43 +1,56 @@
-//! The laws of the wheel, checked by name.
+//! The invariants of the wheel, checked by name.
 
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::{First, Hierarchy};
 use crate::geometry::{Bucket, FAR, Geometry, LEVELS, Layout};
-use crate::header::Headers;
 
-impl<G: Geometry> Hierarchy<G> {
-    /// Checks every law against the headers of the `live` timers. O(n log n).
+impl<V, G: Geometry> Hierarchy<V, G> {
+    /// Checks every invariant, for `live` timers that are scheduled. O(n log n), and O(nodes).
     ///
     /// # Panics
     ///
-    /// If a law is broken, with its name.
-    pub(crate) fn check<H: Headers>(&self, headers: &H, live: usize) {
+    /// If an invariant is broken, with its name.
+    pub(crate) fn check(&self, live: usize) {
         let mut sequences = Vec::new();
-        self.heap.check(headers, |slot| {
-            sequences.push(headers.header(slot).sequence())
+        self.near.check(&self.nodes, |index| {
+            sequences.push(self.node(index).sequence());
         });
-        self.buckets.check(headers, self.cursor, |slot, bucket| {
-            let header = headers.header(slot);
-            sequences.push(header.sequence());
+        let mut first: Option<Bucket> = None;
+        let order = |it: Bucket| (Layout::<G>::start(it), Reverse(it.level));
+        self.lists.check(&self.nodes, self.cursor, |index, bucket| {
+            let node = self.node(index);
+            sequences.push(node.sequence());
             let start = Layout::<G>::start(bucket);
             assert!(
-                header.deadline >= Layout::<G>::start_ns(start),
-                "nothing in a bucket is due before the bucket's start"
+                node.deadline >= Layout::<G>::start_ns(start),
+                "no timer in a bucket is due before the bucket's start"
             );
             self.check_reach(bucket);
+            if first.is_none_or(|first| order(bucket) < order(first)) {
+                first = Some(bucket);
+            }
         });
         assert!(
-            sequences.len() == live,
-            "every live timer has exactly one entry"
+            sequences.len() == live && self.scheduled().count() == live,
+            "every timer that is scheduled is linked once"
         );
         sequences.sort_unstable();
         assert!(
             sequences.is_sorted_by(|a, b| a < b)
                 && sequences
                     .last()
-                    .is_none_or(|last| last.get() < self.next_sequence),
+                    .is_none_or(|last| *last < self.next_sequence),
             "no two timers share a sequence number, and none has one to come"
+        );
+        assert!(
+            self.first == First::at::<G>(first) && self.first.bucket == self.bucket_after(None),
+            "the first occupied bucket is known"
+        );
+        assert!(
+            self.collected.is_empty(),
+            "the memory in which timers are collected is empty"
         );
         self.check_clock();
     }
@@ -78,12 +91,12 @@ impl<G: Geometry> Hierarchy<G> {
             );
         }
         assert!(
-            self.first == First::at::<G>(self.bucket_after(None)),
-            "the first occupied bucket is known"
-        );
-        assert!(
             self.wake <= self.first.start.min(self.first_ready()),
             "the wake-up is no later than the next thing to be done"
+        );
+        assert!(
+            self.idle_until <= self.wake.min(self.chores),
+            "no advance is idle that has something to do"
         );
     }
 }

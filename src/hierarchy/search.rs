@@ -5,23 +5,12 @@ use core::cmp::Reverse;
 
 use super::Hierarchy;
 use crate::geometry::{Bucket, Geometry, Layout};
-use crate::header::{Headers, Place};
-use crate::heap::Ordered;
-use crate::key::SlotIndex;
+use crate::node::{NodeIndex, Ordered};
 
-impl<G: Geometry> Hierarchy<G> {
+impl<V, G: Geometry> Hierarchy<V, G> {
     /// The deadline of the timer that is due next. See
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
-    pub(crate) fn next_deadline<H: Headers>(&self, headers: &H) -> Option<u64> {
-        self.next_deadline_within(headers, usize::MAX).flatten()
-    }
-
-    /// The same, unless that takes a look at more than `most` entries of lists: then `None`.
-    pub(crate) fn next_deadline_within<H: Headers>(
-        &self,
-        headers: &H,
-        mut most: usize,
-    ) -> Option<Option<u64>> {
+    pub(crate) fn next_deadline(&self) -> Option<u64> {
         let mut earliest = (self.ready() != 0).then(|| self.first_ready());
         let mut unread = self.first.bucket;
         while let Some(bucket) = unread {
@@ -29,20 +18,19 @@ impl<G: Geometry> Hierarchy<G> {
             if earliest.is_some_and(|earliest| earliest <= start) {
                 break;
             }
-            most = most.checked_sub(self.buckets.list(bucket).len())?;
-            let slots = self.buckets.slices(bucket).flatten();
-            let least = slots.map(|&slot| headers.header(slot).deadline).min();
+            let indexes = self.lists.iter(&self.nodes, bucket);
+            let least = indexes.map(|index| self.node(index).deadline).min();
             earliest = earliest.into_iter().chain(least).min();
             unread = self.bucket_after(unread);
         }
-        Some(earliest)
+        earliest
     }
 
-    /// All timers, of which the heap hands out the latest first. O(n): a timer that was put off may be later
+    /// All timers, of which the heap hands out the latest first. O(nodes): a timer that was postponed may be later
     /// than those of any bucket behind its own, so all of them are read.
-    pub(crate) fn latest_first<H: Headers>(&self, headers: &H) -> BinaryHeap<Ordered> {
-        self.slots()
-            .map(|slot| Ordered::of(headers, slot))
+    pub(crate) fn latest_first(&self) -> BinaryHeap<Ordered> {
+        self.scheduled()
+            .map(|(index, _)| Ordered::of(&self.nodes, index))
             .collect()
     }
 }
@@ -50,61 +38,64 @@ impl<G: Geometry> Hierarchy<G> {
 /// A walk through all timers in the order in which they fire.
 ///
 /// It reads a bucket when it has used up what comes before it. What it has read and not yet handed
-/// out waits in a heap of its own; runs, which are sorted, are read as it goes.
-#[derive(Clone)]
-pub(crate) struct Ascent {
+/// out waits in a heap of its own; chains, which are sorted, are read as it goes.
+pub(crate) struct Ascent<'a, V, G> {
+    wheel: &'a Hierarchy<V, G>,
     waiting: BinaryHeap<Reverse<Ordered>>,
     unread: Option<Bucket>,
+    left: usize,
 }
 
-impl Ascent {
-    /// O(k) for the k entries of the near heap.
-    pub(crate) fn new<G: Geometry>(wheel: &Hierarchy<G>) -> Self {
-        let firsts = wheel.heap.firsts();
-        Self {
-            waiting: firsts.map(|&first| Reverse(first)).collect(),
-            unread: wheel.first.bucket,
+impl<V, G: Geometry> Hierarchy<V, G> {
+    /// A walk through the timers, of which there are `left`. O(k) for the k chains of the near heap.
+    pub(crate) fn ascent(&self, left: usize) -> Ascent<'_, V, G> {
+        Ascent {
+            wheel: self,
+            waiting: self.near.heads().copied().map(Reverse).collect(),
+            unread: self.first.bucket,
+            left,
         }
     }
+}
 
-    /// Lets some timers that are not in the wheel come along, each where its header says that it stands in
-    /// the order. O(timers).
-    #[cfg(feature = "ttl")]
-    pub(crate) fn with<H: Headers>(
-        mut self,
-        headers: &H,
-        slots: impl Iterator<Item = SlotIndex>,
-    ) -> Self {
-        self.waiting
-            .extend(slots.map(|slot| Reverse(Ordered::of(headers, slot))));
-        self
+impl<V, G> Clone for Ascent<'_, V, G> {
+    fn clone(&self) -> Self {
+        Self {
+            waiting: self.waiting.clone(),
+            ..*self
+        }
     }
+}
 
-    pub(crate) fn next<G: Geometry, H: Headers>(
-        &mut self,
-        wheel: &Hierarchy<G>,
-        headers: &H,
-    ) -> Option<SlotIndex> {
+impl<V, G: Geometry> Iterator for Ascent<'_, V, G> {
+    type Item = Ordered;
+
+    fn next(&mut self) -> Option<Ordered> {
+        let wheel = self.wheel;
         while let Some(bucket) = self.unread {
             let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-            if self
-                .waiting
-                .peek()
-                .is_some_and(|Reverse(next)| next.deadline < start)
-            {
+            let next = self.waiting.peek();
+            if next.is_some_and(|Reverse(next)| next.deadline < start) {
                 break;
             }
-            let slots = wheel.buckets.slices(bucket).flatten();
-            self.waiting
-                .extend(slots.map(|&slot| Reverse(Ordered::of(headers, slot))));
+            let indexes = wheel.lists.iter(&wheel.nodes, bucket);
+            let timers = indexes.map(|index| Ordered::of(&wheel.nodes, index));
+            self.waiting.extend(timers.map(Reverse));
             self.unread = wheel.bucket_after(self.unread);
         }
-        let Reverse(Ordered { slot, .. }) = self.waiting.pop()?;
-        let header = headers.header(slot);
-        if header.place == Place::RUN {
-            let after = wheel.heap.after(header.position);
-            self.waiting.extend(after.map(|&after| Reverse(after)));
+        let Reverse(timer) = self.waiting.pop()?;
+        let node = wheel.node(timer.node);
+        if node.place.is_in_chain() && node.next != NodeIndex::NIL {
+            let next = Ordered::of(&wheel.nodes, node.next);
+            self.waiting.push(Reverse(next));
         }
-        Some(slot)
+        self.left -= 1;
+        Some(timer)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
     }
 }
+
+impl<V, G: Geometry> ExactSizeIterator for Ascent<'_, V, G> {}

@@ -3,124 +3,127 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::key::SlotIndex;
+use crate::node::NodeIndex;
+use crate::pages::Pages;
 
 const WORD_BITS: usize = u64::BITS as usize;
+
+/// Words on a page.
+const PAGE: usize = 512;
 
 /// A set of slot indexes that hands out its lowest element first. O(1), and a look at the words of the summary
 /// when a word of the bitmap runs empty: one for each 4,096 slots, at worst.
 ///
-/// One element, mostly the only one, is kept apart, so that a slot that is freed and taken again and again
-/// touches no bitmap.
+/// The lowest word of the bitmap is kept apart, so that a slot that is freed and taken again and again touches no
+/// memory beside.
 ///
-/// Invariant: a word is not zero if and only if its bit is set in the summary; `lowest` is the first word that
-/// is not zero.
+/// Invariant: `lowest` has an element unless the set is empty, and none in `words` is below its last; a word is not
+/// zero if and only if its bit is set in the summary.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
-    /// [`SlotIndex::NONE`] if there is none.
-    apart: SlotIndex,
-    words: Vec<u64>,
+    lowest: u64,
+    /// Where in the bitmap that word belongs.
+    index: usize,
+    words: Pages<u64, PAGE>,
+    /// A bit for each word. Its vector is copied to grow: 8 bytes for each 4,096 elements.
     summary: Vec<u64>,
     /// Words that are not zero.
     used: usize,
-    lowest: usize,
 }
-
-/// The lowest word of an empty bitmap.
-const NO_WORD: usize = usize::MAX;
 
 impl FreeSet {
     pub(crate) const fn new() -> Self {
         Self {
-            apart: SlotIndex::NONE,
-            words: Vec::new(),
+            lowest: 0,
+            index: 0,
+            words: Pages::new(),
             summary: Vec::new(),
             used: 0,
-            lowest: NO_WORD,
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        (self.words.capacity() + self.summary.capacity()) * size_of::<u64>()
+        self.words.bytes() + self.summary.capacity() * size_of::<u64>()
     }
 
-    pub(crate) fn contains(&self, slot: SlotIndex) -> bool {
-        let word = self.words.get(slot.get() / WORD_BITS);
-        slot == self.apart || word.is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
+    pub(crate) fn contains(&self, slot: NodeIndex) -> bool {
+        let (index, bit) = (slot.get() / WORD_BITS, slot.get() % WORD_BITS);
+        let apart = if index == self.index { self.lowest } else { 0 };
+        let word = self.words.get(index).map_or(0, |word| *word);
+        (apart | word) >> bit & 1 != 0
     }
 
     /// The lowest element, unless there is none.
-    pub(crate) fn lowest(&self) -> Option<SlotIndex> {
-        let word = self.words.get(self.lowest);
-        let bit = word.map(|word| self.lowest * WORD_BITS + word.trailing_zeros() as usize);
-        let apart = Some(self.apart).filter(|&apart| apart != SlotIndex::NONE);
-        bit.map(SlotIndex::new).into_iter().chain(apart).min()
+    #[inline]
+    pub(crate) fn lowest(&self) -> Option<NodeIndex> {
+        let slot = self.index * WORD_BITS + self.lowest.trailing_zeros() as usize;
+        (self.lowest != 0).then(|| NodeIndex::new(slot))
     }
 
     /// Removes the lowest element, unless there is none.
     #[inline]
-    pub(crate) fn take_lowest(&mut self) -> Option<SlotIndex> {
-        let apart = mem::replace(&mut self.apart, SlotIndex::NONE);
-        if apart != SlotIndex::NONE {
-            if apart.get() / WORD_BITS < self.lowest {
-                return Some(apart);
-            }
-            self.set(apart);
+    pub(crate) fn take_lowest(&mut self) -> Option<NodeIndex> {
+        let slot = self.lowest()?;
+        self.lowest &= self.lowest - 1;
+        if self.lowest == 0 && self.used != 0 {
+            self.next_word();
         }
-        let word = self.words.get_mut(self.lowest)?;
-        let slot = self.lowest * WORD_BITS + word.trailing_zeros() as usize;
-        *word &= *word - 1;
-        if *word == 0 {
-            self.emptied();
-        }
-        Some(SlotIndex::new(slot))
+        Some(slot)
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, slot: SlotIndex) {
+    pub(crate) fn insert(&mut self, slot: NodeIndex) {
         let (index, bit) = (slot.get() / WORD_BITS, 1 << (slot.get() % WORD_BITS));
-        match self.words.get_mut(index) {
-            Some(word) if *word != 0 => *word |= bit,
-            _ if self.apart == SlotIndex::NONE => self.apart = slot,
-            _ => self.set(slot),
+        if index == self.index || self.lowest == 0 {
+            self.index = index;
+            self.lowest |= bit;
+        } else if index > self.index {
+            self.set(index, bit);
+        } else {
+            self.set(self.index, self.lowest);
+            (self.index, self.lowest) = (index, bit);
         }
     }
 
-    /// Sets a bit, and that of its word in the summary.
+    /// Sets bits of a word of the bitmap, and that of the word in the summary.
+    #[inline]
+    fn set(&mut self, index: usize, bits: u64) {
+        match self.words.get_mut(index) {
+            Some(word) if *word != 0 => *word |= bits,
+            _ => self.set_first(index, bits),
+        }
+    }
+
     #[inline(never)]
-    fn set(&mut self, slot: SlotIndex) {
-        let (index, bit) = (slot.get() / WORD_BITS, slot.get() % WORD_BITS);
-        self.lowest = self.lowest.min(index);
-        self.make_room(slot.get() + 1);
-        self.used += usize::from(self.words[index] == 0);
-        self.words[index] |= 1 << bit;
+    fn set_first(&mut self, index: usize, bits: u64) {
+        self.make_room((index + 1) * WORD_BITS);
+        *self.words.at_mut(index) = bits;
         self.summary[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        self.used += 1;
     }
 
     /// Makes room for the elements below `len`. O(len), and O(1) amortized if it is called as they come.
-    #[inline]
     pub(crate) fn make_room(&mut self, len: usize) {
         let words = len.div_ceil(WORD_BITS);
-        if words > self.words.len() {
-            self.words.resize(words, 0);
-            self.summary.resize(words.div_ceil(WORD_BITS), 0);
+        while self.words.len() < words {
+            self.words.push(0);
         }
+        let summary = words.div_ceil(WORD_BITS).max(self.summary.len());
+        self.summary.resize(summary, 0);
     }
 
-    /// Clears the bit of the lowest word, which has run empty, in the summary; the next word is found from there.
+    /// Takes the next word apart that is not zero.
     #[inline(never)]
-    fn emptied(&mut self) {
-        let index = mem::replace(&mut self.lowest, NO_WORD);
-        let first = index / WORD_BITS;
-        self.summary[first] &= !(1 << (index % WORD_BITS));
-        self.used -= 1;
-        if self.used == 0 {
+    fn next_word(&mut self) {
+        let from = self.index / WORD_BITS;
+        let mut rest = (from..).zip(&mut self.summary[from..]);
+        let Some((at, bits)) = rest.find(|(_, bits)| **bits != 0) else {
             return;
-        }
-        let mut rest = (first..).zip(&self.summary[first..]);
-        if let Some((index, bits)) = rest.find(|(_, bits)| **bits != 0) {
-            self.lowest = index * WORD_BITS + bits.trailing_zeros() as usize;
-        }
+        };
+        self.index = at * WORD_BITS + bits.trailing_zeros() as usize;
+        *bits &= *bits - 1;
+        self.used -= 1;
+        self.lowest = mem::take(self.words.at_mut(self.index));
     }
 
     /// Removes every element from `len` on, and gives back spare memory. O(elements).
@@ -129,30 +132,30 @@ impl FreeSet {
         while let Some(slot) = old.take_lowest().filter(|slot| slot.get() < len) {
             self.insert(slot);
         }
-        self.words.shrink_to_fit();
+        self.words.truncate(self.words.len());
         self.summary.shrink_to_fit();
     }
 
-    /// Checks the laws of the set of `len` elements.
+    /// Checks every invariant of the set of `len` elements.
     ///
     /// # Panics
     ///
-    /// If a law is broken, with its name.
+    /// If an invariant is broken, with its name.
     pub(crate) fn check(&self, len: usize) {
         let ones = self.words.iter().map(|word| word.count_ones() as usize);
-        let apart = usize::from(self.apart != SlotIndex::NONE);
+        let apart = self.lowest.count_ones() as usize;
         assert!(ones.sum::<usize>() + apart == len, "free slots are counted");
         let is_set = |index: usize| self.summary[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0;
         assert!(
-            (0..self.words.len()).all(|index| is_set(index) == (self.words[index] != 0)),
+            (0..self.words.len()).all(|index| is_set(index) == (*self.words.at(index) != 0)),
             "a word has its bit set in the summary if and only if it is not zero"
         );
         let used = self.words.iter().filter(|&&word| word != 0).count();
         assert!(used == self.used, "the words that are not zero are counted");
         let first = self.words.iter().position(|&word| word != 0);
         assert!(
-            self.lowest == first.unwrap_or(NO_WORD),
-            "the lowest word is known"
+            (self.lowest != 0 || used == 0) && first.is_none_or(|first| self.index < first),
+            "the lowest word is the one apart"
         );
     }
 }
@@ -175,9 +178,9 @@ mod tests {
             // Ever larger, so that words are added while the set is in use.
             let index = ((state >> 33) % (64 << (step / 2_000))) as usize;
             if state >> 63 == 0 && model.insert(index) {
-                set.insert(SlotIndex::new(index));
+                set.insert(NodeIndex::new(index));
             } else {
-                let lowest = model.pop_first().map(SlotIndex::new);
+                let lowest = model.pop_first().map(NodeIndex::new);
                 assert_eq!((set.lowest(), set.take_lowest()), (lowest, lowest));
             }
             if step % 500 == 0 {
@@ -189,7 +192,7 @@ mod tests {
         model.retain(|&index| index < keep);
         set.check(model.len());
         while let Some(lowest) = model.pop_first() {
-            assert_eq!(set.take_lowest(), Some(SlotIndex::new(lowest)));
+            assert_eq!(set.take_lowest(), Some(NodeIndex::new(lowest)));
         }
         assert_eq!(set.take_lowest(), None);
     }
@@ -197,12 +200,12 @@ mod tests {
     #[test]
     fn bytes_are_those_of_both_rows() {
         let mut set = FreeSet::new();
-        // The first of them is kept apart.
-        set.insert(SlotIndex::new(0));
+        // The first word is kept apart.
+        set.insert(NodeIndex::new(0));
         assert_eq!(set.bytes(), 0);
-        set.insert(SlotIndex::new(64 * 64));
+        set.insert(NodeIndex::new(64 * 64));
         assert_eq!((set.words.len(), set.summary.len()), (65, 2));
-        let words = set.words.capacity() + set.summary.capacity();
-        assert_eq!(set.bytes(), words * 8);
+        let summary = set.summary.capacity() * 8;
+        assert_eq!(set.bytes(), set.words.bytes() + summary);
     }
 }

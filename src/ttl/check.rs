@@ -1,4 +1,4 @@
-//! The laws of the layer as a whole, each checked by name.
+//! The invariants of the layer as a whole, each checked by name.
 
 use core::hash::{BuildHasher, Hash};
 
@@ -6,11 +6,11 @@ use super::{Phase, Role, TtlQueue, TtlSet};
 use crate::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// Checks every law that the structure promises to keep. O(n log n); for tests.
+    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
     ///
     /// # Panics
     ///
-    /// If a law is broken, with its name.
+    /// If an invariant is broken, with its name.
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.entries.check();
@@ -33,11 +33,11 @@ impl<K, G: Geometry> TtlSet<K, G> {
 }
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
-    /// Checks every law that the structure promises to keep. O(n log n); for tests.
+    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
     ///
     /// # Panics
     ///
-    /// If a law is broken, with its name.
+    /// If an invariant is broken, with its name.
     #[doc(hidden)]
     pub fn check_invariants(&self) {
         self.set.check_invariants();

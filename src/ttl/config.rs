@@ -167,7 +167,7 @@ impl TtlConfig {
         self.max_ttl
     }
 
-    /// The most work on the wheel that one poll does: by default 64 units for each entry that both
+    /// The most work on the wheels that one poll does: by default 64 units for each entry that both
     /// batches have room for.
     ///
     /// ```
@@ -356,12 +356,12 @@ impl TtlConfigBuilder {
         self
     }
 
-    /// The most work on the wheel that one poll does, so that it takes no long time even when a
-    /// million entries must be spread over smaller buckets before the first of them is due.
+    /// The most work on the wheels that one poll does. A poll takes a short time even when a million entries must be
+    /// moved to finer buckets before the first of them can be proposed.
     ///
-    /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). What is
-    /// left is for the next poll, which [is to come at once](super::Due::next_wake). Timeouts and retries
-    /// need none of it: there are as many a poll as the batches allow.
+    /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). The next poll does the
+    /// rest, and [is to come at once](super::Due::next_wake). A timeout or a retry takes no unit, except to be moved to
+    /// a finer bucket like an entry that is not proposed.
     ///
     /// ```
     /// use timer_wheel::ttl::TtlConfig;

@@ -6,7 +6,7 @@ use super::entries::Flight;
 use super::{Expiry, Phase, TtlSet};
 use crate::clock::nanoseconds;
 use crate::geometry::Geometry;
-use crate::key::SlotIndex;
+use crate::node::NodeIndex;
 
 /// How much more one poll may do.
 #[derive(Debug, Default)]
@@ -14,16 +14,8 @@ struct Allowance {
     expiries: usize,
     retries: usize,
     timeouts: usize,
-    /// Work on the wheel.
+    /// Work on the wheels.
     budget: usize,
-}
-
-impl Allowance {
-    /// Entries that are worth a look before their turn, with room for so many in flight: no more than may
-    /// still have one, and within the budget, lest looking take longer than the poll.
-    fn to_look_ahead(&self, room: usize) -> usize {
-        self.expiries.min(room).min(self.budget)
-    }
 }
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -39,11 +31,11 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// again.
     ///
     /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
-    /// batches together. A `now` before that of an earlier call counts as that one.
+    /// batches together. A poll yields no entry twice, even at the end of time. A `now` before that of an earlier call
+    /// counts as that one.
     ///
-    /// O(entries yielded and timed out), and work on the wheel within
-    /// [`poll_budget`](super::TtlConfig::poll_budget): a poll may yield fewer, or none, because it came
-    /// to the end of that.
+    /// O(entries yielded and timed out), and work on the wheels within
+    /// [`poll_budget`](super::TtlConfig::poll_budget): a poll that has used up its budget yields fewer entries, or none.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlSet};
@@ -64,10 +56,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let mut left = Allowance::default();
         if self.is_proposing() {
             let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
+            // No more than there are: a flight that this poll begins does not end in it, even at the end of time,
+            // where both would be at once.
             left = Allowance {
                 expiries,
-                retries,
-                timeouts: expiries + retries,
+                retries: retries.min(self.retrying_len()),
+                timeouts: (expiries + retries).min(self.pending_len()),
                 budget: self.config.poll_budget(),
             };
         }
@@ -75,12 +69,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     /// Makes the next entry that is due pending, within what is left.
-    fn propose_next(&mut self, left: &mut Allowance) -> Option<SlotIndex> {
-        while let Some((until_ns, slot)) = self.entries.first_in_flight() {
+    fn propose_next(&mut self, left: &mut Allowance) -> Option<NodeIndex> {
+        while let Some(slot) = self.entries.ended_flight(self.now, &mut left.budget) {
             let flight = *self.entries.flight(slot)?;
-            if until_ns > self.now {
-                break;
-            }
             match flight.phase {
                 Phase::Pending if left.timeouts != 0 => {
                     left.timeouts -= 1;
@@ -101,18 +92,14 @@ impl<K, G: Geometry> TtlSet<K, G> {
             return None;
         }
         let slot = self.entries.take_due(self.now, &mut left.budget)?;
-        if left.expiries == self.config.expire_batch() {
-            let room = self.config.max_pending() - self.entries.in_flight_len();
-            self.entries.look_ahead(left.to_look_ahead(room));
-        }
         left.expiries -= 1;
         self.counters.expired += 1;
         self.propose(slot, 0);
         Some(slot)
     }
 
-    /// Makes an entry that is in neither order pending.
-    fn propose(&mut self, entry: SlotIndex, attempts: u32) {
+    /// Makes an entry that is on neither wheel pending.
+    fn propose(&mut self, entry: NodeIndex, attempts: u32) {
         let flight = Flight {
             entry,
             phase: Phase::Pending,
@@ -125,7 +112,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     /// Lets a pending entry wait for its next proposal.
-    pub(super) fn fail(&mut self, slot: SlotIndex, flight: Flight) {
+    pub(super) fn fail(&mut self, slot: NodeIndex, flight: Flight) {
         let index = self.entries.entry(slot).index;
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
         self.counters.count_wait(self.entries.land(slot), self.now);
@@ -161,8 +148,8 @@ pub struct Due<'a, K, G: Geometry> {
 
 impl<K, G: Geometry> Due<'_, K, G> {
     /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
-    /// one: as [`TtlSet::next_wake`], at its cost. 0 as long as there is more, because the iterator has not
-    /// come to its end, or a batch or the budget was cut short.
+    /// one: as [`TtlSet::next_wake`]. O(1). The wait is 0 as long as there is more to propose, because the iterator has
+    /// not come to its end, or because a batch or the budget is used up.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -207,20 +194,3 @@ impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
 }
 
 impl<K: Clone, G: Geometry> FusedIterator for Due<'_, K, G> {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn poll_looks_no_further_ahead_than_it_may_go() {
-        let left = |expiries, budget| Allowance {
-            expiries,
-            budget,
-            ..Allowance::default()
-        };
-        assert_eq!(left(50, 64).to_look_ahead(4_096), 50);
-        assert_eq!(left(1_000_000, usize::MAX).to_look_ahead(1), 1);
-        assert_eq!(left(1_000_000, 256).to_look_ahead(4_096), 256);
-    }
-}

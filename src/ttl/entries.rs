@@ -1,35 +1,33 @@
-//! The entries and the two orders they may be in: by deadline, or in flight by what happens next.
+//! The entries and the two wheels they may be on: by deadline, or in flight by what happens next.
 //!
-//! This is all that the layer has to do with the wheel and the arena below it. An entry's header holds
-//! its deadline and its place in the order for as long as it has them, also in flight: so a change of
-//! role puts it back just where it was.
+//! An entry in flight is taken off the wheel of deadlines, which still knows its deadline and its place in the order:
+//! so a change of role puts it back just where it was.
 
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
+use core::iter::Peekable;
 use core::{hint, mem};
 
+use slab::Slab;
+
 use super::entry::{Entry, Phase, TtlKey};
-use crate::budget::Budget;
-use crate::geometry::{FAR, Geometry};
-use crate::header::{Headers, Place, Sequence};
-use crate::heap::{NearHeap, Ordered};
-use crate::hierarchy::Hierarchy;
+use crate::geometry::Geometry;
 use crate::hierarchy::search::Ascent;
-use crate::key::SlotIndex;
-use crate::slots::{MAX_TIMERS, Slots};
+use crate::index::IndexWheel;
+use crate::node::{NodeIndex, Ordered};
+use crate::pages::Pages;
+use crate::slots::{MAX_TIMERS, Slot, Slots};
+use crate::wheel::advance::Verdict;
 
-/// The most entries that are looked at to find the earliest deadline.
-///
-/// A longer look costs more than what it may spare, a wake-up for nothing. And whoever refreshes in
-/// turn the entries of a crowded bucket, the next to expire first, makes each call look.
-const SHORT_LOOK: usize = 256;
+/// Why the slot of an entry is taken.
+const TAKEN: &str = "the slot of an entry is taken";
 
-/// So many entries are read before they are put back: what is read fits the smallest cache.
-const READ_TOGETHER: usize = 32;
+/// Why an entry that is in flight has a flight.
+const FLIGHT: &str = "an entry in flight and its flight name each other";
 
 /// What is known of an entry in flight: proposed, or to be proposed again.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Flight {
-    pub(super) entry: SlotIndex,
+    pub(super) entry: NodeIndex,
     /// [`Phase::Pending`] or [`Phase::Retrying`].
     pub(super) phase: Phase,
     pub(super) attempts: u32,
@@ -37,40 +35,47 @@ pub(super) struct Flight {
     pub(super) proposed_ns: u64,
 }
 
-/// All entries, each in one of two orders.
-///
-/// Invariants: an entry whose header has no place is in flight, and then its header's position is the
-/// slot of its flight, which names the entry; every other entry is on the wheel of deadlines.
+/// An entry and its flight, if it is in flight.
 #[derive(Clone)]
-pub(super) struct Entries<K, G> {
-    entries: Slots<Entry<K>>,
-    /// The entries that have not been proposed, by deadline.
-    deadlines: Hierarchy<G>,
-    flights: Slots<Flight>,
-    /// All flights by when they time out or are tried again, first come first among equals.
-    in_flight: NearHeap,
+struct Held<K> {
+    entry: Entry<K>,
+    flight: Option<u32>,
+}
+
+/// All entries, each on one of two wheels.
+///
+/// Invariants: an entry is on the wheel of deadlines if and only if it is not in flight; the flight of an entry names
+/// it, and is on the wheel of flights by when it times out or is tried again.
+#[derive(Clone)]
+pub(super) struct Entries<K, G: Geometry> {
+    entries: Pages<Slot<Held<K>>, 256>,
+    slots: Slots,
+    /// The entries that have not been proposed, by slot.
+    deadlines: IndexWheel<G>,
+    flights: Slab<Flight>,
+    /// All flights, by their indexes in the slab.
+    in_flight: IndexWheel<G>,
     retrying: usize,
-    next_sequence: u64,
 }
 
 impl<K, G: Geometry> Entries<K, G> {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            entries: Slots::new(0),
-            deadlines: Hierarchy::new(now),
-            flights: Slots::new(0),
-            in_flight: NearHeap::new(),
+            entries: Pages::new(),
+            slots: Slots::new(0),
+            deadlines: IndexWheel::with_geometry(now),
+            flights: Slab::new(),
+            in_flight: IndexWheel::with_geometry(now),
             retrying: 0,
-            next_sequence: 0,
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.slots.len()
     }
 
     pub(super) fn in_flight_len(&self) -> usize {
-        self.in_flight.len()
+        self.flights.len()
     }
 
     pub(super) fn retrying_len(&self) -> usize {
@@ -79,233 +84,276 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Whether there is room for `additional` more entries.
     pub(super) fn has_room(&self, additional: usize) -> bool {
-        additional == 0 || additional <= MAX_TIMERS - self.len() && !self.entries.is_full()
+        additional == 0 || additional <= MAX_TIMERS - self.len() && !self.slots.is_full()
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
-        self.entries.reserve(additional);
-        self.deadlines.reserve(additional);
+        let free = self.entries.len() - self.slots.len() - self.slots.retired();
+        let lacking = additional.saturating_sub(free);
+        self.entries.reserve(lacking);
+        self.slots.make_room_to_free(&self.entries);
+        self.deadlines.reserve(self.entries.len() + lacking);
     }
 
     /// The entry of a key, unless the key is stale. O(1).
-    pub(super) fn find(&self, key: TtlKey) -> Option<SlotIndex> {
-        self.entries.get(key.0).map(|_| key.0.slot())
+    pub(super) fn find(&self, key: TtlKey) -> Option<NodeIndex> {
+        let slot = self.entries.get(key.0.index().get())?;
+        slot.is_of(key.0).then(|| key.0.index())
     }
 
-    pub(super) fn key(&self, slot: SlotIndex) -> TtlKey {
-        TtlKey(self.entries.key(slot))
+    pub(super) fn key(&self, slot: NodeIndex) -> TtlKey {
+        TtlKey(self.entries.at(slot.get()).timer(slot).expect(TAKEN).0)
     }
 
-    pub(super) fn entry(&self, slot: SlotIndex) -> &Entry<K> {
-        self.entries.value(slot)
+    fn held(&self, slot: NodeIndex) -> &Held<K> {
+        self.entries.at(slot.get()).get().expect(TAKEN)
     }
 
-    pub(super) fn entry_mut(&mut self, slot: SlotIndex) -> &mut Entry<K> {
-        self.entries.value_mut(slot)
+    fn held_mut(&mut self, slot: NodeIndex) -> &mut Held<K> {
+        self.entries
+            .at_mut(slot.get())
+            .timer_mut(slot)
+            .expect(TAKEN)
+            .1
     }
 
-    pub(super) fn deadline(&self, slot: SlotIndex) -> u64 {
-        self.entries.header(slot).deadline
+    pub(super) fn entry(&self, slot: NodeIndex) -> &Entry<K> {
+        &self.held(slot).entry
     }
 
-    fn flight_slot(&self, slot: SlotIndex) -> Option<SlotIndex> {
-        let header = self.entries.header(slot);
-        (header.place == Place::NONE).then(|| SlotIndex::from_bits(header.position))
+    pub(super) fn entry_mut(&mut self, slot: NodeIndex) -> &mut Entry<K> {
+        &mut self.held_mut(slot).entry
+    }
+
+    pub(super) fn deadline(&self, slot: NodeIndex) -> u64 {
+        self.deadlines.last_order(slot.to_bits()).deadline
     }
 
     /// What is known of an entry's flight, if it is in flight.
-    pub(super) fn flight(&self, slot: SlotIndex) -> Option<&Flight> {
-        Some(self.flights.value(self.flight_slot(slot)?))
+    pub(super) fn flight(&self, slot: NodeIndex) -> Option<&Flight> {
+        self.flights.get(self.held(slot).flight? as usize)
     }
 
-    /// The slots of all entries, in no order that means anything.
-    pub(super) fn slots(&self) -> impl Iterator<Item = SlotIndex> {
-        self.deadlines.slots().chain(self.slots_in_flight())
-    }
-
-    pub(super) fn slots_in_flight(&self) -> impl Iterator<Item = SlotIndex> {
-        let flights = self.in_flight.iter();
-        flights.map(|(.., flight)| self.flights.value(flight.slot).entry)
+    /// The slots of all entries, in no order that means anything. O(slots).
+    pub(super) fn slots(&self) -> impl Iterator<Item = NodeIndex> {
+        let slots = (0..self.entries.len()).map(NodeIndex::new);
+        slots.filter(|slot| self.entries.at(slot.get()).get().is_some())
     }
 
     /// Adds an entry, for which there must be room. O(1).
     pub(super) fn insert(&mut self, entry: Entry<K>, deadline_ns: u64) -> TtlKey {
-        let key = self.entries.take(entry);
-        self.deadlines
-            .schedule(&mut self.entries, key.slot(), deadline_ns);
+        let slot = self.slots.vacant(&mut self.entries);
+        let held = Held {
+            entry,
+            flight: None,
+        };
+        let key = self.slots.fill(slot, self.entries.at_mut(slot.get()), held);
+        self.deadlines.set(slot.to_bits(), deadline_ns);
         TtlKey(key)
     }
 
     /// Gives an entry another deadline and ends its flight, if it was in flight. O(1).
-    pub(super) fn reschedule(&mut self, slot: SlotIndex, deadline_ns: u64) -> Option<Flight> {
-        let flight = self.withdraw(slot);
-        self.deadlines
-            .schedule(&mut self.entries, slot, deadline_ns);
+    pub(super) fn reschedule(&mut self, slot: NodeIndex, deadline_ns: u64) -> Option<Flight> {
+        let flight = self.land(slot);
+        self.deadlines.set(slot.to_bits(), deadline_ns);
         flight
     }
 
     /// Removes an entry, wherever it is. O(1).
-    pub(super) fn remove(&mut self, slot: SlotIndex) -> (Option<Entry<K>>, Option<Flight>) {
-        let flight = self.withdraw(slot);
-        let released = self.entries.release_slot(slot);
-        (released.map(|(_, entry)| entry), flight)
-    }
-
-    /// Takes an entry out of the order that it is in.
-    fn withdraw(&mut self, slot: SlotIndex) -> Option<Flight> {
+    pub(super) fn remove(&mut self, slot: NodeIndex) -> (Option<Entry<K>>, Option<Flight>) {
         let flight = self.land(slot);
-        if flight.is_none() {
-            let header = *self.entries.header(slot);
-            self.deadlines.cancel(&mut self.entries, slot, header);
-        }
-        flight
+        self.deadlines.cancel(slot.to_bits());
+        let vacated = self.entries.at_mut(slot.get()).vacate(slot);
+        let entry = vacated.map(|(key, held)| {
+            self.slots.freed(key);
+            held.entry
+        });
+        (entry, flight)
     }
 
     /// Takes the first entry that is due off the wheel, to be [launched](Self::launch), if the budget
     /// suffices to find it: if nothing of it is left afterwards, there may be one.
-    pub(super) fn take_due(&mut self, now: u64, budget: &mut usize) -> Option<SlotIndex> {
-        self.deadlines.set_now(now);
-        if self.deadlines.is_idle() {
-            return None;
-        }
-        let mut work = Budget::of_work(*budget);
-        let due = self.deadlines.next_due(&mut self.entries, &mut work);
-        // One unit, which it has left, for an entry that is found.
-        *budget = work.work - usize::from(due.is_some());
-        let due = due?;
-        self.deadlines.take_first(&mut self.entries);
-        Some(due.slot)
+    pub(super) fn take_due(&mut self, now: u64, budget: &mut usize) -> Option<NodeIndex> {
+        let mut advance = self.deadlines.advance_with_budget(now, *budget);
+        let due = advance.next();
+        *budget = advance.unused();
+        Some(NodeIndex::from_bits(due?.index))
     }
 
-    /// Takes note of the flight, until then, of an entry that is in neither order. O(log n) for the n in
-    /// flight, O(1) for what ends last.
+    /// Takes note of the flight, until then, of an entry that is on neither wheel. O(1).
     pub(super) fn launch(&mut self, flight: Flight, until_ns: u64) {
-        let slot = self.flights.take(flight).slot();
-        let near = Ordered::new(until_ns, Sequence::new(self.next_sequence), slot);
-        self.next_sequence += 1;
-        near.complete(self.flights.header_mut(slot), None);
-        self.in_flight.push(&mut self.flights, near);
-        let header = self.entries.header_mut(flight.entry);
-        header.set_place(Place::NONE, slot.get() as u32);
+        let index = self.flights.insert(flight) as u32;
+        self.in_flight.set(index, until_ns);
+        self.held_mut(flight.entry).flight = Some(index);
         self.retrying += usize::from(flight.phase == Phase::Retrying);
     }
 
-    /// Ends the flight of an entry that is in flight, which then is in neither order. O(log n).
-    pub(super) fn land(&mut self, slot: SlotIndex) -> Option<Flight> {
-        let slot = self.flight_slot(slot)?;
-        let position = self.flights.header(slot).position;
-        self.in_flight
-            .remove(&mut self.flights, Place::HEAP, position);
-        let (_, flight) = self.flights.release_slot(slot)?;
+    /// Ends the flight of an entry that is in flight, which then is on neither wheel. O(1).
+    pub(super) fn land(&mut self, slot: NodeIndex) -> Option<Flight> {
+        let index = self.held_mut(slot).flight.take()?;
+        self.in_flight.cancel(index);
+        let flight = self.flights.try_remove(index as usize).expect(FLIGHT);
         self.retrying -= usize::from(flight.phase == Phase::Retrying);
         Some(flight)
     }
 
-    /// The entry whose flight ends first, and when. O(1).
-    pub(super) fn first_in_flight(&self) -> Option<(u64, SlotIndex)> {
-        let first = self.in_flight.first()?;
-        Some((first.deadline, self.flights.value(first.slot).entry))
+    /// The entry whose flight ended first, if one has ended by `now` and the budget suffices to find it: if nothing of
+    /// it is left afterwards, there may be one. The flight stays.
+    pub(super) fn ended_flight(&mut self, now: u64, budget: &mut usize) -> Option<NodeIndex> {
+        let mut ended = None;
+        let progress = self.in_flight.advance_with(now, *budget, |index, _| {
+            ended = Some(index);
+            Verdict::Stop
+        });
+        *budget = progress.unused;
+        let flight = self.flights.get(ended? as usize)?;
+        Some(flight.entry)
     }
 
     /// Puts all that is in flight back to where it was in the order of deadlines, and shows each
     /// flight to `visit`. O(n log n) for the n in flight.
     pub(super) fn put_all_back(&mut self, mut visit: impl FnMut(Flight)) {
-        let slots: Vec<SlotIndex> = self.slots_in_flight().collect();
-        for slots in slots.chunks(READ_TOGETHER) {
-            // Whoever waits for one before it asks for the next waits each time.
-            hint::black_box(slots.iter().map(|&slot| self.deadline(slot)).max());
-            for &slot in slots {
-                self.flight(slot).into_iter().copied().for_each(&mut visit);
-                self.deadlines.put_back(&mut self.entries, slot);
-            }
+        for (_, flight) in mem::take(&mut self.flights) {
+            visit(flight);
+            self.held_mut(flight.entry).flight = None;
+            self.deadlines.put_back(flight.entry.to_bits());
         }
         self.in_flight.clear();
-        self.flights = Slots::new(0);
         self.retrying = 0;
     }
 
-    /// Drops all entries. O(n).
+    /// Drops all entries and gives their memory back. O(slots).
     pub(super) fn clear(&mut self, now: u64) {
-        let deadlines = mem::replace(&mut self.deadlines, Hierarchy::new(now));
-        let in_flight = mem::replace(&mut self.in_flight, NearHeap::new());
-        let flights = mem::replace(&mut self.flights, Slots::new(0));
+        self.deadlines = IndexWheel::with_geometry(now);
+        self.in_flight = IndexWheel::with_geometry(now);
+        self.flights = Slab::new();
         self.retrying = 0;
-        let slots_in_flight = in_flight
-            .iter()
-            .map(|(.., near)| flights.value(near.slot).entry);
-        // Last, because keys may panic when they are dropped.
-        self.entries
-            .free_all(deadlines.slots().chain(slots_in_flight));
-        self.entries.shrink_to_fit();
-    }
-
-    /// The earliest deadline on the wheel; or where too many may be the earliest, when the bucket begins
-    /// that they share. O(levels), and a short look.
-    pub(super) fn next_deadline(&self) -> Option<u64> {
-        let entries = &self.entries;
-        let exact = self.deadlines.next_deadline_within(entries, SHORT_LOOK);
-        exact.unwrap_or_else(|| {
-            let levels = (0..=FAR).filter_map(|level| self.deadlines.level_wake(level));
-            levels.min()
-        })
+        // Last, because keys may panic when they are dropped: `rest` then drops the others.
+        let mut rest = Clear {
+            entries: self,
+            next: 0,
+        };
+        while rest.drop_next() {}
     }
 
     /// A time that is not after the earliest deadline on the wheel. O(1).
     pub(super) fn deadline_bound(&self) -> Option<u64> {
-        (self.len() > self.in_flight_len()).then(|| self.deadlines.wake())
+        let delay = self.deadlines.expiration_delay()?;
+        Some(self.deadlines.now().saturating_add(delay))
     }
 
-    /// A walk through all entries in order of deadline, wherever they are.
-    pub(super) fn ascent(&self) -> Ascent {
-        Ascent::new(&self.deadlines).with(&self.entries, self.slots_in_flight())
+    /// A time that is not after the end of the first flight. O(1).
+    pub(super) fn flight_bound(&self) -> Option<u64> {
+        let delay = self.in_flight.expiration_delay()?;
+        Some(self.in_flight.now().saturating_add(delay))
     }
 
-    /// The next entry of a walk.
-    pub(super) fn ascend(&self, ascent: &mut Ascent) -> Option<SlotIndex> {
-        ascent.next(&self.deadlines, &self.entries)
+    /// A walk through all entries in order of deadline, wherever they are. O(n log n) for the n in flight.
+    pub(super) fn walk(&self) -> Walk<'_, G> {
+        let flights = self.flights.iter().map(|(_, flight)| flight.entry);
+        let order = flights.map(|slot| self.deadlines.last_order(slot.to_bits()));
+        let mut in_flight: Vec<Ordered> = order.collect();
+        in_flight.sort_unstable();
+        Walk {
+            queued: self.deadlines.ascent().peekable(),
+            in_flight: in_flight.into_iter().peekable(),
+        }
     }
 
     /// Reads a little of some entries, so that they are in the cache when they are asked for.
     ///
-    /// Whoever waits for an entry before it asks for the next waits each time; these reads wait together.
+    /// A caller who waits for an entry before it asks for the next waits each time; these reads wait together.
     #[inline(never)]
-    pub(super) fn touch(&self, slots: impl Iterator<Item = SlotIndex>) {
-        // Header and entry may lie on different cache lines.
+    pub(super) fn touch(&self, slots: impl Iterator<Item = NodeIndex>) {
         let read = |slot| self.deadline(slot).max(self.entry(slot).index);
         hint::black_box(slots.map(read).max());
     }
 
-    /// Reads up to so many of the entries that are taken next. O(entries).
-    pub(super) fn look_ahead(&self, most: usize) {
-        self.touch(self.deadlines.upcoming().take(most));
-    }
-
     /// Checks the invariants by name. O(n log n).
     pub(super) fn check(&self) {
-        self.entries.check();
-        self.flights.check();
-        let queued = self.len() - self.in_flight_len();
-        self.deadlines.check(&self.entries, queued);
-        let mut retrying = 0;
-        self.in_flight.check(&self.flights, |slot| {
-            let flight = self.flights.value(slot);
+        self.slots.check(self.entries.iter());
+        self.deadlines.check_invariants();
+        self.in_flight.check_invariants();
+        for slot in self.slots() {
             assert_eq!(
-                self.flight_slot(flight.entry),
-                Some(slot),
-                "an entry in flight and its flight name each other"
+                self.flight(slot).is_none(),
+                self.deadlines.is_scheduled(slot.to_bits()),
+                "an entry is on the wheel of deadlines or in flight"
             );
+        }
+        let mut retrying = 0;
+        for (index, flight) in &self.flights {
+            let of_entry = self.held(flight.entry).flight;
+            assert_eq!(of_entry, Some(index as u32), "{FLIGHT}");
             assert_ne!(
                 flight.phase,
                 Phase::Queued,
-                "what is queued is not in flight"
+                "an entry that is queued is not in flight"
+            );
+            assert!(
+                self.in_flight.is_scheduled(index as u32),
+                "all flights are in order"
             );
             retrying += usize::from(flight.phase == Phase::Retrying);
-        });
+        }
         assert_eq!(
-            self.flights.len(),
-            self.in_flight_len(),
-            "all flights are in order"
+            (self.flights.len(), self.deadlines.len()),
+            (self.in_flight.len(), self.len() - self.flights.len()),
+            "nothing else is on a wheel"
         );
         assert_eq!(self.retrying, retrying, "retries are counted");
+    }
+}
+
+/// Drops all entries, the rest of them also if a key panics then.
+struct Clear<'a, K, G: Geometry> {
+    entries: &'a mut Entries<K, G>,
+    next: usize,
+}
+
+impl<K, G: Geometry> Clear<'_, K, G> {
+    /// Drops the entry of the next slot. `false` if there is no slot left.
+    fn drop_next(&mut self) -> bool {
+        let Entries { entries, slots, .. } = &mut *self.entries;
+        if self.next == entries.len() {
+            return false;
+        }
+        let index = NodeIndex::new(self.next);
+        self.next += 1;
+        let slot = entries.at_mut(index.get());
+        let is_taken = slot.get().is_some();
+        if let Some((key, held)) = is_taken.then(|| slot.vacate(index)).flatten() {
+            slots.freed(key);
+            drop(held);
+        }
+        true
+    }
+}
+
+impl<K, G: Geometry> Drop for Clear<'_, K, G> {
+    fn drop(&mut self) {
+        while self.drop_next() {}
+        let Entries { entries, slots, .. } = &mut *self.entries;
+        let len = slots.shrink_to_fit(entries.len(), |index| entries.at(index));
+        entries.truncate(len);
+        slots.make_room_to_free(entries);
+    }
+}
+
+/// A walk through all entries in order of deadline, from [`Entries::walk`].
+#[derive(Clone)]
+pub(super) struct Walk<'a, G: Geometry> {
+    queued: Peekable<Ascent<'a, (), G>>,
+    in_flight: Peekable<vec::IntoIter<Ordered>>,
+}
+
+impl<G: Geometry> Iterator for Walk<'_, G> {
+    type Item = NodeIndex;
+
+    fn next(&mut self) -> Option<NodeIndex> {
+        let queued = self.queued.peek().copied();
+        let is_next = |it: &Ordered| queued.is_none_or(|queued| it.precedes(&queued));
+        let next = self.in_flight.next_if(is_next);
+        Some(next.or_else(|| self.queued.next())?.node)
     }
 }

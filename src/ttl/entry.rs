@@ -44,7 +44,7 @@ pub struct Entry<K> {
     pub key: K,
     /// The log index that set the TTL: an expiry counts only for this index.
     pub index: u64,
-    /// Whoever the key belongs to; opaque here, a session or a UUID say.
+    /// The owner of the key; opaque here, for example a session or a UUID.
     pub owner: u128,
     /// When the TTL began by the leader's wall clock, in milliseconds.
     pub leader_start_ms: u64,
@@ -67,7 +67,7 @@ pub struct Entry<K> {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Context {
-    /// Whoever the key belongs to; opaque here.
+    /// The owner of the key; opaque here.
     pub owner: u128,
     /// When the leader proposed the command, by its wall clock, in milliseconds: from the command,
     /// the same on every replica.
@@ -159,7 +159,7 @@ pub struct Expiry<K> {
     pub handle: TtlKey,
     /// The log index that set the TTL.
     pub index: u64,
-    /// Whoever the key belongs to.
+    /// The owner of the key.
     pub owner: u128,
     /// The count of this proposal since the last change of role: 1 for the first, 2 and up for
     /// retries.

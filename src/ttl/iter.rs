@@ -1,15 +1,15 @@
 //! Looking at the entries in the order in which they are due.
 
+use super::entries::Walk;
 use super::{TtlInfo, TtlSet};
 use crate::geometry::Geometry;
-use crate::hierarchy::search::Ascent;
 use crate::wheel::iter::counted;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// All entries in order of deadline, first come first among equals, whatever their phase.
     ///
-    /// Lazy as [`Wheel::ascending`](crate::Wheel::ascending): `.take(n)` answers for the next n
-    /// without looking at all the rest. O(entries in flight) to begin with, O(n log n) for all of them.
+    /// Lazy as [`Wheel::ascending`](crate::Wheel::ascending): `.take(n)` answers for the next n without reading all
+    /// the others. O(m log m) to begin with, for the m entries in flight; O(n log n) for all n entries.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
@@ -25,13 +25,13 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn iter(&self) -> Iter<'_, K, G> {
         Iter {
             set: self,
-            ascent: self.entries.ascent(),
+            walk: self.entries.walk(),
             left: self.len(),
         }
     }
 
-    /// The entry with the earliest deadline, whatever its phase. As the first step of
-    /// [`iter`](Self::iter).
+    /// The entry with the earliest deadline, whatever its phase. As the first step of [`iter`](Self::iter), which reads
+    /// a whole bucket of the wheel; [`next_wake`](Self::next_wake) is O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
@@ -71,7 +71,7 @@ impl<'a, K, G: Geometry> IntoIterator for &'a TtlSet<K, G> {
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Iter<'a, K, G: Geometry> {
     set: &'a TtlSet<K, G>,
-    ascent: Ascent,
+    walk: Walk<'a, G>,
     left: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a, K, G: Geometry> Iterator for Iter<'a, K, G> {
     type Item = TtlInfo<'a, K>;
 
     fn next(&mut self) -> Option<TtlInfo<'a, K>> {
-        let slot = self.set.entries.ascend(&mut self.ascent)?;
+        let slot = self.walk.next()?;
         self.left -= 1;
         Some(self.set.info(slot))
     }

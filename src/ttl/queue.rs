@@ -13,7 +13,7 @@ use super::{
     TtlKey, TtlSet,
 };
 use crate::geometry::{Geometry, Millis};
-use crate::key::SlotIndex;
+use crate::node::NodeIndex;
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
 ///
@@ -28,7 +28,7 @@ use crate::key::SlotIndex;
 /// The hasher is foldhash's ([`DefaultHashBuilder`]) unless another is given
 /// ([`with_hasher`](Self::with_hasher)): fast, and seeded from what addresses a `no_std` program has, so an
 /// adversary who chooses keys cannot easily make them collide, and one who can also observe timings
-/// perhaps can. Whoever holds keys chosen by strangers should pass `std`'s `RandomState`.
+/// perhaps can. A program whose keys are chosen by strangers should pass `std`'s `RandomState`.
 ///
 /// # Costs
 ///
@@ -61,7 +61,7 @@ pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Listed {
     half: u32,
-    slot: SlotIndex,
+    slot: NodeIndex,
 }
 
 /// Tables of the keys: the one that doubles holds one in so many of all keys, and that is no pause. As many as
@@ -135,7 +135,8 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         tables.for_each(|table| table.reserve(share, Listed::hash));
     }
 
-    /// Drops all entries and gives their memory back. The clock, the role and the counters stay. O(n).
+    /// Drops all entries and gives their memory back. The clock, the role and the counters stay. As
+    /// [`TtlSet::clear`].
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -228,21 +229,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// ```
     pub fn next_wake(&self, now: u64) -> Option<u64> {
         self.set.next_wake(now)
-    }
-
-    /// As [`TtlSet::wake_bound`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// assert!(queue.wake_bound(0) <= queue.next_wake(0));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn wake_bound(&self, now: u64) -> Option<u64> {
-        self.set.wake_bound(now)
     }
 
     /// The number of entries, in whatever phase. O(1).
@@ -396,8 +382,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///   was queued, pending or waiting for a retry.
     /// - [`Outcome::Stale`]: it has one of this index or a newer one, and keeps it. So replaying the
     ///   log changes nothing.
-    /// - [`Outcome::Ignored`]: the TTL is 0, which means none; an earlier TTL stays. Whoever takes the
-    ///   TTL from a key calls [`remove`](Self::remove).
+    /// - [`Outcome::Ignored`]: the TTL is 0, which means none; an earlier TTL stays. To take the TTL from a
+    ///   key, call [`remove`](Self::remove).
     ///
     /// # Errors
     ///
@@ -681,7 +667,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     }
 
     fn list(&mut self, hash: u64, handle: TtlKey) {
-        let (half, slot) = (hash as u32, handle.0.slot());
+        let (half, slot) = (hash as u32, handle.0.index());
         self.tables[table(hash)].insert_unique(hash, Listed { half, slot }, Listed::hash);
     }
 

@@ -6,7 +6,7 @@ use super::config::NS_PER_MS;
 use super::entries::Entries;
 use super::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey};
 use crate::geometry::{Geometry, Millis};
-use crate::key::SlotIndex;
+use crate::node::NodeIndex;
 
 /// The keys with a TTL on one replica of a state machine, each under a handle. See the
 /// [module](super).
@@ -17,12 +17,12 @@ use crate::key::SlotIndex;
 /// # Costs
 ///
 /// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove),
-/// [`applied`](Self::applied) and [`failed`](Self::failed) are O(1), and O(log n) for an entry that is
-/// one of n in flight or due in the current tick. None of them takes long, however many entries there are:
-/// memory comes a page at a time. A poll touches the entries it yields, and what the wheel moves down
-/// within its budget. A change of role touches what is in flight.
+/// [`applied`](Self::applied) and [`failed`](Self::failed) are O(1). They are O(log k) for an entry that is overdue or
+/// due in the current tick, where k entries wait in exact order. None of them takes long, however many entries there
+/// are: memory comes a page at a time. A poll touches the entries that it yields, and those that the wheels move to
+/// finer buckets within its budget. A change of role touches the entries in flight.
 ///
-/// Memory for the entries is kept for the next ones.
+/// The memory of entries that have ended is kept for others.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlKey, TtlSet};
@@ -80,7 +80,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// that long after `ctx.created_ns`, at the end of time if that is past it. O(1).
     ///
     /// Answers the handle, to be kept in the record of the key; `None` if the TTL is 0, which means none.
-    /// For a key that has one, [`update`](Self::update) is the call: whoever finds a handle in the record
+    /// For a key that has one, [`update`](Self::update) is the call: a store that finds a handle in the record
     /// updates, so that replaying the log sets nothing twice.
     ///
     /// # Errors
@@ -128,13 +128,16 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// The log entry `index` gives a key that has a TTL another one. O(1).
     ///
+    /// A later deadline postpones the entry: mostly the deadline is only written down, and
+    /// [`next_wake`](Self::next_wake) still answers for the old one then.
+    ///
     /// - [`Outcome::Updated`]: whether it was queued, pending or waiting for a retry. The proposal of a
     ///   pending entry, when it comes back, is of an index that no longer counts.
     /// - [`Outcome::Stale`]: the TTL is of this index or a newer one, and stays. So replaying the log
     ///   changes nothing.
     /// - [`Outcome::Missing`]: the handle is stale.
-    /// - [`Outcome::Ignored`]: the new TTL is 0, which means none; the TTL stays. Whoever takes the TTL from
-    ///   a key calls [`remove`](Self::remove).
+    /// - [`Outcome::Ignored`]: the new TTL is 0, which means none; the TTL stays. To take the TTL from a key,
+    ///   call [`remove`](Self::remove).
     ///
     /// # Errors
     ///
@@ -331,7 +334,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     /// Drops all entries and gives their memory back. The clock, the role and the counters stay, and all
-    /// handles become stale. O(n).
+    /// handles become stale. O(n) for the n entries that there is memory for.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
@@ -401,14 +404,16 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// `now`; `None` when there is nothing to wait for, when the role is not leader, or after
     /// [`stop`](Self::stop).
     ///
-    /// It is 0 while something is to be proposed or has timed out; else it leads to the earliest of all
-    /// deadlines, retries and pending timeouts, or of the last two while as many are in flight
-    /// [as may be](TtlConfig::max_pending). Never after it, and exactly to it with one exception: where
-    /// more than 256 entries may be the next to be due because they share a bucket of the wheel, it leads to
-    /// the beginning of that bucket. A poll then finds nothing and spreads them over smaller buckets, so
-    /// that a handful of such wake-ups, one for each level, ends at the time.
+    /// The wait is 0 while an entry is to be proposed or has timed out. It never leads past the earliest of all
+    /// deadlines, retries and pending timeouts. Deadlines do not count while as many entries are in flight
+    /// [as may be](TtlConfig::max_pending).
     ///
-    /// O(levels), and a look at 256 entries at the most.
+    /// The wait may be too short, as that of [`Wheel::expiration_delay`](crate::Wheel::expiration_delay) may: a poll then
+    /// finds nothing, and the next wait leads closer. An entry causes at most one early wake-up for each level of the
+    /// wheel, and one for each time that it was postponed. A caller that sleeps for the wait and then polls to the end
+    /// always makes progress.
+    ///
+    /// O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -422,37 +427,11 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn next_wake(&self, now: u64) -> Option<u64> {
-        self.wait(now, Entries::next_deadline)
-    }
-
-    /// A time in nanoseconds from `now` that is never after that of [`next_wake`](Self::next_wake), and
-    /// may be before it. O(1), without a look at any entry.
-    ///
-    /// For a caller that wants to know after each `init` or `update` whether it must wake up
-    /// earlier: waking up too early is harmless, and the poll finds out the exact time.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// queue.update(2, "key", 50, Context::default())?;
-    /// assert_eq!(queue.next_wake(0), Some(50_000_000));
-    /// assert!(queue.wake_bound(0) <= Some(50_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn wake_bound(&self, now: u64) -> Option<u64> {
-        self.wait(now, Entries::deadline_bound)
-    }
-
-    /// How long it is from `now` to a deadline that can be met, or to the end of the first flight.
-    fn wait(&self, now: u64, deadline: fn(&Entries<K, G>) -> Option<u64>) -> Option<u64> {
         if !self.is_proposing() {
             return None;
         }
-        let flight = self.entries.first_in_flight().map(|(until_ns, _)| until_ns);
-        let deadline = (!self.is_crowded()).then(|| deadline(&self.entries));
+        let deadline = (!self.is_crowded()).then(|| self.entries.deadline_bound());
+        let flight = self.entries.flight_bound();
         let earliest = flight.into_iter().chain(deadline.flatten()).min()?;
         Some(earliest.saturating_sub(now.max(self.now)))
     }
@@ -575,7 +554,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Outcome::Stale
     }
 
-    pub(super) fn info(&self, slot: SlotIndex) -> TtlInfo<'_, K> {
+    pub(super) fn info(&self, slot: NodeIndex) -> TtlInfo<'_, K> {
         let flight = self.entries.flight(slot);
         TtlInfo {
             handle: self.entries.key(slot),

@@ -38,7 +38,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     /// Replaces **everything** by these entries, and answers their handles, in the order of the entries.
-    /// O(n).
+    /// O(n), and O(n log n) if many of them are overdue.
     ///
     /// Each is due when the rest of its TTL is over: at `now + ttl - max(0, wall_now -
     /// leader_start)`, in the past if it is overdue. `now` is this replica's monotonic clock in

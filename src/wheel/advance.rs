@@ -5,10 +5,13 @@ use core::iter::FusedIterator;
 
 use crate::budget::Budget;
 use crate::geometry::Geometry;
-use crate::hierarchy::Due;
 use crate::key::TimerKey;
+use crate::node::Ordered;
 use crate::wheel::Wheel;
 use crate::wheel::timer::{Expired, TimerRef};
+
+/// Why a timer that is due has a value.
+pub(super) const LIVE: &str = "a timer that is due is live";
 
 /// What [`Wheel::advance_with`] is to do with a due timer.
 ///
@@ -87,7 +90,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// or a [`Budget`] that bounds the timers fired as well. O(budget.work), and O(log n) for each timer
     /// of a crowd that shares a tick and comes in no order.
     ///
-    /// One unit is one entry visited (fired, moved down a level or sorted into those that fire next) or
+    /// One unit is one timer visited (fired, moved down a level or sorted into those that fire next) or
     /// one bucket opened. What is left is
     /// carried over: call again, at the same or a later time, while
     /// [`has_backlog`](Advance::has_backlog). With any budget of at least 1, repeated calls finish
@@ -149,7 +152,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.advance(now).next()
     }
 
-    /// Takes the earliest timer out, due or not; the clock stays. For whoever evicts what expires
+    /// Takes the earliest timer out, due or not; the clock stays. For a cache that evicts what expires
     /// soonest, and for simulators that jump from event to event. Amortized O(1) while time goes on.
     ///
     /// The order is that of [`advance`](Wheel::advance). To find the earliest timer prepares what comes
@@ -170,8 +173,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((cache.len(), cache.now()), (2, 0));
     /// ```
     pub fn pop_first(&mut self) -> Option<Expired<T>> {
-        let due = self.hierarchy.first(&mut self.slots)?;
-        self.fire(due)
+        let due = self.hierarchy.first()?;
+        Some(self.fire(due))
     }
 
     /// The earliest timer, due or not. Costs what [`pop_first`](Wheel::pop_first) does; the wheel
@@ -187,8 +190,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.len(), 2);
     /// ```
     pub fn peek_first(&mut self) -> Option<TimerRef<'_, T>> {
-        let due = self.hierarchy.first(&mut self.slots)?;
-        self.timer_in(due.slot)
+        let due = self.hierarchy.first()?;
+        Some(self.timer_in(due.node))
     }
 
     /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open.
@@ -210,15 +213,15 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Takes a timer out that is at the head of those that are ready.
     #[inline]
-    pub(super) fn fire(&mut self, due: Due) -> Option<Expired<T>> {
-        let fired = self.slots.release_slot(due.slot);
-        self.hierarchy.take_first(&mut self.slots);
-        let (key, value) = fired?;
-        Some(Expired {
+    pub(super) fn fire(&mut self, due: Ordered) -> Expired<T> {
+        let vacated = self.hierarchy.fire(due, |slot| slot.vacate(due.node));
+        let (key, value) = vacated.expect(LIVE);
+        self.slots.freed(key);
+        Expired {
             key,
             deadline: due.deadline,
             value,
-        })
+        }
     }
 
     /// Moves the clock to `now` nanoseconds and hands each due timer to `f`, in order and in
@@ -258,11 +261,12 @@ impl<T, G: Geometry> Wheel<T, G> {
         let mut advance = self.advance_with_budget(now, budget);
         while let Some(due) = advance.next_due() {
             let wheel = &mut *advance.wheel;
-            let (key, _, value) = wheel.slots.timer_mut(due.slot);
+            let slot = &mut wheel.hierarchy.node_mut(due.node).value;
+            let (key, value) = slot.timer_mut(due.node).expect(LIVE);
             match f(key, due.deadline, value) {
                 // The value is dropped here, with the wheel in order should that panic.
                 Verdict::Remove => drop(wheel.fire(due)),
-                Verdict::Rearm(deadline) => wheel.hierarchy.rearm(&mut wheel.slots, due, deadline),
+                Verdict::Rearm(deadline) => wheel.hierarchy.rearm(due, deadline),
                 Verdict::Stop => break,
             }
             fired += 1;
@@ -343,12 +347,11 @@ impl<T, G: Geometry> Advance<'_, T, G> {
 
     /// The timer that fires next, if there is one and there is budget to fire it.
     #[inline]
-    pub(super) fn next_due(&mut self) -> Option<Due> {
+    pub(super) fn next_due(&mut self) -> Option<Ordered> {
         if self.is_done {
             return None;
         }
-        let wheel = &mut *self.wheel;
-        let due = wheel.hierarchy.next_due(&mut wheel.slots, &mut self.budget);
+        let due = self.wheel.hierarchy.next_due(&mut self.budget);
         self.is_done = due.is_none();
         due
     }
@@ -359,7 +362,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
         self.budget.pay_for_fire();
         // Mostly there is no need to be asked again.
         self.is_done = self.wheel.hierarchy.is_idle();
-        fired
+        Some(fired)
     }
 }
 

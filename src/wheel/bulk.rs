@@ -3,8 +3,10 @@
 use core::iter::Enumerate;
 
 use crate::geometry::Geometry;
-use crate::key::{SlotIndex, TimerKey};
-use crate::slots::{self, Slot};
+use crate::key::TimerKey;
+use crate::node::{Node, NodeIndex, PAGE};
+use crate::pages;
+use crate::slots::Slot;
 use crate::wheel::Wheel;
 use crate::wheel::iter::counted;
 use crate::wheel::timer::Expired;
@@ -48,7 +50,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn iter_mut(&mut self) -> IterMut<'_, T> {
         IterMut {
             left: self.len(),
-            slots: self.slots.iter_mut().enumerate(),
+            nodes: self.hierarchy.nodes.iter_mut().enumerate(),
         }
     }
 
@@ -70,10 +72,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((sessions.len(), sessions.next_deadline()), (1, Some(20)));
     /// ```
     pub fn retain(&mut self, mut f: impl FnMut(TimerKey, u64, &mut T) -> bool) {
-        let mut next = 0;
-        while let Some(slot) = self.slots.taken_from(next) {
-            next = slot.get() + 1;
-            let (key, deadline, value) = self.slots.timer_mut(slot);
+        for index in 0..self.hierarchy.nodes.len() {
+            let node = self.hierarchy.nodes.at_mut(index);
+            let Some(TimerMut {
+                key,
+                deadline,
+                value,
+            }) = timer_mut((index, node))
+            else {
+                continue;
+            };
             if !f(key, deadline, value) {
                 drop(self.cancel(key));
             }
@@ -82,9 +90,10 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
     pub(super) fn take_any(&mut self) -> Option<Expired<T>> {
-        let slot = self.hierarchy.any()?;
-        let (key, deadline, _) = self.slots.timer_mut(slot);
-        let value = self.cancel(key)?;
+        let index = self.hierarchy.any()?;
+        let deadline = self.hierarchy.node(index).deadline;
+        let (key, value) = self.hierarchy.cancel(index, |slot| slot.vacate(index))?;
+        self.slots.freed(key);
         Some(Expired {
             key,
             deadline,
@@ -151,7 +160,7 @@ impl<'a, T, G: Geometry> IntoIterator for &'a mut Wheel<T, G> {
 /// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct IterMut<'a, T> {
-    slots: Enumerate<slots::IterMut<'a, T>>,
+    nodes: Enumerate<pages::IterMut<'a, Node<Slot<T>>, PAGE>>,
     left: usize,
 }
 
@@ -170,19 +179,23 @@ pub struct IntoIter<T, G: Geometry> {
     wheel: Wheel<T, G>,
 }
 
+/// The timer of the node at an index, to be changed, if there is one.
+fn timer_mut<T>((index, node): (usize, &mut Node<Slot<T>>)) -> Option<TimerMut<'_, T>> {
+    let (key, value) = node.value.timer_mut(NodeIndex::new(index))?;
+    Some(TimerMut {
+        key,
+        deadline: node.deadline,
+        value,
+    })
+}
+
 impl<'a, T> Iterator for IterMut<'a, T> {
     type Item = TimerMut<'a, T>;
 
     fn next(&mut self) -> Option<TimerMut<'a, T>> {
         // Spares the free slots behind the last timer.
         self.left = self.left.checked_sub(1)?;
-        let timer = |(index, slot): (_, &'a mut Slot<T>)| slot.timer_mut(SlotIndex::new(index));
-        let (key, deadline, value) = self.slots.find_map(timer)?;
-        Some(TimerMut {
-            key,
-            deadline,
-            value,
-        })
+        self.nodes.find_map(timer_mut)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -3,13 +3,11 @@
 use core::fmt;
 
 use crate::geometry::Geometry;
-use crate::hierarchy::Due;
 use crate::key::TimerKey;
+use crate::node::Ordered;
 use crate::wheel::Wheel;
+use crate::wheel::advance::LIVE;
 use crate::wheel::timer::Expired;
-
-/// The law that lets the timer of a handle be removed.
-const LIVE: &str = "a timer that is due is live";
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, if there is one,
@@ -75,7 +73,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 #[must_use = "a due timer stays due unless it is removed or rearmed"]
 pub struct DueTimer<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
-    due: Due,
+    due: Ordered,
 }
 
 impl<T, G: Geometry> DueTimer<'_, T, G> {
@@ -89,7 +87,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!(wheel.peek_expired(10).map(|timer| timer.key()), Some(key));
     /// ```
     pub fn key(&self) -> TimerKey {
-        self.wheel.slots.key(self.due.slot)
+        self.wheel.timer_in(self.due.node).key
     }
 
     /// When the timer was due, in nanoseconds. O(1).
@@ -115,7 +113,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!(wheel.peek_expired(10).map(|timer| *timer.get()), Some("value"));
     /// ```
     pub fn get(&self) -> &T {
-        self.wheel.slots.value(self.due.slot)
+        self.wheel.timer_in(self.due.node).value
     }
 
     /// The timer's value, to be changed. O(1).
@@ -131,7 +129,8 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!(wheel.pop_expired(10).map(|timer| timer.value), Some(3));
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
-        self.wheel.slots.value_mut(self.due.slot)
+        let node = self.wheel.hierarchy.node_mut(self.due.node);
+        node.value.timer_mut(self.due.node).expect(LIVE).1
     }
 
     /// Fires the timer: takes it out and hands it back, as [`Wheel::pop_expired`] would. O(1); O(log k)
@@ -147,7 +146,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert!(wheel.is_empty());
     /// ```
     pub fn remove(self) -> Expired<T> {
-        self.wheel.fire(self.due).expect(LIVE)
+        self.wheel.fire(self.due)
     }
 
     /// Keeps the timer under the same key until a new deadline in nanoseconds, behind all timers of
@@ -168,8 +167,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!((runs, wheel.deadline(key)), (3, Some(400)));
     /// ```
     pub fn rearm(self, deadline: u64) {
-        let wheel = self.wheel;
-        wheel.hierarchy.rearm(&mut wheel.slots, self.due, deadline);
+        self.wheel.hierarchy.rearm(self.due, deadline);
     }
 }
 

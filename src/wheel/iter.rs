@@ -4,10 +4,11 @@
 use alloc::collections::BinaryHeap;
 
 use crate::geometry::Geometry;
-use crate::heap::Ordered;
 use crate::hierarchy::search::Ascent;
-use crate::key::SlotIndex;
+use crate::node::{NodeIndex, Ordered};
+use crate::slots::Slot;
 use crate::wheel::Wheel;
+use crate::wheel::advance::LIVE;
 use crate::wheel::timer::{Expired, TimerRef};
 
 /// An iterator that knows how many are left, ends once and for all, and prints how many are left.
@@ -64,15 +65,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn ascending(&self) -> Ascending<'_, T, G> {
         Ascending {
             wheel: self,
-            ascent: Ascent::new(&self.hierarchy),
-            left: self.len(),
+            ascent: self.hierarchy.ascent(self.len()),
         }
     }
 
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
     /// wheel.
     ///
-    /// O(n) for the first, as a timer that was put off may be later than any bucket tells, and O(log n)
+    /// O(n) for the first, as a timer that was postponed may be later than any bucket tells, and O(log n)
     /// for each further one.
     ///
     /// ```
@@ -88,7 +88,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn descending(&self) -> Descending<'_, T, G> {
         Descending {
             wheel: self,
-            left: self.hierarchy.latest_first(&self.slots),
+            left: self.hierarchy.latest_first(),
         }
     }
 
@@ -109,8 +109,15 @@ impl<T, G: Geometry> Wheel<T, G> {
         Drain { wheel: self }
     }
 
-    pub(super) fn timer_in(&self, slot: SlotIndex) -> Option<TimerRef<'_, T>> {
-        self.timer(self.slots.key(slot))
+    /// The timer of a node that is scheduled.
+    pub(super) fn timer_in(&self, index: NodeIndex) -> TimerRef<'_, T> {
+        let node = self.hierarchy.node(index);
+        let (key, value) = node.value.timer(index).expect(LIVE);
+        TimerRef {
+            key,
+            deadline: node.deadline,
+            value,
+        }
     }
 }
 
@@ -155,8 +162,7 @@ pub struct Iter<'a, T, G: Geometry> {
 #[must_use = "iterators do nothing unless they are iterated over"]
 pub struct Ascending<'a, T, G: Geometry> {
     wheel: &'a Wheel<T, G>,
-    ascent: Ascent,
-    left: usize,
+    ascent: Ascent<'a, Slot<T>, G>,
 }
 
 /// All timers in the reverse of the order in which they fire, from [`Wheel::descending`].
@@ -197,9 +203,11 @@ impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
         // Spares the free slots behind the last timer.
         self.left = self.left.checked_sub(1)?;
-        let slot = self.wheel.slots.taken_from(self.next)?;
-        self.next = slot.get() + 1;
-        self.wheel.timer_in(slot)
+        let is_scheduled = |&index: &NodeIndex| self.wheel.hierarchy.node(index).is_scheduled();
+        let nodes = self.next..self.wheel.hierarchy.nodes.len();
+        let index = nodes.map(NodeIndex::new).find(is_scheduled)?;
+        self.next = index.get() + 1;
+        Some(self.wheel.timer_in(index))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -211,13 +219,11 @@ impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        let slot = self.ascent.next(&self.wheel.hierarchy, &self.wheel.slots)?;
-        self.left -= 1;
-        self.wheel.timer_in(slot)
+        Some(self.wheel.timer_in(self.ascent.next()?.node))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        self.ascent.size_hint()
     }
 }
 
@@ -225,7 +231,7 @@ impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
     type Item = TimerRef<'a, T>;
 
     fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        self.wheel.timer_in(self.left.pop()?.slot)
+        Some(self.wheel.timer_in(self.left.pop()?.node))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -3,8 +3,8 @@
 use core::array;
 use core::fmt;
 
-use crate::blocks::List;
 use crate::geometry::{FAR, Geometry, Layout};
+use crate::lists::Sentinels;
 use crate::wheel::Wheel;
 use crate::wheel::iter::counted;
 
@@ -13,7 +13,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// last. O(far rotations).
     ///
     /// For pictures and for choosing a geometry: [`Level`] tells how its timers are spread over its
-    /// buckets. Timers that are [ready](crate::Stats::ready) are on no level. A timer that was put off
+    /// buckets. Timers that are [ready](crate::Stats::ready) are on no level. A timer that was postponed
     /// counts where it was until its old time comes.
     ///
     /// ```
@@ -37,9 +37,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn levels(&self) -> [Level<'_>; 5] {
         array::from_fn(|number| Level {
             number,
-            lists: self.hierarchy.buckets().lists_of(number),
+            lists: self.hierarchy.lists().buckets_of(number),
             far: match number {
-                FAR => self.hierarchy.buckets().far_timers(),
+                FAR => self.hierarchy.lists().far_timers(),
                 _ => 0,
             },
             buckets: Layout::<G>::room(number),
@@ -63,13 +63,13 @@ impl<T, G: Geometry> Wheel<T, G> {
 #[derive(Copy, Clone)]
 pub struct Level<'a> {
     number: usize,
-    /// By their indexes on the level; none if it was never used.
-    lists: &'a [List],
-    /// Timers that are in no such list.
+    /// By their indexes on the level; none if that was never used.
+    lists: &'a [Sentinels],
+    /// Timers that are in no such bucket.
     far: usize,
     /// Two rotations of them; one far.
     buckets: usize,
-    /// The index of the list that the cursor is in.
+    /// The index of the bucket that the cursor is in.
     cursor: usize,
     /// Nanoseconds that a bucket spans.
     span_ns: Option<u64>,

@@ -7,6 +7,7 @@
 //! loaded is checked; damaged input is an error, never a broken wheel.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use ::serde::de::{Error, Unexpected};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,6 +15,7 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::geometry::Geometry;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
+use crate::node::{Node, NodeIndex};
 use crate::slots::{MAX_TIMERS, MOST_WORN, Slot, Slots};
 use crate::wheel::Wheel;
 
@@ -54,11 +56,11 @@ struct StoredTimer<T> {
 impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
     /// Stores the clock, the limit and every slot. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let slots = self.slots.iter().map(|Slot { header, value }| StoredSlot {
-            generation: header.owner,
-            timer: value.as_ref().map(|value| StoredTimer {
-                deadline: header.deadline,
-                sequence: header.sequence().get(),
+        let slots = self.hierarchy.nodes.iter().map(|node| StoredSlot {
+            generation: node.value.generation(),
+            timer: node.value.get().map(|value| StoredTimer {
+                deadline: node.deadline,
+                sequence: node.sequence(),
                 value,
             }),
         });
@@ -92,31 +94,33 @@ impl<T> Stored<T> {
             return Err(unexpected(self.first_generation.into(), expected));
         }
         let mut slots = Slots::new(self.first_generation);
+        let mut hierarchy = Hierarchy::new(self.now);
         let mut sequences = Vec::new();
-        for stored in self.slots {
-            let timer = match stored.timer {
-                Some(timer) if stored.generation % 2 == 1 => timer,
-                None if stored.generation % 2 == 0 => {
-                    slots.restore(stored.generation, None);
-                    continue;
+        for StoredSlot { generation, timer } in self.slots {
+            if timer.is_some() != (generation % 2 == 1) {
+                let expected = "an odd generation for a timer, an even one for a free slot";
+                return Err(unexpected(generation.into(), expected));
+            }
+            let index = NodeIndex::new(hierarchy.nodes.len());
+            let slot = match (timer, NonZeroU32::new(generation)) {
+                (Some(timer), Some(generation)) => {
+                    sequences.push((timer.sequence, index, timer.deadline));
+                    let value = timer.value;
+                    Slot::Taken { generation, value }
                 }
-                _ => {
-                    let expected = "an odd generation for a timer, an even one for a free slot";
-                    return Err(unexpected(stored.generation.into(), expected));
-                }
+                _ => Slot::Free { generation },
             };
-            let slot = slots.restore(stored.generation, Some(timer.value));
-            sequences.push((timer.sequence, slot, timer.deadline));
+            slots.restored(index, &slot);
+            hierarchy.nodes.push(Node::new(slot));
         }
-        slots.make_room_to_free();
+        slots.make_room_to_free(&hierarchy.nodes);
         sequences.sort_unstable();
         if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let expected = "a different sequence number for each timer";
             return Err(unexpected(pair[0].0, expected));
         }
-        let mut hierarchy = Hierarchy::new(self.now);
-        for (_, slot, deadline) in sequences {
-            hierarchy.schedule(&mut slots, slot, deadline);
+        for (_, index, deadline) in sequences {
+            hierarchy.schedule(index, deadline, |_| {});
         }
         Ok(Wheel {
             hierarchy,
@@ -129,7 +133,7 @@ impl<T> Stored<T> {
 impl Serialize for TimerKey {
     /// Stores the key as a pair of slot index and generation.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.slot().to_bits(), self.generation()).serialize(serializer)
+        (self.index().to_bits(), self.generation().get()).serialize(serializer)
     }
 }
 

@@ -21,7 +21,6 @@ use crate::wheel::Wheel;
 /// assert_eq!(stats.ready, 0); // the others wait in buckets
 /// assert_eq!(stats.slots, 101); // as many as there were at once
 /// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and a far rotation
-/// assert_eq!(stats.blocks, 91); // one for each of them
 /// assert!(stats.bytes < 100_000);
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -38,11 +37,6 @@ pub struct Stats {
     /// Slots that were made and are kept, free ones included: as many as timers were live at once
     /// since the wheel was made or [shrunk](Wheel::shrink_to_fit).
     pub slots: usize,
-    /// Blocks of 32 entries in use.
-    ///
-    /// A bucket fills its last block only in part, so few timers in many buckets take more blocks
-    /// than as many timers in few.
-    pub blocks: usize,
     /// Buckets that hold timers on each level, the finest first; what lies beyond them counts as one.
     pub occupied: [usize; LEVELS + 1],
     /// All memory of the wheel in bytes, spare memory and the wheel itself included, and what the
@@ -51,7 +45,7 @@ pub struct Stats {
 }
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The size and shape of the wheel. O(levels), and O(pages) of timers that have been sorted.
+    /// The size and shape of the wheel. O(levels).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -59,15 +53,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// let mut wheel = Wheel::new(0);
     /// wheel.schedule(5_000_000, ());
     /// let stats = wheel.stats();
-    /// assert_eq!((stats.timers, stats.ready, stats.blocks), (1, 1, 0));
+    /// assert_eq!((stats.timers, stats.ready), (1, 1));
     /// ```
     pub fn stats(&self) -> Stats {
         Stats {
             timers: self.len(),
             ready: self.hierarchy.ready(),
-            slots: self.slots.made(),
-            blocks: self.hierarchy.buckets().blocks(),
-            occupied: core::array::from_fn(|level| self.hierarchy.buckets().occupied(level)),
+            slots: self.hierarchy.nodes.len(),
+            occupied: core::array::from_fn(|level| self.hierarchy.lists().occupied(level)),
             bytes: size_of::<Self>() + self.hierarchy.bytes() + self.slots.bytes(),
         }
     }

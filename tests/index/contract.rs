@@ -1,166 +1,266 @@
 //! What an index wheel has in common with a wheel, and what it has besides.
 
-use slab::Slab;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use timer_wheel::index::{IndexWheel, Timer};
-use timer_wheel::{Verdict, Wheel};
 
-#[test]
-fn timer_is_24_bytes_and_leaves_room_for_a_tag() {
-    assert_eq!((size_of::<Timer>(), size_of::<Option<Timer>>()), (24, 24));
+use slab::Slab;
+use timer_wheel::index::{Due, IndexWheel};
+use timer_wheel::{Micros, Verdict, Wheel};
+
+use crate::numbers::Numbers;
+use crate::world::Pair;
+
+/// No index is so high.
+const INDEXES: u32 = 1_610_612_736;
+
+/// What fires until the end of time.
+fn fired(wheel: &mut IndexWheel) -> Vec<u32> {
+    wheel.advance(u64::MAX).map(|due| due.index).collect()
+}
+
+/// A wheel with a timer a nanosecond, in one bucket.
+fn crowd(timers: u32) -> IndexWheel {
+    let mut wheel = IndexWheel::new(0);
+    (0..timers).for_each(|index| wheel.set(index, (1 << 32) + u64::from(index)));
+    wheel
 }
 
 #[test]
-fn same_calls_fire_in_the_same_order_as_a_wheel() {
+fn same_calls_fire_and_wake_at_the_same_times_as_a_wheel() {
     let (mut ours, mut theirs) = (IndexWheel::new(0), Wheel::new(0));
-    let mut store = Slab::new();
-    let mut state = 1_u64;
-    for now in (0..200).map(|step| step << 24) {
-        for _ in 0..50 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let deadline = now + (state >> 32);
-            let index = store.insert(Timer::new()) as u32;
-            ours.schedule(&mut store, index, deadline);
-            theirs.schedule(deadline, ());
+    let mut numbers = Numbers(7);
+    for step in 0..200 {
+        let now = u64::from(step) << 24;
+        for index in 50 * step..50 * (step + 1) {
+            let deadline = now + numbers.below(1 << 32);
+            ours.set(index, deadline);
+            theirs.schedule(deadline, index);
         }
-        loop {
-            let expired = theirs.pop_expired(now);
-            let popped = ours.pop_expired(&mut store, now);
-            assert_eq!(popped.map(|it| it.1), expired.map(|it| it.deadline));
-            let Some((index, _)) = popped else { break };
-            store.remove(index as usize);
-        }
+        let ours_fired = ours.advance(now).map(|it| (it.index, it.deadline));
+        let theirs_fired = theirs.advance(now).map(|it| (it.value, it.deadline));
+        assert!(ours_fired.eq(theirs_fired));
         assert_eq!(ours.expiration_delay(), theirs.expiration_delay());
         assert_eq!((ours.len(), ours.now()), (theirs.len(), theirs.now()));
-        // As much as the wheel, but for the slots, which are the store's.
-        let (bytes, stats) = (ours.bytes(), theirs.stats());
-        assert!(bytes > 4 * ours.len() && bytes + 24 * stats.slots < stats.bytes);
     }
+}
+
+#[test]
+fn index_takes_24_bytes() {
+    let mut wheel = IndexWheel::new(0);
+    wheel.set(10 * 1_024 - 1, 0);
+    let table = wheel.bytes() - 24 * 10 * 1_024;
+    assert!(table <= 16 * size_of::<usize>(), "{table} bytes");
+}
+
+#[test]
+fn timer_of_the_last_nanosecond_fires_then_and_first_in_first_out() {
+    let mut pair = Pair::<Micros>::new(0);
+    (0..70).for_each(|index| pair.set(index * 3 % 70, u64::MAX));
+    pair.set(3, u64::MAX);
+    pair.pop_expired(u64::MAX - 1, usize::MAX);
+    assert_eq!(
+        (pair.wheel.len(), pair.wheel.expiration_delay()),
+        (70, Some(1))
+    );
+    pair.pop_expired(u64::MAX, usize::MAX);
+    pair.set(1, u64::MAX);
+    pair.set(0, 0);
+    pair.pop_expired(0, usize::MAX);
+    assert_eq!((pair.wheel.now(), pair.wheel.len()), (u64::MAX, 0));
 }
 
 #[test]
 fn handle_that_is_dropped_leaves_the_timer_due() {
-    let mut store = vec![Timer::new(), Timer::new()];
     let mut wheel = IndexWheel::new(0);
-    wheel.schedule(&mut store, 0, 10);
-    wheel.schedule(&mut store, 1, 10);
+    wheel.set(0, 10);
+    wheel.set(1, 10);
     for _ in 0..3 {
-        let due = wheel.peek_expired(&mut store, 10).expect("it is due");
+        let due = wheel.peek_expired(10).expect("it is due");
         assert_eq!((due.index(), due.deadline()), (0, 10));
     }
     assert_eq!(wheel.expiration_delay(), Some(0));
-    assert_eq!(wheel.pop_expired(&mut store, 10), Some((0, 10)));
-    let due = wheel.peek_expired(&mut store, 10).expect("it is due");
-    assert_eq!(due.remove(), (1, 10));
-    assert!(wheel.is_empty() && !store[1].is_scheduled());
-}
-
-#[test]
-fn backlog_is_what_a_budget_has_left() {
-    let mut store: Vec<Timer> = (0..100).map(|_| Timer::new()).collect();
-    let mut wheel = IndexWheel::new(0);
-    (0..100).for_each(|index| wheel.schedule(&mut store, index, 10));
-    assert!(!wheel.has_backlog());
-    for calls in 1.. {
-        let progress = wheel.advance_with(&mut store, 10, 30, |_, _, _| Verdict::Remove);
-        assert_eq!(progress.has_backlog, wheel.has_backlog());
-        assert_eq!(
-            wheel.has_backlog(),
-            !wheel.is_empty(),
-            "after {calls} calls"
-        );
-        if !wheel.has_backlog() {
-            break;
-        }
-    }
-}
-
-#[test]
-fn panic_in_a_callback_leaves_its_timer_due() {
-    let mut store = vec![Timer::new(), Timer::new(), Timer::new()];
-    let mut wheel = IndexWheel::new(0);
-    for index in 0..3 {
-        wheel.schedule(&mut store, index, 10 + u64::from(index));
-    }
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        wheel.advance_with(&mut store, 20, usize::MAX, |_, index, _| match index {
-            0 => Verdict::Remove,
-            _ => panic!("as told"),
-        })
-    }));
-    assert!(result.is_err());
-    wheel.check_invariants(&mut store);
-    assert_eq!(wheel.len(), 2);
-    assert_eq!(wheel.pop_expired(&mut store, 20), Some((1, 11)));
-}
-
-#[test]
-fn clear_keeps_the_clock_and_the_records() {
-    let mut store: Vec<Timer> = (0..1_000).map(|_| Timer::new()).collect();
-    let mut wheel = IndexWheel::new(77);
-    for index in 0..1_000 {
-        wheel.schedule(&mut store, index, u64::from(index) << 24);
-    }
-    wheel.clear(&mut store);
-    wheel.check_invariants(&mut store);
-    assert_eq!((wheel.len(), wheel.now()), (0, 77));
-    assert!(store.iter().all(|timer| !timer.is_scheduled()));
-    assert_eq!(wheel.expiration_delay(), None);
-    wheel.schedule(&mut store, 5, 100);
-    assert_eq!(wheel.pop_expired(&mut store, 100), Some((5, 100)));
-}
-
-#[test]
-fn put_off_timer_stays_where_it_is() {
-    let mut store: Vec<Timer> = (0..1_000).map(|_| Timer::new()).collect();
-    let mut wheel = IndexWheel::new(0);
-    for index in 0..1_000 {
-        wheel.schedule(&mut store, index, 1 << 34);
-    }
-    let bytes = wheel.bytes();
-    // All that wait in a bucket, as the first does not.
-    for index in 1..1_000 {
-        wheel.schedule(&mut store, index, 1 << 44);
-    }
-    assert_eq!(wheel.bytes(), bytes, "nothing was placed anew");
-    assert_eq!(wheel.pop_expired(&mut store, 1 << 35), Some((0, 1 << 34)));
-    assert_eq!(wheel.pop_expired(&mut store, 1 << 35), None);
-    assert_eq!(wheel.pop_expired(&mut store, 1 << 44), Some((1, 1 << 44)));
-}
-
-#[test]
-fn store_is_at_hand_while_a_timer_is_due() {
-    let mut store = Slab::from_iter([(0, Timer::new()), (1, Timer::new())]);
-    let mut wheel: IndexWheel = IndexWheel::default();
-    wheel.schedule(&mut store, 0, 10);
-    wheel.schedule(&mut store, 1, 20);
-    let mut due = wheel.peek_expired(&mut store, 15).expect("it is due");
-    assert_eq!(due.store()[1].deadline(), Some(20));
-    assert_eq!(
-        format!("{due:?}"),
-        "DueIndex { index: 0, deadline: 10, .. }"
+    let (first, second) = (
+        Due {
+            index: 0,
+            deadline: 10,
+        },
+        Due {
+            index: 1,
+            deadline: 10,
+        },
     );
-    let more = due.store_mut().insert(Timer::new()) as u32;
-    assert_eq!(due.remove(), (0, 10));
-    wheel.schedule(&mut store, more, 12);
-    assert_eq!(format!("{wheel:?}"), "IndexWheel { now: 15, len: 2, .. }");
-    let due = wheel.peek_expired(&mut store, 15).expect("it is due");
-    assert_eq!(due.index(), more);
+    assert_eq!(wheel.pop_expired(10), Some(first));
+    assert_eq!(wheel.peek_expired(10).map(|due| due.remove()), Some(second));
+    assert!(wheel.is_empty() && !wheel.is_scheduled(1));
+}
+
+/// The wheel of before counted what it had lost, and a panic broke the count off: what was counted again then made
+/// `len` too low, and at last wrap around.
+#[test]
+fn loss_counted_again_after_the_count_was_broken_off() {
+    for asked in [0, 1, 32, 100, 300, 599] {
+        let mut wheel = IndexWheel::new(0);
+        (0..600).for_each(|index| wheel.set(index, u64::from(1 + index % 10) << 32));
+        let mut left: Vec<u32> = (0..600).collect();
+        for _ in 0..3 {
+            let advanced = catch_unwind(AssertUnwindSafe(|| {
+                wheel.advance_with(10 << 32, 400, |index, _| {
+                    assert_ne!(index, asked, "as told");
+                    left.retain(|&it| it != index);
+                    Verdict::Remove
+                })
+            }));
+            wheel.check_invariants();
+            assert_eq!((wheel.len(), left.len()), (left.len(), wheel.len()));
+            wheel.shrink_to_fit();
+            wheel.check_invariants();
+            assert_eq!(wheel.len(), left.len());
+            assert!(advanced.is_err() || left.contains(&asked));
+        }
+        left.sort_unstable_by_key(|&index| (index % 10, index));
+        assert_eq!(fired(&mut wheel), left);
+        assert_eq!((wheel.len(), wheel.expiration_delay()), (0, None));
+        (0..600).for_each(|index| wheel.set(index, u64::MAX));
+        assert_eq!(wheel.len(), 600);
+        wheel.check_invariants();
+    }
+}
+
+#[test]
+fn record_freed_without_a_cancel_is_told_when_due_and_affects_no_other() {
+    let (mut wheel, mut told) = (crowd(2_000), Vec::new());
+    let mut records: Slab<u32> = (0..2_000).map(|index| (index as usize, index)).collect();
+    for freed in [0, 7, 1_000, 1_999] {
+        records.remove(freed);
+    }
+    assert_eq!(wheel.len(), 2_000, "the wheel is not to know");
+    while let Some(due) = wheel.pop_expired(1 << 33) {
+        assert_eq!(due.deadline, (1 << 32) + u64::from(due.index));
+        if records.try_remove(due.index as usize).is_none() {
+            told.push(due.index);
+        }
+        wheel.check_invariants();
+    }
+    assert_eq!((told, records.len()), (vec![0, 7, 1_000, 1_999], 0));
+}
+
+#[test]
+fn record_reused_without_a_cancel_has_one_timer_its_own() {
+    let mut wheel = crowd(2_000);
+    wheel.set(100, 1 << 40);
+    wheel.set(200, 0);
+    assert_eq!(wheel.len(), 2_000);
+    let others = (0..2_000).filter(|index| ![100, 200].contains(index));
+    let expected: Vec<u32> = [200].into_iter().chain(others).chain([100]).collect();
+    assert_eq!(fired(&mut wheel), expected);
+}
+
+#[test]
+fn postponed_timer_stays_where_it_is_until_its_old_deadline() {
+    let mut wheel = IndexWheel::new(0);
+    (0..1_000).for_each(|index| wheel.set(index, 1 << 34));
+    let (bytes, delay) = (wheel.bytes(), wheel.expiration_delay());
+    // All that are in a bucket, as the first is not.
+    (1..1_000).for_each(|index| wheel.set(index, 1 << 44));
+    assert_eq!((wheel.bytes(), wheel.expiration_delay()), (bytes, delay));
+    let first = Due {
+        index: 0,
+        deadline: 1 << 34,
+    };
+    assert_eq!(wheel.pop_expired(1 << 35), Some(first));
+    assert_eq!(wheel.pop_expired(1 << 35), None);
+    let delay = wheel.expiration_delay().expect("timers are left");
+    assert!(delay > 1 << 40, "they have been moved: {delay}");
+    assert!(wheel.advance(1 << 44).map(|due| due.index).eq(1..1_000));
+}
+
+#[test]
+fn clear_keeps_the_clock_and_the_memory() {
+    let mut wheel = IndexWheel::new(77);
+    (0..1_000).for_each(|index| wheel.set(index, u64::from(index) << 24));
+    let bytes = wheel.bytes();
+    wheel.clear();
+    wheel.check_invariants();
+    assert_eq!((wheel.len(), wheel.now()), (0, 77));
+    assert_eq!((wheel.bytes(), wheel.expiration_delay()), (bytes, None));
+    assert!((0..1_000).all(|index| !wheel.is_scheduled(index)));
+    wheel.set(5, 100);
+    assert_eq!(fired(&mut wheel), [5]);
+}
+
+#[test]
+fn shrink_gives_back_the_memory_above_the_highest_index_in_use() {
+    let mut wheel = IndexWheel::with_capacity(0, 100_000);
+    (0..100_000).for_each(|index| wheel.set(index, 1 << 40));
+    (0..100_000)
+        .filter(|index| index % 1_000 != 7)
+        .for_each(|index| assert!(wheel.cancel(index)));
+    let before = wheel.bytes();
+    wheel.shrink_to_fit();
+    assert!(before - wheel.bytes() < 200_000, "99,007 is in use");
+    (50..100).for_each(|thousands| assert!(wheel.cancel(thousands * 1_000 + 7)));
+    wheel.shrink_to_fit();
+    assert!(wheel.bytes() < before * 6 / 10);
+    assert!(!wheel.cancel(99_007) && wheel.deadline(49_008).is_none());
+    wheel.set(99_007, 1 << 39);
+    wheel.check_invariants();
+    assert_eq!(fired(&mut wheel)[..2], [99_007, 7]);
+    wheel.shrink_to_fit();
+    assert!(wheel.bytes() < 1_000);
+}
+
+#[test]
+fn index_that_was_never_set_has_no_timer() {
+    let mut wheel = crowd(3);
+    for index in [3, 8, 1_023, 1_024, INDEXES, u32::MAX] {
+        assert!(!wheel.cancel(index) && !wheel.is_scheduled(index));
+        assert_eq!(wheel.deadline(index), None);
+    }
+    wheel.check_invariants();
+    assert_eq!(wheel.len(), 3);
+}
+
+#[test]
+#[should_panic(expected = "an index of a timer is below 1610612736")]
+fn index_that_is_too_high_panics() {
+    IndexWheel::new(0).set(INDEXES, 10);
+}
+
+#[test]
+fn index_that_is_too_high_leaves_the_wheel_as_it_was() {
+    let mut wheel = crowd(3);
+    let bytes = wheel.bytes();
+    for index in [INDEXES, u32::MAX] {
+        assert!(catch_unwind(AssertUnwindSafe(|| wheel.set(index, 10))).is_err());
+        wheel.check_invariants();
+        assert_eq!((wheel.len(), wheel.bytes()), (3, bytes));
+    }
 }
 
 #[test]
 fn room_for_more_than_a_wheel_can_hold_is_refused() {
-    let mut store = vec![Timer::new()];
-    let mut wheel = IndexWheel::new(0);
-    wheel.schedule(&mut store, 0, 10);
+    let mut wheel = crowd(1);
     wheel.reserve(1_000);
     let bytes = wheel.bytes();
-    assert!(bytes >= 4_000);
-    for additional in [usize::MAX, 1 << 31] {
-        let refused = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
-        assert!(refused.is_err());
+    assert!(bytes >= 24_000);
+    for indexes in [usize::MAX, usize::MAX / 2, INDEXES as usize + 1] {
+        let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(indexes)));
+        let message = *reserved.unwrap_err().downcast::<String>().unwrap();
+        assert_eq!(message, "an index of a timer is below 1610612736");
+        assert!(wheel.try_reserve(indexes).is_err());
         assert_eq!((wheel.bytes(), wheel.len()), (bytes, 1));
     }
+    assert!(wheel.try_reserve(5_000).is_ok());
+    assert!(wheel.bytes() >= 24 * 5_000);
+}
+
+#[test]
+fn debug_output_names_no_timer() {
+    let mut wheel: IndexWheel = IndexWheel::default();
+    wheel.set(7, 10);
+    let due = wheel.peek_expired(15).expect("it is due");
+    assert_eq!(
+        format!("{due:?}"),
+        "DueIndex { index: 7, deadline: 10, .. }"
+    );
+    assert_eq!(format!("{wheel:?}"), "IndexWheel { now: 15, len: 1, .. }");
 }

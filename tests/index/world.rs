@@ -1,26 +1,274 @@
-//! Random histories of index wheels: bytes that say what is called, and what the answers are compared with.
+//! Random histories of an index wheel: bytes that say what is called, and a model that answers the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use timer_wheel::index::{IndexWheel, Timer, Timers};
-use timer_wheel::{Budget, Geometry, Verdict};
+use timer_wheel::index::{Due, IndexWheel};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Verdict};
 
-use crate::shelf::Shelf;
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 
-/// Records that the store may lie about. Those behind them are honest.
-const LIARS: u32 = 12;
-const HONEST: u32 = 60;
+/// What runs a history, in each geometry. Append only: a stored input means its geometry by place.
+pub(crate) static WORLDS: [fn(&[u8]); 10] = [
+    run::<Millis>,
+    run::<Caffeine>,
+    run::<Micros>,
+    run::<Compact>,
+    run::<Tiny>,
+    run::<TinyTick>,
+    run::<Lopsided>,
+    run::<Narrow>,
+    run::<Wide>,
+    run::<Widest>,
+];
 
-/// What a store may do besides what it has to.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Lies {
-    /// Nothing.
-    None,
-    /// Whatever comes to mind with some of the records: free, replace, swap, keep for later, schedule them
-    /// elsewhere too.
-    OfSome,
-    /// The same with all of them, and the wrong store is passed.
-    OfAll,
+/// How many indexes a history uses. The last is enough for a crowd in each geometry.
+const INDEXES: [u32; 4] = [6, 60, 250, 1_000];
+
+/// A wheel that is obviously right: its timers in the order in which they fire, and their deadlines by index.
+#[derive(Default)]
+struct Model {
+    now: u64,
+    /// By deadline, and then by when they were last set.
+    order: BTreeSet<(u64, u64, u32)>,
+    timers: BTreeMap<u32, (u64, u64)>,
+    sets: u64,
+}
+
+impl Model {
+    fn set(&mut self, index: u32, deadline: u64) {
+        self.cancel(index);
+        self.order.insert((deadline, self.sets, index));
+        self.timers.insert(index, (deadline, self.sets));
+        self.sets += 1;
+    }
+
+    fn cancel(&mut self, index: u32) -> bool {
+        let timer = self.timers.remove(&index);
+        timer.is_some_and(|(deadline, set)| self.order.remove(&(deadline, set, index)))
+    }
+
+    fn deadline(&self, index: u32) -> Option<u64> {
+        self.timers.get(&index).map(|timer| timer.0)
+    }
+
+    fn ascending(&self) -> impl DoubleEndedIterator<Item = Due> {
+        let timers = self.order.iter();
+        timers.map(|&(deadline, _, index)| Due { index, deadline })
+    }
+
+    fn first(&self) -> Option<Due> {
+        self.ascending().next()
+    }
+
+    /// The first timer, if it is due.
+    fn due(&self) -> Option<Due> {
+        self.first().filter(|first| first.deadline <= self.now)
+    }
+
+    fn advance(&mut self, now: u64) {
+        self.now = self.now.max(now);
+    }
+
+    /// Takes out a timer that has fired.
+    #[track_caller]
+    fn fired(&mut self, due: Due) {
+        assert_eq!(Some(due), self.due(), "the order is exact");
+        self.cancel(due.index);
+    }
+}
+
+/// A wheel and its model, which are compared after each call.
+pub(crate) struct Pair<G: Geometry> {
+    pub(crate) wheel: IndexWheel<G>,
+    model: Model,
+}
+
+impl<G: Geometry> Pair<G> {
+    pub(crate) fn new(now: u64) -> Self {
+        let model = Model {
+            now,
+            ..Model::default()
+        };
+        let wheel = IndexWheel::with_geometry(now);
+        Self { wheel, model }
+    }
+
+    /// # Panics
+    ///
+    /// When the two can be told apart.
+    #[track_caller]
+    fn check(&self) {
+        let (wheel, model) = (&self.wheel, &self.model);
+        wheel.check_invariants();
+        assert_eq!(wheel.now(), model.now);
+        assert_eq!(wheel.len(), model.timers.len());
+        assert_eq!(wheel.is_empty(), model.timers.is_empty());
+        let next = model.first().map(|first| first.deadline);
+        assert_eq!(wheel.next_deadline(), next);
+        let delay = wheel.expiration_delay();
+        assert_eq!(delay.is_some(), next.is_some(), "a delay says whether");
+        for (delay, next) in delay.into_iter().zip(next) {
+            let wake = model.now.saturating_add(delay);
+            assert!(wake <= next.max(model.now), "the wake-up is not late");
+        }
+        if model.due().is_some() {
+            assert!(wheel.has_backlog(), "a backlog is not denied");
+        }
+        assert_eq!(wheel.ascending().len(), model.timers.len());
+        assert!(wheel.ascending().eq(model.ascending()), "ascending");
+        assert!(wheel.descending().eq(model.ascending().rev()), "descending");
+        let highest = model.timers.keys().next_back();
+        let indexes = 0..=highest.map_or(0, |highest| highest + 1);
+        for index in indexes.chain([u32::MAX]) {
+            assert_eq!(wheel.deadline(index), model.deadline(index), "{index}");
+            assert_eq!(wheel.is_scheduled(index), model.deadline(index).is_some());
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn set(&mut self, index: u32, deadline: u64) {
+        self.wheel.set(index, deadline);
+        self.model.set(index, deadline);
+        self.check();
+    }
+
+    fn cancel(&mut self, index: u32) {
+        assert_eq!(self.wheel.cancel(index), self.model.cancel(index));
+        self.check();
+    }
+
+    /// Takes what is due one by one, and at most so much of it.
+    #[track_caller]
+    pub(crate) fn pop_expired(&mut self, now: u64, most: usize) {
+        self.model.advance(now);
+        for _ in 0..most {
+            let popped = self.wheel.pop_expired(now);
+            assert_eq!(popped, self.model.due(), "the first that is due");
+            let Some(due) = popped else { break };
+            self.model.fired(due);
+        }
+        // The clock moves also when nothing is taken.
+        _ = self.wheel.advance(now);
+        self.check();
+    }
+
+    /// Pulls at most so many items of an advance.
+    fn advance(&mut self, now: u64, budget: Budget, most: usize) {
+        self.model.advance(now);
+        let mut advance = self.wheel.advance_with_budget(now, budget);
+        let mut fired = 0;
+        for due in advance.by_ref().take(most) {
+            self.model.fired(due);
+            fired += 1;
+        }
+        assert!(fired + advance.unused() <= budget.work && fired <= budget.fires);
+        let is_complete = fired < most && !advance.has_backlog();
+        assert!(!is_complete || self.model.due().is_none(), "what is due");
+        self.check();
+    }
+
+    /// One call of `advance_with`, which asks `verdict` with the number of the timer. Returns whether a backlog is
+    /// left.
+    fn advance_with(
+        &mut self,
+        now: u64,
+        budget: Budget,
+        verdict: impl Fn(usize, Due) -> Verdict,
+    ) -> bool {
+        self.model.advance(now);
+        let mut asked = 0;
+        let model = &mut self.model;
+        let mut is_stopped = false;
+        let progress = self.wheel.advance_with(now, budget, |index, deadline| {
+            let due = Due { index, deadline };
+            assert_eq!(Some(due), model.due(), "the first that is due");
+            let verdict = verdict(asked, due);
+            match verdict {
+                Verdict::Remove => model.fired(due),
+                Verdict::Rearm(to) => model.set(index, to),
+                _ => is_stopped = true,
+            }
+            asked += 1;
+            verdict
+        });
+        assert_eq!(progress.fired, asked - usize::from(is_stopped));
+        assert!(progress.fired + progress.unused <= budget.work);
+        assert!(progress.fired <= budget.fires);
+        assert_eq!(progress.has_backlog, self.wheel.has_backlog());
+        assert!(progress.has_backlog || self.model.due().is_none());
+        self.check();
+        progress.has_backlog
+    }
+
+    /// Looks at the first timer that is due, and gives it what the verdict says; to stop is to let it be.
+    fn peek_expired(&mut self, now: u64, verdict: Verdict) {
+        self.model.advance(now);
+        let due = self.model.due();
+        let peeked = self.wheel.peek_expired(now);
+        let seen = peeked.as_ref().map(|it| (it.index(), it.deadline()));
+        assert_eq!(seen, due.map(|due| (due.index, due.deadline)));
+        match (peeked, due, verdict) {
+            (Some(peeked), Some(due), Verdict::Remove) => {
+                assert_eq!(peeked.remove(), due);
+                self.model.fired(due);
+            }
+            (Some(peeked), Some(due), Verdict::Rearm(to)) => {
+                peeked.rearm(to);
+                self.model.set(due.index, to);
+            }
+            _ => {}
+        }
+        self.check();
+    }
+
+    /// Looks at the earliest timer, due or not, and perhaps takes it.
+    fn first(&mut self, is_taken: bool) {
+        let first = self.model.first();
+        assert_eq!(self.wheel.peek_first(), first, "the earliest");
+        if let Some(first) = first.filter(|_| is_taken) {
+            assert_eq!(self.wheel.pop_first(), Some(first), "the earliest");
+            self.model.cancel(first.index);
+        }
+        self.check();
+    }
+
+    /// Takes at most so many timers out of a drain, which is dropped then; or clears the wheel.
+    fn remove_all(&mut self, most: usize) {
+        if most == 0 {
+            self.wheel.clear();
+        } else {
+            let mut drain = self.wheel.drain();
+            for due in drain.by_ref().take(most) {
+                assert_eq!(self.model.deadline(due.index), Some(due.deadline));
+                self.model.cancel(due.index);
+            }
+            assert_eq!(drain.len(), self.model.timers.len(), "the rest");
+        }
+        self.model.order.clear();
+        self.model.timers.clear();
+        self.check();
+    }
+
+    /// Goes on with a copy, once the original has fired everything.
+    fn clone(&mut self) {
+        let copy = self.wheel.clone();
+        let all = self.wheel.advance(u64::MAX);
+        assert!(all.eq(self.model.ascending()), "the original fires");
+        self.wheel.check_invariants();
+        self.wheel = copy;
+        self.check();
+    }
+
+    /// Sleeps until there is something to do, so many times, unless that lies too far ahead.
+    fn drive(&mut self, wake_ups: usize, within: u64) {
+        for _ in 0..wake_ups {
+            let delay = self.wheel.expiration_delay();
+            let Some(delay) = delay.filter(|&delay| delay <= within) else {
+                break;
+            };
+            self.pop_expired(self.model.now.saturating_add(delay), usize::MAX);
+        }
+    }
 }
 
 /// Bytes, read one after the other; zeros behind their end.
@@ -35,285 +283,218 @@ impl Bytes<'_> {
         first
     }
 
-    /// A span of time of any order of magnitude.
-    fn span(&mut self) -> u64 {
-        let (bits, low) = (self.byte(), self.byte());
-        let power = 1_u64 << (bits % 64);
-        match bits / 64 {
-            0 => power,
-            1 => power - 1,
-            2 => power.saturating_add(low.into()),
-            _ => u64::from(low) << (bits % 40),
-        }
+    fn short(&mut self) -> u16 {
+        u16::from_be_bytes([self.byte(), self.byte()])
     }
-}
 
-/// Two wheels, two stores, and what the first wheel is to do for the honest records of the first store.
-struct World<G: Geometry> {
-    lies: Lies,
-    wheels: [IndexWheel<G>; 2],
-    stores: [Shelf; 2],
-    /// The honest timers by deadline and when they were last scheduled.
-    model: BTreeMap<(u64, u64), u32>,
-    scheduled: u64,
-    kept: Vec<Timer>,
+    fn choose<T: Copy>(&mut self, from: &[T]) -> T {
+        from[usize::from(self.byte()) % from.len()]
+    }
+
+    fn near(&mut self, time: u64) -> u64 {
+        time.saturating_add_signed(self.choose(&[-1, 0, 0, 1]))
+    }
 }
 
 /// Runs the history that the bytes tell, and then lets everything fire.
-pub(crate) fn run<G: Geometry>(lies: Lies, bytes: &[u8]) {
+fn run<G: Geometry>(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
+    let indexes = bytes.choose(&INDEXES);
     let start = match bytes.byte() % 4 {
         0 => 0,
-        1 => 1 << 40,
-        2 => bytes.span(),
-        _ => u64::MAX - bytes.span(),
+        1 => u64::MAX - unit::<G>(usize::from(bytes.byte()) % 5),
+        _ => u64::from(bytes.short()) << (bytes.byte() % 48),
     };
-    let new = || IndexWheel::with_geometry(start);
-    let mut world = World::<G> {
-        lies,
-        wheels: [new(), new()],
-        stores: [Shelf::new(LIARS + HONEST), Shelf::new(LIARS)],
-        model: BTreeMap::new(),
-        scheduled: 0,
-        kept: Vec::new(),
+    let pair = Pair::<G>::new(start);
+    let mut world = World {
+        pair,
+        indexes,
+        bytes,
     };
-    while !bytes.0.is_empty() {
-        world.step(&mut bytes);
+    while !world.bytes.0.is_empty() {
+        world.step();
     }
-    world.end();
+    world.pair.pop_expired(u64::MAX, usize::MAX);
+    assert!(world.pair.wheel.is_empty());
 }
 
-impl<G: Geometry> World<G> {
-    fn step(&mut self, bytes: &mut Bytes<'_>) {
-        match bytes.byte() % 24 {
-            0..=5 => self.schedule(bytes),
-            6..=7 => self.cancel(bytes),
-            8..=10 => self.advance(bytes),
-            11 => self.advance_with(bytes),
-            12 => self.take_first(),
-            13 => self.rearm(bytes),
-            14 => self.wheels[0].shrink_to_fit(&mut self.stores[0]),
-            _ if self.lies != Lies::None => self.lie(bytes),
-            _ => {}
-        }
-        self.check();
-    }
+/// Nanoseconds in a bucket of a level.
+fn unit<G: Geometry>(level: usize) -> u64 {
+    1 << (G::TICK_BITS + G::LEVEL_BITS[..level].iter().sum::<u32>())
+}
 
-    /// The order of the honest timers is exact, whatever the others do.
-    fn is_exact(&self) -> bool {
-        self.lies != Lies::OfAll
-    }
+/// A pair, and the bytes that tell its history.
+struct World<'a, G: Geometry> {
+    pair: Pair<G>,
+    indexes: u32,
+    bytes: Bytes<'a>,
+}
 
-    fn check(&mut self) {
-        let wheel = &self.wheels[0];
-        if self.lies == Lies::None {
-            wheel.check_invariants(&mut self.stores[0]);
-            assert_eq!(wheel.len(), self.model.len());
-        }
-        if self.is_exact() {
-            assert!(wheel.len() >= self.model.len(), "no honest timer is lost");
-            if let Some((&(first, _), _)) = self.model.first_key_value() {
-                let delay = wheel.expiration_delay().expect("there are timers");
-                let due = wheel.now().saturating_add(delay);
-                assert!(due <= first.max(wheel.now()), "the wake-up is not late");
+impl<G: Geometry> World<'_, G> {
+    fn step(&mut self) {
+        match self.bytes.byte() % 40 {
+            0..=2 => self.many(),
+            3..=5 => {
+                let index = self.any();
+                self.pair.cancel(index);
+            }
+            6..=9 => {
+                let most = self.bytes.choose(&[0, 1, 1, 3, 20, usize::MAX]);
+                let to = self.jump();
+                self.pair.pop_expired(to, most);
+            }
+            10..=12 => {
+                let most = self.bytes.choose(&[0, 1, 5, usize::MAX, usize::MAX]);
+                let (to, budget) = (self.jump(), self.budget());
+                self.pair.advance(to, budget, most);
+            }
+            13..=15 => self.advance_with(),
+            16 => self.advance_to_end(),
+            17..=18 => self.pair.first(self.bytes.byte() % 2 == 0),
+            19..=21 => {
+                let (to, verdict) = (self.jump(), self.verdict());
+                self.pair.peek_expired(to, verdict);
+            }
+            22 => self.pair.clone(),
+            23..=24 => self.shrink_or_reserve(),
+            25..=26 => {
+                let wake_ups = usize::from(self.bytes.byte() % 16);
+                let within = unit::<G>(self.bytes.choose(&[0, 1, 2, 3]));
+                self.pair.drive(wake_ups, within);
+            }
+            // Seldom, so that there are mostly some timers.
+            27 if self.bytes.byte() < 64 => {
+                let most = self.bytes.choose(&[0, 1, 30, usize::MAX]);
+                self.pair.remove_all(most);
+            }
+            _ => {
+                let (index, deadline) = (self.any(), self.deadline());
+                self.pair.set(index, deadline);
             }
         }
-        assert_eq!(wheel.is_empty(), wheel.expiration_delay().is_none());
     }
 
-    fn schedule(&mut self, bytes: &mut Bytes<'_>) {
-        let index = LIARS + u32::from(bytes.byte()) % HONEST;
-        let deadline = self.deadline(bytes);
-        self.forget(index);
-        if self.stores[0].timer(index).is_none() {
-            self.stores[0].replace(index, Some(Timer::new()));
+    fn any(&mut self) -> u32 {
+        u32::from(self.bytes.short()) % self.indexes
+    }
+
+    /// A time ahead: next to the beginning of a bucket of one of the levels, or up to four buckets away.
+    fn ahead(&mut self, levels: &[usize]) -> u64 {
+        let (now, unit) = (self.pair.model.now, unit::<G>(self.bytes.choose(levels)));
+        let (kind, far) = (self.bytes.byte() % 16, self.bytes.short());
+        if kind < 4 {
+            let bucket = (now / unit).saturating_add(kind.into());
+            return self.bytes.near(bucket.saturating_mul(unit));
         }
-        self.wheels[0].schedule(&mut self.stores[0], index, deadline);
-        self.remember(index, deadline);
-        let timer = self.stores[0].timer(index).expect("it was just scheduled");
-        assert_eq!(timer.deadline(), Some(deadline));
+        let span = u128::from(unit) * u128::from(far) >> 14;
+        now.saturating_add(u64::try_from(span).unwrap_or(u64::MAX))
     }
 
-    fn deadline(&self, bytes: &mut Bytes<'_>) -> u64 {
-        match bytes.byte() % 8 {
-            0 => bytes.span(),
-            1 => u64::MAX - bytes.span(),
-            // Often the same, so that there are crowds.
-            2..=4 => {
-                self.wheels[0]
-                    .now()
-                    .saturating_add(1 << (bytes.byte() % 34))
-                    | 0xffff
+    /// About when a timer is due, one of the first.
+    fn like(&mut self) -> u64 {
+        let nth = self.bytes.choose(&[0, 0, 1, 5, 30]);
+        let timer = self.pair.model.ascending().nth(nth);
+        let deadline = timer.map_or(self.pair.model.now, |timer| timer.deadline);
+        self.bytes.near(deadline)
+    }
+
+    fn past(&mut self) -> u64 {
+        let before = self.bytes.short();
+        self.pair.model.now.saturating_sub(before.into())
+    }
+
+    fn deadline(&mut self) -> u64 {
+        match self.bytes.byte() % 12 {
+            0 => self.past(),
+            1 => u64::MAX - u64::from(self.bytes.byte() % 3),
+            2..=4 => self.like(),
+            _ => self.ahead(&[0, 1, 1, 2, 2, 3, 4]),
+        }
+    }
+
+    /// Where to advance to: mostly near, so that the history does not end at the end of time.
+    fn jump(&mut self) -> u64 {
+        match self.bytes.byte() {
+            0..=1 => self.ahead(&[3, 4]),
+            2..=19 => self.past(),
+            20..=99 => {
+                let (within, like) = (unit::<G>(3), self.like());
+                like.min(self.pair.model.now.saturating_add(within))
             }
-            _ => self.wheels[0].now().saturating_add(bytes.span()),
+            _ => self.ahead(&[0, 0, 1, 1, 1, 2]),
         }
     }
 
-    fn remember(&mut self, index: u32, deadline: u64) {
-        self.model.insert((deadline, self.scheduled), index);
-        self.scheduled += 1;
+    fn budget(&mut self) -> Budget {
+        let work = self.bytes.choose(&[0, 1, 2, 7, 40, 300, usize::MAX]);
+        let fires = self.bytes.choose(&[0, 1, 3, 60, usize::MAX, usize::MAX]);
+        Budget { work, fires }
     }
 
-    fn forget(&mut self, index: u32) -> bool {
-        let before = self.model.len();
-        self.model.retain(|_, &mut it| it != index);
-        self.model.len() != before
-    }
-
-    fn cancel(&mut self, bytes: &mut Bytes<'_>) {
-        let index = LIARS + u32::from(bytes.byte()) % HONEST;
-        let was_scheduled = self.forget(index);
-        let cancelled = self.wheels[0].cancel(&mut self.stores[0], index);
-        assert!(cancelled == was_scheduled || !self.is_exact());
-    }
-
-    /// Takes note of a timer that fired.
-    fn fired(&mut self, index: u32, deadline: u64) {
-        if index < LIARS || !self.is_exact() {
-            return;
+    fn verdict(&mut self) -> Verdict {
+        match self.bytes.byte() % 4 {
+            0 => Verdict::Stop,
+            1 => Verdict::Remove,
+            _ => Verdict::Rearm(self.deadline()),
         }
-        let first = self.model.pop_first();
-        let ((expected, _), first) = first.expect("what fires was scheduled");
-        assert_eq!((index, deadline), (first, expected), "the order is exact");
     }
 
-    /// Nothing honest is left that is due.
-    fn assert_fired_until(&self, now: u64) {
-        let first = self.model.first_key_value();
-        let is_due = first.is_some_and(|(&(deadline, _), _)| deadline <= now);
-        assert!(!is_due || !self.is_exact(), "all that is due fires");
-    }
-
-    fn advance(&mut self, bytes: &mut Bytes<'_>) {
-        let most = self.wheels[0].now().saturating_add(bytes.span());
-        let pops = usize::from(bytes.byte());
-        for pop in 0.. {
-            if pop == pops {
-                return;
-            }
-            let [wheel, _] = &mut self.wheels;
-            let Some((index, deadline)) = wheel.pop_expired(&mut self.stores[0], most) else {
-                break;
-            };
-            assert!(deadline <= wheel.now() || !self.is_exact());
-            self.fired(index, deadline);
-        }
-        self.assert_fired_until(self.wheels[0].now());
-    }
-
-    fn advance_with(&mut self, bytes: &mut Bytes<'_>) {
-        let now = self.wheels[0].now().saturating_add(bytes.span());
-        let budget = Budget::of_work(usize::from(bytes.byte())).with_fires(20);
-        let (again, later) = (bytes.byte(), bytes.span());
-        let mut verdicts = Vec::new();
-        let [wheel, _] = &mut self.wheels;
-        let progress =
-            wheel.advance_with(&mut self.stores[0], now, budget, |_, index, deadline| {
-                let rearmed = index % 7 == u32::from(again) % 7;
-                let to = rearmed.then(|| now.saturating_add(later));
-                verdicts.push((index, deadline, to));
-                to.map_or(Verdict::Remove, Verdict::Rearm)
-            });
-        let has_backlog = progress.has_backlog;
-        assert_eq!(progress.fired, verdicts.len());
-        for (index, deadline, to) in verdicts {
-            self.fired(index, deadline);
-            if let Some(to) = to.filter(|_| index >= LIARS) {
-                self.remember(index, to);
+    /// Sets many timers, a step apart, or only those that are scheduled, or cancels them.
+    fn many(&mut self) {
+        let (from, stride) = (self.any(), 1 + usize::from(self.bytes.byte() % 5));
+        let (kind, count) = (self.bytes.byte() % 4, usize::from(self.bytes.byte()) * 4);
+        let (mut deadline, step) = (self.deadline(), self.bytes.choose(&[0, 0, 1, 1 << 17]));
+        let indexes = (from..self.indexes).chain(0..from);
+        for index in indexes.step_by(stride).take(count) {
+            let Pair { wheel, model } = &mut self.pair;
+            if kind == 0 {
+                assert_eq!(wheel.cancel(index), model.cancel(index));
+            } else if kind > 1 || wheel.is_scheduled(index) {
+                wheel.set(index, deadline);
+                model.set(index, deadline);
+                deadline = deadline.saturating_add(step);
             }
         }
-        if !has_backlog {
-            self.assert_fired_until(self.wheels[0].now());
-        }
+        self.pair.check();
     }
 
-    fn take_first(&mut self) {
-        let [wheel, _] = &mut self.wheels;
-        let peeked = wheel.peek_first(&mut self.stores[0]);
-        let popped = wheel.pop_first(&mut self.stores[0]);
-        assert_eq!(peeked, popped);
-        match popped {
-            Some((index, deadline)) => self.fired(index, deadline),
-            None => assert!(self.wheels[0].is_empty()),
-        }
-    }
-
-    fn rearm(&mut self, bytes: &mut Bytes<'_>) {
-        let (now, to) = (self.wheels[0].now(), bytes.span());
-        let to = now.saturating_add(to);
-        let [wheel, _] = &mut self.wheels;
-        let Some(due) = wheel.peek_expired(&mut self.stores[0], now) else {
-            return self.assert_fired_until(now);
-        };
-        let (index, deadline) = (due.index(), due.deadline());
-        if to % 3 == 0 {
-            return; // It stays due.
-        }
-        due.rearm(to);
-        self.fired(index, deadline);
-        if index >= LIARS {
-            self.remember(index, to);
-        }
-    }
-
-    /// What a store must not do.
-    fn lie(&mut self, bytes: &mut Bytes<'_>) {
-        let (kind, any) = (bytes.byte(), self.lies == Lies::OfAll);
-        let records = if any { LIARS + HONEST } else { LIARS };
-        let (a, b) = (
-            u32::from(bytes.byte()) % records,
-            u32::from(bytes.byte()) % records,
-        );
-        // A wheel moves other records than the one it is told of: with the wrong store it is lied to about
-        // every one of them.
-        let (wheel, store) = match (kind / 16) % 4 {
-            0 => (0, 0),
-            1 => (1, 0),
-            2 if any => (0, 1),
-            _ => (1, 1),
-        };
-        let deadline = self.deadline(bytes);
-        let stores = &mut self.stores;
-        let in_store = stores[store].timer(a).is_some();
-        match kind % 16 {
-            0..=3 if in_store => self.wheels[wheel].schedule(&mut stores[store], a, deadline),
-            4 => drop(self.wheels[wheel].cancel(&mut stores[store], a)),
-            5 => drop(stores[0].replace(a, None)),
-            6..=7 => drop(stores[0].replace(a, Some(Timer::new()))),
-            8 => stores[0].swap(a, b),
-            9 => self.kept.extend(stores[0].replace(a, None)),
-            10 => drop(stores[0].replace(a, self.kept.pop())),
-            11 if a < LIARS => {
-                let of_other = stores[1].replace(a, None);
-                let of_this = stores[0].replace(a, of_other);
-                stores[1].replace(a, of_this);
+    /// One call, whose budget bounds how often a timer may be rearmed to a time that has passed.
+    fn advance_with(&mut self) {
+        let (to, budget) = (self.jump(), self.budget());
+        let budget = budget.with_fires(budget.fires.min(50));
+        let (again, stop) = (1 + u32::from(self.bytes.byte() % 4), self.bytes.byte());
+        let later = self.deadline();
+        self.pair.advance_with(to, budget, |nth, due| {
+            if nth == usize::from(stop) {
+                Verdict::Stop
+            } else if due.index % again == 1 {
+                Verdict::Rearm(later.saturating_add(due.index.into()))
+            } else {
+                Verdict::Remove
             }
-            12 => drop(self.wheels[1].pop_first(&mut stores[store])),
-            13 => drop(self.wheels[1].pop_expired(&mut stores[store], deadline)),
-            14 => self.wheels[1].shrink_to_fit(&mut stores[store]),
-            15 if any => self.wheels[wheel].clear(&mut stores[store]),
-            _ => {}
+        });
+    }
+
+    /// Calls of one budget until no backlog is left, each of which does something.
+    fn advance_to_end(&mut self) {
+        let (to, work) = (self.jump(), self.bytes.choose(&[1, 2, 7, 40, 300]));
+        let budget = Budget::of_work(work);
+        let mut calls = 0..10_000;
+        while self.pair.advance_with(to, budget, |_, _| Verdict::Remove) {
+            assert!(calls.next().is_some(), "a backlog comes to an end");
         }
     }
 
-    /// Lets everything fire. The entries of liars are dropped by then at the latest.
-    fn end(mut self) {
-        let mut left = self.wheels[0].len();
-        loop {
-            let [wheel, _] = &mut self.wheels;
-            let Some((index, deadline)) = wheel.pop_expired(&mut self.stores[0], u64::MAX) else {
-                break;
-            };
-            left = left.checked_sub(1).expect("each entry fires once");
-            self.fired(index, deadline);
+    fn shrink_or_reserve(&mut self) {
+        let (before, wheel) = (self.pair.wheel.bytes(), &mut self.pair.wheel);
+        let indexes = usize::from(self.bytes.short()) % 6_000;
+        if indexes < 3_000 {
+            wheel.shrink_to_fit();
+            assert!(wheel.bytes() <= before);
+        } else {
+            wheel.reserve(indexes);
+            assert!(wheel.bytes() >= 24 * indexes);
         }
-        self.assert_fired_until(u64::MAX);
-        let [wheel, other] = &mut self.wheels;
-        assert!(wheel.is_empty() && wheel.expiration_delay().is_none());
-        let mut left = other.len();
-        while other.pop_first(&mut self.stores[1]).is_some() {
-            left = left.checked_sub(1).expect("each entry fires once");
-        }
-        assert_eq!(other.len(), 0);
+        self.pair.check();
     }
 }

@@ -212,10 +212,10 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
         proposed += queue.poll(2 * MS).count();
     }
     assert_eq!((proposed, queue.pending_len()), (most, most));
-    assert_eq!(
-        queue.next_wake(2 * MS),
-        Some(10 * SECOND),
-        "all that there is to wait for is an answer or a timeout"
+    let wait = queue.next_wake(2 * MS).unwrap();
+    assert!(
+        wait > 9 * SECOND && wait <= 10 * SECOND,
+        "all that there is to wait for is an answer or a timeout: {wait}"
     );
     for key in (0..1_000).step_by(10) {
         assert_eq!(queue.failed(&key, 1, 2 * MS), Outcome::Failed);
@@ -561,9 +561,18 @@ fn poll_says_how_many_it_may_yield_at_the_most() {
         queue.init(1, key, 1, Context::default()).unwrap();
     }
     let mut due = queue.poll(MS);
-    assert_eq!(due.size_hint(), (0, Some(60)), "no more than both batches");
-    assert!(due.next().is_some());
-    assert_eq!(due.size_hint(), (0, Some(59)));
+    assert_eq!(due.size_hint(), (0, Some(50)), "no more than a batch");
+    let proposed: Vec<_> = due.by_ref().take(5).collect();
+    assert_eq!(due.size_hint(), (0, Some(45)));
+    for due in &proposed[..4] {
+        queue.failed(&due.key, due.index, MS);
+    }
+    let due = queue.poll(MS + SECOND);
+    assert_eq!(
+        due.size_hint(),
+        (0, Some(54)),
+        "and no more retries than wait"
+    );
 }
 
 /// What is put back stands before what has the same deadline and came later, as it did before.

@@ -50,6 +50,30 @@ fn stale_handle_names_nothing_for_ever() {
     }
 }
 
+/// Places that are free already when the set is cleared, and places that are given back with the memory.
+#[test]
+fn handles_of_a_cleared_set_stay_stale_whatever_was_free() {
+    for removed in [0, 1, 7, 299, 300] {
+        let mut set = leader();
+        let mut old = Vec::new();
+        for round in 1..4 {
+            old.extend((0..300).map(|_| init(&mut set, round, "old", 5)));
+            set.check_invariants();
+            for handle in &old[old.len() - removed..] {
+                assert_eq!(set.remove(*handle), Some("old"));
+            }
+            assert_eq!(set.poll(5 * MS).count(), (300 - removed).min(50));
+            set.clear();
+            set.check_invariants();
+            assert_eq!((set.len(), set.pending_len()), (0, 0));
+        }
+        let new: Vec<TtlKey> = (0..300).map(|_| init(&mut set, 1, "new", 5)).collect();
+        set.check_invariants();
+        assert!(old.iter().all(|&handle| set.get(handle).is_none()));
+        assert!(new.iter().all(|&handle| set.get(handle).is_some()));
+    }
+}
+
 #[test]
 fn handle_stays_good_through_every_phase() {
     let mut set = leader();

@@ -15,6 +15,8 @@ pub(crate) struct Known {
     sequence: u64,
     state: State,
     pub(crate) attempts: u32,
+    /// Whether the entry was given a later deadline while it was queued.
+    is_postponed: bool,
 }
 
 /// Where an entry stands, and since or until when. Equal times count in the order of `nth`.
@@ -46,6 +48,14 @@ struct Left {
     expiries: usize,
     retries: usize,
     timeouts: usize,
+    /// What was in flight when the poll began. A flight that the poll begins does not end in it.
+    flights_before: u64,
+}
+
+/// One thing that a poll does.
+enum Step {
+    TimedOut,
+    Proposed(Proposal),
 }
 
 /// The counters, which cannot be made outside of the crate.
@@ -97,6 +107,18 @@ impl Model {
         known.filter(|known| known.phase() == phase).count()
     }
 
+    /// The entries that are queued and were postponed.
+    pub(crate) fn postponed(&self) -> usize {
+        let known = self.known.values();
+        let is_postponed = |known: &&Known| known.is_postponed && known.state == State::Queued;
+        known.filter(is_postponed).count()
+    }
+
+    /// Proposals that had no answer in time.
+    pub(crate) fn timed_out(&self) -> u64 {
+        self.counters.timed_out
+    }
+
     pub(crate) fn is_proposing(&self) -> bool {
         self.role == Role::Leader && !self.is_stopped
     }
@@ -142,6 +164,10 @@ impl Model {
             return Ok(Outcome::Stale);
         }
         let had_one = old.is_some();
+        let ttl = u128::from(ttl_ms) * 1_000_000;
+        let deadline = clamped(u128::from(ctx.created_ns) + ttl);
+        let is_postponed =
+            old.is_some_and(|old| old.state == State::Queued && deadline >= old.deadline);
         self.drop_entry(key);
         let entry = Entry {
             key,
@@ -150,8 +176,7 @@ impl Model {
             leader_start_ms: ctx.leader_start_ms,
             ttl_ms,
         };
-        let ttl = u128::from(ttl_ms) * 1_000_000;
-        self.insert(entry, clamped(u128::from(ctx.created_ns) + ttl));
+        self.insert(entry, deadline, is_postponed);
         if had_one {
             self.counters.updated += 1;
             return Ok(Outcome::Updated);
@@ -160,12 +185,13 @@ impl Model {
         Ok(Outcome::Scheduled)
     }
 
-    fn insert(&mut self, entry: Entry<Key>, deadline: u64) {
+    fn insert(&mut self, entry: Entry<Key>, deadline: u64, is_postponed: bool) {
         let known = Known {
             deadline,
             sequence: self.take_next(),
             state: State::Queued,
             attempts: 0,
+            is_postponed,
             entry,
         };
         self.known.insert(known.entry.key, known);
@@ -225,22 +251,33 @@ impl Model {
     /// A poll of which `pulled` items at most are taken.
     pub(crate) fn poll(&mut self, now: u64, pulled: usize) -> Vec<Proposal> {
         let mut left = self.begin(now);
-        let proposals = std::iter::from_fn(|| {
-            let retry = self.next_retry(&mut left);
-            retry.or_else(|| self.next_expiry(&mut left))
-        });
-        proposals.take(pulled).collect()
+        let mut proposals = Vec::new();
+        while proposals.len() < pulled {
+            match self.step(&mut left) {
+                Some(Step::Proposed(proposal)) => proposals.push(proposal),
+                Some(Step::TimedOut) => {}
+                None => break,
+            }
+        }
+        proposals
     }
 
-    /// A poll that yields so many items and then finds no more, for want of a budget.
-    pub(crate) fn poll_cut_short(&mut self, now: u64, yielded: usize) -> Vec<Proposal> {
+    /// A poll that yields so many items, counts so many timeouts in all, and then finds no more for want of a budget.
+    pub(crate) fn poll_cut_short(
+        &mut self,
+        now: u64,
+        yielded: usize,
+        timed_out: u64,
+    ) -> Vec<Proposal> {
         let mut left = self.begin(now);
         let mut proposals = Vec::new();
-        while proposals.len() < yielded {
-            let retry = self.next_retry(&mut left);
-            proposals.extend(retry.or_else(|| self.next_expiry(&mut left)));
+        while proposals.len() < yielded || self.counters.timed_out < timed_out {
+            match self.step(&mut left) {
+                Some(Step::Proposed(proposal)) => proposals.push(proposal),
+                Some(Step::TimedOut) => {}
+                None => break,
+            }
         }
-        assert_eq!(self.next_retry(&mut left), None, "retries need no budget");
         proposals
     }
 
@@ -252,28 +289,36 @@ impl Model {
                 expiries,
                 retries,
                 timeouts: expiries + retries,
+                flights_before: self.next,
             },
             false => Left::default(),
         }
     }
 
-    /// Goes through what is in flight and over by now: timeouts fail, until a retry is found.
-    fn next_retry(&mut self, left: &mut Left) -> Option<Proposal> {
-        loop {
-            let ends = self.known.values().filter_map(|known| {
-                let (until, nth) = self.until(known)?;
-                Some((until, nth, known.entry.key))
-            });
-            let (_, _, key) = ends.min().filter(|&(until, ..)| until <= self.now)?;
-            if let State::Retrying { .. } = self.known[&key].state {
-                left.retries = left.retries.checked_sub(1)?;
-                self.counters.retried += 1;
-                return Some(self.propose(key));
-            }
-            left.timeouts = left.timeouts.checked_sub(1)?;
-            self.counters.timed_out += 1;
-            self.fail(key);
+    /// What is in flight comes before what is due.
+    fn step(&mut self, left: &mut Left) -> Option<Step> {
+        self.end_flight(left)
+            .or_else(|| self.next_expiry(left).map(Step::Proposed))
+    }
+
+    /// Ends the flight that is over first, if one is by now: a timeout fails, a retry is proposed.
+    fn end_flight(&mut self, left: &mut Left) -> Option<Step> {
+        let ends = self.known.values().filter_map(|known| {
+            let (until, nth) = self.until(known)?;
+            Some((until, nth, known.entry.key))
+        });
+        let is_over =
+            |&(until, nth, _): &(u64, u64, Key)| until <= self.now && nth <= left.flights_before;
+        let (_, _, key) = ends.min().filter(is_over)?;
+        if let State::Retrying { .. } = self.known[&key].state {
+            left.retries = left.retries.checked_sub(1)?;
+            self.counters.retried += 1;
+            return Some(Step::Proposed(self.propose(key)));
         }
+        left.timeouts = left.timeouts.checked_sub(1)?;
+        self.counters.timed_out += 1;
+        self.fail(key);
+        Some(Step::TimedOut)
     }
 
     fn next_expiry(&mut self, left: &mut Left) -> Option<Proposal> {
@@ -355,7 +400,7 @@ impl Model {
             let elapsed = wall_now_ms.saturating_sub(entry.leader_start_ms);
             let end = u128::from(self.now) + u128::from(entry.ttl_ms) * 1_000_000;
             let deadline = clamped(end.saturating_sub(u128::from(elapsed) * 1_000_000));
-            self.insert(entry, deadline);
+            self.insert(entry, deadline, false);
         }
     }
 

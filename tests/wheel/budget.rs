@@ -2,7 +2,7 @@
 
 use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
-use crate::geometries::{Bare, Listed, Lopsided, Tiny, TinyTick};
+use crate::geometries::{FAR_TIMERS, Lopsided, Narrow, Tiny, TinyTick, Wide, with_lists};
 use crate::pair::LEVELS;
 use crate::script::spans;
 
@@ -103,8 +103,7 @@ fn budgeted_calls_use_their_budget_and_no_more() {
     }
     check::<Millis>();
     check::<Caffeine>();
-    check::<Listed<Millis>>();
-    check::<Listed<Caffeine>>();
+    check::<Narrow>();
     check::<Lopsided>();
     check::<Tiny>();
 }
@@ -199,10 +198,10 @@ fn budgeted_call_moves_no_more_entries_than_its_budget() {
         }
     }
     for budget in [1, 2, 7, 33] {
-        check::<Listed<Millis>>(budget);
-        check::<Listed<Caffeine>>(budget);
-        check::<Listed<Micros>>(budget);
-        check::<Bare<Micros>>(budget);
+        check::<Millis>(budget);
+        check::<Caffeine>(budget);
+        check::<Narrow>(budget);
+        check::<Wide>(budget);
         check::<Lopsided>(budget);
     }
 }
@@ -214,20 +213,19 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
     fn check<G: Geometry>() {
         let spans = spans::<G>();
         for (level, span) in spans.into_iter().enumerate() {
-            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-            wheel.schedule(span, 0);
-            let budget = 1_000;
-            let mut advance = wheel.advance_with_budget(span, budget);
-            assert_eq!(advance.by_ref().count(), 1);
-            let used = budget - advance.unused();
-            let expected = if G::NEAR == 0 { 3 } else { 1 };
-            assert_eq!(used, expected, "on level {level}");
+            for (mut wheel, expected) in [(Wheel::with_geometry(0), 1), (with_lists::<G>(0), 3)] {
+                wheel.schedule(span, 0);
+                let budget = 1_000;
+                let mut advance = wheel.advance_with_budget(span, budget);
+                assert_eq!(advance.by_ref().count(), 1);
+                let used = budget - advance.unused();
+                assert_eq!(used, expected, "on level {level}");
+            }
         }
     }
     check::<Millis>();
-    check::<Listed<Millis>>();
-    check::<Listed<Caffeine>>();
-    check::<Listed<Compact>>();
+    check::<Caffeine>();
+    check::<Compact>();
     check::<Tiny>();
 }
 
@@ -279,7 +277,7 @@ fn idle_jump_costs_by_timers_and_not_by_ticks() {
     in_every_geometry!(check);
 }
 
-/// Holes side by side are passed in one step, however many timers they were.
+/// What has left a chain is not met again, however many timers it was.
 #[test]
 fn timers_cancelled_in_the_current_tick_cost_nothing_to_pass() {
     let count = 100_000_u32;
@@ -331,13 +329,12 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
     check::<TinyTick>();
 }
 
-/// Bytes of an entry of a run.
+/// Bytes of a chain's entry in the near heap.
 const ENTRY: usize = 24;
 
-/// Whichever way round it is collected, a crowd in the order in which it was scheduled fills runs: its timers are
-/// not put in order one by one, and there is no second copy of them.
+/// A crowd becomes a chain a call, or for each thousand timers: what a call needs to sort it does not grow with it.
 #[test]
-fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
+fn crowded_tick_is_sorted_in_memory_for_a_chain() {
     const TIMERS: usize = 100_000;
     fn check<G: Geometry>(deadline: u64, budget: usize) {
         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
@@ -346,7 +343,8 @@ fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
         }
         // A call before anything is due lets what is allocated once be allocated.
         assert_eq!(wheel.advance_with_budget(1, budget).count(), 0);
-        let most = wheel.stats().bytes + 2 * (TIMERS + 4 * budget.max(1024)) * ENTRY;
+        let chains = TIMERS / budget.min(1024);
+        let most = wheel.stats().bytes + (2 * chains + 4096) * ENTRY;
         let mut next = 0;
         while !wheel.is_empty() {
             for item in wheel.advance_with_budget(deadline, budget) {
@@ -366,38 +364,7 @@ fn crowded_tick_is_collected_piece_by_piece_without_a_heap() {
     }
 }
 
-/// A lone timer is brought up early, for all of its coarse bucket; the crowd comes afterwards.
-#[test]
-fn early_timer_makes_way_for_a_crowd() {
-    const CROWD: usize = 100_000;
-    for budget in [100, usize::MAX] {
-        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
-        let coarse = 5 << 26;
-        wheel.schedule(coarse + (63 << 20), u64::MAX);
-        // Brings it up, and leaves time for others in front of it.
-        assert_eq!(wheel.advance(coarse).count(), 0);
-        for nth in 0..CROWD {
-            wheel.schedule(coarse + (40 << 20), nth as u64);
-        }
-        let most = wheel.stats().bytes + 3 * (CROWD + 8192) * ENTRY;
-        let mut next = 0;
-        while wheel.len() > 1 {
-            for item in wheel.advance_with_budget(coarse + (40 << 20), budget) {
-                assert_eq!(item.value, next, "fired out of order");
-                next += 1;
-                assert!(item.deadline == coarse + (40 << 20));
-            }
-            let bytes = wheel.stats().bytes;
-            assert!(bytes <= most, "{bytes} bytes, {most} at the most");
-        }
-        assert_eq!(wheel.next_deadline(), Some(coarse + (63 << 20)));
-        let last = wheel.advance(coarse + (63 << 20)).next();
-        assert_eq!(last.map(|item| item.value), Some(u64::MAX));
-    }
-}
-
-/// Timers of the same tick that were brought up early lie among the crowd. They are moved out of its
-/// way, or it waits in the heap; both are paid for, as each is visited.
+/// Timers of the same tick that were brought up early lie among the crowd.
 #[test]
 fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
     const TICK: u64 = 1 << 20;
@@ -405,13 +372,13 @@ fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
     let tick = 356 * TICK;
     for crowd in [10, 64, 1_000, 5_000] {
         for budget in [1, 63, 64, 65, 1_000, 99_999] {
-            let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+            let mut wheel = with_lists::<Millis>(0);
             let mut expected: Vec<(u64, u64)> = (0..EARLY).map(|n| (tick + 150 * n, n)).collect();
             for &(deadline, n) in &expected {
                 wheel.schedule(deadline, n);
             }
             assert_eq!(wheel.advance(256 * TICK).count(), 0);
-            assert_eq!(wheel.stats().ready as u64, EARLY, "brought up early");
+            assert_eq!(wheel.stats().ready as u64, 1 + EARLY, "brought up early");
             for n in 0..crowd {
                 // In no order, so that pieces of the crowd lie among each other as well.
                 let item = (tick + n * 7_919 % 10_000, EARLY + n);
@@ -420,7 +387,7 @@ fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
             }
             expected.sort_unstable();
             let (mut fired, mut units) = (Vec::new(), 0);
-            while !wheel.is_empty() {
+            while wheel.len() > FAR_TIMERS {
                 let mut advance = wheel.advance_with_budget(tick + 10_000, budget);
                 fired.extend(advance.by_ref().map(|item| (item.deadline, item.value)));
                 units += budget - advance.unused();
@@ -431,51 +398,9 @@ fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
                 }
             }
             assert_eq!(fired, expected, "{crowd}, budget {budget}");
-            // Opened; each of the crowd collected and fired, each early one moved perhaps and fired.
-            let most = 1 + 2 * (crowd + EARLY) as usize;
+            // Opened; each of the crowd sorted and fired, each early one fired.
+            let most = 1 + (2 * crowd + EARLY) as usize;
             assert!(units <= most, "{units} units, {crowd}, budget {budget}");
         }
     }
-}
-
-/// Cancelling the very first timer that a call has collected, and the very last, leaves an end that what
-/// is collected next must join all the same.
-#[test]
-fn cancelled_ends_of_a_piece_send_no_crowd_to_the_heap() {
-    const CROWD: usize = 100_000;
-    const BUDGET: usize = 256;
-    let deadline = 300 << 20;
-    let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
-    // Up to the tick before, so that the next calls only collect.
-    assert_eq!(wheel.advance(299 << 20).count(), 0);
-    let keys: Vec<TimerKey> = (0..CROWD as u64)
-        .map(|nth| wheel.schedule(deadline, nth))
-        .collect();
-    let most = wheel.stats().bytes + 2 * (CROWD + 8192) * ENTRY;
-    let mut is_cancelled = vec![false; CROWD];
-    let mut fired = Vec::new();
-    let mut calls = 0;
-    while !wheel.is_empty() {
-        calls += 1;
-        let advance = wheel.advance_with_budget(deadline, BUDGET);
-        fired.extend(advance.map(|item| item.value));
-        let left = wheel.levels()[0].timers();
-        if fired.is_empty() && left < CROWD {
-            // A list is collected from its end, or from its beginning.
-            for end in [left, CROWD - left - 1] {
-                if let Some(value) = wheel.cancel(keys[end]) {
-                    is_cancelled[value as usize] = true;
-                }
-            }
-            // Each time it would take a minute.
-            if calls % 16 == 0 {
-                wheel.check_invariants();
-            }
-        }
-        let bytes = wheel.stats().bytes;
-        assert!(bytes <= most, "{bytes} bytes, {most} at the most");
-    }
-    let expected = (0..CROWD as u64).filter(|&n| !is_cancelled[n as usize]);
-    assert!(is_cancelled.iter().filter(|&&is| is).count() > 100);
-    assert!(fired.into_iter().eq(expected));
 }

@@ -1,10 +1,9 @@
 //! Geometries of the kind a user may write, at the corners of what is allowed.
 //!
-//! In most of them fewer timers than usual are few, so that short scripts make lists and crowds.
+//! Where the finest level has few buckets, few timers make lists and few make a crowd: see [`few`]. So short
+//! scripts reach both in the small geometries; in a large one, lists need a [ballast](FAR_TIMERS).
 
-use std::marker::PhantomData;
-
-use timer_wheel::Geometry;
+use timer_wheel::{Geometry, Wheel};
 
 /// Two buckets a level and a tick of one nanosecond: everything is far after 16 ns.
 pub(crate) struct Tiny;
@@ -12,8 +11,6 @@ pub(crate) struct Tiny;
 impl Geometry for Tiny {
     const TICK_BITS: u32 = 0;
     const LEVEL_BITS: [u32; 4] = [1, 1, 1, 1];
-    const NEAR: usize = 0;
-    const FEW: usize = 1;
 }
 
 /// As [`Tiny`], with two nanoseconds in a tick, so that order below the tick matters.
@@ -22,8 +19,6 @@ pub(crate) struct TinyTick;
 impl Geometry for TinyTick {
     const TICK_BITS: u32 = 1;
     const LEVEL_BITS: [u32; 4] = [1, 1, 1, 1];
-    const NEAR: usize = 1;
-    const FEW: usize = 2;
 }
 
 /// Levels that differ as much as they may, none as wide as its neighbour.
@@ -32,18 +27,22 @@ pub(crate) struct Lopsided;
 impl Geometry for Lopsided {
     const TICK_BITS: u32 = 3;
     const LEVEL_BITS: [u32; 4] = [1, 8, 2, 5];
-    const NEAR: usize = 0;
-    const FEW: usize = 3;
 }
 
-/// Every level full and a coarse tick: the far timers begin after 2^60 ns, 36 years.
+/// Ticks as long as those of `Millis`, and crowds of nine timers.
+pub(crate) struct Narrow;
+
+impl Geometry for Narrow {
+    const TICK_BITS: u32 = 20;
+    const LEVEL_BITS: [u32; 4] = [2, 4, 3, 6];
+}
+
+/// The coarsest tick, and every level full but the finest: the far timers begin after 2^59 ns, 18 years.
 pub(crate) struct Wide;
 
 impl Geometry for Wide {
-    const TICK_BITS: u32 = 28;
-    const LEVEL_BITS: [u32; 4] = [8, 8, 8, 8];
-    const NEAR: usize = 2;
-    const FEW: usize = 4;
+    const TICK_BITS: u32 = 32;
+    const LEVEL_BITS: [u32; 4] = [3, 8, 8, 8];
 }
 
 /// As wide as a geometry may be: far is the second half of time.
@@ -52,25 +51,29 @@ pub(crate) struct Widest;
 impl Geometry for Widest {
     const TICK_BITS: u32 = 31;
     const LEVEL_BITS: [u32; 4] = [8, 8, 8, 8];
-    const NEAR: usize = 0;
-    const FEW: usize = 32;
 }
 
-/// As another geometry, with lists and crowds from the first timers on.
-pub(crate) struct Listed<G>(PhantomData<G>);
-
-impl<G: Geometry> Geometry for Listed<G> {
-    const TICK_BITS: u32 = G::TICK_BITS;
-    const LEVEL_BITS: [u32; 4] = G::LEVEL_BITS;
-    const NEAR: usize = 0;
-    const FEW: usize = 8;
+/// How many timers of a bucket are few: with one more it is crowded.
+pub(crate) const fn few<G: Geometry>() -> usize {
+    2 << G::LEVEL_BITS[0]
 }
 
-/// As another geometry, without a near heap: the very first timer lies in a list.
-pub(crate) struct Bare<G>(PhantomData<G>);
+/// How many timers need no lists, whenever they are due.
+pub(crate) const fn near<G: Geometry>() -> usize {
+    if G::LEVEL_BITS[0] < 5 {
+        1 << G::LEVEL_BITS[0]
+    } else {
+        32
+    }
+}
 
-impl<G: Geometry> Geometry for Bare<G> {
-    const TICK_BITS: u32 = G::TICK_BITS;
-    const LEVEL_BITS: [u32; 4] = G::LEVEL_BITS;
-    const NEAR: usize = 0;
+/// So many timers at the end of time are a ballast with which a wheel of any geometry makes lists.
+pub(crate) const FAR_TIMERS: usize = 33;
+
+/// A wheel that makes lists from the next timer on: it holds a ballast of [`FAR_TIMERS`], all of this value, of which
+/// it keeps one in the near heap.
+pub(crate) fn with_lists<G: Geometry>(now: u64) -> Wheel<u64, G> {
+    let mut wheel = Wheel::with_geometry(now);
+    (0..FAR_TIMERS).for_each(|_| _ = wheel.schedule(u64::MAX, u64::MAX));
+    wheel
 }

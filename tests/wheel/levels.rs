@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use timer_wheel::{Caffeine, Geometry, Level, Millis, Wheel};
 
-use crate::geometries::Listed;
+use crate::geometries::{FAR_TIMERS, near, with_lists};
 
 /// Nanoseconds in a tick of [`Millis`].
 const TICK: u64 = 1 << 20;
@@ -20,14 +20,14 @@ fn buckets(level: Level<'_>) -> Vec<usize> {
 /// the first few.
 fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
     let mut levels = [0, 1, 2, 3].map(|level| vec![0; 2 << G::LEVEL_BITS[level]]);
-    let (mut far, mut near) = (0, 0);
+    let (mut far, mut ready) = (0, 0);
     let tick_ns = 1_u64 << G::TICK_BITS;
     let cursor = now / tick_ns;
     let later = deadlines.iter().filter(|&it| it / tick_ns > cursor).count();
     for (nth, &deadline) in (1..).zip(deadlines) {
         let tick = deadline / tick_ns;
-        if tick <= cursor || later <= G::NEAR || nth == G::NEAR {
-            near += 1;
+        if tick <= cursor || later <= near::<G>() || nth == near::<G>() {
+            ready += 1;
             continue;
         }
         // From the coarsest level down, the first on whose buckets the two differ.
@@ -46,7 +46,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
         }
     }
     let [a, b, c, d] = levels;
-    ([a, b, c, d, vec![far]], near)
+    ([a, b, c, d, vec![far]], ready)
 }
 
 fn levels_agree_with_division<G: Geometry>() {
@@ -70,10 +70,10 @@ fn levels_agree_with_division<G: Geometry>() {
             .collect();
         let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), 0);
         wheel.cancel(cancelled);
-        let (expected, near) = by_division::<G>(now, &deadlines);
+        let (expected, ready) = by_division::<G>(now, &deadlines);
         assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
         let on_levels: usize = wheel.levels().iter().map(Level::timers).sum();
-        assert_eq!(on_levels + near, wheel.len());
+        assert_eq!(on_levels + ready, wheel.len());
 
         for key in keys {
             wheel.cancel(key);
@@ -126,7 +126,7 @@ fn cursor_is_the_bucket_of_now_on_every_level() {
 
 #[test]
 fn cursor_stays_behind_while_there_is_a_backlog() {
-    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
+    let mut wheel = with_lists::<Millis>(0);
     for value in 0..10 {
         wheel.schedule(3 * TICK, value);
     }
@@ -141,29 +141,30 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
 
 #[test]
 fn postponed_timer_counts_where_it_was_until_its_old_time() {
-    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
+    let mut wheel = with_lists::<Millis>(0);
     let key = wheel.schedule(5 * TICK, 1);
     wheel.reschedule(key, 300 * TICK);
-    assert_eq!(wheel.levels()[0].occupied(), 1);
+    let timers = |wheel: &Wheel<u64>| wheel.levels().map(|level| level.timers());
+    // One of the ballast is in the near heap.
+    assert_eq!(timers(&wheel), [1, 0, 0, 0, FAR_TIMERS - 1]);
     assert_eq!(wheel.advance(5 * TICK).count(), 0);
-    assert_eq!(wheel.levels().map(|level| level.timers()), [0, 1, 0, 0, 0]);
+    assert_eq!(timers(&wheel), [0, 1, 0, 0, FAR_TIMERS - 1]);
     wheel.reschedule(key, 9 * TICK);
-    assert_eq!(wheel.levels().map(|level| level.timers()), [1, 0, 0, 0, 0]);
+    assert_eq!(timers(&wheel), [1, 0, 0, 0, FAR_TIMERS - 1]);
 }
 
 #[test]
 fn far_rotation_that_is_being_emptied_shows_what_is_left() {
-    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
+    let mut wheel = with_lists::<Millis>(0);
     let horizon = 1_u64 << 52;
     for nth in 0..6 {
         wheel.schedule(horizon + nth, 0);
-        wheel.schedule(u64::MAX, 1);
     }
-    assert_eq!(wheel.levels()[4].timers(), 12);
+    assert_eq!(wheel.levels()[4].timers(), FAR_TIMERS - 1 + 6);
     // One unit opens the rotation, and each of the others moves one of its six.
     let mut advance = wheel.advance_with_budget(horizon - 1 + TICK, 5);
     assert!(advance.next().is_none());
-    assert_eq!(wheel.levels()[4].timers(), 8);
+    assert_eq!(wheel.levels()[4].timers(), FAR_TIMERS - 1 + 2);
     assert_eq!(wheel.stats().occupied, [0, 0, 0, 1, 1]);
 }
 
@@ -171,28 +172,25 @@ fn far_rotation_that_is_being_emptied_shows_what_is_left() {
 /// time, and what it held then shows in the next rotation of the level below.
 #[test]
 fn crowded_bucket_ahead_shows_in_the_next_rotation_of_the_level_below() {
-    let mut wheel = Wheel::<u64, Listed<Millis>>::with_geometry(0);
-    for n in 0..256 {
-        wheel.schedule((256 + n) * TICK, n);
+    let mut wheel = with_lists::<Millis>(0);
+    for n in 0..768 {
+        wheel.schedule((256 + n / 3) * TICK, n);
     }
-    assert_eq!(
-        wheel.levels().map(|level| level.timers()),
-        [0, 256, 0, 0, 0]
-    );
+    assert_eq!(wheel.levels()[1].timers(), 768);
     let half = 128 * TICK;
     assert_eq!(wheel.advance(half).count(), 0);
     let [finest, above, ..] = wheel.levels();
-    assert_eq!((finest.timers(), above.timers()), (128, 128), "half of it");
+    assert_eq!((finest.timers(), above.timers()), (384, 384), "half of it");
     let buckets = buckets(finest);
     assert!(buckets[..256].iter().all(|&timers| timers == 0));
-    assert_eq!(buckets[256..].iter().sum::<usize>(), 128);
+    assert_eq!(buckets[256..].iter().sum::<usize>(), 384);
     assert_eq!(wheel.advance(255 * TICK).count(), 0);
-    assert_eq!(wheel.advance(256 * TICK).count(), 1);
+    assert_eq!(wheel.advance(256 * TICK).count(), 3);
     let [finest, ..] = wheel.levels();
-    assert_eq!(finest.timers(), 255);
+    assert_eq!(finest.timers(), 765);
     assert_eq!(
         finest.buckets().collect::<Vec<_>>()[..256],
-        [[0].as_slice(), &[1; 255]].concat()
+        [[0].as_slice(), &[3; 255]].concat()
     );
     wheel.check_invariants();
 }
@@ -211,7 +209,7 @@ fn wheel_prints_in_a_line_or_in_a_few() {
     assert_eq!(
         format!("{wheel:?}"),
         "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 126, \
-         levels: {0: 65535 timers in 256 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
+         levels: {0: 65535 timers in 257 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
          far: 1 timer}, .. }"
     );
     wheel.cancel(key);
@@ -226,7 +224,7 @@ Wheel {
     ),
     ready: 125,
     levels: {
-        0: 65535 timers in 256 of 512 buckets,
+        0: 65535 timers in 257 of 512 buckets,
         1: 568130 timers in 10 of 512 buckets,
         far: 1 timer,
     },

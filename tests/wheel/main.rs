@@ -11,8 +11,7 @@ macro_rules! in_every_geometry {
         $check::<timer_wheel::Caffeine>();
         $check::<timer_wheel::Micros>();
         $check::<timer_wheel::Compact>();
-        $check::<crate::geometries::Listed<timer_wheel::Millis>>();
-        $check::<crate::geometries::Listed<timer_wheel::Caffeine>>();
+        $check::<crate::geometries::Narrow>();
         $check::<crate::geometries::Tiny>();
         $check::<crate::geometries::TinyTick>();
         $check::<crate::geometries::Lopsided>();

@@ -5,17 +5,15 @@ use std::collections::{HashSet, VecDeque};
 
 use timer_wheel::{Budget, Expired, Geometry, Level, TimerKey, Verdict, Wheel};
 
+use crate::geometries::few;
 use crate::model::{Model, Timer};
 use crate::script::{Op, Pick, Road, Rule, When};
 
 /// The far timers count as a level.
 pub(crate) const LEVELS: usize = 5;
 
-/// Entries of a block.
-const BLOCK: usize = 32;
-
-/// What one timer may cost while an advance passes it: a visit on each level, the collection into
-/// the run and the firing, all of it once more when it was postponed.
+/// What one timer may cost while an advance passes it: a visit on each level, the sorting and the firing, all
+/// of it once more when it was postponed.
 const VISITS: usize = 2 * (LEVELS + 2);
 
 /// Serializes a wheel and reads it back; without that feature, gives back the same wheel.
@@ -49,8 +47,6 @@ pub(crate) struct Pair<G: Geometry> {
     wake_ups: usize,
     /// Whether the last advance was dropped, or its budget used up, before it was done.
     is_behind: bool,
-    /// Timers that were ready after the last operation, holes included.
-    ready_before: usize,
     rounds: usize,
 }
 
@@ -93,7 +89,6 @@ impl<G: Geometry> Pair<G> {
             moved_ahead: 0,
             wake_ups: 0,
             is_behind: false,
-            ready_before: 0,
             rounds: 0,
         }
     }
@@ -782,14 +777,11 @@ impl<G: Geometry> Pair<G> {
         let ahead = ahead.min();
         check_delay(ahead, exact, "peek_ahead");
         assert!(delay <= ahead, "told to sleep past a bucket that begins");
-        // Nobody is woken but for what begins, or for a crowd: and a crowd is noticed block by block.
-        let crowds = self.wheel.levels().iter().any(|level| {
-            let is_far = level.bucket_span().is_none();
-            level
-                .buckets()
-                .any(|timers| timers > G::FEW || is_far && timers != 0)
-        });
-        if !self.is_behind && !crowds && G::FEW % BLOCK == 0 {
+        // The wheel asks for no wake-up but for a bucket that begins, a timer, or a crowd.
+        let levels = self.wheel.levels();
+        let mut buckets = levels.iter().flat_map(|level| level.buckets());
+        let has_crowds = buckets.any(|timers| timers > few::<G>());
+        if !self.is_behind && !has_crowds {
             assert_eq!(delay, ahead, "woken up for nothing");
         }
         for level in [LEVELS, LEVELS + 1, 63, 64, usize::MAX] {
@@ -864,22 +856,15 @@ impl<G: Geometry> Pair<G> {
         let live = self.model.len();
         assert_eq!(stats.timers, live, "timers counted");
         assert!(stats.slots >= live, "fewer slots than timers");
-        assert!(
-            stats.ready <= live + self.ready_before,
-            "more timers are ready than live, the holes among those before apart"
-        );
-        self.ready_before = stats.ready;
-        // So do blocks: a bucket fills its last one only in part.
-        assert!(stats.blocks <= live, "blocks do not follow the timers");
-        assert!(live != 0 || stats.blocks == 0, "a block for no timer");
         let buckets: usize = stats.occupied.iter().sum();
         assert!(buckets <= live, "occupied buckets without timers");
         let levels = self.wheel.levels();
         let occupied = levels.map(|level| level.occupied());
         assert_eq!(occupied, stats.occupied, "levels and statistics differ");
         let on_levels: usize = levels.iter().map(Level::timers).sum();
-        assert!(
-            on_levels <= live && live <= on_levels + stats.ready,
+        assert_eq!(
+            on_levels + stats.ready,
+            live,
             "a timer is in a bucket or ready"
         );
         self.moved_ahead += usize::from(levels.iter().any(|level| {

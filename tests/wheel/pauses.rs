@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 
 use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
-use crate::geometries::{Bare, Listed, Tiny};
+use crate::geometries::{FAR_TIMERS, Narrow, Tiny, with_lists};
 use crate::numbers::Numbers;
-use crate::pair::LEVELS;
-use crate::script::spans;
+use crate::pair::{LEVELS, Pair};
+use crate::script::{Op, Pick, When, spans};
 
 const TICK: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;
 const MILLISECOND: u64 = 1_000_000;
 
-/// More than so many timers are a crowd, and whoever sleeps is woken up once for each that are moved.
-const FEW: usize = 256;
+/// A bucket of [`Millis`] with more timers is crowded.
+const FEW: usize = 512;
+
+/// A sleeping caller is woken up once for so many timers that are moved ahead.
+const WOKEN_FOR: usize = FEW / 2;
 
 /// What one call has done.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,8 +80,7 @@ fn pause_mix<G: Geometry>(
     longest
 }
 
-/// The longest call of 20,000 timers: a share of each level's crowd, a block or so at a time, and a bucket
-/// of few timers, whole.
+/// The longest call of 20,000 timers: a share of each level's crowd, and a bucket of few timers, whole.
 const LONGEST: usize = FEW;
 
 /// Caffeine and this project's own first core: a coarse bucket was emptied at one go, which was a pause of
@@ -147,7 +149,7 @@ fn crowd<G: Geometry>(
 fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() {
     fn check<G: Geometry>(level: usize, number: u64, timers: u64) {
         let start = number * spans::<G>()[level];
-        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+        let mut wheel = with_lists::<G>(0);
         crowd(&mut wheel, level, number, timers);
         let mut wake_ups = 0;
         let mut moved = 0;
@@ -163,13 +165,13 @@ fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() 
             assert_eq!(call.fired, 0, "nothing is due");
             assert!(call.units > 0, "woken up for nothing, {delay} later");
         }
-        let most = timers as usize / FEW + LEVELS + 1;
+        let most = timers as usize / WOKEN_FOR + LEVELS + 1;
         assert!(wake_ups <= most, "{wake_ups} wake-ups, {most} allowed");
-        assert!(moved >= wake_ups * FEW, "{moved} moved in {wake_ups}");
-        // And not much later than that: less than so many are left.
+        assert!(moved >= wake_ups * WOKEN_FOR, "{moved} moved in {wake_ups}");
+        // And not much later than that: what is left is no crowd.
         let left: usize = wheel.levels()[level].timers();
         assert!(
-            left <= FEW,
+            left <= FEW + FAR_TIMERS,
             "{left} of {timers} are left for the last moment"
         );
         let call = advance(&mut wheel, start);
@@ -178,13 +180,12 @@ fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() 
     }
     for timers in [1_000, 10_000] {
         for number in [1, 2, 3, 70, 255] {
-            check::<Bare<Millis>>(1, number, timers);
-            check::<Bare<Millis>>(2, number, timers);
+            check::<Millis>(1, number, timers);
+            check::<Millis>(2, number, timers);
         }
-        check::<Bare<Millis>>(3, 1, timers);
-        check::<Bare<Millis>>(3, 7, timers);
-        check::<Bare<Millis>>(4, 2, timers);
-        check::<Millis>(2, 2, timers);
+        check::<Millis>(3, 1, timers);
+        check::<Millis>(3, 7, timers);
+        check::<Millis>(4, 2, timers);
     }
 }
 
@@ -195,7 +196,7 @@ fn driver_of_a_crowd_that_was_cancelled_is_not_woken() {
         let span = spans::<Millis>()[2];
         let start = number * span;
         for passed in [0, 1, span / 2, start - span, start - span / 2, start - TICK] {
-            let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+            let mut wheel = with_lists::<Millis>(0);
             let keys = crowd(&mut wheel, 2, number, 5_000);
             advance(&mut wheel, passed);
             // All but one, and that one in the middle of the bucket.
@@ -204,7 +205,7 @@ fn driver_of_a_crowd_that_was_cancelled_is_not_woken() {
             }
             wheel.check_invariants();
             let mut wake_ups = 0;
-            while !wheel.is_empty() {
+            while wheel.contains(keys[2_500]) {
                 let delay = wheel.expiration_delay().expect("one lives");
                 assert!(delay >= start.saturating_sub(wheel.now()), "too early");
                 let now = wheel.now() + delay;
@@ -217,7 +218,9 @@ fn driver_of_a_crowd_that_was_cancelled_is_not_woken() {
             for key in keys {
                 assert!(wheel.cancel(key).is_some());
             }
-            assert_eq!(wheel.expiration_delay(), None);
+            // What is left is the ballast, in the last rotation.
+            let last = u64::MAX / spans::<Millis>()[4] * spans::<Millis>()[4];
+            assert_eq!(wheel.expiration_delay(), Some(last - wheel.now()));
         }
     }
 }
@@ -227,9 +230,9 @@ fn driver_of_a_crowd_that_was_cancelled_is_not_woken() {
 fn driver_of_a_crowd_that_was_cancelled_down_to_few_is_woken_at_its_start() {
     for number in [1, 2, 5] {
         let start = number * spans::<Millis>()[2];
-        for left in [FEW, FEW - 1, 100, 1] {
+        for left in [FEW, FEW - 1, WOKEN_FOR, 1] {
             for from_the_end in [false, true] {
-                let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+                let mut wheel = with_lists::<Millis>(0);
                 let mut keys = crowd(&mut wheel, 2, number, 5_000);
                 if from_the_end {
                     keys.reverse();
@@ -255,7 +258,7 @@ fn crowd_that_comes_late_is_moved_in_shares() {
     const TIMERS: u64 = 20_000;
     let span = spans::<Millis>()[2];
     for ticks_left in [1, 2, 10, 100, 1_000] {
-        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        let mut wheel = with_lists::<Millis>(0);
         let from = span - ticks_left * TICK;
         advance(&mut wheel, from);
         crowd(&mut wheel, 2, 1, TIMERS);
@@ -272,7 +275,7 @@ fn crowd_that_comes_late_is_moved_in_shares() {
         wheel.check_invariants();
     }
     // As many, an advance after each few: only the first few are moved at all.
-    let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+    let mut wheel = with_lists::<Millis>(0);
     advance(&mut wheel, span - 2 * TICK);
     let mut units = 0;
     for n in 0..TIMERS {
@@ -293,7 +296,7 @@ fn crowd_that_comes_late_is_moved_in_shares() {
 fn advances_that_stop_at_a_few_fires_move_their_share_all_the_same() {
     const TIMERS: u64 = 100_000;
     for level in [1, 2] {
-        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        let mut wheel = with_lists::<Millis>(0);
         let start = 4 * spans::<Millis>()[level];
         crowd(&mut wheel, level, 4, TIMERS);
         let first = start - 600 * TICK;
@@ -321,7 +324,7 @@ fn advances_that_stop_at_a_few_fires_move_their_share_all_the_same() {
 fn share_that_a_budget_cuts_short_is_moved_once() {
     const TIMERS: u64 = 100_000;
     for budget in [1, 32, 256, 4_096] {
-        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        let mut wheel = with_lists::<Millis>(0);
         crowd(&mut wheel, 1, 1, TIMERS);
         for tick in 1..20 {
             let mut units = 0;
@@ -337,13 +340,13 @@ fn share_that_a_budget_cuts_short_is_moved_once() {
             let most = share + share / 100 + FEW;
             assert!(units <= most, "{units} units of {share} in a tick");
             // What is left of it is too little to call again for.
-            assert!(units + FEW >= share, "{units} units of {share}");
+            assert!(units + WOKEN_FOR >= share, "{units} units of {share}");
             wheel.check_invariants();
         }
     }
 }
 
-/// Ours: each block of a crowd brought the wake-up closer, and woke up whoever slept.
+/// Ours: each few timers that came to a crowd brought the wake-up closer, and woke up a sleeping caller.
 #[test]
 fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
     const TIMERS: u64 = 100_000;
@@ -363,7 +366,7 @@ fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
         let mut advance = wheel.advance_with_budget(delays[delays.len() - 1], usize::MAX);
         assert!(advance.next().is_none());
         let units = usize::MAX - advance.unused();
-        assert!((FEW..=2 * FEW + LEVELS).contains(&units), "{units} units");
+        assert!((WOKEN_FOR..=FEW + LEVELS).contains(&units), "{units} units");
     }
 }
 
@@ -372,7 +375,7 @@ fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
 fn driver_asleep_is_woken_for_a_crowd_when_those_before_it_have_left() {
     for level in 1..LEVELS {
         let span = spans::<Millis>()[level];
-        let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+        let mut wheel = with_lists::<Millis>(0);
         crowd(&mut wheel, level, 5, 10_000);
         let before = [2, 3, 4].map(|number| wheel.schedule(number * span, 0));
         advance(&mut wheel, TICK);
@@ -393,7 +396,8 @@ fn driver_asleep_is_woken_for_a_crowd_when_those_before_it_have_left() {
 #[test]
 fn clear_and_drain_after_a_peak_cost_what_is_live() {
     const PEAK: u64 = 1_000_000;
-    let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+    // Where ten timers make lists.
+    let mut wheel: Wheel<u64, Narrow> = Wheel::with_geometry(0);
     let keys: Vec<TimerKey> = (0..PEAK).map(|n| wheel.schedule(n << 16, n)).collect();
     for &key in &keys[10..] {
         assert!(wheel.cancel(key).is_some());
@@ -437,9 +441,8 @@ fn stops_in_each_far_rotation_look_at_no_others() {
         }
         assert_eq!(wheel.len() as u64, rotations);
     }
-    check::<Bare<Compact>>(20_000);
     check::<Compact>(20_000);
-    check::<Listed<Millis>>(2_000);
+    check::<Millis>(2_000);
     check::<Tiny>(20_000);
 }
 
@@ -505,22 +508,81 @@ fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
     for arrival in Arrival::ALL {
         for budget in [1, 7, 256, 5_000, usize::MAX / 2] {
             check::<Millis>(arrival, budget);
-            check::<Bare<Millis>>(arrival, budget);
-            check::<Listed<Compact>>(arrival, budget);
+            check::<Narrow>(arrival, budget);
         }
     }
 }
 
-/// Holes in runs: whichever of a collected crowd are cancelled, the others keep their order, and no
-/// memory is asked for.
+/// A crowd that is moved ahead, opened and fired by a unit a call, while timers are cancelled, postponed, taken back and
+/// scheduled between the calls: in one tick, in a coarse bucket, and in a far rotation.
 #[test]
-fn collected_timers_cancelled_from_a_crowd_leave_order_and_memory() {
+fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
+    fn check<G: Geometry>(level: usize, timers: u64, is_spread: bool) {
+        let spans = spans::<G>();
+        let start = 2 * spans[level];
+        let apart = if is_spread { spans[level] / timers } else { 0 };
+        let mut pair = Pair::<G>::new(start - spans[level] / 2 - 1);
+        pair.apply(&Op::Bunch {
+            at: When::At(u64::MAX),
+            count: FAR_TIMERS as u8,
+        });
+        (0..timers).for_each(|n| pair.schedule(start + n * apart));
+        // Some ticks before the crowd begins; when it does; and when all of it is due.
+        let end = start + timers * apart;
+        let mut calls = 0;
+        for to in [start - spans[level] / 3, start - 1, start, end] {
+            while pair.model.now() < to || pair.wheel.has_backlog() {
+                let before = pair.wheel.levels().map(|level| level.timers());
+                pair.apply(&Op::AdvanceBudgeted {
+                    to: When::At(to),
+                    budget: 1,
+                    calls: 0,
+                });
+                let after = pair.wheel.levels().map(|level| level.timers());
+                let left = before.iter().zip(after);
+                let taken: usize = left
+                    .map(|(before, after)| before.saturating_sub(after))
+                    .sum();
+                assert!(taken <= 1, "{taken} timers were taken from buckets");
+                calls += 1;
+                assert!(calls <= 20 * timers, "{} are left", pair.model.len());
+                let nth = (calls * 7 % timers) as u8;
+                if calls > 2 * timers {
+                    continue;
+                }
+                match calls % 8 {
+                    1 => pair.apply(&Op::Cancel(Pick::Live(nth))),
+                    2 => pair.apply(&Op::Schedule(When::At(start + u64::from(nth) * apart))),
+                    4 => pair.apply(&Op::Reschedule(
+                        Pick::Live(nth),
+                        When::At(end + u64::from(nth)),
+                    )),
+                    5 => pair.apply(&Op::Schedule(When::At(end - apart / 2))),
+                    7 => pair.apply(&Op::Reschedule(Pick::Live(nth), When::In(0))),
+                    _ => {}
+                }
+            }
+        }
+        assert!(calls > timers, "{calls} calls of one unit");
+        pair.finish();
+    }
+    for is_spread in [true, false] {
+        for level in 0..LEVELS {
+            check::<Narrow>(level, 40, is_spread);
+        }
+        check::<Compact>(2, 150, is_spread);
+    }
+}
+
+/// Whichever of a sorted crowd are cancelled, the others keep their order, and no memory is asked for.
+#[test]
+fn sorted_timers_cancelled_from_a_crowd_leave_order_and_memory() {
     const CROWD: u64 = 10_000;
     let tick = 300 * TICK;
     for arrival in Arrival::ALL {
         for collected in [1_000, 5_000, 2 * CROWD as usize] {
             for stride in [1, 2, 3, 100] {
-                let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+                let mut wheel = with_lists::<Millis>(0);
                 let mut timers: Vec<(u64, u64, TimerKey)> = (0..CROWD)
                     .map(|n| {
                         let deadline = tick + arrival.offset(n, CROWD);
@@ -543,11 +605,11 @@ fn collected_timers_cancelled_from_a_crowd_leave_order_and_memory() {
                 // But for the bits of the slots that are free now.
                 let (most, bytes) = (before.bytes + CROWD as usize / 4, after.bytes);
                 assert!(bytes <= most, "from {} to {bytes} bytes", before.bytes);
-                assert_eq!(after.timers, timers.len());
+                assert_eq!(after.timers, timers.len() + FAR_TIMERS);
                 wheel.check_invariants();
                 let fired = wheel.advance(tick + CROWD).map(|item| item.key);
                 assert!(fired.eq(timers.into_iter().map(|timer| timer.2)));
-                assert_eq!(wheel.stats().ready, 0);
+                assert_eq!(wheel.stats().ready, 1);
             }
         }
     }
@@ -586,7 +648,7 @@ fn pop_first_in_steady_state_takes_them_in_order() {
         check::<Millis>(10, most_delay);
         check::<Millis>(5_000, most_delay);
         check::<Micros>(5_000, most_delay);
-        check::<Listed<Compact>>(1_000, most_delay);
+        check::<Narrow>(1_000, most_delay);
     }
 }
 
@@ -595,7 +657,7 @@ fn pop_first_in_steady_state_takes_them_in_order() {
 #[test]
 fn pop_first_before_its_time_leaves_the_clock_and_the_others() {
     let start = 5 << 36;
-    let mut wheel: Wheel<u64, Bare<Millis>> = Wheel::with_geometry(0);
+    let mut wheel = with_lists::<Millis>(0);
     let keys = crowd(&mut wheel, 2, 5, 5_000);
     assert_eq!(wheel.pop_first().map(|item| item.key), Some(keys[0]));
     assert_eq!(wheel.now(), 0);
@@ -610,7 +672,7 @@ fn pop_first_before_its_time_leaves_the_clock_and_the_others() {
     assert_eq!(wheel.pop_first().map(|item| item.key), Some(keys[1]));
     assert!(
         wheel
-            .advance(u64::MAX)
+            .advance(start + (1 << 36))
             .map(|item| item.key)
             .eq(keys[2..].iter().copied())
     );

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 
 use timer_wheel::{Caffeine, Compact, Expired, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
-use crate::geometries::{Listed, Lopsided, Tiny, TinyTick, Wide, Widest};
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 
 const SCRIPT: &str = include_str!("recorded/script.txt");
 
@@ -344,8 +344,7 @@ recorded! {
     caffeine_does_what_is_on_record: Caffeine, "caffeine";
     micros_does_what_is_on_record: Micros, "micros";
     compact_does_what_is_on_record: Compact, "compact";
-    listed_millis_does_what_is_on_record: Listed<Millis>, "listed_millis";
-    listed_caffeine_does_what_is_on_record: Listed<Caffeine>, "listed_caffeine";
+    narrow_does_what_is_on_record: Narrow, "narrow";
     tiny_does_what_is_on_record: Tiny, "tiny";
     tiny_tick_does_what_is_on_record: TinyTick, "tiny_tick";
     lopsided_does_what_is_on_record: Lopsided, "lopsided";

@@ -3,6 +3,8 @@
 
 use timer_wheel::{Advance, Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
+use crate::geometries::few;
+
 /// Calls a function for every geometry that the crate brings.
 macro_rules! in_every_preset {
     ($check:ident) => {
@@ -149,7 +151,7 @@ fn advance_yields_what_is_due_in_ascending_order_and_leaves_the_rest() {
 ///
 /// > never later than the earliest deadline
 ///
-/// > `next_deadline()` is the earliest live deadline, exactly, also when timers were put off.
+/// > `next_deadline()` is the earliest live deadline, exactly, also when timers were postponed.
 #[test]
 fn next_wake_up_is_never_late_and_the_next_deadline_is_exact() {
     fn check<G: Geometry>() {
@@ -198,10 +200,10 @@ fn copies_give_out_the_same_keys() {
 }
 
 /// > Sleep for it and advance, and one of these has happened: a timer has fired, an occupied bucket was
-/// > opened, a timer that had been put off was looked at, or at least 256 timers of a crowded bucket were moved ahead of
-/// > their time.
+/// > opened, a timer that had been postponed was looked at, or at least 256 timers of a crowded bucket were moved ahead of
+/// > their time (half as many as make a crowd, in geometries with fewer buckets).
 #[test]
-fn wake_up_fires_or_opens_or_looks_at_what_was_put_off_or_moves_256() {
+fn wake_up_fires_or_opens_or_looks_at_what_was_postponed_or_moves_256() {
     fn check<G: Geometry>() {
         let mut without_a_fire = 0;
         live::<G>(5_000, |wheel| {
@@ -213,27 +215,27 @@ fn wake_up_fires_or_opens_or_looks_at_what_was_put_off_or_moves_256() {
                 return;
             }
             without_a_fire += 1;
-            let was_put_off = after.stats().ready < wheel.stats().ready;
+            let was_postponed = after.stats().ready < wheel.stats().ready;
             let mut levels = wheel.levels().into_iter().zip(after.levels());
             let is_moved = levels.any(|(before, after)| {
                 let is_far = before.bucket_span().is_none();
                 let mut buckets = before.buckets().zip(after.buckets());
                 buckets.any(|(before, after)| {
                     // Of the far rotations one was opened.
-                    before > after && (after == 0 || is_far) || before >= after + 256
+                    before > after && (after == 0 || is_far) || before >= after + few::<G>() / 2
                 })
             });
-            assert!(was_put_off || is_moved, "{wheel:?}\n{after:?}");
+            assert!(was_postponed || is_moved, "{wheel:?}\n{after:?}");
         });
         assert!(without_a_fire > 100);
     }
     in_every_preset!(check);
 }
 
-/// > So a timer costs at most one wake-up for each level and one to fire, and one more for each time it was put
-/// > off before its old time came.
+/// > So a timer costs at most one wake-up for each level and one to fire, and one more for each time it was
+/// > postponed before its old time came.
 #[test]
-fn wake_ups_are_bounded_by_levels_and_by_how_often_timers_are_put_off() {
+fn wake_ups_are_bounded_by_levels_and_by_how_often_timers_are_postponed() {
     fn check<G: Geometry>() {
         for seed in 1..=100 {
             let mut bits = Bits(seed * 7_919);
@@ -244,7 +246,7 @@ fn wake_ups_are_bounded_by_levels_and_by_how_often_timers_are_put_off() {
                 .map(|_| wheel.schedule(bits.span() >> 8, 0))
                 .collect();
             let shorter = 8 + bits.below(24);
-            let (mut wake_ups, mut fired, mut put_off) = (0, 0, 0);
+            let (mut wake_ups, mut fired, mut postponed) = (0, 0, 0);
             while fired < timers {
                 let delay = wheel.expiration_delay().expect("timers are live");
                 fired += wheel.advance(wheel.now() + delay).count();
@@ -252,23 +254,23 @@ fn wake_ups_are_bounded_by_levels_and_by_how_often_timers_are_put_off() {
                 for _ in 0..bits.below(4) {
                     let key = keys[bits.below(timers)];
                     let later = bits.span() >> shorter;
-                    if put_off < 1_000 && later > 0 {
+                    if postponed < 1_000 && later > 0 {
                         let deadline = wheel.deadline(key).map(|old| old + later);
-                        put_off +=
+                        postponed +=
                             usize::from(deadline.is_some_and(|at| wheel.reschedule(key, at)));
                     }
                 }
             }
             assert!(
-                wake_ups <= 6 * timers + put_off,
-                "{wake_ups} for {timers}, {put_off} times put off"
+                wake_ups <= 6 * timers + postponed,
+                "{wake_ups} for {timers}, {postponed} times postponed"
             );
         }
     }
     in_every_preset!(check);
 }
 
-/// > What was cancelled wakes nobody.
+/// > A cancelled timer wakes no caller.
 #[test]
 fn wake_ups_follow_the_timers_that_are_left() {
     fn check<G: Geometry>() {
@@ -295,11 +297,11 @@ fn wake_ups_follow_the_timers_that_are_left() {
 }
 
 /// > It is later only where some timers of a crowded bucket, one
-/// > of more than 256, are to be moved ahead first.
+/// > of more than 512 (in `Millis`), are to be moved ahead first.
 #[test]
 fn least_peek_ahead_of_few_timers_is_the_expiration_delay() {
     fn check<G: Geometry>() {
-        live::<G>(256, |wheel| {
+        live::<G>(few::<G>(), |wheel| {
             assert_eq!(least_of_all_levels(wheel), wheel.expiration_delay());
         });
     }
@@ -336,7 +338,7 @@ fn timer_brought_up_early_counts_as_level_0() {
             let Some(first) = copy.peek_first().map(|timer| timer.deadline) else {
                 return;
             };
-            brought_up += usize::from(copy.stats().blocks < wheel.stats().blocks);
+            brought_up += usize::from(copy.stats().ready > wheel.stats().ready);
             let delay = first.saturating_sub(wheel.now());
             assert!(copy.peek_ahead(0).is_some_and(|ahead| ahead <= delay));
         });
@@ -471,7 +473,7 @@ fn backlog_is_told_of_exactly_while_the_delay_is_zero() {
     in_every_preset!(check);
 }
 
-/// > `cancel` hands the value back, and the timer's slot and its entry are free at once.
+/// > `cancel` hands the value back, and the timer's slot is free at once.
 #[test]
 fn timer_takes_the_place_of_one_that_was_cancelled() {
     fn check<G: Geometry>() {
@@ -484,7 +486,6 @@ fn timer_takes_the_place_of_one_that_was_cancelled() {
             {
                 let deadline = wheel.deadline(key).expect("it is live");
                 assert_eq!(copy.cancel(key), Some(0));
-                assert!(copy.stats().blocks <= wheel.stats().blocks);
                 copy.schedule(deadline, 0);
                 assert_eq!(copy.stats().slots, wheel.stats().slots);
             }
@@ -493,32 +494,7 @@ fn timer_takes_the_place_of_one_that_was_cancelled() {
     in_every_preset!(check);
 }
 
-/// > A timer that is cancelled after it was sorted may leave a hole of 24 bytes, until those that were sorted with it
-/// > have left
-#[test]
-fn timers_cancelled_after_they_were_sorted_leave_holes_until_the_others_have_left() {
-    fn check<G: Geometry>() {
-        let mut wheel = Wheel::<u64, G>::with_geometry(0);
-        let mut bytes = Vec::new();
-        for round in 1..20_u64 {
-            let now = round << 40;
-            let keys: Vec<TimerKey> = (0..200).map(|n| wheel.schedule(now + n % 7, n)).collect();
-            assert!(wheel.peek_expired(now + 7).is_some(), "they are sorted");
-            let sorted = wheel.stats().bytes;
-            for key in &keys[2..] {
-                assert!(wheel.cancel(*key).is_some());
-            }
-            let holds_on = wheel.stats().bytes >= sorted;
-            assert!(holds_on && wheel.stats().ready == 2);
-            assert_eq!(wheel.advance(now + 7).count(), 2);
-            bytes.push(wheel.stats().bytes);
-        }
-        assert_eq!(bytes[17], bytes[18], "the next are sorted in their place");
-    }
-    in_every_preset!(check);
-}
-
-/// > And slots are given back from the end only, by `shrink_to_fit`, up to the highest in use
+/// > Slots are given back from the end only, by `shrink_to_fit`, up to the highest in use
 #[test]
 fn shrink_gives_slots_back_down_to_the_highest_in_use() {
     for in_use in [0, 1, 63, 64, 255, 256, 257, 999] {

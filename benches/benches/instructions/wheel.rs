@@ -1,6 +1,6 @@
 //! How many instructions a call takes in the middle of a steady run at 100,000 timers:
 //! `cargo bench -p timer-wheel-bench --no-default-features --features results --bench instructions`, and
-//! `--bench instructions_index` and `--bench instructions_ttl` for the wheel over records of one's own and for
+//! `--bench instructions_index` and `--bench instructions_ttl` for the wheel for indexes of one's own and for
 //! TTLs by their handles.
 //!
 //! Callgrind counts them. The count is the same in every run, however busy the machine is, so a change of a

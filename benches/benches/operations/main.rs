@@ -3,7 +3,7 @@
 //! Every group measures the wheel and, beside it, the textbook wheel, a bare `BTreeSet` and a
 //! `BTreeSet` with a slab of values, each with a thousand, ten thousand and a million live timers:
 //! `schedule/wheel/1000000`. The TTL layer is measured beside the two ordered sets that it replaces. A
-//! group leaves out whoever lacks the operation and says why. Everything takes many minutes;
+//! group leaves out a subject that lacks the operation, and says why. Everything takes many minutes;
 //! `-- --quick` takes less, and `-- cancel` or `-- wheel/1000$` measures only what matches.
 //!
 //! Criterion measures one subject after the other. That is right for finding out what a change did to

@@ -11,13 +11,13 @@ pub(crate) fn bench(criterion: &mut Criterion) {
     every_subject(criterion, "move earlier", Earlier::new);
 }
 
-/// How long a timer runs from when it is put off.
+/// How long a timer runs from when it is postponed.
 const LIFETIME: u64 = 10 * MINUTE;
 
-/// Timers put off at one time.
+/// Timers postponed at one time.
 const BATCH: usize = 1_000;
 
-/// Puts off random timers, to deadlines that grow by a tick every batch. The time stands still: what a
+/// Postpones random timers, to deadlines that grow by a tick every batch. The time stands still: what a
 /// queue has to do for it when the old deadline comes is in `compare`'s W4.
 struct Later {
     n: usize,
@@ -61,7 +61,7 @@ impl Operation for Later {
             state.batches += 1;
             state
         };
-        let put_off = |state: &mut Refreshed<Q>| {
+        let postpone = |state: &mut Refreshed<Q>| {
             let deadline = LIFETIME + state.batches as u64 * STEP;
             let start = state.batches * BATCH % self.touched.len();
             self.touched[start..start + BATCH]
@@ -72,9 +72,14 @@ impl Operation for Later {
                 })
                 .sum::<usize>()
         };
-        measure(group, &case, prepare, put_off, |state, moved| {
+        measure(group, &case, prepare, postpone, |state, moved| {
             let answer = (state.queue.len(), moved);
-            assert_eq!(answer, (self.n, BATCH), "{}: not all are put off", Q::NAME);
+            assert_eq!(
+                answer,
+                (self.n, BATCH),
+                "{}: not all are postponed",
+                Q::NAME
+            );
         });
     }
 }

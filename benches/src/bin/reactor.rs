@@ -178,8 +178,8 @@ const FIGURES: [(&str, Counts); 5] = [
 
 const SUBJECTS: [&str; 2] = ["wheel", "BTreeMap"];
 
-/// Timeouts that are put off, tasks that end and begin, turns with nothing to do, and all timers fired.
-/// The longest is that of the turns while timeouts were put off and tasks replaced.
+/// Timeouts that are postponed, tasks that end and begin, turns with nothing to do, and all timers fired.
+/// The longest is that of the turns while timeouts were postponed and tasks replaced.
 fn measure<R: Reactor>(input: &Input) -> Vec<f64> {
     let n = input.delays.len();
     let task = Arc::new(Task::default());

@@ -29,7 +29,7 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
         }
     }
 
-    /// A deadline that has come is refused by the wheel, and is put off to the next tick instead.
+    /// A deadline that has come is refused by the wheel, and is moved to the next tick instead.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) {
         let delay = ticks::due_at::<TICK_NS>(deadline)

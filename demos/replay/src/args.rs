@@ -153,7 +153,7 @@ impl Args {
 pub(crate) enum QueueName {
     /// The timer wheel
     Wheel,
-    /// The same wheel over the records of its caller
+    /// The same wheel over the indexes of its caller
     Index,
     /// A BTreeSet of deadlines beside a slab
     Btree,

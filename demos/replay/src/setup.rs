@@ -1,4 +1,4 @@
-//! What a run replays, how and where, for whoever reads its figures.
+//! What a run replays, how and where, for a reader of its figures.
 
 use std::env;
 use std::time::{Duration, SystemTime};

@@ -246,7 +246,7 @@ impl<'a, G: Geometry> Watch<'a, G> {
         let tally = &self.session.tally;
         let counts = tally.counts;
         format!(
-            "watched   {} of {}\nrequests  {}\ntimers    {} scheduled, {} put off, {} cancelled, {} \
+            "watched   {} of {}\nrequests  {}\ntimers    {} scheduled, {} postponed, {} cancelled, {} \
              expired, {} left\nadvances  {}, the longest {}\n",
             time_of_day(self.session.now_ns() - trace.start_ns()),
             time_of_day(trace.end_ns() - trace.start_ns()),

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use slab::Slab;
-use timer_wheel::index::{IndexWheel, Timer};
+use timer_wheel::index::IndexWheel;
 use timer_wheel::{TimerKey, Wheel};
 
 /// The end of the list of entries by use.
@@ -17,18 +17,6 @@ pub(crate) struct Entry<H> {
     newer: u32,
     older: u32,
     timer: H,
-}
-
-impl AsRef<Timer> for Entry<Timer> {
-    fn as_ref(&self) -> &Timer {
-        &self.timer
-    }
-}
-
-impl AsMut<Timer> for Entry<Timer> {
-    fn as_mut(&mut self) -> &mut Timer {
-        &mut self.timer
-    }
 }
 
 /// What has expired, as the wheel names it.
@@ -44,7 +32,8 @@ pub(crate) trait Deadlines: Default {
 
     fn name() -> &'static str;
     fn schedule(&mut self, entries: &mut Slab<Entry<Self::Handle>>, index: u32, deadline: u64);
-    fn put_off(&mut self, entries: &mut Slab<Entry<Self::Handle>>, index: u32, deadline: u64);
+    /// Lets an entry live until a deadline that is not before the one it has.
+    fn renew(&mut self, entries: &mut Slab<Entry<Self::Handle>>, index: u32, deadline: u64);
     fn cancel(&mut self, entries: &mut Slab<Entry<Self::Handle>>, index: u32);
     fn pop(&mut self, entries: &mut Slab<Entry<Self::Handle>>, now: u64) -> Option<Expired>;
     fn bytes(&self) -> usize;
@@ -66,7 +55,7 @@ impl Deadlines for OfKeys {
         entry.timer = Some(self.0.schedule(deadline, entry.key));
     }
 
-    fn put_off(&mut self, entries: &mut Slab<Entry<Self::Handle>>, index: u32, deadline: u64) {
+    fn renew(&mut self, entries: &mut Slab<Entry<Self::Handle>>, index: u32, deadline: u64) {
         let timer = entries[index as usize].timer;
         assert!(timer.is_some_and(|timer| self.0.reschedule(timer, deadline)));
     }
@@ -85,31 +74,40 @@ impl Deadlines for OfKeys {
     }
 }
 
-/// The wheel over the entries themselves.
+/// A wheel of the entries' indexes. An entry keeps its deadline, which the wheel learns of when the timer is too early.
 #[derive(Default)]
-pub(crate) struct OfEntries(IndexWheel);
+pub(crate) struct OfIndexes(IndexWheel);
 
-impl Deadlines for OfEntries {
-    type Handle = Timer;
+impl Deadlines for OfIndexes {
+    /// The deadline.
+    type Handle = u64;
 
     fn name() -> &'static str {
         "IndexWheel"
     }
 
-    fn schedule(&mut self, entries: &mut Slab<Entry<Timer>>, index: u32, deadline: u64) {
-        self.0.schedule(entries, index, deadline);
+    fn schedule(&mut self, entries: &mut Slab<Entry<u64>>, index: u32, deadline: u64) {
+        entries[index as usize].timer = deadline;
+        self.0.set(index, deadline);
     }
 
-    fn put_off(&mut self, entries: &mut Slab<Entry<Timer>>, index: u32, deadline: u64) {
-        self.0.schedule(entries, index, deadline);
+    fn renew(&mut self, entries: &mut Slab<Entry<u64>>, index: u32, deadline: u64) {
+        entries[index as usize].timer = deadline;
     }
 
-    fn cancel(&mut self, entries: &mut Slab<Entry<Timer>>, index: u32) {
-        assert!(self.0.cancel(entries, index));
+    fn cancel(&mut self, _: &mut Slab<Entry<u64>>, index: u32) {
+        assert!(self.0.cancel(index));
     }
 
-    fn pop(&mut self, entries: &mut Slab<Entry<Timer>>, now: u64) -> Option<Expired> {
-        Some(Expired::Index(self.0.pop_expired(entries, now)?.0))
+    fn pop(&mut self, entries: &mut Slab<Entry<u64>>, now: u64) -> Option<Expired> {
+        while let Some(due) = self.0.peek_expired(now) {
+            let deadline = entries[due.index() as usize].timer;
+            if deadline <= now {
+                return Some(Expired::Index(due.remove().index));
+            }
+            due.rearm(deadline);
+        }
+        None
     }
 
     fn bytes(&self) -> usize {
@@ -164,7 +162,7 @@ impl<D: Deadlines> Cache<D> {
     pub(crate) fn get(&mut self, key: u64, now: u64) -> Option<u64> {
         let index = self.find(key)?;
         self.deadlines
-            .put_off(&mut self.entries, index, now + self.ttl);
+            .renew(&mut self.entries, index, now + self.ttl);
         self.unlink(index);
         self.link(index);
         Some(self.entries[index as usize].value)
@@ -175,7 +173,7 @@ impl<D: Deadlines> Cache<D> {
         if let Some(index) = self.find(key) {
             self.entries[index as usize].value = value;
             self.deadlines
-                .put_off(&mut self.entries, index, now + self.ttl);
+                .renew(&mut self.entries, index, now + self.ttl);
             self.unlink(index);
             return self.link(index);
         }

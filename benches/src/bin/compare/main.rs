@@ -29,7 +29,7 @@ use ledger::Ledger;
 fn main() -> ExitCode {
     match compare(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever was reading has read enough.
+        // The reader has closed the pipe.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
         }

@@ -134,7 +134,7 @@ pub(crate) fn print_goals(out: &mut impl Write, ledger: &Ledger) -> io::Result<S
     Ok(summary)
 }
 
-/// All goals in one line, for whoever has not read the tables.
+/// All goals in one line, for a reader who skips the tables.
 fn summary(verdicts: &[Verdict]) -> String {
     let mut missed: Vec<(String, Vec<String>)> = Vec::new();
     for verdict in verdicts.iter().filter(|verdict| !verdict.is_met()) {

@@ -162,7 +162,7 @@ fn run(options: &Options) -> Result<(), String> {
         rounds.push(round);
     }
     let cannot_write = |error: io::Error| match error.kind() {
-        // Whoever was reading has read enough.
+        // The reader has closed the pipe.
         io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(format!("cannot write the results: {error}")),
     };

@@ -1,4 +1,4 @@
-//! W10: the pause mix. Timers fire and begin again, are put off, end and begin, for two and a half
+//! W10: the pause mix. Timers fire and begin again, are postponed, end and begin, for two and a half
 //! minutes, and the longest advance is looked for.
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::figure::{PAUSE_LONGEST, PAUSE_TAIL, PAUSE_WHOLE, Sample};
 const SPAN: u64 = 150 * SECOND;
 const SOONEST: u64 = MINUTE;
 const LATEST: u64 = 3 * MINUTE;
-/// How many are put off in each step, and how many end and begin again.
+/// How many are postponed in each step, and how many end and begin again.
 const EACH: usize = 4;
 /// With fewer timers than this the steps are longer, so that some are left alone until they fire: each is
 /// touched as often as one of a million is.
@@ -124,7 +124,7 @@ pub(crate) fn measure<Q: Cancel + Reschedule>(input: &Input) -> Result<Vec<Sampl
 /// What came of a run.
 struct Run {
     fired: Digest,
-    /// How many live timers could not be put off or cancelled.
+    /// How many live timers could not be postponed or cancelled.
     refused: usize,
 }
 

@@ -15,7 +15,7 @@ pub(crate) const SIZES: &[usize] = &[10_000];
 const TIMERS_EACH: usize = 10;
 const SECONDS: u64 = 30;
 const LATEST: u64 = 30 * SECOND;
-/// In a second: an advance, a timer put off, one cancelled and scheduled again.
+/// In a second: an advance, a timer postponed, one cancelled and scheduled again.
 const OPERATIONS_EACH: usize = 4;
 
 pub(crate) struct Input {
@@ -74,7 +74,7 @@ struct Small<Q: Queue> {
     keys: [Q::Key; TIMERS_EACH],
 }
 
-/// Which timer a queue puts off in a second, and which one it cancels.
+/// Which timer a queue postpones in a second, and which one it cancels.
 fn touched(second: u64, queue: u32) -> (usize, usize) {
     let seed = (second << 32) | u64::from(queue);
     let put_off = XorShift64Star::with_seed(seed).below(TIMERS_EACH as u64) as usize;
@@ -139,7 +139,7 @@ pub(crate) fn weigh<Q: Cancel + Reschedule>(input: &Input) -> Result<Vec<Sample>
 /// What came of a run.
 struct Run {
     fired: Digest,
-    /// How many live timers could not be put off or cancelled.
+    /// How many live timers could not be postponed or cancelled.
     refused: usize,
 }
 

@@ -83,7 +83,7 @@ pub(super) fn table(view: &View, frame: &mut Frame<'_>, area: Rect) {
         ("scheduled", counts.scheduled, rate(|rates| rates.scheduled)),
         ("expired", counts.expired, rate(|rates| rates.expired)),
         (
-            "put off",
+            "postponed",
             counts.rescheduled,
             rate(|rates| rates.rescheduled),
         ),

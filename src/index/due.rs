@@ -1,0 +1,95 @@
+//! A handle for the first timer that is due.
+
+use core::fmt;
+
+use super::{Due, IndexWheel};
+use crate::geometry::Geometry;
+use crate::node::Ordered;
+
+/// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. Dropped, it stays due.
+///
+/// ```
+/// use timer_wheel::index::IndexWheel;
+///
+/// let mut wheel = IndexWheel::new(0);
+/// wheel.set(0, 500);
+/// drop(wheel.peek_expired(700));
+/// assert!(wheel.pop_expired(700).is_some());
+/// ```
+#[must_use = "a due timer stays due unless it is removed or rearmed"]
+pub struct DueIndex<'a, G: Geometry> {
+    wheel: &'a mut IndexWheel<G>,
+    due: Ordered,
+}
+
+impl<'a, G: Geometry> DueIndex<'a, G> {
+    pub(super) fn new(wheel: &'a mut IndexWheel<G>, due: Ordered) -> Self {
+        Self { wheel, due }
+    }
+
+    /// The caller's index. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 500);
+    /// assert_eq!(wheel.peek_expired(700).map(|due| due.index()), Some(7));
+    /// ```
+    pub fn index(&self) -> u32 {
+        self.due.node.to_bits()
+    }
+
+    /// When the timer was due, in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 500);
+    /// assert_eq!(wheel.peek_expired(700).map(|due| due.deadline()), Some(500));
+    /// ```
+    pub fn deadline(&self) -> u64 {
+        self.due.deadline
+    }
+
+    /// Takes the timer out, as [`IndexWheel::pop_expired`] would. O(1); O(log k) among the k timers of the current
+    /// tick.
+    ///
+    /// ```
+    /// use timer_wheel::index::{Due, IndexWheel};
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 500);
+    /// let due = wheel.peek_expired(700).unwrap();
+    /// assert_eq!(due.remove(), Due { index: 7, deadline: 500 });
+    /// assert!(wheel.is_empty());
+    /// ```
+    pub fn remove(self) -> Due {
+        self.wheel.fire(self.due)
+    }
+
+    /// Gives the timer a new deadline in nanoseconds, behind all timers of equal deadline. If that time has come, it
+    /// is due again in its place in the order. Costs as [`IndexWheel::set`] does.
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 500);
+    /// wheel.peek_expired(700).unwrap().rearm(900);
+    /// assert_eq!(wheel.expiration_delay(), Some(200));
+    /// ```
+    pub fn rearm(self, deadline: u64) {
+        self.wheel.hierarchy.rearm(self.due, deadline);
+    }
+}
+
+impl<G: Geometry> fmt::Debug for DueIndex<'_, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DueIndex")
+            .field("index", &self.index())
+            .field("deadline", &self.deadline())
+            .finish_non_exhaustive()
+    }
+}

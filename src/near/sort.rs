@@ -1,0 +1,154 @@
+//! Sorting the timers of a bucket.
+
+use alloc::vec::Vec;
+
+use crate::node::Ordered;
+
+/// Finds the order in which timers fire, and writes their indexes down in it. It may change their places first.
+/// O(n log n).
+///
+/// Each timer becomes a word: its deadline and its sequence number, as offsets from the least of all, and its
+/// index. The timers of a bucket have nearly the same deadline, or quite the same where the clock is coarse, so
+/// that both offsets mostly fit. Where they do not, the lower bits are sorted first and then the upper bits, as
+/// often as it takes: the index keeps what was sorted before in order. To sort words moves a third of the bytes that
+/// timers have.
+pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
+    let of_index = bits(timers.len() as u64);
+    let (least, of_deadline) = span(timers.iter().map(|it| it.deadline));
+    let (first, of_sequence) = span(timers.iter().map(|it| it.sequence));
+    let mut shift = 0;
+    loop {
+        order.clear();
+        order.extend(timers.iter().zip(0..).map(|(it, index)| {
+            let (deadline, sequence) = (it.deadline - least, it.sequence - first);
+            let rank = if shift == 0 {
+                deadline.wrapping_shl(of_sequence) | sequence
+            } else {
+                let rank = u128::from(deadline) << of_sequence | u128::from(sequence);
+                (rank >> shift) as u64
+            };
+            rank << of_index | index
+        }));
+        if !sort_few::<32>(order) && !sort_few::<64>(order) {
+            order.sort_unstable();
+        }
+        order
+            .iter_mut()
+            .for_each(|word| *word &= (1 << of_index) - 1);
+        shift += u64::BITS - of_index;
+        if shift >= of_deadline + of_sequence {
+            return;
+        }
+        let before = timers.to_vec();
+        for (timer, &index) in timers.iter_mut().zip(&*order) {
+            *timer = before[index as usize];
+        }
+    }
+}
+
+/// Sorts a few words by how many of the others come before each. `false`, with nothing changed, if there
+/// are too many, or two of them have the same upper bits.
+///
+/// A tick rarely holds more than a few dozen timers. At that size the fastest sort has no branch that
+/// depends on the data: compare each with every other, which the compiler turns into vector instructions.
+/// (Signed and short is what the oldest of those compare, and most of.)
+fn sort_few<const MOST: usize>(words: &mut [u64]) -> bool {
+    if words.len() > MOST {
+        return false;
+    }
+    let greatest = words.iter().fold(0, |greatest, &word| word.max(greatest));
+    let shift = bits(greatest).saturating_sub(u16::BITS);
+    // What pads the keys is counted by none of them.
+    let mut keys = [i16::MAX; MOST];
+    for (key, word) in keys.iter_mut().zip(&*words) {
+        *key = (word >> shift) as i16 ^ i16::MIN;
+    }
+    let mut sorted = [0; MOST];
+    let mut ranks = 0_u64;
+    for (&word, &own) in words.iter().zip(&keys) {
+        let rank: u16 = keys.iter().map(|&other| u16::from(other < own)).sum();
+        ranks |= 1_u64.wrapping_shl(rank.into());
+        sorted[usize::from(rank) % MOST] = word;
+    }
+    // Two equal keys share a rank, and leave another one out.
+    let are_all = ranks.count_ones() as usize == words.len();
+    if are_all {
+        words.copy_from_slice(&sorted[..words.len()]);
+    }
+    are_all
+}
+
+/// The least of some numbers, and the number of bits that the others need beyond it.
+#[inline]
+fn span(numbers: impl Iterator<Item = u64>) -> (u64, u32) {
+    let (least, greatest) = numbers.fold((u64::MAX, 0), |(least, greatest), number| {
+        (number.min(least), number.max(greatest))
+    });
+    (least, bits(greatest.saturating_sub(least)))
+}
+
+/// The number of bits that a number needs.
+#[inline]
+fn bits(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::NodeIndex;
+
+    #[test]
+    fn few_words_that_differ_above_are_sorted_and_others_are_left_alone() {
+        for (len, first, step, is_few) in [
+            (1, 0, 1 << 40, true),
+            (32, 0, 1 << 40, true),
+            (33, 0, 1 << 40, false),
+            (31, 0, 1, true),
+            // All of the same upper 16 bits.
+            (31, 1 << 60, 1 << 20, false),
+        ] {
+            let mut words: Vec<u64> = (0..len).rev().map(|nth| first + nth * step).collect();
+            let before = words.clone();
+            assert_eq!(
+                sort_few::<32>(&mut words),
+                is_few,
+                "{len} words, {step} apart"
+            );
+            assert_eq!(words.is_sorted(), is_few);
+            assert!(is_few || words == before);
+        }
+    }
+
+    /// Offsets of a word, of more, and of as many bits as there are; with all timers at one deadline, too.
+    #[test]
+    fn timers_are_sorted_however_far_apart_they_are() {
+        let mut state = 7_u64;
+        let mut random = |bits: u32| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 7).wrapping_shr(57_u32.saturating_sub(bits))
+        };
+        for len in [0, 1, 2, 3, 20, 33, 64, 65, 400] {
+            for of_deadline in [0, 1, 9, 20, 36, 57] {
+                for of_sequence in [12, 30, 48] {
+                    let mut timers: Vec<Ordered> = (0..len)
+                        .map(|index| Ordered {
+                            deadline: random(of_deadline) << 7,
+                            // Each has a number of its own.
+                            sequence: random(of_sequence) / 512 * 512 + index,
+                            node: NodeIndex::new(index as usize),
+                        })
+                        .collect();
+                    let mut expected = timers.clone();
+                    expected.sort_unstable();
+                    let mut order = Vec::new();
+                    sort(&mut timers, &mut order);
+                    let sorted = order.iter().map(|&index| timers[index as usize]);
+                    assert!(sorted.eq(expected), "{len}, {of_deadline}, {of_sequence}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What the wheel knows of one timer: when it is due, its place in the order, and its links.
+
+use crate::geometry::BucketIndex;
+use crate::pages::Pages;
+
+/// Nodes on a page.
+pub(crate) const PAGE: usize = 1024;
+
+/// All nodes of a wheel, by index.
+pub(crate) type Nodes<V> = Pages<Node<V>, PAGE>;
+
+/// The index of a timer's node.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeIndex(u32);
+
+impl NodeIndex {
+    /// No node: no wheel holds so many.
+    pub(crate) const NIL: Self = Self(u32::MAX);
+
+    #[inline]
+    pub(crate) const fn new(index: usize) -> Self {
+        debug_assert!(index < u32::MAX as usize);
+        Self(index as u32)
+    }
+
+    #[inline]
+    pub(crate) const fn get(self) -> usize {
+        self.0 as usize
+    }
+
+    #[inline]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    #[inline]
+    pub(crate) const fn to_bits(self) -> u32 {
+        self.0
+    }
+}
+
+/// As many sequence numbers as there are: one says when a timer was last scheduled or rescheduled, relative to all
+/// others, which is the order among equal deadlines.
+///
+/// 48 bits last for a month at a hundred million operations a second; the timers are renumbered when
+/// they run out.
+pub(crate) const SEQUENCES: u64 = 1 << 48;
+
+/// The structure that a timer's node is linked into.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u16);
+
+impl Place {
+    /// None: the timer is not scheduled.
+    pub(crate) const NONE: Self = Self(u16::MAX);
+    /// The list of the far rotation that the deadline lies in.
+    pub(crate) const FAR: Self = Self(u16::MAX - 1);
+    /// The head of a chain, which has an entry in the near heap. `prev` is the index of that entry.
+    pub(crate) const HEAD: Self = Self(u16::MAX - 2);
+    /// A chain, behind its head.
+    pub(crate) const CHAIN: Self = Self(u16::MAX - 3);
+
+    /// The list of a bucket of levels 0 to 3.
+    #[inline]
+    pub(crate) const fn bucket(index: BucketIndex) -> Self {
+        Self(index.get() as u16)
+    }
+
+    /// Whether the timer is in a chain, behind its head or not.
+    #[inline]
+    pub(crate) const fn is_in_chain(self) -> bool {
+        matches!(self, Self::CHAIN | Self::HEAD)
+    }
+
+    /// The bucket of levels 0 to 3, if the place is one.
+    #[inline]
+    pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
+        if self.0 < Self::CHAIN.0 {
+            Some(BucketIndex::new(self.0 as usize))
+        } else {
+            None
+        }
+    }
+}
+
+/// Where a node is linked: enough to unlink it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Links {
+    pub(crate) place: Place,
+    pub(crate) prev: NodeIndex,
+    pub(crate) next: NodeIndex,
+}
+
+/// One timer. `V` is what the owner of the wheel keeps of it.
+///
+/// The sequence number is split in two so that a node without a value takes 24 bytes.
+///
+/// Invariant: `place`, `prev` and `next` are where the node is linked; without a place the other fields mean
+/// nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Node<V> {
+    /// When the timer is due, in nanoseconds.
+    pub(crate) deadline: u64,
+    sequence_high: u32,
+    pub(crate) prev: NodeIndex,
+    pub(crate) next: NodeIndex,
+    sequence_low: u16,
+    pub(crate) place: Place,
+    pub(crate) value: V,
+}
+
+impl<V: Default> Default for Node<V> {
+    fn default() -> Self {
+        Self::new(V::default())
+    }
+}
+
+impl<V> Node<V> {
+    /// A node of a timer that is not scheduled.
+    pub(crate) const fn new(value: V) -> Self {
+        Self {
+            deadline: 0,
+            sequence_high: 0,
+            prev: NodeIndex::NIL,
+            next: NodeIndex::NIL,
+            sequence_low: 0,
+            place: Place::NONE,
+            value,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn sequence(&self) -> u64 {
+        u64::from(self.sequence_high) << 16 | u64::from(self.sequence_low)
+    }
+
+    #[inline]
+    pub(crate) fn set_sequence(&mut self, sequence: u64) {
+        debug_assert!(sequence < SEQUENCES);
+        self.sequence_high = (sequence >> 16) as u32;
+        self.sequence_low = sequence as u16;
+    }
+
+    #[inline]
+    pub(crate) fn links(&self) -> Links {
+        Links {
+            place: self.place,
+            prev: self.prev,
+            next: self.next,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn set_links(&mut self, links: Links) {
+        self.place = links.place;
+        self.prev = links.prev;
+        self.next = links.next;
+    }
+
+    /// Links the node behind the last of a list.
+    #[inline]
+    pub(crate) fn link_behind(&mut self, prev: NodeIndex, place: Place) {
+        self.set_links(Links {
+            place,
+            prev,
+            next: NodeIndex::NIL,
+        });
+    }
+
+    #[inline]
+    pub(crate) fn is_scheduled(&self) -> bool {
+        self.place != Place::NONE
+    }
+}
+
+/// A timer by what orders it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ordered {
+    pub(crate) deadline: u64,
+    pub(crate) sequence: u64,
+    pub(crate) node: NodeIndex,
+}
+
+impl Default for Ordered {
+    fn default() -> Self {
+        Self {
+            deadline: 0,
+            sequence: 0,
+            node: NodeIndex::NIL,
+        }
+    }
+}
+
+impl Ordered {
+    /// The timer of a node, as the node says.
+    #[inline]
+    pub(crate) fn of<V>(nodes: &Nodes<V>, index: NodeIndex) -> Self {
+        Self::new(nodes.at(index.get()), index)
+    }
+
+    /// The timer of the node at an index, as the node says.
+    #[inline]
+    pub(crate) fn new<V>(node: &Node<V>, index: NodeIndex) -> Self {
+        Self {
+            deadline: node.deadline,
+            sequence: node.sequence(),
+            node: index,
+        }
+    }
+
+    /// Whether this timer fires before another.
+    #[inline]
+    pub(crate) fn precedes(&self, other: &Self) -> bool {
+        (self.deadline, self.sequence) < (other.deadline, other.sequence)
+    }
+}
