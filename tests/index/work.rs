@@ -1,6 +1,8 @@
 //! How much work the calls do that move time, by the units that a budget counts: a timer visited, or a bucket opened.
 //! Each may wait for the memory. The workloads are those of the benchmarks.
 
+use std::ops::RangeInclusive;
+
 use timer_wheel::index::IndexWheel;
 use timer_wheel::{Budget, Verdict};
 
@@ -14,7 +16,6 @@ struct World {
     wheel: IndexWheel,
     numbers: Numbers,
     indexes: u64,
-    steps: usize,
     fired: usize,
     sum: usize,
     longest: usize,
@@ -26,7 +27,6 @@ impl World {
             wheel: IndexWheel::new(0),
             numbers: Numbers(42),
             indexes: indexes.into(),
-            steps: 0,
             fired: 0,
             sum: 0,
             longest: 0,
@@ -45,22 +45,19 @@ impl World {
             .advance_with(now, budget, |_, _| Verdict::Rearm(now + 1 + ahead(numbers)));
         assert!(!progress.has_backlog);
         let work = budget.work - progress.unused;
-        self.steps += 1;
         self.fired += progress.fired;
         self.sum += work;
         self.longest = self.longest.max(work);
     }
 
-    /// For each timer that fires and each step there are at most so many units of work, and `longest` in one step.
+    /// For each timer that fires there are so many units of work, and at most `longest` in one step.
     #[track_caller]
-    fn assert_at_most(&self, per_fire: usize, per_step: usize, longest: usize) {
-        let most = per_fire * self.fired + per_step * self.steps;
+    fn assert_work(&self, per_fire: RangeInclusive<usize>, longest: usize) {
+        let (sum, fired) = (self.sum, self.fired);
+        let is_expected = (per_fire.start() * fired..=per_fire.end() * fired).contains(&sum);
         assert!(
-            self.fired != 0 && self.sum <= most && self.longest <= longest,
-            "{} units in {} steps for {} timers, {} in one step",
-            self.sum,
-            self.steps,
-            self.fired,
+            is_expected && fired != 0 && self.longest <= longest,
+            "{sum} units for {fired} timers, {} in one step",
             self.longest
         );
     }
@@ -92,7 +89,7 @@ fn pause_mix(timers: u32) -> World {
 
 #[test]
 fn pause_mix_visits_a_share_of_what_lies_ahead() {
-    pause_mix(50_000).assert_at_most(4, 2, 800);
+    pause_mix(50_000).assert_work(3..=4, 400);
 }
 
 /// What lies ahead is a thousand times what fires in a step, of 833: no step visits more than twice as many timers
@@ -100,7 +97,7 @@ fn pause_mix_visits_a_share_of_what_lies_ahead() {
 #[test]
 #[ignore = "takes 3 GB, and minutes in release mode"]
 fn pause_mix_of_a_hundred_million_visits_a_share_in_each_step() {
-    pause_mix(100_000_000).assert_at_most(4, 2, 16_000);
+    pause_mix(100_000_000).assert_work(3..=5, 16_000);
 }
 
 #[test]
@@ -118,7 +115,7 @@ fn server_mix_does_next_to_nothing() {
         }
         world.step(now, |_| TIMEOUT);
     }
-    world.assert_at_most(2, 2, 64);
+    world.assert_work(2..=4, 8);
 }
 
 #[test]
@@ -130,11 +127,11 @@ fn far_timers_are_visited_when_their_rotation_begins() {
         world.step(deadline(index), |_| 1 << 63);
         assert_eq!(world.fired, index as usize + 1);
     }
-    world.assert_at_most(8, 0, 16);
+    world.assert_work(2..=4, 4);
 }
 
 #[test]
-fn crowd_of_one_moment_comes_by_instalments_and_is_visited_twice_a_timer() {
+fn crowd_of_one_moment_comes_by_instalments_that_visit_each_timer_three_times() {
     let mut wheel = IndexWheel::new(0);
     let mut numbers = Numbers(42);
     for index in 0..200_000 {
@@ -150,5 +147,6 @@ fn crowd_of_one_moment_comes_by_instalments_and_is_visited_twice_a_timer() {
         }
     }
     assert_eq!((fired, wheel.len()), (200_000, 0));
-    assert!(calls <= 4 * 200_000 / 256, "{calls} calls");
+    let least = 3 * 200_000 / 256;
+    assert!((least..=least + 10).contains(&calls), "{calls} calls");
 }

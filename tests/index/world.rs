@@ -386,7 +386,7 @@ impl<G: Geometry> World<'_, G> {
             let bucket = (now / unit).saturating_add(kind.into());
             return self.bytes.near(bucket.saturating_mul(unit));
         }
-        let span = u128::from(unit) * u128::from(far) >> 14;
+        let span = (u128::from(unit) * u128::from(far)) >> 14;
         now.saturating_add(u64::try_from(span).unwrap_or(u64::MAX))
     }
 
