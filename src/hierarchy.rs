@@ -223,7 +223,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// Gives a timer a new deadline, scheduled or not, if its node is there and `is_live` says so of the owner's
+    /// Gives a timer a new deadline, if its node is there and scheduled, and `is_live` says so of the owner's
     /// value. A later one is only written down where the timer is in a bucket. O(1); O(log k) among the k chains of
     /// the near heap.
     #[inline]
@@ -242,13 +242,16 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             node.deadline = deadline;
             node.set_sequence(self.next_sequence);
             self.next_sequence += 1;
-        } else {
+            return true;
+        }
+        let is_scheduled = node.is_scheduled();
+        if is_scheduled {
             self.move_to(index, deadline);
         }
-        true
+        is_scheduled
     }
 
-    /// Gives a timer a new deadline, scheduled or not, and links it where it belongs then.
+    /// Gives a timer that is scheduled a new deadline, and links it where it belongs then.
     #[inline(never)]
     pub(crate) fn move_to(&mut self, index: NodeIndex, deadline: u64) {
         let node = self.node_mut(index);
@@ -516,11 +519,12 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// O(n log n), and O(nodes).
     #[cold]
     fn renumber(&mut self) {
-        let scheduled = self.scheduled();
-        let timers = scheduled.map(|(node, it)| Ordered {
+        // Those that are not scheduled as well: the TTL layer puts some of them back.
+        let nodes = self.nodes.iter().enumerate();
+        let timers = nodes.map(|(index, node)| Ordered {
             deadline: 0,
-            sequence: it.sequence(),
-            node,
+            sequence: node.sequence(),
+            node: NodeIndex::new(index),
         });
         let mut timers: Vec<Ordered> = timers.collect();
         let mut order = Vec::new();

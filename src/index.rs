@@ -168,12 +168,22 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     #[track_caller]
     pub fn set(&mut self, index: u32, deadline: u64) {
+        let node = NodeIndex::from_bits(index);
+        if !self.hierarchy.set(node, deadline, |()| true) {
+            self.schedule(index, deadline);
+        }
+    }
+
+    /// Schedules the timer of an index that has none.
+    #[inline]
+    #[track_caller]
+    fn schedule(&mut self, index: u32, deadline: u64) {
         if self.hierarchy.nodes.len() <= index as usize {
             self.make_node(index);
         }
-        let index = NodeIndex::from_bits(index);
-        self.len += usize::from(!self.hierarchy.node(index).is_scheduled());
-        self.hierarchy.set(index, deadline, |()| true);
+        self.len += 1;
+        let node = NodeIndex::from_bits(index);
+        self.hierarchy.schedule(node, deadline, |()| {});
     }
 
     #[inline(never)]

@@ -87,8 +87,11 @@ impl<T> Slot<T> {
     /// Takes the key and the value out of the slot at `index`, and makes its keys stale. `None` if it is free.
     #[inline]
     pub(crate) fn vacate(&mut self, index: NodeIndex) -> Option<(TimerKey, T)> {
+        let Self::Taken { generation, .. } = *self else {
+            return None;
+        };
         let free = Self::Free {
-            generation: self.generation().wrapping_add(1),
+            generation: generation.get().wrapping_add(1),
         };
         match mem::replace(self, free) {
             Self::Taken { generation, value } => Some((TimerKey::new(index, generation), value)),
