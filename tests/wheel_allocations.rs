@@ -38,7 +38,7 @@ fn assert_bytes<G: Geometry>(wheel: &Wheel<u64, G>, region: &Region<'_, System>)
     assert_eq!(said, counted, "bytes that were counted");
 }
 
-/// At every stage of a wheel's life: the levels, the run and the near heap.
+/// At every stage of a wheel's life: the levels and the near heap.
 fn bytes_are_those_of_the_allocator<G: Geometry>() {
     let region = Region::new(ALLOCATOR);
     let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
@@ -309,9 +309,8 @@ fn no_call_asks_for_more_than_a_page_and_its_tables() {
     assert!(asked <= MOST, "{asked} bytes to take one out");
 }
 
-/// Timers come, are due a second later and go, so many a tick: once there is memory for them, only the pages of
-/// the run come and go, and only where a tick needs more than one.
-fn steady_use_asks_for_little() {
+/// Timers come, are due a second later and go, so many a tick: once there is memory for them, no more is asked for.
+fn steady_use_asks_for_nothing() {
     for each in [1, 20, 300] {
         let mut wheel: Wheel<u64> = Wheel::new(0);
         let use_for = |wheel: &mut Wheel<u64>, ticks: Range<u64>| {
@@ -328,8 +327,8 @@ fn steady_use_asks_for_little() {
     }
 }
 
-/// A crowd takes the memory of its pages, which are not copied as its timers are collected.
-fn crowd_is_opened_into_memory_of_its_size() {
+/// A crowd is sorted a thousand timers at a time, in memory for as many.
+fn crowd_is_sorted_in_little_memory() {
     let mut wheel: Wheel<u64> = Wheel::new(0);
     for n in 0..TIMERS as u64 {
         wheel.schedule(5 * TICK + n, n);
@@ -399,13 +398,13 @@ fn crowd_that_has_fired_leaves_little_behind() {
     let most = wheel.stats().bytes;
     assert_eq!(wheel.advance(310 * TICK).count(), TIMERS);
     let left = wheel.stats().bytes - before;
-    let run = left.saturating_sub(most - before);
-    assert!(run < 100_000, "{run} bytes of the run are left");
+    let ready = left.saturating_sub(most - before);
+    assert!(ready < 100_000, "{ready} bytes of the near heap are left");
     assert_eq!(wheel.len(), 33);
 }
 
-/// C11: a crowd that is put off as a whole leaves no room behind for what did not come.
-fn crowd_that_is_put_off_leaves_no_room_behind() {
+/// C11: a crowd that is postponed as a whole leaves no room behind for what did not come.
+fn crowd_that_is_postponed_leaves_no_room_behind() {
     let mut wheel: Wheel<u64> = Wheel::new(0);
     let keys: Vec<TimerKey> = (0..TIMERS as u64)
         .map(|n| wheel.schedule(5 * TICK, n))
@@ -514,12 +513,12 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     room_is_tried_for_as_a_whole();
     reserved_timers_copy_nothing_wherever_they_go();
     little_is_reserved_beyond_what_is_asked_for();
-    crowd_is_opened_into_memory_of_its_size();
+    crowd_is_sorted_in_little_memory();
     no_call_asks_for_more_than_a_page_and_its_tables();
     no_schedule_of_millions_asks_for_more_than_a_page_and_its_tables();
     one_timer_in_each_far_rotation_takes_little_memory();
     first_slot_freed_asks_for_little();
-    crowd_that_is_put_off_leaves_no_room_behind();
+    crowd_that_is_postponed_leaves_no_room_behind();
     crowd_that_has_fired_leaves_little_behind();
     reserved_entries_ask_for_little_more();
     no_key_asks_for_more_than_a_page_and_its_tables();
@@ -529,5 +528,5 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     bytes_of_far_timers_are_nearly_those_of_the_allocator();
-    steady_use_asks_for_little();
+    steady_use_asks_for_nothing();
 }

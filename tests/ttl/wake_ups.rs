@@ -394,3 +394,45 @@ fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
     );
     queue.check_invariants();
 }
+
+/// The wheels of a follower stand still while its entries are postponed. A leader that was a follower for hours
+/// catches up in a few polls, and nothing is early or late then.
+#[test]
+fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
+    let mut queue = TtlQueue::new(0, TtlConfig::default());
+    let count = 5_000;
+    let mut now = 0;
+    for round in 1..=240 {
+        for key in 0..count {
+            let ctx = Context {
+                created_ns: now + u64::from(key),
+                ..Context::default()
+            };
+            queue.init(round, key, 60_000, ctx).unwrap();
+        }
+        now += 30 * SECOND;
+    }
+    queue.role_change(Role::Leader, now);
+    let mut polls = 0;
+    while queue.next_wake(now) == Some(0) {
+        assert_eq!(queue.poll(now).count(), 0, "none is due for 30 s");
+        polls += 1;
+        assert!(polls < 100, "no progress");
+    }
+    let units = LEVELS * 2 * count as usize;
+    let most = units / TtlConfig::default().poll_budget() + LEVELS;
+    assert!(polls <= most, "{polls} polls");
+
+    let first = now + 30 * SECOND;
+    for nth in 0..count {
+        assert!(
+            queue.next_wake(now) <= Some(first + u64::from(nth) - now),
+            "late"
+        );
+        let (at, due, _) = sleep_until_due(&mut queue, now);
+        assert_eq!((at, due), (first + u64::from(nth), vec![nth]));
+        queue.applied(&nth, 240);
+        now = at;
+    }
+    assert!(queue.is_empty());
+}

@@ -9,7 +9,7 @@ use timer_wheel::{Budget, Geometry, TimerKey, Verdict, Wheel};
 
 use crate::script::spans;
 
-/// Timers on every level, equal deadlines among them, some put off and one cancelled.
+/// Timers on every level, equal deadlines among them, some postponed and one cancelled.
 fn mixed<G: Geometry>() -> (Wheel<u64, G>, Vec<TimerKey>) {
     let spans = spans::<G>();
     let mut wheel = Wheel::with_geometry(spans[0] / 3);

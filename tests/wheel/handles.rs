@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use timer_wheel::{Compact, TimerKey, Wheel};
 
-/// In slots that are new, used before, behind a hole and made anew after a shrink.
+/// In slots that are new, used before, free between others and made anew after a shrink.
 #[test]
 fn value_is_told_the_key_that_is_given_out() {
     let mut wheel: Wheel<TimerKey> = Wheel::new(0);

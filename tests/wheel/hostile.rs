@@ -220,7 +220,7 @@ fn reschedule_storm_among_ready_timers_costs_a_visit_a_timer() {
     }
 }
 
-/// A bucket stays half emptied while its timers are cancelled, put off, taken back and replaced. No
+/// A bucket stays half emptied while its timers are cancelled, postponed, taken back and replaced. No
 /// call may make the backlog longer than by what it leaves there itself.
 #[test]
 fn storms_in_a_budgeted_backlog_cost_visits_in_proportion_to_their_calls() {

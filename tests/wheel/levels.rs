@@ -62,7 +62,7 @@ fn levels_agree_with_division<G: Geometry>() {
                 now.saturating_add(step).saturating_add(step / 3),
             ]);
         }
-        // The current tick's last, lest the later ones lie among them in the heap.
+        // The current tick's last, so that the later ones do not lie among them in the heap.
         deadlines.sort_by_key(|&deadline| Reverse(deadline));
         let keys: Vec<_> = deadlines
             .iter()
@@ -204,8 +204,8 @@ fn wheel_prints_in_a_line_or_in_a_few() {
     wheel.schedule(u64::MAX, "at the end of time");
     let _ = wheel.advance(1_500_000_000).count();
     let key = wheel.schedule(1_500_000_000, "now");
-    let put_off = wheel.schedule(1_600_000_000, "in 0.1 s");
-    wheel.reschedule(put_off, 9_000_000_000);
+    let postponed = wheel.schedule(1_600_000_000, "in 0.1 s");
+    wheel.reschedule(postponed, 9_000_000_000);
     assert_eq!(
         format!("{wheel:?}"),
         "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 126, \

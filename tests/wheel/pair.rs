@@ -513,7 +513,7 @@ impl<G: Geometry> Pair<G> {
     }
 
     fn advance_to_end(&mut self, to: u64, budget: usize) {
-        // Every far rotation reached may look at every timer put off again.
+        // Every far rotation reached may look at every postponed timer again.
         let rotations = self.model.len() + 2;
         let bound = 2 * VISITS * (self.model.len() + 2) * rotations;
         for _ in 0..bound {

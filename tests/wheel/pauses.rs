@@ -97,9 +97,9 @@ fn pause_mix_has_no_call_that_moves_a_whole_crowd() {
     assert!(longest <= LONGEST, "{longest} units, in `Micros`");
 }
 
-/// Ours: one timer that had been put off sent a whole cascade the slow way.
+/// Ours: one timer that had been postponed sent a whole cascade the slow way.
 #[test]
-fn pause_mix_with_one_timer_put_off_has_no_longer_call() {
+fn pause_mix_with_one_postponed_timer_has_no_longer_call() {
     let longest = pause_mix::<Millis>(20_000, |wheel, keys, step| {
         if step == 100 {
             let deadline = wheel.deadline(keys[77]).expect("nothing has fired");
@@ -144,7 +144,7 @@ fn crowd<G: Geometry>(
     (0..timers).map(|n| wheel.schedule(at(n), n)).collect()
 }
 
-/// Whoever sleeps is not woken up for each timer that is moved ahead, and never for nothing.
+/// A sleeping caller is not woken up for each timer that is moved ahead, and never for nothing.
 #[test]
 fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() {
     fn check<G: Geometry>(level: usize, number: u64, timers: u64) {
@@ -362,7 +362,7 @@ fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
         assert!(delays.is_sorted_by(|a, b| a >= b), "it comes closer");
         delays.dedup();
         assert!(delays.len() < 20, "{} wake-ups", delays.len());
-        // And it is early enough for a share that is not much more than whoever sleeps is woken up for.
+        // And it is early enough for a share that is not much more than a sleeping caller is woken up for.
         let mut advance = wheel.advance_with_budget(delays[delays.len() - 1], usize::MAX);
         assert!(advance.next().is_none());
         let units = usize::MAX - advance.unused();
@@ -420,7 +420,7 @@ fn clear_and_drain_after_a_peak_cost_what_is_live() {
     wheel.check_invariants();
 }
 
-/// Ours: whoever stopped in each rotation of the top level walked all far timers each time.
+/// Ours: an advance that stopped in a rotation of the top level walked all far timers, each time.
 #[test]
 fn stops_in_each_far_rotation_look_at_no_others() {
     fn check<G: Geometry>(rotations: u64) {

@@ -654,7 +654,7 @@ fn ten_thousand_timers_at_one_deadline_all_fire_in_the_order_scheduled() {
             let mut wheel: Wheel<u64, G> = Wheel::with_geometry(span / 2);
             let count = 10_000;
             let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(deadline, n)).collect();
-            // Holes move entries about, which must not show; so must a detour by another deadline.
+            // Neither those that leave nor a detour by another deadline may show.
             for &key in keys.iter().skip(5).step_by(10) {
                 wheel.cancel(key);
             }

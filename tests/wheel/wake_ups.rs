@@ -138,7 +138,7 @@ fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
 
 /// Found by random scripts: crowds of timers that come in no order, in a geometry of two buckets a level.
 #[test]
-fn crowd_put_off_behind_a_rearmed_one_asks_for_no_wake_up_at_once() {
+fn crowd_postponed_behind_a_rearmed_one_asks_for_no_wake_up_at_once() {
     let edge = |span, steps, offset| When::Edge {
         span,
         steps,
