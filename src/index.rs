@@ -214,9 +214,11 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn cancel(&mut self, index: u32) -> bool {
         let index = NodeIndex::from_bits(index);
-        let is_cancelled = self.hierarchy.cancel(index, |()| Some(())).is_some();
-        self.len -= usize::from(is_cancelled);
-        is_cancelled
+        let Some(()) = self.hierarchy.cancel(index, |()| Some(())) else {
+            return false;
+        };
+        self.len -= 1;
+        true
     }
 
     /// When the timer of an index is due, in nanoseconds, or `None` if none is scheduled. O(1).
