@@ -3,6 +3,8 @@
 //!
 //! Answer and timeout may come at the same moment, on two threads. The map of pending requests decides:
 //! the thread that takes the request out of it has won, and the other finds nothing to do.
+//!
+//! In a package of your own: `cargo add timer-wheel --features timer`.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -132,7 +134,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The requests that ended so, in the order they did.
-fn of(outcome: Outcome, ended: &[(u64, Outcome)]) -> impl Iterator<Item = u64> {
+fn of(outcome: Outcome, ended: &[(u64, Outcome)]) -> impl Iterator<Item = u64> + '_ {
     let is_it = move |(request, how): &(u64, Outcome)| (*how == outcome).then_some(*request);
     ended.iter().filter_map(is_it)
 }

@@ -9,6 +9,7 @@ mod check;
 pub(crate) mod search;
 
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
 use crate::lists::Lists;
@@ -469,7 +470,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
                 continue;
             };
             let found = Bucket { level, number };
-            if next.is_none_or(|next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
+            if next.map_or(true, |next| {
+                Layout::<G>::start(found) <= Layout::<G>::start(next)
+            }) {
                 next = Some(found);
             }
         }
@@ -573,7 +576,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.nodes.bytes()
             + self.near.bytes()
             + self.lists.bytes()
-            + self.collected.capacity() * size_of::<Ordered>()
-            + self.order.capacity() * size_of::<u64>()
+            + self.collected.capacity() * mem::size_of::<Ordered>()
+            + self.order.capacity() * mem::size_of::<u64>()
     }
 }

@@ -219,7 +219,7 @@
 //! # Features
 //!
 //! - `std` (default): `Instant`, and the clocks of [`clock`].
-//! - `timer` (default): [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
+//! - `timer`: [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
 //! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash` and `slab`.
 //! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
 //!   tokio-util's. Uses `std`.
@@ -228,7 +228,7 @@
 //!   snapshots of a [`ttl::TtlSet`].
 //!
 //! Without features, which is all that a cache needs, the crate depends on nothing. Without `std` it
-//! is `no_std` with `alloc`. It contains no `unsafe`. It needs Rust 1.85.
+//! is `no_std` with `alloc`. It contains no `unsafe`. The wheel needs Rust 1.71, all other features 1.85.
 //!
 //! [performance.md]: #documents
 // What is not there for want of a feature.

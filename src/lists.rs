@@ -10,6 +10,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
+use core::mem;
 
 use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
 use crate::node::{Links, NodeIndex, Nodes, Place};
@@ -61,7 +62,7 @@ impl Ends {
     }
 
     /// The nodes of the list, in order.
-    fn iter<V>(self, nodes: &Nodes<V>) -> impl Iterator<Item = NodeIndex> {
+    fn iter<V>(self, nodes: &Nodes<V>) -> impl Iterator<Item = NodeIndex> + '_ {
         let mut next = self.head;
         core::iter::from_fn(move || {
             let index = next;
@@ -283,11 +284,11 @@ impl<G: Geometry> Lists<G> {
     }
 
     /// The nodes of a bucket, in no particular order.
-    pub(crate) fn iter<V>(
-        &self,
-        nodes: &Nodes<V>,
+    pub(crate) fn iter<'a, V>(
+        &'a self,
+        nodes: &'a Nodes<V>,
         bucket: Bucket,
-    ) -> impl Iterator<Item = NodeIndex> {
+    ) -> impl Iterator<Item = NodeIndex> + 'a {
         self.get(bucket).0.iter().flat_map(|ends| ends.iter(nodes))
     }
 
@@ -362,9 +363,9 @@ impl<G: Geometry> Lists<G> {
     /// The heap memory of the sentinels, in bytes. The map's is an estimate: its nodes are not to be
     /// looked into.
     pub(crate) fn bytes(&self) -> usize {
-        self.buckets.capacity() * size_of::<Sentinels>()
+        self.buckets.capacity() * mem::size_of::<Sentinels>()
             + self.occupancy.bytes()
-            + self.far.len() * 2 * size_of::<(u64, Lanes<1>)>()
+            + self.far.len() * 2 * mem::size_of::<(u64, Lanes<1>)>()
     }
 
     /// Gives back the sentinels of the levels above the highest that is occupied. O(buckets).

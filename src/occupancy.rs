@@ -1,6 +1,7 @@
 //! Which buckets hold timers: one bit a bucket, eight words a level.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::geometry::MAX_LEVEL_BITS;
 
@@ -43,7 +44,7 @@ impl Occupancy {
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.levels.capacity() * size_of::<Bits>()
+        self.levels.capacity() * mem::size_of::<Bits>()
     }
 
     #[inline]

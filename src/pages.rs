@@ -36,6 +36,11 @@ pub(crate) struct Pages<E, const PAGE: usize> {
 }
 
 impl<E, const PAGE: usize> Pages<E, PAGE> {
+    /// The number of pages that hold so many elements.
+    const fn pages_for(elements: usize) -> usize {
+        elements / PAGE + (elements % PAGE != 0) as usize
+    }
+
     /// The fewest elements that there is room for, unless there is none.
     const FEWEST: usize = 8;
 
@@ -43,7 +48,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     const FEW: usize = PAGE / 2;
 
     /// Whether elements are small enough for aligned pages.
-    const IS_SMALL: bool = size_of::<E>() <= 64;
+    const IS_SMALL: bool = mem::size_of::<E>() <= 64;
 
     pub(crate) const fn new() -> Self {
         Self {
@@ -94,9 +99,9 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
 
     /// The heap memory of the array, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        (self.aligned.capacity() + self.large.capacity()) * size_of::<usize>()
-            + self.pages() * PAGE * size_of::<E>()
-            + self.few.capacity() * size_of::<E>()
+        (self.aligned.capacity() + self.large.capacity()) * mem::size_of::<usize>()
+            + self.pages() * PAGE * mem::size_of::<E>()
+            + self.few.capacity() * mem::size_of::<E>()
     }
 
     /// The element at an index, unless there is no memory for it.
@@ -156,7 +161,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     /// Drops the pages behind the last element but for one. O(pages dropped).
     #[inline]
     pub(crate) fn trim(&mut self) {
-        self.truncate_pages(self.len.div_ceil(PAGE) + 1);
+        self.truncate_pages(Self::pages_for(self.len) + 1);
     }
 
     #[inline]
@@ -229,7 +234,7 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
             }
             return;
         }
-        let lacking = wanted.div_ceil(PAGE).saturating_sub(self.pages());
+        let lacking = Self::pages_for(wanted).saturating_sub(self.pages());
         if Self::IS_SMALL {
             self.aligned.reserve(lacking);
         } else {
@@ -242,7 +247,7 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
     /// than they have are more honest about large pieces.
     pub(crate) fn probe(&self, elements: usize) -> Result<(), TryReserveError> {
         let mut probe = Vec::<u8>::new();
-        probe.try_reserve_exact(elements.saturating_mul(size_of::<E>()))?;
+        probe.try_reserve_exact(elements.saturating_mul(mem::size_of::<E>()))?;
         // Else the compiler may find that nothing needs the memory, and not ask.
         drop(black_box(probe));
         Ok(())
@@ -251,7 +256,7 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
     /// Drops every element from `len` on, and gives back the memory that is not needed then.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
-        self.truncate_pages(self.len.div_ceil(PAGE));
+        self.truncate_pages(Self::pages_for(self.len));
         if self.len <= Self::FEW {
             if Self::IS_SMALL {
                 self.copy_few();
@@ -376,8 +381,8 @@ mod tests {
         let pages = filled(PAGE + 9);
         let table = pages.aligned.capacity();
         assert!(table >= 2);
-        assert_eq!(pages.bytes(), (2 * PAGE + table) * size_of::<usize>());
-        assert_eq!(filled(9).bytes(), 16 * size_of::<usize>());
+        assert_eq!(pages.bytes(), (2 * PAGE + table) * mem::size_of::<usize>());
+        assert_eq!(filled(9).bytes(), 16 * mem::size_of::<usize>());
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod debug;
 mod serde;
 
 use alloc::collections::TryReserveError;
-use core::error::Error;
 use core::fmt;
 
 use crate::geometry::{Geometry, Millis};
@@ -117,7 +116,8 @@ impl<T> fmt::Display for Full<T> {
     }
 }
 
-impl<T: fmt::Debug> Error for Full<T> {}
+#[cfg(feature = "std")]
+impl<T: fmt::Debug> std::error::Error for Full<T> {}
 
 impl<T> Wheel<T> {
     /// Makes an empty wheel of the geometry [`Millis`] whose clock stands at `now` nanoseconds. O(1).

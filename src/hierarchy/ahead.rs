@@ -14,7 +14,8 @@ const SOME: usize = 128;
 
 /// `of * parts / whole`, rounded up.
 fn part(of: u64, parts: u64, whole: u64) -> u64 {
-    (u128::from(of) * u128::from(parts)).div_ceil(whole.into()) as u64
+    let whole = u128::from(whole);
+    ((u128::from(of) * u128::from(parts) + whole - 1) / whole) as u64
 }
 
 impl<V, G: Geometry> Hierarchy<V, G> {

@@ -28,7 +28,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
                 "no timer in a bucket is due before the bucket's start"
             );
             self.check_reach(bucket);
-            if first.is_none_or(|first| order(bucket) < order(first)) {
+            if first.map_or(true, |first| order(bucket) < order(first)) {
                 first = Some(bucket);
             }
         });
@@ -38,10 +38,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         );
         sequences.sort_unstable();
         assert!(
-            sequences.is_sorted_by(|a, b| a < b)
+            sequences.windows(2).all(|pair| pair[0] < pair[1])
                 && sequences
                     .last()
-                    .is_none_or(|last| *last < self.next_sequence),
+                    .map_or(true, |last| *last < self.next_sequence),
             "no two timers share a sequence number, and none has one to come"
         );
         assert!(

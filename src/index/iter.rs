@@ -23,7 +23,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// }
     /// assert!(wheel.ascending().take(2).map(|due| due.index).eq([1, 2]));
     /// ```
-    pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone {
+    pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
         self.ascent().map(Due::from)
     }
 
@@ -44,7 +44,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// }
     /// assert!(wheel.descending().map(|due| due.index).eq([0, 2, 1]));
     /// ```
-    pub fn descending(&self) -> impl Iterator<Item = Due> + Clone + use<G> {
+    pub fn descending(&self) -> impl Iterator<Item = Due> + Clone {
         let mut left = self.hierarchy.latest_first();
         iter::from_fn(move || left.pop()).map(Due::from)
     }

@@ -8,6 +8,11 @@ use crate::pages::Pages;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
+/// The number of words that hold so many bits.
+const fn words_for(bits: usize) -> usize {
+    bits / WORD_BITS + (bits % WORD_BITS != 0) as usize
+}
+
 /// Words on a page.
 const PAGE: usize = 512;
 
@@ -43,7 +48,7 @@ impl FreeSet {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.words.bytes() + self.summary.capacity() * size_of::<u64>()
+        self.words.bytes() + self.summary.capacity() * mem::size_of::<u64>()
     }
 
     pub(crate) fn contains(&self, slot: NodeIndex) -> bool {
@@ -104,11 +109,11 @@ impl FreeSet {
 
     /// Makes room for the elements below `len`. O(len), and O(1) amortized if it is called as they come.
     pub(crate) fn make_room(&mut self, len: usize) {
-        let words = len.div_ceil(WORD_BITS);
+        let words = words_for(len);
         while self.words.len() < words {
             self.words.push(0);
         }
-        let summary = words.div_ceil(WORD_BITS).max(self.summary.len());
+        let summary = words_for(words).max(self.summary.len());
         self.summary.resize(summary, 0);
     }
 
@@ -154,7 +159,7 @@ impl FreeSet {
         assert!(used == self.used, "the words that are not zero are counted");
         let first = self.words.iter().position(|&word| word != 0);
         assert!(
-            (self.lowest != 0 || used == 0) && first.is_none_or(|first| self.index < first),
+            (self.lowest != 0 || used == 0) && first.map_or(true, |first| self.index < first),
             "the lowest word is the one apart"
         );
     }

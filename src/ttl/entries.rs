@@ -135,7 +135,7 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// The slots of all entries, in no order that means anything. O(slots).
-    pub(super) fn slots(&self) -> impl Iterator<Item = NodeIndex> {
+    pub(super) fn slots(&self) -> impl Iterator<Item = NodeIndex> + '_ {
         let slots = (0..self.entries.len()).map(NodeIndex::new);
         slots.filter(|slot| self.entries.at(slot.get()).get().is_some())
     }

@@ -143,7 +143,7 @@ impl<'a> Level<'a> {
     /// assert_eq!(wheel.levels().map(|level| level.cursor()), [9, 2, 0, 0, 0]);
     /// ```
     pub fn cursor(&self) -> usize {
-        self.cursor % self.buckets.div_ceil(2)
+        self.cursor % ((self.buckets + 1) / 2)
     }
 
     /// The number of timers on the level. O(buckets).

@@ -1,5 +1,7 @@
 //! The size and shape of a wheel, in numbers.
 
+use core::mem;
+
 use crate::geometry::{Geometry, LEVELS};
 use crate::wheel::Wheel;
 
@@ -61,7 +63,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             ready: self.hierarchy.ready(),
             slots: self.hierarchy.nodes.len(),
             occupied: core::array::from_fn(|level| self.hierarchy.lists().occupied(level)),
-            bytes: size_of::<Self>() + self.hierarchy.bytes() + self.slots.bytes(),
+            bytes: mem::size_of::<Self>() + self.hierarchy.bytes() + self.slots.bytes(),
         }
     }
 }

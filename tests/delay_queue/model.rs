@@ -41,7 +41,7 @@ impl Model {
     }
 
     /// All items in the order of their delivery.
-    pub(crate) fn items(&self) -> impl Iterator<Item = Item> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         self.queue.values().filter_map(|&key| self.get(key))
     }
 

@@ -51,7 +51,7 @@ impl Model {
         self.timers.get(&index).map(|timer| timer.0)
     }
 
-    fn ascending(&self) -> impl DoubleEndedIterator<Item = Due> {
+    fn ascending(&self) -> impl DoubleEndedIterator<Item = Due> + '_ {
         let timers = self.order.iter();
         timers.map(|&(deadline, _, index)| Due { index, deadline })
     }
