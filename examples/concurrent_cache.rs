@@ -3,6 +3,8 @@
 //!
 //! Requests never expire anything. They read the deadline of the entry they find, so that an
 //! overdue one is gone for them whether or not the sweeper has come round to it.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -67,9 +69,9 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     fn insert(&self, key: K, value: V, deadline: u64) -> bool {
         let mut shard = self.shard_of(&key);
         // Each look is the read of a field: must the wheel be advanced sooner than before?
-        let wait = shard.timers.expiration_delay();
+        let wake = shard.timers.wake_at();
         let timer = shard.timers.schedule(deadline, key.clone());
-        let sooner = wait.is_none_or(|wait| shard.timers.expiration_delay() < Some(wait));
+        let sooner = wake.is_none_or(|wake| shard.timers.wake_at() < Some(wake));
         let entry = Entry {
             value,
             deadline,

@@ -1,5 +1,7 @@
 //! Sessions that end when they have not been heard of for a while, in one task: the queue is a
 //! stream that the task polls beside its messages, with no thread or task of its own.
+//!
+//! In a package of your own: `cargo add timer-wheel --features tokio`.
 
 use std::collections::HashMap;
 use std::future::poll_fn;

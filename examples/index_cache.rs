@@ -5,6 +5,8 @@
 //! early for its record is rearmed.
 //!
 //! The cache cancels the timer of a record before it frees the record.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::collections::HashMap;
 use std::time::Duration;

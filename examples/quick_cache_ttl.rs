@@ -15,6 +15,8 @@
 //! - The wheel's advance removes an entry only if it still carries the timer that fired.
 //! - All threads go by one clock. One whose time lags behind that of a wheel writes an entry that is
 //!   overdue at once, no more.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

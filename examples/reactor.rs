@@ -3,6 +3,8 @@
 //!
 //! A task's timer is registered, moved and dropped in O(1). A turn of the reactor wakes a bounded number
 //! of tasks, says how long the poller may wait, and never names a moment in the past.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -29,7 +31,7 @@ impl Reactor {
     /// Sees to it that the task is woken at `deadline`, and by no earlier deadline of this timer.
     fn arm(&self, timer: &mut Option<TimerKey>, deadline: u64, waker: &Waker) {
         let mut timers = self.timers.borrow_mut();
-        let key = timers.set(timer, deadline, || waker.clone());
+        let key = timers.reschedule_or_insert(timer, deadline, || waker.clone());
         if let Some(known) = timers.get_mut(key) {
             known.clone_from(waker); // does nothing for the same task
         }

@@ -3,6 +3,8 @@
 //! A request may come just when its session ends: the job is under way already and cannot be postponed.
 //! Then the request begins another session, and the job must leave that one alone. So each session has
 //! a number, and a job ends the one it was made for.
+//!
+//! In a package of your own: `cargo add timer-wheel --features timer`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -13,6 +13,8 @@
 //! less that ratio times the other) is 0 on average. Its mean over many cycles, in units of its
 //! standard error, is distributed normally by the central limit theorem, and lies beyond 4 on
 //! either side for one seed in 16,000.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,6 @@
 //! A thread that sleeps until the next timer: the wheel reads no clock, so the loop brings one.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,10 +31,8 @@ fn main() {
 
     let mut fired = Vec::new();
     let mut wake_ups = 0;
-    // There is a delay as long as a timer is live.
-    while let Some(delay) = wheel.expiration_delay() {
-        // The wheel counts from its own clock, which stands where the last advance left it.
-        let wake = wheel.now() + delay;
+    // There is a wake-up as long as a timer is live.
+    while let Some(wake) = wheel.wake_at() {
         let sleep = wake.saturating_sub(nanoseconds_since(origin));
         thread::sleep(Duration::from_nanos(sleep));
         wake_ups += 1;

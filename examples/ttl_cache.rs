@@ -3,6 +3,8 @@
 //!
 //! The map keeps each entry's timer key and the wheel the map's key, so that all is O(1). A read
 //! that postpones an expiry writes one cache line.
+//!
+//! In a package of your own: `cargo add timer-wheel`.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -13,12 +13,13 @@
 /// let mut wheel = Wheel::new(0);
 /// (0..100).for_each(|value| _ = wheel.schedule(10, value));
 /// // A cache evicts ten entries at a time, however cheap it is to find them.
-/// let budget = Budget { fires: 10, ..Budget::UNLIMITED };
+/// let budget = Budget::UNLIMITED.with_fires(10);
 /// assert_eq!(wheel.advance_with_budget(10, budget).count(), 10);
 /// assert!(wheel.has_backlog());
 /// assert_eq!(wheel.advance_with_budget(10, 1_000).count(), 90);
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Budget {
     /// Timers visited and buckets opened.
     pub work: usize,
@@ -58,7 +59,8 @@ impl Budget {
     /// ```
     /// use timer_wheel::Budget;
     ///
-    /// assert_eq!(Budget::of_work(256).with_fires(10), Budget { work: 256, fires: 10 });
+    /// let budget = Budget::of_work(256).with_fires(10);
+    /// assert_eq!((budget.work, budget.fires), (256, 10));
     /// ```
     pub const fn with_fires(self, fires: usize) -> Self {
         Self { fires, ..self }

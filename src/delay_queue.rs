@@ -30,7 +30,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use expired::Expired;
-pub use iter::{Entry, Iter};
+pub use iter::{Items, QueuedItem};
 pub use key::Key;
 
 use crate::delay_queue::alarm::Alarm;

@@ -36,7 +36,7 @@ mod due;
 mod iter;
 
 pub use self::due::DueIndex;
-pub use self::iter::{Advance, Drain};
+pub use self::iter::{IndexAdvance, IndexDrain};
 
 use alloc::collections::TryReserveError;
 use core::fmt;
@@ -61,7 +61,7 @@ use crate::wheel::advance::{Progress, Verdict};
 /// assert_eq!(wheel.pop_expired(500), Some(Due { index: 7, deadline: 500 }));
 /// ```
 pub struct IndexWheel<G: Geometry = Millis> {
-    hierarchy: Hierarchy<(), G>,
+    pub(crate) hierarchy: Hierarchy<(), G>,
     len: usize,
 }
 
@@ -117,9 +117,9 @@ impl IndexWheel {
     /// use timer_wheel::index::IndexWheel;
     ///
     /// let mut wheel = IndexWheel::with_capacity(0, 500);
-    /// let bytes = wheel.bytes();
+    /// let bytes = wheel.stats().bytes;
     /// (0..500).for_each(|index| wheel.set(index, 0));
-    /// assert!(wheel.bytes() < bytes + 30_000, "the near heap is all that is new");
+    /// assert!(wheel.stats().bytes < bytes + 30_000, "the near heap is all that is new");
     /// ```
     #[track_caller]
     pub fn with_capacity(now: u64, indexes: usize) -> Self {
@@ -263,7 +263,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.advance(25).map(|due| due.index).eq([1, 2]));
     /// ```
     #[inline]
-    pub fn advance(&mut self, now: u64) -> Advance<'_, G> {
+    pub fn advance(&mut self, now: u64) -> IndexAdvance<'_, G> {
         self.advance_with_budget(now, Budget::UNLIMITED)
     }
 
@@ -281,8 +281,12 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.advance(60_000_000_000).count() >= 1_000 - 64);
     /// ```
     #[inline]
-    pub fn advance_with_budget(&mut self, now: u64, budget: impl Into<Budget>) -> Advance<'_, G> {
-        Advance::new(self, now, budget.into())
+    pub fn advance_with_budget(
+        &mut self,
+        now: u64,
+        budget: impl Into<Budget>,
+    ) -> IndexAdvance<'_, G> {
+        IndexAdvance::new(self, now, budget.into())
     }
 
     /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is one. As
@@ -300,6 +304,25 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn pop_expired(&mut self, now: u64) -> Option<Due> {
         self.advance(now).next()
+    }
+
+    /// As [`pop_expired`](IndexWheel::pop_expired), within a budget that several calls share. As
+    /// [`Wheel::pop_expired_with_budget`](crate::Wheel::pop_expired_with_budget).
+    ///
+    /// ```
+    /// use timer_wheel::{Budget, index::IndexWheel};
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// (0..100).for_each(|index| wheel.set(index, 10));
+    /// let mut budget = Budget::UNLIMITED.with_fires(30);
+    /// while let Some(due) = wheel.pop_expired_with_budget(10, &mut budget) {
+    ///     assert_eq!(due.deadline, 10);
+    /// }
+    /// assert_eq!((wheel.len(), wheel.has_backlog()), (70, true));
+    /// ```
+    #[inline]
+    pub fn pop_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<Due> {
+        Some(self.peek_expired_with_budget(now, budget)?.remove())
     }
 
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, to be removed or given a new
@@ -327,6 +350,32 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn peek_expired(&mut self, now: u64) -> Option<DueIndex<'_, G>> {
         let due = self.advance(now).next_due()?;
+        Some(DueIndex::new(self, due))
+    }
+
+    /// As [`peek_expired`](IndexWheel::peek_expired), within a budget that several calls share. As
+    /// [`Wheel::peek_expired_with_budget`](crate::Wheel::peek_expired_with_budget).
+    ///
+    /// ```
+    /// use timer_wheel::{Budget, index::IndexWheel};
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// (0..100).for_each(|index| wheel.set(index, 10));
+    /// let mut budget = Budget::of_work(30);
+    /// while let Some(due) = wheel.peek_expired_with_budget(10, &mut budget) {
+    ///     due.rearm(20);
+    /// }
+    /// assert_eq!((wheel.len(), wheel.has_backlog()), (100, true));
+    /// ```
+    #[inline]
+    pub fn peek_expired_with_budget(
+        &mut self,
+        now: u64,
+        budget: &mut Budget,
+    ) -> Option<DueIndex<'_, G>> {
+        self.hierarchy.set_now(now);
+        let due = self.hierarchy.next_due(budget)?;
+        budget.pay_for_fire();
         Some(DueIndex::new(self, due))
     }
 
@@ -441,8 +490,23 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
-        let delay = self.hierarchy.wake().saturating_sub(self.now());
-        (!self.is_empty()).then_some(delay)
+        Some(self.wake_at()?.saturating_sub(self.now()))
+    }
+
+    /// When the next advance has something to do, in nanoseconds, as an absolute time; `None` exactly when no timer is
+    /// scheduled. O(1). As [`Wheel::wake_at`](crate::Wheel::wake_at).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(200);
+    /// wheel.set(0, 500);
+    /// assert_eq!(wheel.wake_at(), Some(500));
+    /// ```
+    #[inline]
+    pub fn wake_at(&self) -> Option<u64> {
+        let at = self.hierarchy.wake().max(self.now());
+        (!self.is_empty()).then_some(at)
     }
 
     /// The earliest deadline of all timers in nanoseconds. As
@@ -528,7 +592,7 @@ impl<G: Geometry> IndexWheel<G> {
     ///
     /// let mut wheel = IndexWheel::new(0);
     /// wheel.reserve(10_000);
-    /// assert!(wheel.bytes() >= 24 * 10_000);
+    /// assert!(wheel.stats().bytes >= 24 * 10_000);
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, indexes: usize) {
@@ -595,7 +659,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// wheel.set(0, 500);
     /// wheel.reserve(10_000);
     /// wheel.shrink_to_fit();
-    /// assert!(wheel.bytes() < 1_000);
+    /// assert!(wheel.stats().bytes < 1_000);
     /// ```
     pub fn shrink_to_fit(&mut self) {
         let nodes = &mut self.hierarchy.nodes;
@@ -603,30 +667,6 @@ impl<G: Geometry> IndexWheel<G> {
         let highest = (0..nodes.len()).rfind(is_scheduled);
         nodes.truncate(highest.map_or(0, |highest| highest + 1));
         self.hierarchy.shrink_to_fit();
-    }
-
-    /// The heap memory of the wheel, in bytes. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// assert_eq!(wheel.bytes(), 0);
-    /// wheel.set(0, 500);
-    /// assert!(wheel.bytes() > 0);
-    /// ```
-    pub fn bytes(&self) -> usize {
-        self.hierarchy.bytes()
-    }
-
-    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
-    ///
-    /// # Panics
-    ///
-    /// If an invariant is broken, with its name.
-    #[doc(hidden)]
-    pub fn check_invariants(&self) {
-        self.hierarchy.check(self.len);
     }
 }
 

@@ -7,7 +7,7 @@
 //! and replicated stores that hold thousands to millions of deadlines and cancel or postpone most of them.
 //!
 //! For threads, for tokio and for replicated stores there are drivers above it:
-//! [which type do I want?](_which_type)
+//! [which type do I want?](guide::choosing)
 //!
 //! ```
 //! use timer_wheel::Wheel;
@@ -47,7 +47,7 @@
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
-//! [All sixteen promises](_promises) have an example each.
+//! [All sixteen promises](guide::promises) have an example each.
 //!
 //! # Time, and choosing a geometry
 //!
@@ -72,37 +72,35 @@
 //!
 //! # Driving it
 //!
-//! The wheel starts no thread and never blocks. Ask how long you may sleep, sleep, advance, repeat:
+//! The wheel starts no thread and never blocks. Ask when there is something to do, sleep until then, advance, repeat:
 //!
 //! ```
 //! use std::thread::sleep;
-//! use std::time::{Duration, Instant};
-//! use timer_wheel::Wheel;
+//! use std::time::Duration;
+//! use timer_wheel::{Clock, SystemClock, Wheel};
 //!
-//! let origin = Instant::now();
-//! let mut wheel = Wheel::<&str>::new(0);
-//! wheel.schedule(2_000_000, "after 2 ms");
-//! wheel.schedule(1_000_000, "after 1 ms");
+//! let clock = SystemClock::new();
+//! let mut wheel = Wheel::<&str>::new(clock.now());
+//! wheel.schedule(clock.after(Duration::from_millis(2)), "after 2 ms");
+//! wheel.schedule(clock.after(Duration::from_millis(1)), "after 1 ms");
 //!
 //! let mut fired = Vec::new();
-//! while let Some(delay) = wheel.expiration_delay() {
-//!     sleep(Duration::from_nanos(delay));
-//!     let now = origin.elapsed().as_nanos() as u64; // for 584 years
-//!     fired.extend(wheel.advance(now).map(|timer| timer.value));
+//! while let Some(at) = wheel.wake_at() {
+//!     sleep(Duration::from_nanos(at.saturating_sub(clock.now())));
+//!     fired.extend(wheel.advance(clock.now()).map(|timer| timer.value));
 //! }
 //! assert_eq!(fired, ["after 1 ms", "after 2 ms"]);
 //! ```
 //!
-//! Instead of sleeping, wait for messages with that delay as the timeout: `recv_timeout`, `select`,
-//! `epoll`. Keep your clock and the wheel's apart: the wheel's, [`now`](Wheel::now), stands where the
-//! last advance left it. Deadlines are absolute: take them from your clock. The delay counts from the
-//! wheel's: ask for it right after an advance, or sleep until `now() + delay`.
+//! Instead of sleeping, wait for messages until then: `recv_timeout`, `select`, `epoll`. Deadlines are absolute: take
+//! them from your clock. The wheel's own clock, [`now`](Wheel::now), stands where the last advance left it.
+//! [`expiration_delay`](Wheel::expiration_delay) counts from there: right after an advance it is how long to sleep, and
+//! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
-//! [`expiration_delay`](Wheel::expiration_delay) is never too long. It may be too short, and the
-//! advance then fires nothing: a bucket is opened, a timer that was postponed is looked at at its old
+//! The wake-up is never late. It may be early, and the advance then fires nothing: a bucket is opened, a timer that was postponed is looked at at its old
 //! time, or at least 256 timers of a crowded bucket are moved ahead. A timer costs at most one such
 //! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none.
-//! Reading the delay is the read of a field, so that a driver looks before and after a `schedule` to
+//! Asking is the read of a field, so that a driver looks before and after a `schedule` to
 //! learn whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. Not
@@ -128,7 +126,7 @@
 //! [`pop_first`](Wheel::pop_first) takes
 //! the earliest timer whether it is due or not, for caches that evict and simulators that jump.
 //!
-//! Or let a driver do all that: see [which type you want](_which_type).
+//! Or let a driver do all that: see [which type you want](guide::choosing).
 //!
 //! # Handles
 //!
@@ -139,12 +137,12 @@
 //! they are convenient. A key is good for the wheel that gave it, and for clones of that.
 //!
 //! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
-//! [`set`](Wheel::set) is for a key that is kept where its timer may have fired: it moves the timer, or
+//! [`reschedule_or_insert`](Wheel::reschedule_or_insert) is for a key that is kept where its timer may have fired: it moves the timer, or
 //! schedules another and writes its key down. And a key can be [a number](TimerKey::to_bits), where
 //! nothing else fits.
 //!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer;
-//! [embedding the wheel in a cache](_embedding) says what to do on replace, remove and evict, with
+//! [embedding the wheel in a cache](guide::embedding) says what to do on replace, remove and evict, with
 //! threads and with budgets.
 //!
 //! # Budgets and pauses
@@ -208,10 +206,11 @@
 //!
 //! # Documents
 //!
-//! - [Which type do I want?](_which_type)
-//! - [What the wheel promises](_promises): sixteen promises, each with its limits and an example.
-//! - [Embedding the wheel in a cache](_embedding): who owns the key, replace, remove and evict, threads, budgets.
-//! - [Programs](_programs): whole ones, to read and to copy.
+//! - [Which type do I want?](guide::choosing)
+//! - [What the wheel promises](guide::promises): sixteen promises, each with its limits and an example.
+//! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
+//! - [Replacing another wheel](guide::replacing): what to watch when this wheel takes the place of a crate's own timers.
+//! - [Programs](guide::programs): whole ones, to read and to copy.
 //!
 //! In the package, beside `src`, are `docs/design.md`, which explains the wheel from zero, `docs/performance.md`,
 //! `docs/drivers.md`, `docs/delay-queue.md`, `docs/ttl.md` and `docs/testing.md`.
@@ -228,11 +227,15 @@
 //!   snapshots of a [`ttl::TtlSet`].
 //!
 //! Without features, which is all that a cache needs, the crate depends on nothing. Without `std` it
-//! is `no_std` with `alloc`. It contains no `unsafe`. The wheel needs Rust 1.71, all other features 1.85.
+//! is `no_std` with `alloc`. It contains no `unsafe`. The wheel, with `std` or without, needs Rust 1.71, and all
+//! other features 1.85.
+//!
+//! `cargo add timer-wheel` gives the wheel; `cargo add timer-wheel --features timer` a [`Timer`] as well.
 //!
 //! [performance.md]: #documents
 // What is not there for want of a feature.
 #![cfg_attr(not(feature = "timer"), doc = "[`timer`]: #features")]
+#![cfg_attr(not(feature = "timer"), doc = "[`Timer`]: #features")]
 #![cfg_attr(not(feature = "ttl"), doc = "[`ttl`]: #features")]
 #![cfg_attr(not(feature = "ttl"), doc = "[`ttl::TtlSet`]: #features")]
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
@@ -247,82 +250,14 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// Documents that are pages of the documentation, and tests. In the repository their links lead to files;
-// here to what is defined before: of two definitions the first counts. What is no page, or not there for
-// want of a feature, is told of by the front page.
-
-#[doc = "[`Wheel`]: crate::Wheel"]
-#[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
-#[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
-#[cfg_attr(feature = "timer", doc = "[drivers.md]: crate::timer")]
-#[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
-#[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
-#[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
-#[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
-#[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
-#[cfg_attr(feature = "ttl", doc = "[ttl.md]: crate::ttl")]
-#[doc = "[embedding.md]: crate::_embedding"]
-#[doc = "[`Timer`]: crate#features"]
-#[doc = "[`KeyedTimer`]: crate#features"]
-#[doc = "[`DelayQueue`]: crate#features"]
-#[doc = "[`TtlSet`]: crate#features"]
-#[doc = "[`TtlQueue`]: crate#features"]
-#[doc = "[drivers.md]: crate#features"]
-#[doc = "[delay-queue.md]: crate#features"]
-#[doc = "[ttl.md]: crate#features"]
-#[doc = ""]
-#[doc = include_str!("../docs/choosing.md")]
 #[cfg(any(doc, doctest))]
-pub mod _which_type {}
-
-#[doc = "[testing.md]: crate#documents"]
-#[doc = "[design.md]: crate#documents"]
-#[doc = ""]
-#[doc = include_str!("../docs/semantics.md")]
-#[cfg(any(doc, doctest))]
-pub mod _promises {}
-
-#[doc = "[promise C15]: crate::_promises#c15-no-call-takes-long"]
-#[doc = "[ttl_cache.rs]: crate::_programs#ttl_cache"]
-#[doc = "[concurrent_cache.rs]: crate::_programs#concurrent_cache"]
-#[doc = "[quick_cache_ttl.rs]: crate::_programs#quick_cache_ttl"]
-#[doc = "[index_cache.rs]: crate::_programs#index_cache"]
-#[doc = "[reactor.rs]: crate::_programs#reactor"]
-#[cfg_attr(feature = "timer", doc = "[drivers.md]: crate::timer")]
-#[doc = "[drivers.md]: crate#features"]
-#[doc = ""]
-#[doc = include_str!("../docs/embedding.md")]
-#[cfg(any(doc, doctest))]
-pub mod _embedding {}
-
-/// Makes a page of the programs of those names.
-#[cfg(all(doc, not(doctest)))]
-macro_rules! programs {
-    ($($name:literal)+) => {
-        /// Whole programs, to read and to copy. Each checks its own result.
-        ///
-        /// They are in `examples/` of the package: `cargo run --example ttl_cache`.
-        $(
-            #[doc = concat!("# ", $name)]
-            #[doc = "```rust"]
-            #[doc = include_str!(concat!("../examples/", $name, ".rs"))]
-            #[doc = "```"]
-        )+
-        pub mod _programs {}
-    };
-}
-
-// Not as tests: cargo runs them as programs.
-#[cfg(all(doc, not(doctest)))]
-programs! {
-    "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
-    "session_expiry" "heartbeat" "delay_queue" "retry_queue" "reactor" "simulation"
-}
+pub mod guide;
 
 pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
 pub mod index;
+pub mod inspect;
 #[cfg(feature = "timer")]
 pub mod timer;
 #[cfg(feature = "ttl")]
@@ -355,7 +290,5 @@ pub use wheel::advance::{Advance, Progress, Verdict};
 pub use wheel::bulk::{IntoIter, IterMut, TimerMut};
 pub use wheel::due::DueTimer;
 pub use wheel::iter::{Ascending, Descending, Drain, Iter};
-pub use wheel::levels::{Buckets, Level};
-pub use wheel::stats::Stats;
 pub use wheel::timer::{Expired, TimerRef};
 pub use wheel::{Full, Wheel};

@@ -4,11 +4,7 @@ pub(crate) mod advance;
 pub(crate) mod bulk;
 pub(crate) mod due;
 pub(crate) mod iter;
-pub(crate) mod levels;
-pub(crate) mod stats;
 pub(crate) mod timer;
-
-mod debug;
 
 #[cfg(feature = "serde")]
 mod serde;
@@ -62,22 +58,18 @@ use crate::wheel::timer::TimerRef;
 /// let mut wheel = Wheel::<u32>::new(0);
 /// wheel.schedule(90_000_000_000, 7);
 ///
-/// let mut now = 0;
 /// let mut wake_ups = 0;
-/// let fired = loop {
-///     let delay = wheel.expiration_delay().expect("a timer is live");
-///     now += delay; // sleep
-///     wake_ups += 1;
-///     if let Some(timer) = wheel.advance(now).next() {
-///         break timer;
-///     }
-/// };
-/// assert_eq!((fired.deadline, fired.value, now), (90_000_000_000, 7, 90_000_000_000));
+/// let mut fired = Vec::new();
+/// while let Some(now) = wheel.wake_at() {
+///     wake_ups += 1; // after a sleep until `now`
+///     fired.extend(wheel.advance(now).map(|timer| (now, timer.deadline, timer.value)));
+/// }
+/// assert_eq!(fired, [(90_000_000_000, 90_000_000_000, 7)]);
 /// assert!(wake_ups <= 6);
 /// ```
 pub struct Wheel<T, G: Geometry = Millis> {
-    hierarchy: Hierarchy<Slot<T>, G>,
-    slots: Slots,
+    pub(crate) hierarchy: Hierarchy<Slot<T>, G>,
+    pub(crate) slots: Slots,
     limit: usize,
 }
 
@@ -241,11 +233,11 @@ impl<T, G: Geometry> Wheel<T, G> {
         scheduled
     }
 
-    /// Reschedules the timer of the key in `timer`, or schedules a `value` and writes down the new key if there is none or
-    /// the key is stale. O(1), O(log
-    /// k) among the k timers of the current tick. Returns the key.
+    /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
+    /// no key or a stale one. Returns the key. O(1), O(log k) among the k timers of the current tick.
     ///
-    /// For a caller who keeps a place for a timer that may have fired: a connection, an entry of a cache.
+    /// For a caller who keeps a place for a timer that may have fired: a connection, an entry of a cache. It is cheaper
+    /// than to cancel and schedule: a later deadline costs one cache line.
     ///
     /// # Panics
     ///
@@ -262,13 +254,13 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// let mut connection = Connection { idle: None };
     /// for now in [0, 50, 200] {
     ///     let _ = timers.advance(now).count();
-    ///     timers.set(&mut connection.idle, now + 100, || "idle for 100 ns");
+    ///     timers.reschedule_or_insert(&mut connection.idle, now + 100, || "idle for 100 ns");
     /// }
     /// assert_eq!((timers.len(), timers.next_deadline()), (1, Some(300)));
     /// ```
     #[inline]
     #[track_caller]
-    pub fn set(
+    pub fn reschedule_or_insert(
         &mut self,
         timer: &mut Option<TimerKey>,
         deadline: u64,
@@ -439,7 +431,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// let mut wheel = Wheel::new(0);
     /// let key = wheel.schedule(10, "value");
-    /// assert_eq!(wheel.timer(key), Some(TimerRef { key, deadline: 10, value: &"value" }));
+    /// assert_eq!(wheel.timer(key), Some(TimerRef::new(key, 10, &"value")));
     /// wheel.cancel(key);
     /// assert_eq!(wheel.timer(key), None);
     /// ```
@@ -471,20 +463,17 @@ impl<T, G: Geometry> Wheel<T, G> {
         node.value.is_of(key).then_some(node)
     }
 
-    /// How long the caller may sleep before the next advance, in nanoseconds from
-    /// [`now`](Wheel::now); `None` exactly when no timer is live. O(1): a field is read.
+    /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
+    /// when no timer is live. O(1): a field is read.
     ///
-    /// `now` is where the last advance left it. If time has passed since, the wake-up is at
-    /// `now() + delay` all the same.
+    /// It counts from the last advance. A caller whose clock has run on since then asks
+    /// [`wake_at`](Wheel::wake_at).
     ///
     /// Never later than the earliest deadline. It may be earlier: a bucket is to be opened then, a timer
     /// that was postponed is to be looked at, or at least 256 timers of a crowded bucket are to be moved
-    /// ahead of its time. So sleeping for it and advancing always makes progress, and nobody is woken up
-    /// for what was cancelled. A wheel that never held more than 32 answers exactly. The delay is 0 while there is
+    /// ahead of its time. So sleeping for it and advancing always makes progress, and a cancelled timer wakes
+    /// no caller. A wheel that never held more than 32 answers exactly. The delay is 0 while there is
     /// a [backlog](Wheel::has_backlog).
-    ///
-    /// As reading it costs next to nothing, a driver compares it before and after a `schedule` to
-    /// learn whether it must wake up earlier.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -502,16 +491,33 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn expiration_delay(&self) -> Option<u64> {
-        if self.is_empty() {
-            return None;
-        }
-        Some(self.hierarchy.wake().saturating_sub(self.now()))
+        Some(self.wake_at()?.saturating_sub(self.now()))
     }
 
-    /// The earliest deadline of all live timers in nanoseconds, exact even when timers were put
-    /// off.
+    /// When the next advance has something to do, in nanoseconds, as an absolute time: [`now`](Wheel::now) and
+    /// [`expiration_delay`](Wheel::expiration_delay). `None` exactly when no timer is live. O(1): a field is read.
     ///
-    /// O(1) while the earliest timer is [ready](crate::Stats::ready). Else O(timers in the first
+    /// A driver sleeps until this time of its own clock. It asks before and after a `schedule`, which costs next to
+    /// nothing, to learn whether it must wake up sooner.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(1_000, "soon");
+    /// let clock = 400; // the wheel was last advanced to 0
+    /// let sleep = wheel.wake_at().map(|at| at.saturating_sub(clock));
+    /// assert_eq!((wheel.expiration_delay(), sleep), (Some(1_000), Some(600)));
+    /// ```
+    #[inline]
+    pub fn wake_at(&self) -> Option<u64> {
+        let at = self.hierarchy.wake().max(self.now());
+        (!self.is_empty()).then_some(at)
+    }
+
+    /// The earliest deadline of all live timers in nanoseconds, exact even when timers were postponed.
+    ///
+    /// O(1) while the earliest timer is [ready](crate::inspect::Stats::ready). Else O(timers in the first
     /// occupied bucket), and further buckets are looked at as long as every timer so far has been postponed
     /// beyond them: O(n) at worst. Whoever may change the wheel asks
     /// [`peek_first`](Wheel::peek_first), which searches once.
@@ -719,18 +725,6 @@ impl<T, G: Geometry> Wheel<T, G> {
         nodes.truncate(len);
         self.slots.make_room_to_free(nodes);
         self.hierarchy.shrink_to_fit();
-    }
-
-    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
-    ///
-    /// # Panics
-    ///
-    /// If an invariant is broken, with its name.
-    #[doc(hidden)]
-    pub fn check_invariants(&self) {
-        let nodes = self.hierarchy.nodes.iter();
-        self.slots.check(nodes.map(|node| &node.value));
-        self.hierarchy.check(self.len());
     }
 }
 

@@ -12,7 +12,7 @@ use crate::geometry::Millis;
 use crate::wheel::iter::Ascending;
 use crate::wheel::timer::TimerRef;
 
-/// An item in a queue, as [`Iter`] shows it.
+/// An item in a queue, as [`Items`] shows it.
 ///
 /// ```
 /// use timer_wheel::DelayQueue;
@@ -25,7 +25,8 @@ use crate::wheel::timer::TimerRef;
 /// assert_eq!((entry.key, entry.deadline, *entry.value), (key, when, "item"));
 /// ```
 #[derive(Debug, PartialEq, Eq)]
-pub struct Entry<'a, T> {
+#[non_exhaustive]
+pub struct QueuedItem<'a, T> {
     /// The item's key.
     pub key: Key,
     /// When the item is due.
@@ -34,13 +35,13 @@ pub struct Entry<'a, T> {
     pub value: &'a T,
 }
 
-impl<T> Clone for Entry<'_, T> {
+impl<T> Clone for QueuedItem<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Entry<'_, T> {}
+impl<T> Copy for QueuedItem<'_, T> {}
 
 /// The items of a queue in the order in which they will be delivered, from [`DelayQueue::iter`].
 ///
@@ -55,7 +56,7 @@ impl<T> Copy for Entry<'_, T> {}
 /// assert!(entries.next().is_none());
 /// ```
 #[must_use = "iterators do nothing unless they are iterated over"]
-pub struct Iter<'a, T> {
+pub struct Items<'a, T> {
     timers: Ascending<'a, T, Millis>,
     timeline: Timeline,
 }
@@ -76,15 +77,15 @@ impl<T> DelayQueue<T> {
     /// let values: Vec<&str> = queue.iter().map(|entry| *entry.value).collect();
     /// assert_eq!(values, ["sooner", "later"]);
     /// ```
-    pub fn iter(&self) -> Iter<'_, T> {
-        Iter {
+    pub fn iter(&self) -> Items<'_, T> {
+        Items {
             timers: self.wheel.ascending(),
             timeline: self.timeline,
         }
     }
 }
 
-impl<T> Clone for Iter<'_, T> {
+impl<T> Clone for Items<'_, T> {
     fn clone(&self) -> Self {
         Self {
             timers: self.timers.clone(),
@@ -94,24 +95,24 @@ impl<T> Clone for Iter<'_, T> {
 }
 
 impl<'a, T> IntoIterator for &'a DelayQueue<T> {
-    type Item = Entry<'a, T>;
-    type IntoIter = Iter<'a, T>;
+    type Item = QueuedItem<'a, T>;
+    type IntoIter = Items<'a, T>;
 
-    fn into_iter(self) -> Iter<'a, T> {
+    fn into_iter(self) -> Items<'a, T> {
         self.iter()
     }
 }
 
-impl<'a, T> Iterator for Iter<'a, T> {
-    type Item = Entry<'a, T>;
+impl<'a, T> Iterator for Items<'a, T> {
+    type Item = QueuedItem<'a, T>;
 
-    fn next(&mut self) -> Option<Entry<'a, T>> {
+    fn next(&mut self) -> Option<QueuedItem<'a, T>> {
         let TimerRef {
             key,
             deadline,
             value,
         } = self.timers.next()?;
-        Some(Entry {
+        Some(QueuedItem {
             key: Key(key),
             deadline: self.timeline.instant(deadline),
             value,
@@ -123,13 +124,13 @@ impl<'a, T> Iterator for Iter<'a, T> {
     }
 }
 
-impl<T> ExactSizeIterator for Iter<'_, T> {}
+impl<T> ExactSizeIterator for Items<'_, T> {}
 
-impl<T> FusedIterator for Iter<'_, T> {}
+impl<T> FusedIterator for Items<'_, T> {}
 
-impl<T> fmt::Debug for Iter<'_, T> {
+impl<T> fmt::Debug for Items<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter")
+        f.debug_struct("Items")
             .field("left", &self.len())
             .finish_non_exhaustive()
     }

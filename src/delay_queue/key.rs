@@ -9,7 +9,7 @@ use crate::key::TimerKey;
 ///
 /// Unlike the keys of tokio-util's queue, which are indexes and used again, a key that has outlived
 /// its item never names another one: see [`TimerKey`]. It is eight bytes, and so is an `Option` of
-/// it.
+/// it. With feature `serde` it is stored as a [`TimerKey`] is.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,6 +22,8 @@ use crate::key::TimerKey;
 /// assert!(old != new && queue.try_remove(&old).is_none());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Key(pub(super) TimerKey);
 
 impl fmt::Debug for Key {

@@ -61,8 +61,8 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert_eq!(wheel.drain().map(|due| due.index).sum::<u32>(), 3);
     /// assert!(wheel.is_empty());
     /// ```
-    pub fn drain(&mut self) -> Drain<'_, G> {
-        Drain { wheel: self }
+    pub fn drain(&mut self) -> IndexDrain<'_, G> {
+        IndexDrain { wheel: self }
     }
 }
 
@@ -79,14 +79,14 @@ impl<G: Geometry> IndexWheel<G> {
 /// assert_eq!(wheel.advance(10).count(), 1);
 /// ```
 #[must_use = "no timer fires until an advance is iterated over"]
-pub struct Advance<'a, G: Geometry> {
+pub struct IndexAdvance<'a, G: Geometry> {
     pub(super) wheel: &'a mut IndexWheel<G>,
     budget: Budget,
     /// Whether nothing more is due.
     is_done: bool,
 }
 
-impl<'a, G: Geometry> Advance<'a, G> {
+impl<'a, G: Geometry> IndexAdvance<'a, G> {
     #[inline]
     pub(super) fn new(wheel: &'a mut IndexWheel<G>, now: u64, budget: Budget) -> Self {
         wheel.hierarchy.set_now(now);
@@ -144,7 +144,7 @@ impl<'a, G: Geometry> Advance<'a, G> {
     }
 }
 
-impl<G: Geometry> Iterator for Advance<'_, G> {
+impl<G: Geometry> Iterator for IndexAdvance<'_, G> {
     type Item = Due;
 
     #[inline]
@@ -163,11 +163,11 @@ impl<G: Geometry> Iterator for Advance<'_, G> {
     }
 }
 
-impl<G: Geometry> FusedIterator for Advance<'_, G> {}
+impl<G: Geometry> FusedIterator for IndexAdvance<'_, G> {}
 
-impl<G: Geometry> fmt::Debug for Advance<'_, G> {
+impl<G: Geometry> fmt::Debug for IndexAdvance<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Advance")
+        f.debug_struct("IndexAdvance")
             .field("wheel", &self.wheel)
             .field("budget", &self.budget)
             .finish_non_exhaustive()
@@ -184,11 +184,11 @@ impl<G: Geometry> fmt::Debug for Advance<'_, G> {
 /// assert_eq!(wheel.drain().len(), 1);
 /// assert!(wheel.is_empty(), "dropping it removes the rest");
 /// ```
-pub struct Drain<'a, G: Geometry> {
+pub struct IndexDrain<'a, G: Geometry> {
     wheel: &'a mut IndexWheel<G>,
 }
 
-impl<G: Geometry> Iterator for Drain<'_, G> {
+impl<G: Geometry> Iterator for IndexDrain<'_, G> {
     type Item = Due;
 
     fn next(&mut self) -> Option<Due> {
@@ -200,10 +200,10 @@ impl<G: Geometry> Iterator for Drain<'_, G> {
     }
 }
 
-impl<G: Geometry> Drop for Drain<'_, G> {
+impl<G: Geometry> Drop for IndexDrain<'_, G> {
     fn drop(&mut self) {
         self.wheel.clear();
     }
 }
 
-counted!("Drain", Drain<'_, G>, G: Geometry);
+counted!("IndexDrain", IndexDrain<'_, G>, G: Geometry);

@@ -152,6 +152,27 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.advance(now).next()
     }
 
+    /// As [`pop_expired`](Wheel::pop_expired), within a budget that several calls share: each takes from it what the call
+    /// does.
+    ///
+    /// `None` when nothing is due, or when the budget is used up; [`has_backlog`](Wheel::has_backlog) tells which.
+    ///
+    /// ```
+    /// use timer_wheel::{Budget, Wheel};
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// (0..100).for_each(|value| _ = wheel.schedule(10, value));
+    /// let mut budget = Budget::UNLIMITED.with_fires(30);
+    /// while let Some(timer) = wheel.pop_expired_with_budget(10, &mut budget) {
+    ///     wheel.schedule(timer.deadline + 10, timer.value);
+    /// }
+    /// assert_eq!((wheel.len(), wheel.has_backlog()), (100, true));
+    /// ```
+    #[inline]
+    pub fn pop_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<Expired<T>> {
+        Some(self.peek_expired_with_budget(now, budget)?.remove())
+    }
+
     /// Takes the earliest timer out, due or not; the clock stays. For a cache that evicts what expires
     /// soonest, and for simulators that jump from event to event. Amortized O(1) while time goes on.
     ///

@@ -19,9 +19,10 @@ use crate::wheel::timer::Expired;
 /// let mut wheel = Wheel::new(0);
 /// let key = wheel.schedule(10, 7);
 /// let timer = wheel.iter_mut().next();
-/// assert_eq!(timer, Some(TimerMut { key, deadline: 10, value: &mut 7 }));
+/// assert_eq!(timer, Some(TimerMut::new(key, 10, &mut 7)));
 /// ```
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TimerMut<'a, T> {
     /// The timer's key.
     pub key: TimerKey,
@@ -29,6 +30,24 @@ pub struct TimerMut<'a, T> {
     pub deadline: u64,
     /// The value that was scheduled.
     pub value: &'a mut T,
+}
+
+impl<'a, T> TimerMut<'a, T> {
+    /// Puts one together, as tests need it. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{TimerMut, Wheel};
+    ///
+    /// let key = Wheel::new(0).schedule(10, 7);
+    /// assert_eq!(TimerMut::new(key, 10, &mut 7).deadline, 10);
+    /// ```
+    pub fn new(key: TimerKey, deadline: u64, value: &'a mut T) -> Self {
+        Self {
+            key,
+            deadline,
+            value,
+        }
+    }
 }
 
 impl<T, G: Geometry> Wheel<T, G> {
@@ -116,6 +135,22 @@ impl<T, G: Geometry> Extend<(u64, T)> for Wheel<T, G> {
         for (deadline, value) in timers {
             self.schedule(deadline, value);
         }
+    }
+}
+
+impl<T, G: Geometry> FromIterator<(u64, T)> for Wheel<T, G> {
+    /// Makes a wheel at time 0 and schedules each value at its deadline in nanoseconds. O(n).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel: Wheel<char> = [(20, 'b'), (10, 'a')].into_iter().collect();
+    /// assert_eq!(wheel.pop_first().map(|timer| timer.value), Some('a'));
+    /// ```
+    fn from_iter<I: IntoIterator<Item = (u64, T)>>(timers: I) -> Self {
+        let mut wheel = Self::with_geometry(0);
+        wheel.extend(timers);
+        wheel
     }
 }
 

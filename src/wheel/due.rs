@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::budget::Budget;
 use crate::geometry::Geometry;
 use crate::key::TimerKey;
 use crate::node::Ordered;
@@ -39,6 +40,39 @@ impl<T, G: Geometry> Wheel<T, G> {
         let due = advance.next_due()?;
         let wheel = advance.wheel;
         Some(DueTimer { wheel, due })
+    }
+
+    /// As [`peek_expired`](Wheel::peek_expired), within a budget that several calls share: each takes from it what the
+    /// call does, and a fire for the timer that it shows, whatever becomes of it.
+    ///
+    /// `None` when nothing is due, or when the budget is used up; [`has_backlog`](Wheel::has_backlog) tells which.
+    /// For loops that need owned values, rearming and a bound at once.
+    ///
+    /// ```
+    /// use timer_wheel::{Budget, Wheel};
+    ///
+    /// let mut cache = Wheel::new(0);
+    /// (0..100).for_each(|entry| _ = cache.schedule(10, entry));
+    /// let mut budget = Budget::UNLIMITED.with_fires(30);
+    /// let mut evicted = Vec::new();
+    /// while let Some(timer) = cache.peek_expired_with_budget(10, &mut budget) {
+    ///     match timer.get() % 2 {
+    ///         0 => evicted.push(timer.remove().value),
+    ///         _ => timer.rearm(1_000), // in use
+    ///     }
+    /// }
+    /// assert_eq!((evicted.len(), cache.len(), cache.has_backlog()), (15, 85, true));
+    /// ```
+    #[inline]
+    pub fn peek_expired_with_budget(
+        &mut self,
+        now: u64,
+        budget: &mut Budget,
+    ) -> Option<DueTimer<'_, T, G>> {
+        self.hierarchy.set_now(now);
+        let due = self.hierarchy.next_due(budget)?;
+        budget.pay_for_fire();
+        Some(DueTimer { wheel: self, due })
     }
 }
 

@@ -10,10 +10,11 @@ use crate::key::TimerKey;
 /// let mut wheel = Wheel::<&str>::new(0);
 /// let key = wheel.schedule(10, "value");
 /// let fired = wheel.advance(25).next();
-/// assert_eq!(fired, Some(Expired { key, deadline: 10, value: "value" }));
+/// assert_eq!(fired, Some(Expired::new(key, 10, "value")));
 /// assert!(!wheel.contains(key));
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expired<T> {
     /// The timer's key, which is stale now.
     pub key: TimerKey,
@@ -23,6 +24,24 @@ pub struct Expired<T> {
     pub value: T,
 }
 
+impl<T> Expired<T> {
+    /// Puts one together, as tests need it. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{Expired, Wheel};
+    ///
+    /// let key = Wheel::new(0).schedule(10, "value");
+    /// assert_eq!(Expired::new(key, 10, "value").deadline, 10);
+    /// ```
+    pub const fn new(key: TimerKey, deadline: u64, value: T) -> Self {
+        Self {
+            key,
+            deadline,
+            value,
+        }
+    }
+}
+
 /// A live timer, as the iterators of a [`Wheel`](crate::Wheel) show it.
 ///
 /// ```
@@ -30,9 +49,10 @@ pub struct Expired<T> {
 ///
 /// let mut wheel = Wheel::<&str>::new(0);
 /// let key = wheel.schedule(10, "value");
-/// assert_eq!(wheel.ascending().next(), Some(TimerRef { key, deadline: 10, value: &"value" }));
+/// assert_eq!(wheel.ascending().next(), Some(TimerRef::new(key, 10, &"value")));
 /// ```
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TimerRef<'a, T> {
     /// The timer's key.
     pub key: TimerKey,
@@ -40,6 +60,24 @@ pub struct TimerRef<'a, T> {
     pub deadline: u64,
     /// The value that was scheduled.
     pub value: &'a T,
+}
+
+impl<'a, T> TimerRef<'a, T> {
+    /// Puts one together, as tests need it. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{TimerRef, Wheel};
+    ///
+    /// let key = Wheel::new(0).schedule(10, 7);
+    /// assert_eq!(TimerRef::new(key, 10, &7).deadline, 10);
+    /// ```
+    pub const fn new(key: TimerKey, deadline: u64, value: &'a T) -> Self {
+        Self {
+            key,
+            deadline,
+            value,
+        }
+    }
 }
 
 impl<T> Clone for TimerRef<'_, T> {

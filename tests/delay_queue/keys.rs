@@ -106,3 +106,19 @@ fn queue_tells_what_it_holds_and_compacting_gives_back_the_rest() {
         assert!(keys.iter().all(|key| queue.contains(key)));
     });
 }
+
+#[test]
+fn key_stored_and_loaded_names_the_same_item() {
+    let mut queue = DelayQueue::new();
+    let key = queue.insert(7, ms(10));
+    let stored = serde_json::to_string(&key).expect("a key can be stored");
+    let loaded: Key = serde_json::from_str(&stored).expect("what was stored can be loaded");
+    assert_eq!((loaded, queue.get(&loaded)), (key, Some(&7)));
+    queue.remove(&key);
+    assert_stale(&mut queue, loaded);
+    let refused = serde_json::from_str::<Key>("[0,2]").expect_err("no key has that generation");
+    assert!(
+        refused.to_string().contains("an odd generation"),
+        "{refused}"
+    );
+}

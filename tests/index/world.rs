@@ -106,6 +106,7 @@ impl<G: Geometry> Pair<G> {
         let next = model.first().map(|first| first.deadline);
         assert_eq!(wheel.next_deadline(), next);
         let delay = wheel.expiration_delay();
+        assert_eq!(wheel.wake_at(), delay.map(|delay| model.now + delay));
         assert_eq!(delay.is_some(), next.is_some(), "a delay says whether");
         for (delay, next) in delay.into_iter().zip(next) {
             let wake = model.now.saturating_add(delay);
@@ -141,8 +142,12 @@ impl<G: Geometry> Pair<G> {
     #[track_caller]
     pub(crate) fn pop_expired(&mut self, now: u64, most: usize) {
         self.model.advance(now);
-        for _ in 0..most {
-            let popped = self.wheel.pop_expired(now);
+        let mut budget = Budget::UNLIMITED.with_fires(most);
+        for nth in 0..most {
+            let popped = match nth % 2 {
+                0 => self.wheel.pop_expired(now),
+                _ => self.wheel.pop_expired_with_budget(now, &mut budget),
+            };
             assert_eq!(popped, self.model.due(), "the first that is due");
             let Some(due) = popped else { break };
             self.model.fired(due);
@@ -204,7 +209,11 @@ impl<G: Geometry> Pair<G> {
     fn peek_expired(&mut self, now: u64, verdict: Verdict) {
         self.model.advance(now);
         let due = self.model.due();
-        let peeked = self.wheel.peek_expired(now);
+        let mut budget = Budget::UNLIMITED;
+        let peeked = match now % 2 {
+            0 => self.wheel.peek_expired(now),
+            _ => self.wheel.peek_expired_with_budget(now, &mut budget),
+        };
         let seen = peeked.as_ref().map(|it| (it.index(), it.deadline()));
         assert_eq!(seen, due.map(|due| (due.index, due.deadline)));
         match (peeked, due, verdict) {
@@ -428,7 +437,7 @@ impl<G: Geometry> World<'_, G> {
     fn budget(&mut self) -> Budget {
         let work = self.bytes.choose(&[0, 1, 2, 7, 40, 300, usize::MAX]);
         let fires = self.bytes.choose(&[0, 1, 3, 60, usize::MAX, usize::MAX]);
-        Budget { work, fires }
+        Budget::of_work(work).with_fires(fires)
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -486,14 +495,14 @@ impl<G: Geometry> World<'_, G> {
     }
 
     fn shrink_or_reserve(&mut self) {
-        let (before, wheel) = (self.pair.wheel.bytes(), &mut self.pair.wheel);
+        let (before, wheel) = (self.pair.wheel.stats().bytes, &mut self.pair.wheel);
         let indexes = usize::from(self.bytes.short()) % 6_000;
         if indexes < 3_000 {
             wheel.shrink_to_fit();
-            assert!(wheel.bytes() <= before);
+            assert!(wheel.stats().bytes <= before);
         } else {
             wheel.reserve(indexes);
-            assert!(wheel.bytes() >= 24 * indexes);
+            assert!(wheel.stats().bytes >= 24 * indexes);
         }
         self.pair.check();
     }

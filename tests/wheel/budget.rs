@@ -19,6 +19,71 @@ fn buckets_passed<G: Geometry>(deadlines: &[u64]) -> usize {
     passed
 }
 
+/// The timers that calls with a shared budget fire, and what is left of it, are those of an advance with that budget.
+#[test]
+fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
+    fn check<G: Geometry>(budget: Budget) {
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+        let horizon = 3 * spans::<G>()[1];
+        // A crowd at one time, and others in no order.
+        (0..700).for_each(|n| _ = wheel.schedule(horizon / 2, n));
+        (0..2_000).for_each(|n| _ = wheel.schedule(n * 7_919 % 2_000 * (horizon / 2_000), n));
+        for now in [horizon / 3, horizon, horizon] {
+            loop {
+                let (mut popped, mut peeked) = (wheel.clone(), wheel.clone());
+                let mut advance = wheel.advance_with_budget(now, budget);
+                let fired: Vec<_> = advance.by_ref().collect();
+                let unused = advance.unused();
+
+                let mut left = budget;
+                let by_pop = std::iter::from_fn(|| popped.pop_expired_with_budget(now, &mut left));
+                assert_eq!(by_pop.collect::<Vec<_>>(), fired);
+                assert_eq!(
+                    (left.work, left.fires),
+                    (unused, budget.fires - fired.len())
+                );
+                assert_eq!(popped.stats().ready, wheel.stats().ready);
+
+                let mut left = budget;
+                for timer in &fired {
+                    let due = peeked
+                        .peek_expired_with_budget(now, &mut left)
+                        .expect("it is due");
+                    assert_eq!((due.key(), due.deadline()), (timer.key, timer.deadline));
+                    due.rearm(u64::MAX);
+                }
+                assert!(peeked.peek_expired_with_budget(now, &mut left).is_none());
+                assert_eq!(left.work, unused);
+                assert_eq!(peeked.has_backlog(), wheel.has_backlog());
+                if !wheel.has_backlog() {
+                    break;
+                }
+            }
+        }
+        assert!(wheel.is_empty());
+    }
+    for work in [1, 2, 7, 40, 300, usize::MAX] {
+        for fires in [1, 5, usize::MAX] {
+            check::<Millis>(Budget::of_work(work).with_fires(fires));
+            check::<Tiny>(Budget::of_work(work).with_fires(fires));
+        }
+    }
+}
+
+/// A timer that is shown counts as a fire, and stays due when it is only looked at.
+#[test]
+fn peek_with_budget_that_is_dropped_counts_and_loses_nothing() {
+    let mut wheel = Wheel::new(0);
+    let key = wheel.schedule(10, 'a');
+    let mut budget = Budget::UNLIMITED.with_fires(2);
+    for left in [1, 0] {
+        assert!(wheel.peek_expired_with_budget(10, &mut budget).is_some());
+        assert_eq!(budget.fires, left);
+    }
+    assert!(wheel.peek_expired_with_budget(10, &mut budget).is_none());
+    assert!(wheel.has_backlog() && wheel.contains(key));
+}
+
 /// Calls with a budget of one until all fired, in order. The deadlines are sorted.
 fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
     let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);

@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::rc::Rc;
 
+use timer_wheel::inspect::Stats;
 use timer_wheel::{
-    Ascending, Descending, Expired, Geometry, IntoIter, Iter, Millis, Progress, Stats, TimerKey,
-    TimerRef, Wheel,
+    Ascending, Descending, Expired, Geometry, IntoIter, Iter, Millis, Progress, TimerKey, TimerRef,
+    Wheel,
 };
 
 use crate::script::spans;

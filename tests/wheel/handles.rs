@@ -43,7 +43,7 @@ fn panic_of_the_value_takes_no_slot() {
         }));
         assert!(panicked.is_err());
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            wheel.set(&mut place, 20, || std::panic::resume_unwind(Box::new(())))
+            wheel.reschedule_or_insert(&mut place, 20, || std::panic::resume_unwind(Box::new(())))
         }));
         assert!(panicked.is_err());
         wheel.check_invariants();
@@ -58,14 +58,14 @@ fn panic_of_the_value_takes_no_slot() {
 fn set_reschedules_what_lives_and_schedules_what_does_not() {
     let mut wheel: Wheel<&str> = Wheel::new(0);
     let mut place = None;
-    let first = wheel.set(&mut place, 10, || "first");
+    let first = wheel.reschedule_or_insert(&mut place, 10, || "first");
     assert_eq!(place, Some(first));
-    let same = wheel.set(&mut place, 30, || unreachable!("it lives"));
+    let same = wheel.reschedule_or_insert(&mut place, 30, || unreachable!("it lives"));
     assert_eq!((same, wheel.deadline(first)), (first, Some(30)));
-    let sooner = wheel.set(&mut place, 5, || unreachable!("it lives"));
+    let sooner = wheel.reschedule_or_insert(&mut place, 5, || unreachable!("it lives"));
     assert_eq!(wheel.peek_expired(5).map(|timer| timer.key()), Some(sooner));
     assert_eq!(wheel.advance(5).count(), 1);
-    let second = wheel.set(&mut place, 50, || "second");
+    let second = wheel.reschedule_or_insert(&mut place, 50, || "second");
     assert_ne!(second, first, "the first is stale for ever");
     assert_eq!((place, wheel.len()), (Some(second), 1));
     assert_eq!(wheel.get(second), Some(&"second"));

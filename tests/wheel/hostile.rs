@@ -7,7 +7,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Stats, TimerKey, Wheel};
+use timer_wheel::inspect::Stats;
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, with_lists};
 use crate::pair::LEVELS;

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use timer_wheel::{Caffeine, Geometry, Level, Millis, Wheel};
+use timer_wheel::inspect::Level;
+use timer_wheel::{Caffeine, Geometry, Millis, Wheel};
 
 use crate::geometries::{FAR_TIMERS, near, with_lists};
 

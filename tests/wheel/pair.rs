@@ -3,7 +3,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use timer_wheel::{Budget, Expired, Geometry, Level, TimerKey, Verdict, Wheel};
+use timer_wheel::inspect::Level;
+use timer_wheel::{Budget, Expired, Geometry, TimerKey, Verdict, Wheel};
 
 use crate::geometries::few;
 use crate::model::{Model, Timer};
@@ -376,7 +377,7 @@ impl<G: Geometry> Pair<G> {
         let value = self.keys.len() as u64;
         let mut place = key;
         let mut is_new = false;
-        let set = self.wheel.set(&mut place, deadline, || {
+        let set = self.wheel.reschedule_or_insert(&mut place, deadline, || {
             is_new = true;
             value
         });
@@ -762,6 +763,8 @@ impl<G: Geometry> Pair<G> {
         let exact = next.map(|deadline| deadline.saturating_sub(self.model.now()));
         let delay = self.wheel.expiration_delay();
         check_delay(delay, exact, "expiration_delay");
+        let wake_at = delay.map(|delay| self.model.now() + delay);
+        assert_eq!(self.wheel.wake_at(), wake_at, "wake_at");
         let has_backlog = self.wheel.has_backlog();
         assert_eq!(
             has_backlog,

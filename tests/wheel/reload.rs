@@ -4,7 +4,8 @@
 //! Nothing here knows the format. JSON is taken apart as JSON, whatever it says.
 
 use serde_json::Value;
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Stats, TimerKey, Verdict, Wheel};
+use timer_wheel::inspect::Stats;
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Lopsided, Tiny, Widest};
 use crate::script::{Road, spans};

@@ -516,10 +516,8 @@ impl<'a> Decoder<'a> {
     }
 
     fn fires(&mut self) -> Budget {
-        Budget {
-            work: self.choose(&[1, 5, 40, 1_000, 1_000]),
-            fires: self.choose(&[0, 1, 1, 2, 5, 30]),
-        }
+        let work = self.choose(&[1, 5, 40, 1_000, 1_000]);
+        Budget::of_work(work).with_fires(self.choose(&[0, 1, 1, 2, 5, 30]))
     }
 
     pub(crate) fn byte(&mut self) -> u8 {

@@ -1,6 +1,7 @@
 //! All that is on the screen at one moment, as plain values.
 
-use timer_wheel::{Geometry, Level};
+use timer_wheel::Geometry;
+use timer_wheel::inspect::Level;
 
 use super::pace::Pace;
 use super::session::Session;

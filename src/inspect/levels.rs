@@ -13,7 +13,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// last. O(far rotations).
     ///
     /// For pictures and for choosing a geometry: [`Level`] tells how its timers are spread over its
-    /// buckets. Timers that are [ready](crate::Stats::ready) are on no level. A timer that was postponed
+    /// buckets. Timers that are [ready](crate::inspect::Stats::ready) are on no level. A timer that was postponed
     /// counts where it was until its old time comes.
     ///
     /// ```

@@ -3,9 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
+use super::Level;
 use crate::geometry::{Geometry, LEVELS};
 use crate::wheel::Wheel;
-use crate::wheel::levels::Level;
 
 impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there

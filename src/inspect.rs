@@ -1,0 +1,161 @@
+//! The inside of a wheel, to be looked at: sizes, levels and invariants.
+//!
+//! For dashboards, for pictures, for choosing a geometry, and for tests. What is shown here describes the structure as it
+//! is today, and may change with any version.
+//!
+//! ```
+//! use timer_wheel::Wheel;
+//! use timer_wheel::inspect::Stats;
+//!
+//! let mut wheel = Wheel::new(0);
+//! (0..100).for_each(|n| _ = wheel.schedule(n << 20, n));
+//! let Stats { timers, bytes, .. } = wheel.stats();
+//! assert!(timers == 100 && bytes < 50_000);
+//! wheel.check_invariants();
+//! ```
+
+mod debug;
+mod levels;
+
+pub use self::levels::{Buckets, Level};
+
+use core::{array, mem};
+
+use crate::geometry::{Geometry, LEVELS};
+use crate::hierarchy::Hierarchy;
+use crate::index::IndexWheel;
+use crate::wheel::Wheel;
+
+/// The size and shape of a wheel at one moment, from [`Wheel::stats`] and [`IndexWheel::stats`].
+///
+/// Where the timers are, bucket by bucket, is told by [`Wheel::levels`].
+///
+/// ```
+/// use timer_wheel::Wheel;
+///
+/// let mut wheel = Wheel::new(0);
+/// (1..=100).for_each(|n| _ = wheel.schedule(n << 20, n));
+/// wheel.schedule(u64::MAX, 0);
+/// let _ = wheel.advance(10 << 20).count(); // the first ten fire
+///
+/// let stats = wheel.stats();
+/// assert_eq!(stats.timers, 91);
+/// assert_eq!(stats.ready, 0); // the others wait in buckets
+/// assert_eq!(stats.slots, 101); // as many as there were at once
+/// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and a far rotation
+/// assert!(stats.bytes < 100_000);
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Stats {
+    /// Live timers, as [`Wheel::len`] says.
+    pub timers: usize,
+    /// Timers that are in no bucket: in exact order already, to fire next.
+    ///
+    /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or all there
+    /// are, while those are few and there are no buckets.
+    pub ready: usize,
+    /// Slots that were made and are kept, free ones included: as many as timers were live at once
+    /// since the wheel was made or [shrunk](Wheel::shrink_to_fit). In an [`IndexWheel`], the indexes up to the highest.
+    pub slots: usize,
+    /// Buckets that hold timers on each level, the finest first; what lies beyond them counts as one.
+    pub occupied: [usize; LEVELS + 1],
+    /// All memory of the wheel in bytes, spare memory and the wheel itself included, and what the
+    /// values own (as a `String` owns its text) excluded.
+    pub bytes: usize,
+}
+
+impl Stats {
+    /// Those of a hierarchy with so many timers. The bytes are those of the hierarchy on the heap.
+    fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>, timers: usize) -> Self {
+        Self {
+            timers,
+            ready: hierarchy.ready(),
+            slots: hierarchy.nodes.len(),
+            occupied: array::from_fn(|level| hierarchy.lists().occupied(level)),
+            bytes: hierarchy.bytes(),
+        }
+    }
+}
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// The size and shape of the wheel. O(levels).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(5_000_000, ());
+    /// let stats = wheel.stats();
+    /// assert_eq!((stats.timers, stats.ready), (1, 1));
+    /// ```
+    pub fn stats(&self) -> Stats {
+        let stats = Stats::of(&self.hierarchy, self.len());
+        let own = mem::size_of::<Self>() + self.slots.bytes();
+        Stats {
+            bytes: stats.bytes + own,
+            ..stats
+        }
+    }
+
+    /// Checks every invariant of the structure. O(n log n). For tests and fuzzing: a wheel that was used through
+    /// its public calls passes, whatever happened to it.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant is broken, with its name.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(5_000_000, ());
+    /// wheel.check_invariants();
+    /// wheel.cancel(key);
+    /// wheel.check_invariants();
+    /// ```
+    pub fn check_invariants(&self) {
+        let nodes = self.hierarchy.nodes.iter();
+        self.slots.check(nodes.map(|node| &node.value));
+        self.hierarchy.check(self.len());
+    }
+}
+
+impl<G: Geometry> IndexWheel<G> {
+    /// The size and shape of the wheel. O(levels).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(999, 5_000_000);
+    /// let stats = wheel.stats();
+    /// assert_eq!((stats.timers, stats.slots), (1, 1_000));
+    /// assert!(stats.bytes >= 24 * 1_000);
+    /// ```
+    pub fn stats(&self) -> Stats {
+        let stats = Stats::of(&self.hierarchy, self.len());
+        Stats {
+            bytes: stats.bytes + mem::size_of::<Self>(),
+            ..stats
+        }
+    }
+
+    /// Checks every invariant of the structure, as [`Wheel::check_invariants`] does. O(n log n).
+    ///
+    /// # Panics
+    ///
+    /// If an invariant is broken, with its name.
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 5_000_000);
+    /// wheel.check_invariants();
+    /// ```
+    pub fn check_invariants(&self) {
+        self.hierarchy.check(self.len());
+    }
+}
