@@ -37,6 +37,7 @@
 #[doc = "[drivers.md]: crate#features"]
 #[doc = "[delay-queue.md]: crate#features"]
 #[doc = "[ttl.md]: crate#features"]
+#[doc = "[performance.md]: crate#documents"]
 #[doc = ""]
 #[doc = include_str!("../docs/choosing.md")]
 pub mod choosing {}
