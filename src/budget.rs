@@ -40,7 +40,7 @@ impl Budget {
         fires: usize::MAX,
     };
 
-    /// So much work, and as many fires as come out of it.
+    /// At most `work` units of work, and any number of fires.
     ///
     /// ```
     /// use timer_wheel::Budget;
@@ -54,7 +54,7 @@ impl Budget {
         }
     }
 
-    /// The same with so many fires at most.
+    /// The same with at most `fires` fires.
     ///
     /// ```
     /// use timer_wheel::Budget;

@@ -102,7 +102,7 @@ pub trait Clock: Send + Sync + 'static {
 
     /// Blocks the calling thread until the clock shows `time` or the thread is unparked.
     ///
-    /// It may return early: whoever calls it looks at the clock again. It must not return late,
+    /// It may return early: the caller looks at the clock again. It must not return late,
     /// and must not run anything that may itself park the thread. The one provided is right for
     /// every clock that runs at the pace of [`Instant`]: it calls
     /// [`park_timeout`](std::thread::park_timeout).
@@ -123,7 +123,7 @@ pub trait Clock: Send + Sync + 'static {
 
     /// Blocks the calling thread until the clock shows `time`, however often it is unparked meanwhile.
     ///
-    /// Whoever may have to go on earlier, as another thread may schedule something earlier, takes
+    /// A caller that may have to wake up sooner, because another thread may schedule a timer, takes
     /// [`park_until`](Clock::park_until).
     ///
     /// ```

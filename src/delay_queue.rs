@@ -1,4 +1,4 @@
-//! A queue of items that come out when their time has come: a stream for tokio, in place of
+//! A queue of items that come out when they are due: a stream for tokio, in place of
 //! tokio-util's.
 //!
 //! See [`DelayQueue`]. The module is laid out as `tokio_util::time::delay_queue`, so that
@@ -40,7 +40,7 @@ use crate::wheel::Wheel;
 /// What a key that names no item is answered with, where the answer is a panic.
 const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 
-/// A queue of items that come out when their time has come.
+/// A queue of items that come out when they are due.
 ///
 /// A drop-in for [tokio-util]'s type of the same name: the same methods with the same meanings, so
 /// that changing the `use` line is the whole migration. It is a [`Stream`] of [`Expired`] items,
@@ -174,7 +174,7 @@ impl<T> DelayQueue<T> {
 
     /// Inserts an item that comes out at `when`, and returns its key. O(1).
     ///
-    /// One whose time has come waits for the end of the present millisecond if the queue was going
+    /// An item that is due waits for the end of the present millisecond if the queue was going
     /// to deliver something then, and otherwise not at all.
     ///
     /// # Panics

@@ -385,7 +385,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.bucket_lengthened(bucket, len);
     }
 
-    /// Takes note that a bucket has a timer more, which makes so many.
+    /// Takes note that a bucket has a timer more: `len` in all.
     fn bucket_lengthened(&mut self, bucket: Bucket, len: usize) {
         if len == 1 {
             let added = First::at::<G>(Some(bucket));
@@ -410,7 +410,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.bucket_shortened(bucket, len);
     }
 
-    /// Takes note that a bucket has a timer less, which leaves so many.
+    /// Takes note that a bucket has a timer less: `len` in all.
     fn bucket_shortened(&mut self, bucket: Bucket, len: usize) {
         if len == 0 && self.first.bucket == Some(bucket) {
             self.refresh_first();

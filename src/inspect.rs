@@ -67,7 +67,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Those of a hierarchy with so many timers. The bytes are those of the hierarchy on the heap.
+    /// Those of a hierarchy that holds `timers` timers. The bytes are those of the hierarchy on the heap.
     fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>, timers: usize) -> Self {
         Self {
             timers,

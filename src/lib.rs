@@ -1,7 +1,7 @@
 //! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>` and costs like
 //! a slab.
 //!
-//! A [`Wheel`] holds values, each with a deadline, and hands them back when their time has come: in
+//! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
 //! cancelling and postponing are O(1), and no call takes long. It is made for caches, servers, simulators
 //! and replicated stores that hold thousands to millions of deadlines and cancel or postpone most of them.
@@ -133,8 +133,8 @@
 //! [`schedule`](Wheel::schedule) returns a [`TimerKey`]: eight bytes, `Copy`, and weak. Once its
 //! timer has fired or was cancelled it is *stale*, for ever: [`cancel`](Wheel::cancel) and
 //! [`get`](Wheel::get) answer `None` to it, [`reschedule`](Wheel::reschedule) `false`, even after the
-//! slot has been used again. So nobody need be told that a timer is gone, and keys may be kept where
-//! they are convenient. A key is good for the wheel that gave it, and for clones of that.
+//! slot has been used again. So no caller need be told that a timer is gone, and keys may be kept wherever it is
+//! convenient. A key is good for the wheel that gave it, and for clones of that.
 //!
 //! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
 //! [`reschedule_or_insert`](Wheel::reschedule_or_insert) is for a key that is kept where its timer may have fired: it moves the timer, or
@@ -150,8 +150,8 @@
 //! An advance costs O(timers touched), never O(time passed). Called each tick, it touches few: what
 //! fires, what its tick holds, and a share of what comes later. Many at once are touched by an advance
 //! after a long sleep, and by one that comes to a crowd in a single tick.
-//! [`advance_with_budget`](Wheel::advance_with_budget) stops after so much work, or with a [`Budget`]
-//! after so many timers fired. [`has_backlog`](Wheel::has_backlog) says whether something is left; the
+//! [`advance_with_budget`](Wheel::advance_with_budget) stops after a number of units of work, or with a [`Budget`]
+//! after a number of timers fired. [`has_backlog`](Wheel::has_backlog) says whether something is left; the
 //! next call goes on from there, and with any budget repeated calls yield the same timers in the same
 //! order.
 //!
@@ -220,7 +220,7 @@
 //! - `std` (default): `Instant`, and the clocks of [`clock`].
 //! - `timer`: [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
 //! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash` and `slab`.
-//! - `tokio`: `DelayQueue`, a stream of items that come when their time has come, in place of
+//! - `tokio`: `DelayQueue`, a stream of items that come when they are due, in place of
 //!   tokio-util's. Uses `std`.
 //! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `timer`.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can

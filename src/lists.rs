@@ -413,7 +413,7 @@ impl<G: Geometry> Lists<G> {
     }
 }
 
-/// Takes so many nodes off some lists, which hold as many: of each list its head and its tail, in turn.
+/// Takes `most` nodes off some lists, which hold at least as many: head and tail of each list in turn.
 #[inline]
 fn take_from<V>(nodes: &mut Nodes<V>, lanes: &mut [Ends], most: usize, batch: &mut Batch) {
     let most = most.min(BATCH);
@@ -461,7 +461,7 @@ mod tests {
         number: 7,
     };
 
-    /// A list of so many nodes in a bucket.
+    /// A bucket of `len` nodes.
     fn filled(len: usize, bucket: Bucket) -> (Lists<Millis>, Nodes<()>) {
         let (mut lists, mut nodes) = (Lists::new(), Nodes::new());
         for index in (0..len).map(NodeIndex::new) {

@@ -14,7 +14,7 @@ pub(crate) type Nodes<V> = Pages<Node<V>, PAGE>;
 pub(crate) struct NodeIndex(u32);
 
 impl NodeIndex {
-    /// No node: no wheel holds so many.
+    /// No node: no wheel holds as many.
     pub(crate) const NIL: Self = Self(u32::MAX);
 
     #[inline]

@@ -36,7 +36,7 @@ pub(crate) struct Pages<E, const PAGE: usize> {
 }
 
 impl<E, const PAGE: usize> Pages<E, PAGE> {
-    /// The number of pages that hold so many elements.
+    /// The number of pages that hold `elements` elements.
     const fn pages_for(elements: usize) -> usize {
         elements / PAGE + (elements % PAGE != 0) as usize
     }
@@ -243,8 +243,8 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
         (0..lacking).for_each(|_| self.add_page());
     }
 
-    /// Asks for the memory of so many more elements at one go, and gives it back: systems that promise more memory
-    /// than they have are more honest about large pieces.
+    /// Asks for the memory of `elements` elements in one piece, and gives it back. A system that promises more memory
+    /// than it has refuses large pieces sooner than small ones.
     pub(crate) fn probe(&self, elements: usize) -> Result<(), TryReserveError> {
         let mut probe = Vec::<u8>::new();
         probe.try_reserve_exact(elements.saturating_mul(mem::size_of::<E>()))?;
@@ -372,7 +372,7 @@ mod tests {
         (0..3 * PAGE).for_each(|index| pages.push(index));
         assert_eq!(pages.capacity(), 4 * PAGE);
         pages.reserve(PAGE - 1);
-        assert_eq!(pages.capacity(), 4 * PAGE, "there is room for so many");
+        assert_eq!(pages.capacity(), 4 * PAGE, "there is room for them");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The timer wheel: values with deadlines, handed back in order when their time has come.
+//! The timer wheel: values with deadlines, handed back in order when they are due.
 
 pub(crate) mod advance;
 pub(crate) mod bulk;
@@ -519,8 +519,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// O(1) while the earliest timer is [ready](crate::inspect::Stats::ready). Else O(timers in the first
     /// occupied bucket), and further buckets are looked at as long as every timer so far has been postponed
-    /// beyond them: O(n) at worst. Whoever may change the wheel asks
-    /// [`peek_first`](Wheel::peek_first), which searches once.
+    /// beyond them: O(n) at worst. A caller that holds the wheel
+    /// mutably asks [`peek_first`](Wheel::peek_first), which searches once.
     ///
     /// ```
     /// use timer_wheel::Wheel;

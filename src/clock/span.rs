@@ -34,8 +34,8 @@ pub const fn nanoseconds(duration: Duration) -> u64 {
     }
 }
 
-/// The time `delay` after `time` in nanoseconds, or [`NEVER`]: the deadline of whoever has a timeout
-/// and takes the time from elsewhere. O(1).
+/// The time `delay` after `time` in nanoseconds, or [`NEVER`]: the deadline of a timeout
+/// when the time comes from elsewhere. O(1).
 ///
 /// ```
 /// use std::time::Duration;

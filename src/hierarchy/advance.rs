@@ -160,7 +160,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// Sorts so many timers of a bucket, which has as many, into the near heap; those that were postponed beyond
+    /// Sorts `len` timers of a bucket, which holds at least as many, into the near heap; those that were postponed beyond
     /// it are placed again.
     fn sort(&mut self, bucket: Bucket, mut count: usize) {
         let end = Layout::<G>::end(bucket);
@@ -208,7 +208,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         timers.clear();
     }
 
-    /// Moves so many timers of a bucket that has been opened, and has as many, to where they belong.
+    /// Moves `len` timers of an opened bucket, which holds at least as many, to where they belong.
     pub(super) fn move_down(&mut self, bucket: Bucket, mut count: usize) {
         let mut batch = Batch::new();
         while count != 0 {

@@ -69,7 +69,7 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
         self.wheel.fire(self.due)
     }
 
-    /// Gives the timer a new deadline in nanoseconds, behind all timers of equal deadline. If that time has come, it
+    /// Gives the timer a new deadline in nanoseconds, behind all timers of equal deadline. If the new deadline has passed, it
     /// is due again in its place in the order. Costs as [`IndexWheel::set`] does.
     ///
     /// ```

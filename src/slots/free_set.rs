@@ -8,7 +8,7 @@ use crate::pages::Pages;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// The number of words that hold so many bits.
+/// The number of words that hold `bits` bits.
 const fn words_for(bits: usize) -> usize {
     bits / WORD_BITS + (bits % WORD_BITS != 0) as usize
 }

@@ -184,7 +184,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     }
 
     /// Keeps the timer under the same key until a new deadline in nanoseconds, behind all timers of
-    /// equal deadline. If that time has come, it fires again in its place in the order. Costs as
+    /// equal deadline. If the new deadline has passed, it fires again in its place in the order. Costs as
     /// [`Wheel::reschedule`] does.
     ///
     /// ```

@@ -65,7 +65,9 @@ impl Reactor for InWheel {
 
     #[inline]
     fn arm(&mut self, timer: &mut Option<TimerKey>, deadline: u64, waker: &Waker) {
-        let key = self.0.reschedule_or_insert(timer, deadline, || waker.clone());
+        let key = self
+            .0
+            .reschedule_or_insert(timer, deadline, || waker.clone());
         if let Some(known) = self.0.get_mut(key) {
             known.clone_from(waker);
         }

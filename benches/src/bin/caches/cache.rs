@@ -149,9 +149,7 @@ impl<D: Deadlines> Cache<D> {
     pub(crate) fn bytes(&self) -> usize {
         // The slab's entry is ours or the next vacant index: `Option<Entry>` needs as much room.
         let entry = size_of::<Option<Entry<D::Handle>>>();
-        self.entries.capacity() * entry
-            + self.table.allocation_size()
-            + self.deadlines.bytes()
+        self.entries.capacity() * entry + self.table.allocation_size() + self.deadlines.bytes()
     }
 
     fn find(&self, key: u64) -> Option<u32> {
