@@ -64,6 +64,7 @@ mod entry;
 mod error;
 mod iter;
 mod queue;
+mod retry_queue;
 mod set;
 mod snapshot;
 
@@ -74,5 +75,6 @@ pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, Ttl
 pub use self::error::TtlError;
 pub use self::iter::Iter;
 pub use self::queue::{DefaultHashBuilder, TtlQueue};
+pub use self::retry_queue::{Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats};
 pub use self::set::TtlSet;
 pub use self::snapshot::Snapshot;

@@ -190,17 +190,7 @@ impl TtlConfig {
 
     /// How long the entry of an index waits after its attempt number `attempt` has failed.
     pub(super) fn retry_delay_ns(&self, index: u64, attempt: u32) -> u64 {
-        let base = nanoseconds(self.retry_delay);
-        let cap = match self.backoff {
-            Backoff::Constant => return base,
-            Backoff::Exponential { cap } => nanoseconds(cap),
-        };
-        // Past 63 doublings every delay is at its cap.
-        let doublings = attempt.saturating_sub(1).min(63);
-        let grown = base.saturating_mul(1 << doublings).min(cap);
-        let spread = grown - base.max(grown / 2);
-        let seed = index ^ u64::from(attempt).rotate_left(32);
-        grown - scattered(seed) % (spread + 1)
+        backoff_ns(self.backoff, self.retry_delay, index, attempt)
     }
 }
 
@@ -218,6 +208,21 @@ impl Default for TtlConfig {
             poll_budget: (expire_batch + retry_batch) * BUDGET_OF_AN_ENTRY,
         }
     }
+}
+
+/// How long to wait after the attempt number `attempt` has failed, in nanoseconds. What is taken off follows from `seed`.
+pub(super) fn backoff_ns(backoff: Backoff, retry_delay: Duration, seed: u64, attempt: u32) -> u64 {
+    let base = nanoseconds(retry_delay);
+    let cap = match backoff {
+        Backoff::Constant => return base,
+        Backoff::Exponential { cap } => nanoseconds(cap),
+    };
+    // Past 63 doublings every delay is at its cap.
+    let doublings = attempt.saturating_sub(1).min(63);
+    let grown = base.saturating_mul(1 << doublings).min(cap);
+    let spread = grown - base.max(grown / 2);
+    let seed = seed ^ u64::from(attempt).rotate_left(32);
+    grown - scattered(seed) % (spread + 1)
 }
 
 /// A number that follows from the seed and looks unlike it: the finalizer of Steele, Lea and
