@@ -12,9 +12,7 @@
 //! - [`TtlSet`] names its entries by **handle**, a [`TtlKey`], which the store keeps in the record that it
 //!   has for the key anyway. Nothing is looked up.
 //! - [`TtlQueue`] names them by **key**, for stores that want no handles: a hash table above a `TtlSet`.
-//!
-//! Without a log it is a retry queue for one machine, "deliver this at t, and again until it is
-//! acknowledged", with a counter of the caller's as the index.
+//! - [`RetryQueue`] is for deliveries without a log: at a time, and again until they are acknowledged.
 //!
 //! **Reads never check the TTL**: a key is there until its expiry is applied.
 //!
@@ -26,7 +24,7 @@
 //! ttls.role_change(Role::Leader, 0);
 //!
 //! // Entry 17 of the log sets a key with a TTL of 2 ms. The store keeps the handle.
-//! let handle = ttls.init(17, "session", 2, Context::default())?.expect("a TTL of 0 has none");
+//! let handle = ttls.init("session", 17, 2, Context::default())?.expect("a TTL of 0 has none");
 //! assert_eq!(ttls.next_wake(0), Some(2 * MS));
 //!
 //! // Two milliseconds on, the leader proposes to delete it.
@@ -57,7 +55,6 @@
 
 mod check;
 mod config;
-mod counters;
 mod due;
 mod entries;
 mod entry;
@@ -67,14 +64,14 @@ mod queue;
 mod retry_queue;
 mod set;
 mod snapshot;
+mod stats;
 
 pub use self::config::{Backoff, TtlConfig, TtlConfigBuilder};
-pub use self::counters::Counters;
-pub use self::due::Due;
+pub use self::due::Expiries;
 pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, TtlKey};
 pub use self::error::TtlError;
-pub use self::iter::Iter;
 pub use self::queue::{DefaultHashBuilder, TtlQueue};
 pub use self::retry_queue::{Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats};
 pub use self::set::TtlSet;
 pub use self::snapshot::Snapshot;
+pub use self::stats::TtlStats;

@@ -135,13 +135,8 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
     /// What the replicas agree on for a key that has a TTL.
     pub fn entry(&self, key: &K) -> Option<Entry<K>> {
         let info = self.map.get(key)?;
-        Some(Entry {
-            key: *key,
-            index: info.index,
-            owner: info.owner,
-            leader_start_ms: info.leader_start_ms,
-            ttl_ms: info.ttl_ms,
-        })
+        let entry = Entry::new(*key, info.index, info.ttl_ms).with_owner(info.owner);
+        Some(entry.with_leader_start_ms(info.leader_start_ms))
     }
 
     /// The key was deleted: its entry goes. Whether there was one.
@@ -324,12 +319,10 @@ mod tests {
             match random.below(12) {
                 0..=3 => {
                     let ttl_ms = 1 + random.below(4_000);
-                    let ctx = Context {
-                        owner: u128::from(random.next_u64()),
-                        leader_start_ms: random.next_u64(),
-                        created_ns: now,
-                    };
-                    let outcome = queue.init(index, key, ttl_ms, ctx);
+                    let ctx = Context::new(now)
+                        .with_owner(u128::from(random.next_u64()))
+                        .with_leader_start_ms(random.next_u64());
+                    let outcome = queue.init(key, index, ttl_ms, ctx);
                     let changed = sets.init(index, key, ttl_ms, ctx);
                     assert_eq!(outcome.is_ok_and(|told| told != Outcome::Stale), changed);
                 }
@@ -378,7 +371,7 @@ mod tests {
             let entry = queue.get(&key).map(|info| info.entry.clone());
             assert_eq!(entry, sets.entry(&key));
         }
-        let counters = queue.counters();
+        let counters = queue.as_set().stats();
         assert!(counters.timed_out > 10 && counters.retried > 10 && counters.requeued > 10);
     }
 }

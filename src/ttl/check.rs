@@ -6,12 +6,17 @@ use super::{Phase, Role, TtlQueue, TtlSet};
 use crate::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
+    /// Checks every invariant of the structure. O(n log n). For tests and fuzzing.
     ///
     /// # Panics
     ///
     /// If an invariant is broken, with its name.
-    #[doc(hidden)]
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    ///
+    /// TtlSet::<u32>::new(0, TtlConfig::default()).check_invariants();
+    /// ```
     pub fn check_invariants(&self) {
         self.entries.check();
         let in_flight = self.entries.in_flight_len();
@@ -33,17 +38,22 @@ impl<K, G: Geometry> TtlSet<K, G> {
 }
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
-    /// Checks every invariant that the structure promises to keep. O(n log n); for tests.
+    /// Checks every invariant of the structure. O(n log n). For tests and fuzzing.
     ///
     /// # Panics
     ///
     /// If an invariant is broken, with its name.
-    #[doc(hidden)]
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// TtlQueue::<u32>::new(0, TtlConfig::default()).check_invariants();
+    /// ```
     pub fn check_invariants(&self) {
         self.set.check_invariants();
         let listed: usize = self.tables.iter().map(|table| table.len()).sum();
         assert_eq!(listed, self.len(), "each entry is listed once");
-        for info in &self.set {
+        for info in self.set.iter() {
             assert_eq!(
                 self.find(&info.entry.key),
                 Some(info.handle),

@@ -27,7 +27,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// [`stop`](Self::stop) nothing.
     ///
     /// Lazy: an entry becomes pending just before it is yielded. Dropping the iterator early, or
-    /// panicking between two items, leaves the others due. [`Due::next_wake`] says when to poll
+    /// panicking between two items, leaves the others due. [`Expiries::next_wake`] says when to poll
     /// again.
     ///
     /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
@@ -43,7 +43,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// let mut set: TtlSet<u32> = TtlSet::new(0, TtlConfig::default());
     /// set.role_change(Role::Leader, 0);
     /// for key in 0..51 {
-    ///     set.init(1, key, 5, Context::default())?;
+    ///     set.init(key, 1, 5, Context::default())?;
     /// }
     /// let mut due = set.poll(6_000_000);
     /// assert_eq!(due.by_ref().count(), 50);
@@ -51,7 +51,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// assert_eq!(set.poll(6_000_000).count(), 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn poll(&mut self, now: u64) -> Due<'_, K, G> {
+    pub fn poll(&mut self, now: u64) -> Expiries<'_, K, G> {
         self.tick(now);
         let mut left = Allowance::default();
         if self.is_proposing() {
@@ -65,7 +65,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
                 budget: self.config.poll_budget(),
             };
         }
-        Due { set: self, left }
+        Expiries { set: self, left }
     }
 
     /// Makes the next entry that is due pending, within what is left.
@@ -75,12 +75,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
             match flight.phase {
                 Phase::Pending if left.timeouts != 0 => {
                     left.timeouts -= 1;
-                    self.counters.timed_out += 1;
+                    self.stats.timed_out += 1;
                     self.fail(slot, flight);
                 }
                 Phase::Retrying if left.retries != 0 => {
                     left.retries -= 1;
-                    self.counters.retried += 1;
+                    self.stats.retried += 1;
                     self.entries.land(slot);
                     self.propose(slot, flight.attempts);
                     return Some(slot);
@@ -93,7 +93,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         }
         let slot = self.entries.take_due(self.now, &mut left.budget)?;
         left.expiries -= 1;
-        self.counters.expired += 1;
+        self.stats.expired += 1;
         self.propose(slot, 0);
         Some(slot)
     }
@@ -115,7 +115,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub(super) fn fail(&mut self, slot: NodeIndex, flight: Flight) {
         let index = self.entries.entry(slot).index;
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
-        self.counters.count_wait(self.entries.land(slot), self.now);
+        self.stats.count_wait(self.entries.land(slot), self.now);
         let retrying = Flight {
             phase: Phase::Retrying,
             ..flight
@@ -132,7 +132,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.role_change(Role::Leader, 0);
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let mut due = queue.poll(5_000_000);
 /// let batch: Vec<_> = due.by_ref().collect();
 /// let wait = due.next_wake(); // the pending timeout, 10 s by default
@@ -141,12 +141,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
 /// ```
 #[derive(Debug)]
 #[must_use = "an expiry is due until it is taken from the iterator"]
-pub struct Due<'a, K, G: Geometry> {
+pub struct Expiries<'a, K, G: Geometry> {
     set: &'a mut TtlSet<K, G>,
     left: Allowance,
 }
 
-impl<K, G: Geometry> Due<'_, K, G> {
+impl<K, G: Geometry> Expiries<'_, K, G> {
     /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
     /// one: as [`TtlSet::next_wake`]. O(1). The wait is 0 as long as there is more to propose, because the iterator has
     /// not come to its end, or because a batch or the budget is used up.
@@ -156,8 +156,8 @@ impl<K, G: Geometry> Due<'_, K, G> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// queue.init(2, "later", 8, Context::default())?;
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// queue.init("later", 2, 8, Context::default())?;
     /// let mut due = queue.poll(5_000_000);
     /// assert_eq!(due.next_wake(), Some(0), "not at its end");
     /// assert_eq!(due.by_ref().count(), 1);
@@ -169,7 +169,7 @@ impl<K, G: Geometry> Due<'_, K, G> {
     }
 }
 
-impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
+impl<K: Clone, G: Geometry> Iterator for Expiries<'_, K, G> {
     type Item = Expiry<K>;
 
     fn next(&mut self) -> Option<Expiry<K>> {
@@ -193,4 +193,4 @@ impl<K: Clone, G: Geometry> Iterator for Due<'_, K, G> {
     }
 }
 
-impl<K: Clone, G: Geometry> FusedIterator for Due<'_, K, G> {}
+impl<K: Clone, G: Geometry> FusedIterator for Expiries<'_, K, G> {}

@@ -5,7 +5,7 @@
 
 use alloc::vec::{self, Vec};
 use core::iter::Peekable;
-use core::{hint, mem};
+use core::mem;
 
 use slab::Slab;
 
@@ -129,6 +129,11 @@ impl<K, G: Geometry> Entries<K, G> {
         self.deadlines.last_order(slot.to_bits()).deadline
     }
 
+    /// All that are in flight, in no particular order.
+    pub(super) fn flights(&self) -> impl Iterator<Item = &Flight> + '_ {
+        self.flights.iter().map(|(_, flight)| flight)
+    }
+
     /// What is known of an entry's flight, if it is in flight.
     pub(super) fn flight(&self, slot: NodeIndex) -> Option<&Flight> {
         self.flights.get(self.held(slot).flight? as usize)
@@ -238,14 +243,12 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// A time that is not after the earliest deadline on the wheel. O(1).
     pub(super) fn deadline_bound(&self) -> Option<u64> {
-        let delay = self.deadlines.expiration_delay()?;
-        Some(self.deadlines.now().saturating_add(delay))
+        self.deadlines.wake_at()
     }
 
     /// A time that is not after the end of the first flight. O(1).
     pub(super) fn flight_bound(&self) -> Option<u64> {
-        let delay = self.in_flight.expiration_delay()?;
-        Some(self.in_flight.now().saturating_add(delay))
+        self.in_flight.wake_at()
     }
 
     /// A walk through all entries in order of deadline, wherever they are. O(n log n) for the n in flight.
@@ -258,15 +261,6 @@ impl<K, G: Geometry> Entries<K, G> {
             queued: self.deadlines.ascent().peekable(),
             in_flight: in_flight.into_iter().peekable(),
         }
-    }
-
-    /// Reads a little of some entries, so that they are in the cache when they are asked for.
-    ///
-    /// A caller who waits for an entry before it asks for the next waits each time; these reads wait together.
-    #[inline(never)]
-    pub(super) fn touch(&self, slots: impl Iterator<Item = NodeIndex>) {
-        let read = |slot| self.deadline(slot).max(self.entry(slot).index);
-        hint::black_box(slots.map(read).max());
     }
 
     /// Checks the invariants by name. O(n log n).
@@ -356,4 +350,11 @@ impl<G: Geometry> Iterator for Walk<'_, G> {
         let next = self.in_flight.next_if(is_next);
         Some(next.or_else(|| self.queued.next())?.node)
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.queued.len() + self.in_flight.len();
+        (left, Some(left))
+    }
 }
+
+impl<G: Geometry> ExactSizeIterator for Walk<'_, G> {}

@@ -12,7 +12,7 @@ use crate::key::TimerKey;
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlKey, TtlSet};
 ///
 /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-/// let handle: Option<TtlKey> = set.init(1, "key", 5, Context::default())?; // 5 ms
+/// let handle: Option<TtlKey> = set.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(set.remove(handle.unwrap()), Some("key"));
 /// assert!(set.get(handle.unwrap()).is_none());
 /// assert_eq!(size_of::<Option<TtlKey>>(), 8);
@@ -24,13 +24,13 @@ pub struct TtlKey(pub(super) TimerKey);
 
 /// A key with a TTL, as it is replicated: the part that is the same on every replica.
 ///
-/// What [`TtlQueue::snapshot`](super::TtlQueue::snapshot) yields and
+/// What [`TtlSet::snapshot`](super::TtlSet::snapshot) yields and
 /// [`TtlQueue::restore`](super::TtlQueue::restore) takes.
 ///
 /// ```
 /// use timer_wheel::ttl::{Entry, TtlConfig, TtlQueue};
 ///
-/// let entry = Entry { key: "key", index: 1, owner: 0, leader_start_ms: 1_000, ttl_ms: 500 };
+/// let entry = Entry::new("key", 1, 500).with_leader_start_ms(1_000);
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.restore([entry], 0, 1_200)?; // 200 ms after it was set
 /// assert_eq!(queue.remaining("key", 0), Some(300_000_000));
@@ -39,6 +39,7 @@ pub struct TtlKey(pub(super) TimerKey);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+#[non_exhaustive]
 pub struct Entry<K> {
     /// The key that expires, or whatever else tells the store what to delete.
     pub key: K,
@@ -52,20 +53,66 @@ pub struct Entry<K> {
     pub ttl_ms: u64,
 }
 
+impl<K> Entry<K> {
+    /// An entry without an owner, whose TTL began at the origin of the wall clock. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::Entry;
+    ///
+    /// let entry = Entry::new("key", 1, 500);
+    /// assert_eq!((entry.key, entry.index, entry.ttl_ms), ("key", 1, 500));
+    /// ```
+    pub const fn new(key: K, index: u64, ttl_ms: u64) -> Self {
+        Self {
+            key,
+            index,
+            owner: 0,
+            leader_start_ms: 0,
+            ttl_ms,
+        }
+    }
+
+    /// The same with an owner. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::Entry;
+    ///
+    /// assert_eq!(Entry::new("key", 1, 500).with_owner(42).owner, 42);
+    /// ```
+    pub fn with_owner(self, owner: u128) -> Self {
+        Self { owner, ..self }
+    }
+
+    /// The same with a TTL that began at this time by the leader's wall clock, in milliseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::Entry;
+    ///
+    /// assert_eq!(Entry::new("key", 1, 500).with_leader_start_ms(1_000).leader_start_ms, 1_000);
+    /// ```
+    pub fn with_leader_start_ms(self, leader_start_ms: u64) -> Self {
+        Self {
+            leader_start_ms,
+            ..self
+        }
+    }
+}
+
 /// What a command that sets a TTL carries beside key, index and TTL.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// let ctx = Context { owner: 42, leader_start_ms: 1_700_000_000_000, created_ns: 3_000_000 };
-/// queue.init(1, "key", 5, ctx)?;
+/// let ctx = Context::new(3_000_000).with_owner(42).with_leader_start_ms(1_700_000_000_000);
+/// queue.init("key", 1, 5, ctx)?;
 /// let info = queue.get("key").unwrap();
 /// assert_eq!((info.entry.owner, info.deadline_ns), (42, 8_000_000));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Context {
     /// The owner of the key; opaque here.
     pub owner: u128,
@@ -77,6 +124,48 @@ pub struct Context {
     pub created_ns: u64,
 }
 
+impl Context {
+    /// The context of a command that this replica received at `created_ns`, without an owner. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::Context;
+    ///
+    /// assert_eq!(Context::new(3_000_000).created_ns, 3_000_000);
+    /// ```
+    pub const fn new(created_ns: u64) -> Self {
+        Self {
+            owner: 0,
+            leader_start_ms: 0,
+            created_ns,
+        }
+    }
+
+    /// The same with an owner. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::Context;
+    ///
+    /// assert_eq!(Context::new(0).with_owner(42).owner, 42);
+    /// ```
+    pub const fn with_owner(self, owner: u128) -> Self {
+        Self { owner, ..self }
+    }
+
+    /// The same with a command that the leader proposed at this time by its wall clock, in milliseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::Context;
+    ///
+    /// assert_eq!(Context::new(0).with_leader_start_ms(1_000).leader_start_ms, 1_000);
+    /// ```
+    pub const fn with_leader_start_ms(self, leader_start_ms: u64) -> Self {
+        Self {
+            leader_start_ms,
+            ..self
+        }
+    }
+}
+
 /// Where an entry stands between its deadline and its end.
 ///
 /// ```
@@ -84,7 +173,7 @@ pub struct Context {
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.role_change(Role::Leader, 0);
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(queue.get("key").unwrap().phase, Phase::Queued);
 /// assert_eq!(queue.poll(5_000_000).count(), 1);
 /// assert_eq!(queue.get("key").unwrap().phase, Phase::Pending);
@@ -93,6 +182,7 @@ pub struct Context {
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Phase {
     /// Waits for its deadline, or is due and has not been proposed (again).
     Queued,
@@ -108,8 +198,8 @@ pub enum Phase {
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
-/// let info = queue.oldest().unwrap();
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
+/// let info = queue.get("key").unwrap();
 /// assert_eq!((info.entry.key, info.deadline_ns, info.attempts), ("key", 5_000_000, 0));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
@@ -143,7 +233,7 @@ impl<K> Copy for TtlInfo<'_, K> {}
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.role_change(Role::Leader, 0);
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let expiry = queue.poll(5_000_000).next().unwrap();
 /// // To be proposed as "delete the key if it still carries this index".
 /// assert_eq!((expiry.key, expiry.index, expiry.attempt), ("key", 1, 1));
@@ -172,9 +262,9 @@ pub struct Expiry<K> {
 /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// assert_eq!(queue.init(1, "key", 5, Context::default())?, Outcome::Scheduled);
-/// assert_eq!(queue.init(1, "key", 5, Context::default())?, Outcome::Stale);
-/// assert_eq!(queue.init(2, "key", 5, Context::default())?, Outcome::Updated);
+/// assert_eq!(queue.init("key", 1, 5, Context::default())?, Outcome::Scheduled);
+/// assert_eq!(queue.init("key", 1, 5, Context::default())?, Outcome::Stale);
+/// assert_eq!(queue.init("key", 2, 5, Context::default())?, Outcome::Updated);
 /// assert_eq!(queue.applied("key", 2), Outcome::Applied);
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
@@ -187,7 +277,7 @@ pub enum Outcome {
     Updated,
     /// Nothing changed: what the call speaks of has been overtaken, or is not (or no longer) so.
     Stale,
-    /// Nothing changed: there is no TTL to update or to remove.
+    /// Nothing changed: there is no TTL to update.
     Missing,
     /// Nothing changed: a TTL of 0 means none.
     Ignored,
@@ -195,8 +285,6 @@ pub enum Outcome {
     Applied,
     /// The failure is noted, and the expiry will be proposed again.
     Failed,
-    /// The key has no TTL any more.
-    Removed,
 }
 
 /// Whether this replica is to propose expiries.
@@ -205,7 +293,7 @@ pub enum Outcome {
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(queue.poll(5_000_000).count(), 0, "a follower proposes nothing");
 /// queue.role_change(Role::Leader, 5_000_000);
 /// assert_eq!(queue.poll(5_000_000).count(), 1);
@@ -213,6 +301,7 @@ pub enum Outcome {
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Role {
     /// The one that proposes.
     Leader,

@@ -9,7 +9,7 @@ use core::fmt;
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlError, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// let refused = queue.init(1, "key", u64::MAX, Context::default());
+/// let refused = queue.init("key", 1, u64::MAX, Context::default());
 /// assert!(matches!(refused, Err(TtlError::TtlTooLong { ttl_ms: u64::MAX, .. })));
 /// assert!(queue.is_empty());
 /// ```

@@ -1,9 +1,7 @@
-//! Looking at the entries in the order in which they are due.
+//! Looking at the entries: in the order in which they are due, and how long the oldest proposal has had no answer.
 
-use super::entries::Walk;
-use super::{TtlInfo, TtlSet};
+use super::{Phase, TtlInfo, TtlSet};
 use crate::geometry::Geometry;
-use crate::wheel::iter::counted;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// All entries in order of deadline, first come first among equals, whatever their phase.
@@ -16,77 +14,39 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut set: TtlSet<char> = TtlSet::new(0, TtlConfig::default());
     /// for (ttl_ms, key) in [(30, 'c'), (10, 'a'), (20, 'b')] {
-    ///     set.init(1, key, ttl_ms, Context::default())?;
+    ///     set.init(key, 1, ttl_ms, Context::default())?;
     /// }
     /// let keys: String = set.iter().map(|info| info.entry.key).collect();
     /// assert_eq!(keys, "abc");
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn iter(&self) -> Iter<'_, K, G> {
-        Iter {
-            set: self,
-            walk: self.entries.walk(),
-            left: self.len(),
-        }
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = TtlInfo<'_, K>> + '_ {
+        self.entries.walk().map(|slot| self.info(slot))
     }
 
-    /// The entry with the earliest deadline, whatever its phase. As the first step of [`iter`](Self::iter), which reads
-    /// a whole bucket of the wheel; [`next_wake`](Self::next_wake) is O(1).
+    /// How many nanoseconds before `now` the oldest proposal was made that still has no answer; `None` if none is out.
+    /// O(entries in flight), of which there are at most [`max_pending`](super::TtlConfig::max_pending).
+    ///
+    /// An age that keeps growing past the pending timeout cannot be: such a proposal counts as failed with the next
+    /// poll. An age that stays near it says that the log gives no answers.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// set.init(1, "key", 5, Context::default())?; // 5 ms
-    /// set.init(2, "sooner", 3, Context::default())?;
-    /// assert_eq!(set.oldest().unwrap().entry.key, "sooner");
+    /// set.role_change(Role::Leader, 0);
+    /// set.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!(set.oldest_pending(5_000_000), None);
+    /// assert_eq!(set.poll(5_000_000).count(), 1);
+    /// assert_eq!(set.oldest_pending(7_000_000), Some(2_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn oldest(&self) -> Option<TtlInfo<'_, K>> {
-        self.iter().next()
+    pub fn oldest_pending(&self, now: u64) -> Option<u64> {
+        let pending = self
+            .entries
+            .flights()
+            .filter(|it| it.phase == Phase::Pending);
+        let proposed_ns = pending.map(|flight| flight.proposed_ns).min()?;
+        Some(now.saturating_sub(proposed_ns))
     }
 }
-
-impl<'a, K, G: Geometry> IntoIterator for &'a TtlSet<K, G> {
-    type Item = TtlInfo<'a, K>;
-    type IntoIter = Iter<'a, K, G>;
-
-    fn into_iter(self) -> Iter<'a, K, G> {
-        self.iter()
-    }
-}
-
-/// All entries in order of deadline, from [`TtlSet::iter`] or [`TtlQueue::iter`](super::TtlQueue::iter).
-///
-/// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
-/// let mut infos = queue.iter();
-/// assert_eq!(infos.next().unwrap().entry.key, "key");
-/// assert!(infos.next().is_none());
-/// # Ok::<(), timer_wheel::ttl::TtlError>(())
-/// ```
-#[must_use = "iterators do nothing unless they are iterated over"]
-pub struct Iter<'a, K, G: Geometry> {
-    set: &'a TtlSet<K, G>,
-    walk: Walk<'a, G>,
-    left: usize,
-}
-
-impl<'a, K, G: Geometry> Iterator for Iter<'a, K, G> {
-    type Item = TtlInfo<'a, K>;
-
-    fn next(&mut self) -> Option<TtlInfo<'a, K>> {
-        let slot = self.walk.next()?;
-        self.left -= 1;
-        Some(self.set.info(slot))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
-    }
-}
-
-counted!("Iter", Iter<'_, K, G>, K, G: Geometry);

@@ -9,8 +9,7 @@ pub use foldhash::fast::RandomState as DefaultHashBuilder;
 use hashbrown::{Equivalent, HashTable};
 
 use super::{
-    Context, Counters, Due, Entry, Iter, Outcome, Role, Snapshot, TtlConfig, TtlError, TtlInfo,
-    TtlKey, TtlSet,
+    Context, Entry, Expiries, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet,
 };
 use crate::geometry::{Geometry, Millis};
 use crate::node::NodeIndex;
@@ -41,7 +40,7 @@ use crate::node::NodeIndex;
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.role_change(Role::Leader, 0);
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let proposed: Vec<_> = queue.poll(5_000_000).collect();
 /// assert_eq!((proposed[0].key, proposed[0].index), ("key", 1));
 /// queue.applied("key", 1);
@@ -78,7 +77,7 @@ impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
     ///
     /// let queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
-    /// assert_eq!((queue.len(), queue.role()), (0, Role::Follower));
+    /// assert_eq!((queue.len(), queue.as_set().role()), (0, Role::Follower));
     /// ```
     pub fn new(now: u64, config: TtlConfig) -> Self {
         Self::with_hasher(now, config, S::default())
@@ -135,7 +134,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         tables.for_each(|table| table.reserve(share, Listed::hash));
     }
 
-    /// Drops all entries and gives their memory back. The clock, the role and the counters stay. As
+    /// Drops all entries and gives their memory back. The clock, the role and the statistics stay. As
     /// [`TtlSet::clear`].
     ///
     /// ```
@@ -143,15 +142,30 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.clear();
-    /// assert_eq!((queue.len(), queue.role()), (0, Role::Leader));
+    /// assert_eq!((queue.len(), queue.as_set().role()), (0, Role::Leader));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn clear(&mut self) {
         self.tables.fill(HashTable::new());
         // Last, because keys may panic when they are dropped.
         self.set.clear();
+    }
+
+    /// The set below the table: its statistics, role and configuration, entries in order, and snapshots. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!((queue.as_set().pending_len(), queue.as_set().stats().scheduled), (0, 1));
+    /// assert_eq!(queue.as_set().snapshot().count(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn as_set(&self) -> &TtlSet<K, G> {
+        &self.set
     }
 
     /// As [`TtlSet::poll`].
@@ -162,7 +176,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
     /// for key in 0..51 {
-    ///     queue.init(1, key, 5, Context::default())?;
+    ///     queue.init(key, 1, 5, Context::default())?;
     /// }
     /// let mut due = queue.poll(6_000_000);
     /// assert_eq!(due.by_ref().count(), 50);
@@ -170,7 +184,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// assert_eq!(queue.poll(6_000_000).count(), 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn poll(&mut self, now: u64) -> Due<'_, K, G> {
+    pub fn poll(&mut self, now: u64) -> Expiries<'_, K, G> {
         self.set.poll(now)
     }
 
@@ -181,7 +195,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     ///
     /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, 7, 5, Context::default())?;
+    /// queue.init(7, 1, 5, Context::default())?;
     /// assert_eq!(queue.poll(6_000_000).count(), 1);
     /// queue.role_change(Role::Leader, 7_000_000); // another term
     /// assert_eq!(queue.poll(7_000_000).count(), 1);
@@ -198,22 +212,10 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.stop();
-    /// assert!(queue.is_stopped());
+    /// assert!(queue.as_set().is_stopped());
     /// ```
     pub fn stop(&mut self) {
         self.set.stop();
-    }
-
-    /// Whether [`stop`](Self::stop) was called. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// assert!(!queue.is_stopped());
-    /// ```
-    pub fn is_stopped(&self) -> bool {
-        self.set.is_stopped()
     }
 
     /// As [`TtlSet::next_wake`].
@@ -223,7 +225,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -237,8 +239,8 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// queue.init(2, "other", 9, Context::default())?;
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// queue.init("other", 2, 9, Context::default())?;
     /// assert_eq!(queue.len(), 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -256,119 +258,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// ```
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
-    }
-
-    /// The number of entries that are proposed and without an answer. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// assert_eq!(queue.pending_len(), 0);
-    /// ```
-    pub fn pending_len(&self) -> usize {
-        self.set.pending_len()
-    }
-
-    /// The number of entries whose proposal failed and that wait for the next. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// assert_eq!(queue.retrying_len(), 0);
-    /// ```
-    pub fn retrying_len(&self) -> usize {
-        self.set.retrying_len()
-    }
-
-    /// The settings. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// assert_eq!(queue.config(), &TtlConfig::default());
-    /// ```
-    pub fn config(&self) -> &TtlConfig {
-        self.set.config()
-    }
-
-    /// The role as told last. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
-    ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// assert_eq!(queue.role(), Role::Follower);
-    /// ```
-    pub fn role(&self) -> Role {
-        self.set.role()
-    }
-
-    /// What the queue has done so far. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.counters().scheduled, 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn counters(&self) -> Counters {
-        self.set.counters()
-    }
-
-    /// As [`TtlSet::iter`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<char> = TtlQueue::new(0, TtlConfig::default());
-    /// for (ttl_ms, key) in [(30, 'c'), (10, 'a'), (20, 'b')] {
-    ///     queue.init(1, key, ttl_ms, Context::default())?;
-    /// }
-    /// let keys: String = queue.iter().map(|info| info.entry.key).collect();
-    /// assert_eq!(keys, "abc");
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn iter(&self) -> Iter<'_, K, G> {
-        self.set.iter()
-    }
-
-    /// As [`TtlSet::oldest`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// queue.init(2, "sooner", 3, Context::default())?;
-    /// assert_eq!(queue.oldest().unwrap().entry.key, "sooner");
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn oldest(&self) -> Option<TtlInfo<'_, K>> {
-        self.set.oldest()
-    }
-
-    /// As [`TtlSet::snapshot`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "b", 900, Context::default())?;
-    /// queue.init(2, "a", 900, Context::default())?;
-    /// let entries: Vec<_> = queue.snapshot().cloned().collect();
-    /// assert_eq!((entries[0].key, entries[1].key), ("a", "b"));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn snapshot(&self) -> Snapshot<'_, K>
-    where
-        K: Ord,
-    {
-        self.set.snapshot()
     }
 }
 
@@ -394,27 +283,27 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// let ctx = Context { created_ns: 1_000, ..Context::default() };
-    /// assert_eq!(queue.init(3, "key", 5, ctx), Ok(Outcome::Scheduled));
-    /// assert_eq!(queue.init(3, "key", 9, ctx), Ok(Outcome::Stale));
-    /// assert_eq!(queue.init(4, "key", 0, ctx), Ok(Outcome::Ignored));
-    /// assert!(queue.init(4, "key", u64::MAX, ctx).is_err());
+    /// let ctx = Context::new(1_000);
+    /// assert_eq!(queue.init("key", 3, 5, ctx), Ok(Outcome::Scheduled));
+    /// assert_eq!(queue.init("key", 3, 9, ctx), Ok(Outcome::Stale));
+    /// assert_eq!(queue.init("key", 4, 0, ctx), Ok(Outcome::Ignored));
+    /// assert!(queue.init("key", 4, u64::MAX, ctx).is_err());
     /// assert_eq!(queue.get("key").unwrap().deadline_ns, 5_001_000);
     /// ```
     pub fn init(
         &mut self,
-        index: u64,
         key: K,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
         let hash = self.hash(&key);
         if let Some(handle) = self.find_hashed(hash, &key) {
-            return self.set.update(index, handle, ttl_ms, ctx);
+            return self.set.update(handle, index, ttl_ms, ctx);
         }
         // Whatever can fail for want of memory comes before the first change.
         self.tables[table(hash)].reserve(1, Listed::hash);
-        let Some(handle) = self.set.init(index, key, ttl_ms, ctx)? else {
+        let Some(handle) = self.set.init(key, index, ttl_ms, ctx)? else {
             return Ok(Outcome::Ignored);
         };
         self.list(hash, handle);
@@ -435,16 +324,16 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///
     /// let mut queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
     /// let ctx = Context::default();
-    /// assert_eq!(queue.update(1, "key", 5, ctx), Ok(Outcome::Missing));
-    /// queue.init(2, "key".to_string(), 5, ctx)?;
-    /// assert_eq!(queue.update(3, "key", 8, ctx), Ok(Outcome::Updated));
+    /// assert_eq!(queue.update("key", 1, 5, ctx), Ok(Outcome::Missing));
+    /// queue.init("key".to_string(), 2, 5, ctx)?;
+    /// assert_eq!(queue.update("key", 3, 8, ctx), Ok(Outcome::Updated));
     /// assert_eq!(queue.remaining("key", 0), Some(8_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn update<Q>(
         &mut self,
-        index: u64,
         key: &Q,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError>
@@ -452,32 +341,31 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         Q: Hash + Equivalent<K> + ?Sized,
     {
         match self.find(key) {
-            Some(handle) => self.set.update(index, handle, ttl_ms, ctx),
+            Some(handle) => self.set.update(handle, index, ttl_ms, ctx),
             None if ttl_ms == 0 => Ok(Outcome::Ignored),
-            None => self.config().check_ttl(ttl_ms).map(|()| Outcome::Missing),
+            None => self
+                .set
+                .config()
+                .check_ttl(ttl_ms)
+                .map(|()| Outcome::Missing),
         }
     }
 
-    /// The key has no TTL any more, because it was deleted or set without one: its entry is dropped,
-    /// whether it is queued, pending or waiting for a retry. O(1).
+    /// Ends the TTL of a key, whatever its phase, and hands the stored key back. `None` if the key has none. O(1).
     ///
-    /// Answers [`Outcome::Removed`], or [`Outcome::Missing`] if there was none.
+    /// Call it when the key is deleted. What is still to come of its expiry is [stale](Outcome::Stale).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.remove("key"), Outcome::Removed);
-    /// assert_eq!(queue.remove("key"), Outcome::Missing);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!((queue.remove("key"), queue.remove("key")), (Some("key"), None));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Outcome {
-        let Some(handle) = self.unlist_if(key, |_| true) else {
-            return Outcome::Missing;
-        };
-        drop(self.set.remove(handle));
-        Outcome::Removed
+    pub fn remove<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Option<K> {
+        let handle = self.unlist_if(key, |_| true)?;
+        self.set.remove(handle)
     }
 
     /// The expiry of `key` at `index` came back through the log. O(1).
@@ -491,8 +379,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(4, "key", 5, Context::default())?;
-    /// queue.update(6, "key", 5, Context::default())?;
+    /// queue.init("key", 4, 5, Context::default())?;
+    /// queue.update("key", 6, 5, Context::default())?;
     /// assert_eq!(queue.applied("key", 4), Outcome::Stale);
     /// assert_eq!(queue.applied("key", 6), Outcome::Applied);
     /// assert_eq!(queue.applied("key", 6), Outcome::Stale);
@@ -516,7 +404,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.poll(5_000_000).count(), 1);
     /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Failed);
     /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Stale);
@@ -544,7 +432,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// let info = queue.get("key").unwrap();
     /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
     /// assert!(queue.get("other").is_none());
@@ -560,7 +448,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert!(queue.contains("key") && !queue.contains("other"));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -575,7 +463,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.remaining("key", 2_000_000), Some(3_000_000));
     /// assert_eq!(queue.remaining("key", 9_000_000), Some(0), "overdue");
     /// assert_eq!(queue.remaining("other", 0), None);
@@ -583,41 +471,6 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// ```
     pub fn remaining<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, now: u64) -> Option<u64> {
         self.set.remaining(self.find(key)?, now)
-    }
-
-    /// Reads the entries of keys that the calls that follow will be about, so that they are in the
-    /// processor's cache by then. Changes nothing, and keys without a TTL do no harm. O(keys).
-    ///
-    /// The entries of a million keys do not fit into a cache, and each call waits for memory three times,
-    /// one time after the other; here all keys wait together. A state machine that applies its log in
-    /// batches knows the keys beforehand. A small queue gains nothing, and pays for one more look-up.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
-    /// // Log entries as they were committed: index, key, TTL in milliseconds.
-    /// let committed = [(1, 17, 500), (2, 4, 9_000), (3, 17, 800)];
-    /// for batch in committed.chunks(32) {
-    ///     queue.prefetch(batch.iter().map(|(_, key, _)| key));
-    ///     for &(index, key, ttl_ms) in batch {
-    ///         queue.init(index, key, ttl_ms, Context::default())?;
-    ///     }
-    /// }
-    /// assert_eq!(queue.remaining(&17, 0), Some(800_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn prefetch<'a, Q>(&self, keys: impl IntoIterator<Item = &'a Q>)
-    where
-        Q: Hash + Equivalent<K> + ?Sized + 'a,
-    {
-        let entries = &self.set.entries;
-        entries.touch(keys.into_iter().filter_map(|key| {
-            // The first that is listed under this hash: nearly always that of the key, which then need not be read.
-            let hash = self.hash(key);
-            let listed = self.tables[table(hash)].find(hash, |it| it.hash() == hash)?;
-            Some(listed.slot)
-        }));
     }
 
     /// As [`TtlSet::restore`], and no two entries may have the same key. O(n), or O(n log n) if they are
@@ -632,13 +485,13 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
     ///
     /// let mut leader: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// let ctx = Context { leader_start_ms: 10_000, ..Context::default() };
-    /// leader.init(1, "key", 900, ctx)?;
+    /// let ctx = Context::new(0).with_leader_start_ms(10_000);
+    /// leader.init("key", 1, 900, ctx)?;
     ///
     /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
     /// let now = 77_000_000_000;
     /// let mut replica: TtlQueue<&str> = TtlQueue::new(now, TtlConfig::default());
-    /// replica.restore(leader.snapshot().cloned(), now, 10_400)?;
+    /// replica.restore(leader.as_set().snapshot().cloned(), now, 10_400)?;
     /// assert_eq!(replica.remaining("key", now), Some(500_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -724,15 +577,6 @@ fn has_duplicates<K: Ord>(entries: &[Entry<K>]) -> bool {
     keys.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-impl<'a, K, G: Geometry, S> IntoIterator for &'a TtlQueue<K, G, S> {
-    type Item = TtlInfo<'a, K>;
-    type IntoIter = Iter<'a, K, G>;
-
-    fn into_iter(self) -> Iter<'a, K, G> {
-        self.iter()
-    }
-}
-
 impl<K, G: Geometry, S> fmt::Debug for TtlQueue<K, G, S> {
     /// Prints the numbers of entries, never the entries.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -803,7 +647,7 @@ mod tests {
         let mut queue: TtlQueue<_, Millis, _> =
             TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
         for key in 0..10_000 {
-            let set = queue.init(1, Counting(key, &compared), 5, Context::default());
+            let set = queue.init(Counting(key, &compared), 1, 5, Context::default());
             assert_eq!(set, Ok(Outcome::Scheduled));
         }
         compared.set(0);
@@ -840,13 +684,7 @@ mod tests {
     }
 
     fn entries(keys: impl Iterator<Item = u32>, count: &Cell<usize>) -> Vec<Entry<Counting<'_>>> {
-        let entry = |key| Entry {
-            key: Counting(key, count),
-            index: 1,
-            owner: 0,
-            leader_start_ms: 0,
-            ttl_ms: 1,
-        };
+        let entry = |key| Entry::new(Counting(key, count), 1, 1);
         keys.map(entry).collect()
     }
 

@@ -93,7 +93,7 @@ impl RetryConfig {
             "the retry delay and the timeout must not be 0"
         } else if self.attempts == 0 {
             "there must be one attempt at least"
-        } else if matches!(self.backoff, Backoff::Exponential { cap } if cap < self.retry_delay) {
+        } else if self.backoff.longest(self.retry_delay) < self.retry_delay {
             "the cap of the backoff must not be below the retry delay"
         } else {
             return Ok(());

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::config::NS_PER_MS;
 use super::entries::Entries;
-use super::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey};
+use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlStats};
 use crate::geometry::{Geometry, Millis};
 use crate::node::NodeIndex;
 
@@ -35,7 +35,7 @@ use crate::node::NodeIndex;
 ///
 /// let mut ttls: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
 /// ttls.role_change(Role::Leader, 0);
-/// let record = Record { index: 1, ttl: ttls.init(1, "key", 5, Context::default())? }; // 5 ms
+/// let record = Record { index: 1, ttl: ttls.init("key", 1, 5, Context::default())? }; // 5 ms
 ///
 /// let proposed: Vec<_> = ttls.poll(5_000_000).collect();
 /// assert_eq!((proposed[0].key, proposed[0].index), ("key", 1));
@@ -53,7 +53,7 @@ pub struct TtlSet<K, G: Geometry = Millis> {
     /// The latest time that was told, in nanoseconds.
     pub(super) now: u64,
     pub(super) entries: Entries<K, G>,
-    pub(super) counters: Counters,
+    pub(super) stats: TtlStats,
 }
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -72,7 +72,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             is_stopped: false,
             now,
             entries: Entries::new(now),
-            counters: Counters::default(),
+            stats: TtlStats::default(),
         }
     }
 
@@ -92,18 +92,18 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let ctx = Context { created_ns: 1_000, ..Context::default() };
-    /// let handle = set.init(3, "key", 5, ctx)?.expect("the TTL is not 0");
+    /// let ctx = Context::new(1_000);
+    /// let handle = set.init("key", 3, 5, ctx)?.expect("the TTL is not 0");
     /// assert_eq!(set.get(handle).unwrap().deadline_ns, 5_001_000);
-    /// assert_eq!(set.init(4, "other", 0, ctx), Ok(None));
-    /// assert!(set.init(5, "third", u64::MAX, ctx).is_err());
+    /// assert_eq!(set.init("other", 4, 0, ctx), Ok(None));
+    /// assert!(set.init("third", 5, u64::MAX, ctx).is_err());
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     #[inline]
     pub fn init(
         &mut self,
-        index: u64,
         key: K,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Option<TtlKey>, TtlError> {
@@ -114,14 +114,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
         if !self.entries.has_room(1) {
             return Err(TtlError::Full);
         }
-        let entry = Entry {
-            key,
-            index,
-            owner: ctx.owner,
-            leader_start_ms: ctx.leader_start_ms,
-            ttl_ms,
-        };
-        self.counters.scheduled += 1;
+        let entry = Entry::new(key, index, ttl_ms)
+            .with_owner(ctx.owner)
+            .with_leader_start_ms(ctx.leader_start_ms);
+        self.stats.scheduled += 1;
         let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
         Ok(Some(self.entries.insert(entry, deadline_ns)))
     }
@@ -148,17 +144,17 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
     /// let ctx = Context::default();
-    /// let handle = set.init(2, "key", 5, ctx)?.expect("the TTL is not 0");
-    /// assert_eq!(set.update(3, handle, 8, ctx), Ok(Outcome::Updated));
-    /// assert_eq!(set.update(3, handle, 9, ctx), Ok(Outcome::Stale));
+    /// let handle = set.init("key", 2, 5, ctx)?.expect("the TTL is not 0");
+    /// assert_eq!(set.update(handle, 3, 8, ctx), Ok(Outcome::Updated));
+    /// assert_eq!(set.update(handle, 3, 9, ctx), Ok(Outcome::Stale));
     /// assert_eq!(set.remaining(handle, 0), Some(8_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     #[inline]
     pub fn update(
         &mut self,
-        index: u64,
         handle: TtlKey,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
@@ -179,8 +175,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         entry.ttl_ms = ttl_ms;
         let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
         let flight = self.entries.reschedule(slot, deadline_ns);
-        self.counters.count_wait(flight, self.now);
-        self.counters.updated += 1;
+        self.stats.count_wait(flight, self.now);
+        self.stats.updated += 1;
         Ok(Outcome::Updated)
     }
 
@@ -193,7 +189,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// assert_eq!(set.remove(handle), Some("key"));
     /// assert_eq!(set.remove(handle), None);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -201,7 +197,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn remove(&mut self, handle: TtlKey) -> Option<K> {
         let slot = self.entries.find(handle)?;
         let (entry, flight) = self.entries.remove(slot);
-        self.counters.count_wait(flight, self.now);
+        self.stats.count_wait(flight, self.now);
         Some(entry?.key)
     }
 
@@ -215,8 +211,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let handle = set.init(4, "key", 5, Context::default())?.expect("the TTL is not 0");
-    /// set.update(6, handle, 5, Context::default())?;
+    /// let handle = set.init("key", 4, 5, Context::default())?.expect("the TTL is not 0");
+    /// set.update(handle, 6, 5, Context::default())?;
     /// assert_eq!(set.applied(handle, 4), Outcome::Stale);
     /// assert_eq!(set.applied(handle, 6), Outcome::Applied);
     /// assert_eq!(set.applied(handle, 6), Outcome::Stale);
@@ -227,7 +223,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         if info.is_none_or(|info| info.entry.index != index) {
             return self.stale();
         }
-        self.counters.applied += 1;
+        self.stats.applied += 1;
         drop(self.remove(handle));
         Outcome::Applied
     }
@@ -243,7 +239,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
     /// set.role_change(Role::Leader, 0);
-    /// set.init(1, "key", 5, Context::default())?; // 5 ms
+    /// set.init("key", 1, 5, Context::default())?; // 5 ms
     /// let expiry = set.poll(5_000_000).next().unwrap();
     /// assert_eq!(set.failed(expiry.handle, 1, 6_000_000), Outcome::Failed);
     /// assert_eq!(set.failed(expiry.handle, 1, 6_000_000), Outcome::Stale);
@@ -261,7 +257,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             return self.stale();
         };
         self.fail(slot, flight);
-        self.counters.failed += 1;
+        self.stats.failed += 1;
         Outcome::Failed
     }
 
@@ -277,9 +273,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, 7, 5, Context::default())?;
+    /// queue.init(7, 1, 5, Context::default())?;
     /// assert_eq!(queue.poll(6_000_000).count(), 1);
-    /// assert_eq!(queue.pending_len(), 1);
+    /// assert_eq!(queue.as_set().pending_len(), 1);
     ///
     /// queue.role_change(Role::Follower, 7_000_000);
     /// assert_eq!(queue.get(&7).unwrap().phase, Phase::Queued);
@@ -292,10 +288,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn role_change(&mut self, role: Role, now: u64) {
         self.tick(now);
         self.role = role;
-        let (now, counters) = (self.now, &mut self.counters);
+        let (now, stats) = (self.now, &mut self.stats);
         self.entries.put_all_back(|flight| {
-            counters.requeued += 1;
-            counters.count_wait(Some(flight), now);
+            stats.requeued += 1;
+            stats.count_wait(Some(flight), now);
         });
     }
 
@@ -309,7 +305,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.stop();
     /// assert_eq!(queue.poll(5_000_000).count(), 0);
     /// assert_eq!((queue.next_wake(0), queue.len()), (None, 1));
@@ -333,14 +329,14 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.is_stopped
     }
 
-    /// Drops all entries and gives their memory back. The clock, the role and the counters stay, and all
+    /// Drops all entries and gives their memory back. The clock, the role and the stats stay, and all
     /// handles become stale. O(n) for the n entries that there is memory for.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// set.clear();
     /// assert!(set.is_empty() && set.get(handle).is_none());
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -375,7 +371,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// let info = set.get(handle).unwrap();
     /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -391,7 +387,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let handle = set.init(1, "key", 5, Context::default())?.expect("the TTL is not 0");
+    /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// assert_eq!(set.remaining(handle, 2_000_000), Some(3_000_000));
     /// assert_eq!(set.remaining(handle, 9_000_000), Some(0), "overdue");
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -419,7 +415,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.next_wake(0), None, "a follower waits for nothing");
     /// queue.role_change(Role::Leader, 0);
     /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
@@ -442,8 +438,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// set.init(1, "key", 5, Context::default())?; // 5 ms
-    /// set.init(2, "other", 9, Context::default())?;
+    /// set.init("key", 1, 5, Context::default())?; // 5 ms
+    /// set.init("other", 2, 9, Context::default())?;
     /// assert_eq!(set.len(), 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -470,9 +466,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.poll(5_000_000).count(), 1);
-    /// assert_eq!((queue.pending_len(), queue.len()), (1, 1));
+    /// assert_eq!((queue.as_set().pending_len(), queue.len()), (1, 1));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn pending_len(&self) -> usize {
@@ -486,10 +482,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
-    /// queue.init(1, "key", 5, Context::default())?; // 5 ms
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.poll(5_000_000).count(), 1);
     /// queue.failed("key", 1, 6_000_000);
-    /// assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 1));
+    /// assert_eq!((queue.as_set().pending_len(), queue.as_set().retrying_len()), (0, 1));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn retrying_len(&self) -> usize {
@@ -527,12 +523,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// set.init(1, "key", 5, Context::default())?; // 5 ms
-    /// assert_eq!(set.counters().scheduled, 1);
+    /// set.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!(set.stats().scheduled, 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn counters(&self) -> Counters {
-        self.counters
+    pub fn stats(&self) -> TtlStats {
+        self.stats
     }
 
     pub(super) fn is_proposing(&self) -> bool {
@@ -550,7 +546,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     pub(super) fn stale(&mut self) -> Outcome {
-        self.counters.stale += 1;
+        self.stats.stale += 1;
         Outcome::Stale
     }
 
@@ -580,7 +576,7 @@ impl<K, G: Geometry> fmt::Debug for TtlSet<K, G> {
             .field("len", &self.len())
             .field("pending", &self.pending_len())
             .field("retrying", &self.retrying_len())
-            .field("counters", &self.counters)
+            .field("stats", &self.stats)
             .finish_non_exhaustive()
     }
 }

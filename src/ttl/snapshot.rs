@@ -19,8 +19,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// set.init(1, "b", 900, Context::default())?;
-    /// set.init(2, "a", 900, Context::default())?;
+    /// set.init("b", 1, 900, Context::default())?;
+    /// set.init("a", 2, 900, Context::default())?;
     /// let entries: Vec<_> = set.snapshot().cloned().collect();
     /// assert_eq!((entries[0].key, entries[1].key), ("a", "b"));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -45,7 +45,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// nanoseconds, `wall_now_ms` its wall clock in milliseconds. So a TTL does not begin anew, and
     /// a wall clock behind that of the leader only lengthens it, to the whole TTL at most. Indexes
     /// are kept; what was pending or waiting for a retry is forgotten, and all handles of before are stale.
-    /// The role, the counters and whether the set is stopped stay as they are.
+    /// The role, the stats and whether the set is stopped stay as they are.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
     ///
     /// let mut leader: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// let ctx = Context { leader_start_ms: 10_000, ..Context::default() };
-    /// leader.init(1, "key", 900, ctx)?;
+    /// let ctx = Context::new(0).with_leader_start_ms(10_000);
+    /// leader.init("key", 1, 900, ctx)?;
     ///
     /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
     /// let now = 77_000_000_000;
@@ -107,15 +107,14 @@ fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
     u64::try_from(end.saturating_sub(ns(elapsed_ms))).unwrap_or(u64::MAX)
 }
 
-/// All entries in order of key, from [`TtlSet::snapshot`] or
-/// [`TtlQueue::snapshot`](super::TtlQueue::snapshot).
+/// All entries in order of key, from [`TtlSet::snapshot`].
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
-/// let mut entries = queue.snapshot();
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
+/// let mut entries = queue.as_set().snapshot();
 /// assert_eq!(entries.len(), 1);
 /// assert_eq!(entries.next().unwrap().key, "key");
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())

@@ -319,7 +319,7 @@ impl Cluster {
                 wall_ms,
             } => {
                 let ctx = context(key, now, wall_ms);
-                let outcome = pair.init(index, key, ttl_ms, ctx).expect("not too long");
+                let outcome = pair.init(key, index, ttl_ms, ctx).expect("not too long");
                 assert_eq!(outcome == Outcome::Stale, newer(state, key));
                 set(state, index, key, ttl_ms, ctx);
             }
@@ -329,7 +329,7 @@ impl Cluster {
                 wall_ms,
             } => {
                 let ctx = context(key, now, wall_ms);
-                let outcome = pair.update(index, key, ttl_ms, ctx).expect("not too long");
+                let outcome = pair.update(key, index, ttl_ms, ctx).expect("not too long");
                 assert!(outcome != Outcome::Missing || !state.contains_key(&key));
                 if state.contains_key(&key) {
                     set(state, index, key, ttl_ms, ctx);
@@ -379,11 +379,12 @@ impl Cluster {
     /// Nothing that is due stays behind on a leader that was polled, but for a full batch.
     fn check_batches(&self, replica: usize, now: u64) {
         let queue = &self.replicas[replica].pair.queue;
-        if queue.role() != Role::Leader {
+        if queue.as_set().role() != Role::Leader {
             return;
         }
         let is_due = |phase: Phase, deadline: u64| phase == Phase::Queued && deadline <= now;
         if queue
+            .as_set()
             .iter()
             .any(|info| is_due(info.phase, info.deadline_ns))
         {
@@ -421,7 +422,7 @@ impl Cluster {
         let kept = self.replicas[replica].kept.clone();
         self.replicas[replica].ahead = clock;
         let now = self.now(replica);
-        let config = self.replicas[replica].pair.queue.config().clone();
+        let config = self.replicas[replica].pair.queue.as_set().config().clone();
         self.replicas[replica].pair = Pair::new(now, config);
         self.install(replica, kept);
     }
@@ -429,7 +430,7 @@ impl Cluster {
     /// Replicas hold what the log says, each as far as it has applied it.
     fn check(&self) {
         for replica in &self.replicas {
-            let held = replica.pair.queue.snapshot();
+            let held = replica.pair.queue.as_set().snapshot();
             assert!(
                 held.eq(replica.state.values()),
                 "the queue holds what its state machine does"
@@ -508,23 +509,17 @@ fn after(mut state: State, index: u64, command: Command) -> State {
 }
 
 fn context(key: Key, created_ns: u64, leader_start_ms: u64) -> Context {
-    Context {
-        owner: u128::from(key) << 100,
-        leader_start_ms,
-        created_ns,
-    }
+    Context::new(created_ns)
+        .with_owner(u128::from(key) << 100)
+        .with_leader_start_ms(leader_start_ms)
 }
 
 fn set(state: &mut State, index: u64, key: Key, ttl_ms: u64, ctx: Context) {
     if ttl_ms == 0 || state.get(&key).is_some_and(|entry| entry.index >= index) {
         return;
     }
-    let entry = Entry {
-        key,
-        index,
-        owner: ctx.owner,
-        leader_start_ms: ctx.leader_start_ms,
-        ttl_ms,
-    };
+    let entry = Entry::new(key, index, ttl_ms)
+        .with_owner(ctx.owner)
+        .with_leader_start_ms(ctx.leader_start_ms);
     state.insert(key, entry);
 }

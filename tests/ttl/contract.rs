@@ -1,9 +1,8 @@
 //! The rules in the small, one promise a test.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use timer_wheel::Millis;
 use timer_wheel::ttl::{
@@ -18,20 +17,14 @@ const SECOND: u64 = 1_000 * MS;
 #[test]
 fn entry_keeps_what_set_it() {
     let mut queue = leader();
-    let ctx = Context {
-        owner: 1 << 127 | 7,
-        leader_start_ms: 1_700_000_000_123,
-        created_ns: 5,
-    };
-    queue.init(41, "key".to_string(), 30, ctx).unwrap();
+    let ctx = Context::new(5)
+        .with_owner(1 << 127 | 7)
+        .with_leader_start_ms(1_700_000_000_123);
+    queue.init("key".to_string(), 41, 30, ctx).unwrap();
     let timer = queue.get("key").unwrap();
-    let entry = Entry {
-        key: "key".to_string(),
-        index: 41,
-        owner: 1 << 127 | 7,
-        leader_start_ms: 1_700_000_000_123,
-        ttl_ms: 30,
-    };
+    let entry = Entry::new("key".to_string(), 41, 30)
+        .with_owner(1 << 127 | 7)
+        .with_leader_start_ms(1_700_000_000_123);
     assert_eq!(timer.entry, &entry);
     assert_eq!(
         (timer.deadline_ns, timer.phase),
@@ -53,61 +46,11 @@ fn ttl_past_the_maximum_is_refused_and_changes_nothing() {
     assert_eq!(queue.init(1, 1, max_ms, created(0)), Ok(Outcome::Scheduled));
     let ttl_ms = max_ms + 1;
     let refusal = TtlError::TtlTooLong { ttl_ms, max_ms };
-    assert_eq!(queue.init(2, 1, ttl_ms, created(0)), Err(refusal));
-    assert_eq!(queue.update(2, &1, ttl_ms, created(0)), Err(refusal));
+    assert_eq!(queue.init(1, 2, ttl_ms, created(0)), Err(refusal));
+    assert_eq!(queue.update(&1, 2, ttl_ms, created(0)), Err(refusal));
     assert_eq!(queue.init(2, 2, ttl_ms, created(0)), Err(refusal));
     assert_eq!(queue.len(), 1);
     assert_eq!(queue.remaining(&1, 0), Some(max_ms * MS));
-}
-
-/// A prefetch is worth something only if it is cheaper than what it prepares: one hash a key, and no
-/// key compared, however many there are and whether they have a TTL or not.
-#[test]
-fn prefetch_hashes_each_key_once_and_changes_nothing() {
-    thread_local! {
-        static HASHED: Cell<u32> = const { Cell::new(0) };
-        static COMPARED: Cell<u32> = const { Cell::new(0) };
-    }
-    #[derive(Clone, Eq, PartialOrd, Ord)]
-    struct Key(u32);
-    impl Hash for Key {
-        fn hash<H: Hasher>(&self, state: &mut H) {
-            HASHED.set(HASHED.get() + 1);
-            self.0.hash(state);
-        }
-    }
-    impl PartialEq for Key {
-        fn eq(&self, other: &Self) -> bool {
-            COMPARED.set(COMPARED.get() + 1);
-            self.0 == other.0
-        }
-    }
-
-    let mut queue = leader();
-    let keys: Vec<Key> = (0..150).map(Key).collect();
-    for key in keys.iter().step_by(2) {
-        let ttl_ms = u64::from(key.0 % 7) + 1;
-        queue.init(1, key.clone(), ttl_ms, created(0)).unwrap();
-    }
-    // In every phase, and some whose slots are free.
-    let proposed: Vec<Key> = queue.poll(4 * MS).map(|due| due.key).collect();
-    assert_eq!(queue.failed(&proposed[0], 1, 4 * MS), Outcome::Failed);
-    assert_eq!(queue.applied(&proposed[1], 1), Outcome::Applied);
-    let state = |queue: &TtlQueue<Key>| {
-        let entries = queue.snapshot().map(|entry| (entry.key.0, entry.index));
-        let entries: Vec<(u32, u64)> = entries.collect();
-        (entries, queue.next_wake(4 * MS), queue.counters())
-    };
-    let before = state(&queue);
-
-    for count in [0, 1, 31, 32, 33, 64, 150] {
-        HASHED.set(0);
-        COMPARED.set(0);
-        queue.prefetch(&keys[..count]);
-        assert_eq!((HASHED.get(), COMPARED.get()), (count as u32, 0));
-    }
-    queue.check_invariants();
-    assert_eq!(state(&queue), before);
 }
 
 /// The same operations under hashers that could not differ more: the same answers, in the same
@@ -129,7 +72,7 @@ fn order_of_hashing_shows_nowhere() {
         for key in 0..300_u32 {
             let key = key.wrapping_mul(2_654_435_761);
             queue
-                .init(1, key, u64::from(key % 50) + 1, created(0))
+                .init(key, 1, u64::from(key % 50) + 1, created(0))
                 .unwrap();
         }
         let mut due = Vec::new();
@@ -140,8 +83,8 @@ fn order_of_hashing_shows_nowhere() {
         }
         queue.role_change(Role::Leader, 60 * MS);
         due.extend(queue.poll(60 * MS));
-        let entries = queue.snapshot().cloned().collect();
-        let order = queue.iter().map(|info| info.entry.key).collect();
+        let entries = queue.as_set().snapshot().cloned().collect();
+        let order = queue.as_set().iter().map(|info| info.entry.key).collect();
         (due, entries, order)
     }
     let expected = run(std::hash::RandomState::new());
@@ -160,20 +103,20 @@ fn keys_are_found_while_their_index_grows() {
     let mut indices = BTreeMap::new();
     for step in 1..=1_200 {
         let key = step as u32;
-        queue.init(step, key, 5, created(0)).unwrap();
+        queue.init(key, step, 5, created(0)).unwrap();
         indices.insert(key, step);
         let known = key / 3;
         match step % 5 {
             0 => {
                 let is_there = indices.remove(&known).is_some();
-                assert_eq!(queue.remove(&known) == Outcome::Removed, is_there);
+                assert_eq!(queue.remove(&known).is_some(), is_there);
             }
             1 => {
                 let index = indices.remove(&known).unwrap_or(0);
                 assert_eq!(queue.applied(&known, index) == Outcome::Applied, index != 0);
             }
             _ => {
-                let updated = queue.update(step, &known, 7, created(0)).unwrap();
+                let updated = queue.update(&known, step, 7, created(0)).unwrap();
                 assert_eq!(updated == Outcome::Updated, indices.contains_key(&known));
                 indices.entry(known).and_modify(|index| *index = step);
             }
@@ -181,6 +124,7 @@ fn keys_are_found_while_their_index_grows() {
         queue.check_invariants();
     }
     let found = queue
+        .as_set()
         .iter()
         .map(|timer| (timer.entry.key, timer.entry.index));
     assert_eq!(found.collect::<BTreeMap<_, _>>(), indices);
@@ -205,13 +149,13 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
             0 => 1,
             _ => 2 + u64::from(key / 1_000),
         };
-        queue.init(1, key, ttl_ms, created(u64::from(key))).unwrap();
+        queue.init(key, 1, ttl_ms, created(u64::from(key))).unwrap();
     }
     let mut proposed = 0;
     while queue.next_wake(2 * MS) == Some(0) {
         proposed += queue.poll(2 * MS).count();
     }
-    assert_eq!((proposed, queue.pending_len()), (most, most));
+    assert_eq!((proposed, queue.as_set().pending_len()), (most, most));
     let wait = queue.next_wake(2 * MS).unwrap();
     assert!(
         wait > 9 * SECOND && wait <= 10 * SECOND,
@@ -222,18 +166,21 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
     }
     assert_eq!(queue.poll(2 * MS).count(), 0, "a retry is in flight too");
     queue.role_change(Role::Follower, 3 * MS);
-    assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 0));
-    assert_eq!(queue.counters().requeued, most as u64);
+    assert_eq!(
+        (queue.as_set().pending_len(), queue.as_set().retrying_len()),
+        (0, 0)
+    );
+    assert_eq!(queue.as_set().stats().requeued, most as u64);
     queue.role_change(Role::Leader, 3 * MS);
     assert_eq!(queue.next_wake(3 * MS), Some(0));
 
     // With the others overdue, an early one among them, and a few gone.
     let now = 3 * SECOND;
-    queue.init(2, COUNT, 1, created(9)).unwrap();
+    queue.init(COUNT, 2, 1, created(9)).unwrap();
     for key in [4, 6, 8] {
-        assert_eq!(queue.remove(&key), Outcome::Removed);
+        assert!(queue.remove(&key).is_some());
     }
-    let expected: Vec<u32> = queue.iter().map(|info| info.entry.key).collect();
+    let expected: Vec<u32> = queue.as_set().iter().map(|info| info.entry.key).collect();
     assert!(
         expected.starts_with(&[0, 2, COUNT, 10]),
         "{:?}",
@@ -259,7 +206,7 @@ fn full_flight_yields_again_with_each_that_lands() {
     let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
     queue.role_change(Role::Leader, 0);
     for key in 0..10 {
-        queue.init(1, key, 1, created(0)).unwrap();
+        queue.init(key, 1, 1, created(0)).unwrap();
     }
     let poll = |queue: &mut TtlQueue<u32>, now| -> Vec<u32> {
         let mut due = queue.poll(now);
@@ -277,7 +224,7 @@ fn full_flight_yields_again_with_each_that_lands() {
     assert_eq!(poll(&mut queue, MS), NONE);
     assert_eq!(queue.next_wake(MS), Some(SECOND));
     queue.remove(&0);
-    queue.update(2, &2, 5_000, created(0)).unwrap();
+    queue.update(&2, 2, 5_000, created(0)).unwrap();
     assert_eq!(poll(&mut queue, MS), [4, 5]);
     let timeout = MS + 10 * SECOND;
     assert_eq!(poll(&mut queue, timeout), NONE, "they fail");
@@ -290,7 +237,7 @@ fn full_flight_yields_again_with_each_that_lands() {
 fn leader_flaps_while_putting_back_keep_the_order() {
     let mut queue = leader();
     for key in 0..500_u32 {
-        queue.init(1, key, 1 + u64::from(key), created(0)).unwrap();
+        queue.init(key, 1, 1 + u64::from(key), created(0)).unwrap();
     }
     let mut now = SECOND;
     for flap in 0..20 {
@@ -311,7 +258,7 @@ fn leader_flaps_while_putting_back_keep_the_order() {
 #[test]
 fn attempts_are_counted_until_the_role_changes() {
     let mut queue = leader();
-    queue.init(3, "key", 1, created(0)).unwrap();
+    queue.init("key", 3, 1, created(0)).unwrap();
     let mut now = MS;
     for attempt in 1..5 {
         let due = queue.poll(now).next().unwrap();
@@ -328,11 +275,11 @@ fn attempts_are_counted_until_the_role_changes() {
 #[test]
 fn answers_of_an_old_term_are_stale_until_it_is_proposed_again() {
     let mut queue = leader();
-    queue.init(3, "key", 1, created(0)).unwrap();
+    queue.init("key", 3, 1, created(0)).unwrap();
     assert_eq!(queue.poll(MS).count(), 1);
     queue.role_change(Role::Leader, 2 * MS);
     assert_eq!(queue.failed("key", 3, 2 * MS), Outcome::Stale);
-    assert_eq!(queue.retrying_len(), 0);
+    assert_eq!(queue.as_set().retrying_len(), 0);
     // An old proposal may have been committed all the same.
     assert_eq!(queue.applied("key", 3), Outcome::Applied);
     assert_eq!(queue.poll(3 * MS).count(), 0);
@@ -341,7 +288,7 @@ fn answers_of_an_old_term_are_stale_until_it_is_proposed_again() {
 #[test]
 fn second_answer_to_one_proposal_is_stale() {
     let mut queue = leader();
-    queue.init(3, "key", 1, created(0)).unwrap();
+    queue.init("key", 3, 1, created(0)).unwrap();
     assert_eq!(
         queue.failed("key", 3, 0),
         Outcome::Stale,
@@ -353,14 +300,14 @@ fn second_answer_to_one_proposal_is_stale() {
     assert_eq!(queue.failed("key", 3, 5 * MS), Outcome::Stale);
     assert_eq!(queue.next_wake(5 * MS), Some(SECOND - 4 * MS));
     assert_eq!(queue.applied("key", 3), Outcome::Applied);
-    assert_eq!(queue.counters().stale, 3);
+    assert_eq!(queue.as_set().stats().stale, 3);
 }
 
 #[test]
 fn stopped_queue_proposes_nothing_and_answers_all_else() {
     let mut queue = leader();
     for key in ["a", "b", "c"] {
-        queue.init(1, key, 1, created(0)).unwrap();
+        queue.init(key, 1, 1, created(0)).unwrap();
     }
     assert_eq!(queue.poll(MS).count(), 3);
     queue.failed("a", 1, MS);
@@ -373,35 +320,33 @@ fn stopped_queue_proposes_nothing_and_answers_all_else() {
     }
     queue.role_change(Role::Leader, 60 * SECOND);
     assert_eq!(queue.poll(61 * SECOND).count(), 0);
-    assert_eq!(queue.snapshot().len(), 2);
+    assert_eq!(queue.as_set().snapshot().len(), 2);
 }
 
 #[test]
 fn restore_forgets_everything_else() {
     let mut queue = leader();
     for key in 0..9_u32 {
-        queue.init(1, key, 1 + u64::from(key), created(0)).unwrap();
+        queue.init(key, 1, 1 + u64::from(key), created(0)).unwrap();
     }
     assert_eq!(queue.poll(6 * MS).count(), 6);
     queue.failed(&2, 1, 6 * MS);
-    let entry = |key, ttl_ms| Entry {
-        key,
-        index: 70,
-        owner: 0,
-        leader_start_ms: 1_000,
-        ttl_ms,
-    };
+    let entry = |key, ttl_ms| Entry::new(key, 70, ttl_ms).with_leader_start_ms(1_000);
     // Out of order, one of them known before.
     let entries = [entry(12, 900), entry(3, 400), entry(8, 650)];
     queue.restore(entries, 10 * MS, 1_500).unwrap();
     queue.check_invariants();
     assert_eq!(
-        (queue.len(), queue.pending_len(), queue.retrying_len()),
+        (
+            queue.len(),
+            queue.as_set().pending_len(),
+            queue.as_set().retrying_len()
+        ),
         (3, 0, 0)
     );
     assert_eq!(queue.applied(&3, 1), Outcome::Stale);
     assert_eq!(queue.failed(&2, 1, 10 * MS), Outcome::Stale);
-    assert_eq!(queue.role(), Role::Leader);
+    assert_eq!(queue.as_set().role(), Role::Leader);
     let due: Vec<u32> = queue.poll(10 * MS).map(|due| due.key).collect();
     assert_eq!(due, [3]);
     assert_eq!(queue.next_wake(10 * MS), Some(150 * MS));
@@ -410,14 +355,8 @@ fn restore_forgets_everything_else() {
 #[test]
 fn restore_of_bad_entries_is_refused_and_changes_nothing() {
     let mut queue = leader();
-    queue.init(5, 5_u32, 50, created(0)).unwrap();
-    let entry = |key, ttl_ms| Entry {
-        key,
-        index: 1,
-        owner: 0,
-        leader_start_ms: 0,
-        ttl_ms,
-    };
+    queue.init(5_u32, 5, 50, created(0)).unwrap();
+    let entry = |key, ttl_ms| Entry::new(key, 1, ttl_ms);
     let twice = [entry(1, 1), entry(2, 1), entry(1, 2)];
     assert_eq!(queue.restore(twice, 9, 9), Err(TtlError::DuplicateKey));
     let in_order = [entry(1, 1), entry(1, 2), entry(2, 1)];
@@ -452,7 +391,7 @@ fn memory_of_entries_is_used_again() {
     for round in 0..2_000_u64 {
         let now = round * SECOND;
         for nth in 0..30 {
-            queue.init(round + 1, nth, 1, created(now)).unwrap();
+            queue.init(nth, round + 1, 1, created(now)).unwrap();
         }
         let due: Vec<_> = queue.poll(now + MS).collect();
         for due in &due[..10] {
@@ -466,7 +405,7 @@ fn memory_of_entries_is_used_again() {
             queue.check_invariants();
         }
     }
-    assert_eq!(queue.counters().applied, 60_000);
+    assert_eq!(queue.as_set().stats().applied, 60_000);
 }
 
 #[test]
@@ -475,10 +414,9 @@ fn debug_is_short_and_send_and_sync_follow_the_key() {
     is_send_and_sync::<TtlQueue<String>>();
     let mut queue = leader();
     for key in 0..5_000_u32 {
-        queue.init(1, key, 1, created(0)).unwrap();
+        queue.init(key, 1, 1, created(0)).unwrap();
     }
     assert!(format!("{queue:?}").len() < 600);
-    assert!(format!("{:?}", queue.iter()).len() < 100);
     assert!(format!("{:?}", queue.poll(MS)).len() < 800);
 }
 
@@ -494,7 +432,7 @@ fn room_for_more_than_a_queue_can_hold_is_refused() {
 fn clone_goes_its_own_way() {
     let mut queue = leader();
     for key in 0..20_u32 {
-        queue.init(1, key, 1 + u64::from(key), created(0)).unwrap();
+        queue.init(key, 1, 1 + u64::from(key), created(0)).unwrap();
     }
     assert_eq!(queue.poll(10 * MS).count(), 10);
     let mut clone = queue.clone();
@@ -503,7 +441,7 @@ fn clone_goes_its_own_way() {
     clone.check_invariants();
     let keys: Vec<u32> = clone.poll(30 * MS).map(|due| due.key).collect();
     assert!(keys.into_iter().eq(0..20));
-    assert_eq!(queue.pending_len(), 20);
+    assert_eq!(queue.as_set().pending_len(), 20);
 }
 
 #[test]
@@ -511,7 +449,7 @@ fn settings_of_a_queue_are_those_it_was_made_with() {
     let config = TtlConfig::builder().expire_batch(7).build().unwrap();
     let queue: TtlQueue<u32> = TtlQueue::new(0, config.clone());
     assert_ne!(config, TtlConfig::default());
-    assert_eq!(queue.config(), &config);
+    assert_eq!(queue.as_set().config(), &config);
 }
 
 #[test]
@@ -519,11 +457,14 @@ fn iterators_say_how_many_are_left() {
     let mut queue = leader();
     for key in 0..100 {
         let ttl_ms = if key % 3 == 0 { 1 } else { 1_000 };
-        queue.init(1, key, ttl_ms, Context::default()).unwrap();
+        queue.init(key, 1, ttl_ms, Context::default()).unwrap();
     }
     assert_eq!(queue.poll(MS).count(), 34, "some are drawn, some are not");
-    assert_eq!(queue.oldest().map(|timer| timer.entry.key), Some(0));
-    let (mut timers, mut entries) = (queue.iter(), queue.snapshot());
+    assert_eq!(
+        queue.as_set().iter().next().map(|timer| timer.entry.key),
+        Some(0)
+    );
+    let (mut timers, mut entries) = (queue.as_set().iter(), queue.as_set().snapshot());
     for left in (0..100).rev() {
         assert!(timers.next().is_some() && entries.next().is_some());
         assert_eq!(timers.size_hint(), (left, Some(left)));
@@ -535,7 +476,7 @@ fn iterators_say_how_many_are_left() {
 #[test]
 fn errors_say_what_is_wrong_and_with_what() {
     let mut queue = leader();
-    let error = queue.init(1, 7, u64::MAX, Context::default()).unwrap_err();
+    let error = queue.init(7, 1, u64::MAX, Context::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "a TTL of 18446744073709551615 ms is past the 3153600000000 ms allowed"
@@ -554,11 +495,11 @@ fn errors_say_what_is_wrong_and_with_what() {
 fn poll_says_how_many_it_may_yield_at_the_most() {
     let mut queue = leader();
     for key in 0..3 {
-        queue.init(1, key, 1, Context::default()).unwrap();
+        queue.init(key, 1, 1, Context::default()).unwrap();
     }
     assert_eq!(queue.poll(0).size_hint(), (0, Some(3)), "no more than live");
     for key in 3..100 {
-        queue.init(1, key, 1, Context::default()).unwrap();
+        queue.init(key, 1, 1, Context::default()).unwrap();
     }
     let mut due = queue.poll(MS);
     assert_eq!(due.size_hint(), (0, Some(50)), "no more than a batch");
@@ -582,7 +523,7 @@ fn role_change_keeps_the_order_of_arrival_among_equal_deadlines() {
     let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
     queue.role_change(Role::Leader, 0);
     for key in 0..100 {
-        queue.init(1, key, 5, created(0)).unwrap();
+        queue.init(key, 1, 5, created(0)).unwrap();
     }
     for _ in 0..3 {
         let keys: Vec<u32> = queue.poll(5 * MS).map(|due| due.key).collect();
@@ -590,6 +531,6 @@ fn role_change_keeps_the_order_of_arrival_among_equal_deadlines() {
         queue.failed(&2, 1, 5 * MS);
         queue.role_change(Role::Leader, 5 * MS);
     }
-    let order = queue.iter().map(|info| info.entry.key);
+    let order = queue.as_set().iter().map(|info| info.entry.key);
     assert!(order.eq(0..100));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use timer_wheel::ttl::{Context, Counters, Entry, Outcome, Phase, Role, TtlConfig, TtlError};
+use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlStats};
 
 /// A key of the tests.
 pub(crate) type Key = u16;
@@ -169,13 +169,9 @@ impl Model {
         let is_postponed =
             old.is_some_and(|old| old.state == State::Queued && deadline >= old.deadline);
         self.drop_entry(key);
-        let entry = Entry {
-            key,
-            index,
-            owner: ctx.owner,
-            leader_start_ms: ctx.leader_start_ms,
-            ttl_ms,
-        };
+        let entry = Entry::new(key, index, ttl_ms)
+            .with_owner(ctx.owner)
+            .with_leader_start_ms(ctx.leader_start_ms);
         self.insert(entry, deadline, is_postponed);
         if had_one {
             self.counters.updated += 1;
@@ -197,11 +193,9 @@ impl Model {
         self.known.insert(known.entry.key, known);
     }
 
-    pub(crate) fn remove(&mut self, key: Key) -> Outcome {
-        match self.drop_entry(key) {
-            true => Outcome::Removed,
-            false => Outcome::Missing,
-        }
+    /// Whether there was an entry.
+    pub(crate) fn remove(&mut self, key: Key) -> bool {
+        self.drop_entry(key)
     }
 
     pub(crate) fn applied(&mut self, key: Key, index: u64) -> Outcome {
@@ -406,7 +400,7 @@ impl Model {
 
     /// Whether these are the counters of the model.
     #[track_caller]
-    pub(crate) fn assert_counters(&self, found: Counters) {
+    pub(crate) fn assert_counters(&self, found: TtlStats) {
         let Count {
             scheduled,
             updated,
@@ -442,6 +436,14 @@ impl Model {
 }
 
 impl Known {
+    /// When the entry was proposed, if it is pending.
+    pub(crate) fn pending_since(&self) -> Option<u64> {
+        match self.state {
+            State::Pending { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
             State::Queued => Phase::Queued,

@@ -43,7 +43,7 @@ const UNITS_OF_AN_ENTRY: u64 = 14;
 impl<G: Geometry> Pair<G> {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
         let mut set = TtlSet::new(now, config.clone());
-        let stale = set.init(1, 0, 1, Context::default());
+        let stale = set.init(0, 1, 1, Context::default());
         let stale = stale.expect("it is not too long").expect("it is not 0");
         set.remove(stale);
         let pair = Self {
@@ -62,12 +62,12 @@ impl<G: Geometry> Pair<G> {
 
     pub(crate) fn init(
         &mut self,
-        index: u64,
         key: Key,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
-        let found = self.init_unseen(index, key, ttl_ms, ctx);
+        let found = self.init_unseen(key, index, ttl_ms, ctx);
         self.compare();
         found
     }
@@ -75,15 +75,15 @@ impl<G: Geometry> Pair<G> {
     /// As [`init`](Pair::init), comparing no more than the answers.
     pub(crate) fn init_unseen(
         &mut self,
-        index: u64,
         key: Key,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
-        let found = self.queue.init(index, key, ttl_ms, ctx);
+        let found = self.queue.init(key, index, ttl_ms, ctx);
         let by_handle = match self.handles.get(&key) {
-            Some(&handle) => self.set.update(index, handle, ttl_ms, ctx),
-            None => self.set.init(index, key, ttl_ms, ctx).map(|handle| {
+            Some(&handle) => self.set.update(handle, index, ttl_ms, ctx),
+            None => self.set.init(key, index, ttl_ms, ctx).map(|handle| {
                 let handle = handle.map(|handle| self.handles.insert(key, handle));
                 handle.map_or(Outcome::Ignored, |_| Outcome::Scheduled)
             }),
@@ -99,13 +99,13 @@ impl<G: Geometry> Pair<G> {
 
     pub(crate) fn update(
         &mut self,
-        index: u64,
         key: Key,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
-        let found = self.queue.update(index, &key, ttl_ms, ctx);
-        let by_handle = self.set.update(index, self.handle(key), ttl_ms, ctx);
+        let found = self.queue.update(&key, index, ttl_ms, ctx);
+        let by_handle = self.set.update(self.handle(key), index, ttl_ms, ctx);
         assert_eq!(found, by_handle, "update by handle");
         assert_eq!(
             found,
@@ -116,15 +116,13 @@ impl<G: Geometry> Pair<G> {
         found
     }
 
-    pub(crate) fn remove(&mut self, key: Key) -> Outcome {
-        let found = self.queue.remove(&key);
+    pub(crate) fn remove(&mut self, key: Key) {
+        let expected = self.model.remove(key).then_some(key);
+        assert_eq!(self.queue.remove(&key), expected, "remove");
         let removed = self.set.remove(self.handle(key));
-        assert_eq!(removed.is_some(), found == Outcome::Removed);
-        assert!(removed.is_none_or(|removed| removed == key));
-        assert_eq!(found, self.model.remove(key), "remove");
+        assert_eq!(removed, expected, "remove by handle");
         self.drop_handle(key);
         self.compare();
-        found
     }
 
     pub(crate) fn applied(&mut self, key: Key, index: u64) -> Outcome {
@@ -166,7 +164,7 @@ impl<G: Geometry> Pair<G> {
         });
         assert!(by_handle.eq(found.iter().copied()), "a poll by handle");
         // A poll that has used up its budget does less. That there is more is what its wait tells.
-        let timed_out = self.queue.counters().timed_out;
+        let timed_out = self.queue.as_set().stats().timed_out;
         let mut whole = self.model.clone();
         let mut expected = whole.poll(now, pulled);
         if expected.len() == found.len() && whole.timed_out() == timed_out {
@@ -215,7 +213,7 @@ impl<G: Geometry> Pair<G> {
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry<Key>> {
-        self.queue.snapshot().cloned().collect()
+        self.queue.as_set().snapshot().cloned().collect()
     }
 
     /// The handle of a key, or if it has none one that is stale.
@@ -236,16 +234,20 @@ impl<G: Geometry> Pair<G> {
         let (queue, model) = (&self.queue, &self.model);
         assert_eq!(queue.len(), model.len(), "length");
         assert_eq!(queue.is_empty(), model.len() == 0);
-        assert_eq!(queue.pending_len(), model.count(Phase::Pending), "pending");
         assert_eq!(
-            queue.retrying_len(),
+            queue.as_set().pending_len(),
+            model.count(Phase::Pending),
+            "pending"
+        );
+        assert_eq!(
+            queue.as_set().retrying_len(),
             model.count(Phase::Retrying),
             "retrying"
         );
-        model.assert_counters(queue.counters());
-        let mut of_set = self.set.counters();
+        model.assert_counters(queue.as_set().stats());
+        let mut of_set = self.set.stats();
         of_set.scheduled -= 1; // of the handle that is stale from the start
-        assert_eq!(of_set, queue.counters());
+        assert_eq!(of_set, queue.as_set().stats());
         assert_eq!(self.set.len(), queue.len());
         if model.len() == 0 {
             self.filed_before = self.filed();
@@ -294,7 +296,7 @@ impl<G: Geometry> Pair<G> {
 
     /// Whether what has been filed can use up a budget.
     pub(crate) fn may_run_short(&self) -> bool {
-        self.most_work() >= self.queue.config().poll_budget() as u64
+        self.most_work() >= self.queue.as_set().config().poll_budget() as u64
     }
 
     /// The most work there can be on the wheels until all is due.
@@ -304,7 +306,7 @@ impl<G: Geometry> Pair<G> {
 
     /// How often an entry has been put on a wheel.
     fn filed(&self) -> u64 {
-        let counters = self.queue.counters();
+        let counters = self.queue.as_set().stats();
         let proposed = counters.expired + counters.retried;
         let flights = proposed + counters.failed + counters.timed_out;
         counters.scheduled + counters.updated + counters.requeued + self.restored + flights
@@ -313,7 +315,6 @@ impl<G: Geometry> Pair<G> {
     /// Compares every entry and every order, and checks every invariant of the structure.
     pub(crate) fn compare_all(&self) {
         let (queue, model) = (&self.queue, &self.model);
-        queue.prefetch((0..KEYS).collect::<Vec<_>>().iter());
         queue.check_invariants();
         self.set.check_invariants();
         assert_eq!(self.handles.len(), model.len());
@@ -344,17 +345,18 @@ impl<G: Geometry> Pair<G> {
         for &stale in &self.stale {
             assert!(self.set.get(stale).is_none(), "stale for ever");
         }
-        let iter = queue.iter();
-        assert_eq!(iter.len(), model.len());
+        let iter = queue.as_set().iter();
         let keys = |info: TtlInfo<'_, Key>| info.entry.key;
         let found: Vec<Key> = iter.map(keys).collect();
         assert!(self.set.iter().map(keys).eq(found.iter().copied()));
         let expected = model.ascending();
         let keys = expected.iter().map(|known| known.entry.key);
         assert!(keys.eq(found), "order of expiry");
-        let oldest = queue.oldest().map(|info| info.entry.key);
-        assert_eq!(oldest, expected.first().map(|known| known.entry.key));
-        assert!(queue.snapshot().eq(model.entries()), "snapshot");
+        let pending = expected.iter().filter_map(|known| known.pending_since());
+        let oldest = pending.map(|since| now - since).max();
+        assert_eq!(queue.as_set().oldest_pending(now), oldest);
+        assert_eq!(self.set.oldest_pending(now), oldest);
+        assert!(queue.as_set().snapshot().eq(model.entries()), "snapshot");
         assert!(self.set.snapshot().eq(model.entries()), "snapshot");
     }
 }

@@ -14,7 +14,7 @@ use crate::start::leader;
 fn panic_between_two_items_loses_nothing() {
     let mut queue = leader();
     for key in 0..10 {
-        queue.init(1, key, 1 + key, Context::default()).unwrap();
+        queue.init(key, 1, 1 + key, Context::default()).unwrap();
     }
     let mut seen = Vec::new();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -27,7 +27,7 @@ fn panic_between_two_items_loses_nothing() {
     queue.check_invariants();
     assert_eq!(queue.len(), 10);
     // The one it panicked on is pending, and will time out; the others are due as before.
-    assert_eq!(queue.pending_len(), 4);
+    assert_eq!(queue.as_set().pending_len(), 4);
     assert_eq!(queue.get(&3).unwrap().phase, Phase::Pending);
     assert_eq!(queue.next_wake(20 * MS), Some(0));
     let rest: Vec<u64> = queue.poll(20 * MS).map(|due| due.key).collect();
@@ -44,14 +44,14 @@ fn panic_between_two_items_loses_nothing() {
 fn dropped_poll_leaves_the_rest_due() {
     let mut queue = leader();
     for key in 0..100 {
-        queue.init(1, key, 5, Context::default()).unwrap();
+        queue.init(key, 1, 5, Context::default()).unwrap();
     }
     drop(queue.poll(5 * MS));
-    assert_eq!(queue.pending_len(), 0);
+    assert_eq!(queue.as_set().pending_len(), 0);
     let mut keys = Vec::new();
     for take in [1, 0, 3, 2, 50, 60] {
         keys.extend(queue.poll(5 * MS).take(take).map(|due| due.key));
-        assert_eq!(queue.pending_len(), keys.len());
+        assert_eq!(queue.as_set().pending_len(), keys.len());
         queue.check_invariants();
     }
     assert!(keys.into_iter().eq(0..100));
@@ -134,10 +134,10 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
     type Call = fn(&mut TtlQueue<Key>, Key);
     let calls: [(&str, Call); 9] = [
         ("init", |queue, key| {
-            let _ = queue.init(9, key, 7, Context::default());
+            let _ = queue.init(key, 9, 7, Context::default());
         }),
         ("update", |queue, key| {
-            let _ = queue.update(9, &key, 7, Context::default());
+            let _ = queue.update(&key, 9, 7, Context::default());
         }),
         ("remove", |queue, key| {
             queue.remove(&key);
@@ -149,10 +149,10 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
             queue.failed(&key, 1, 30 * MS);
         }),
         ("poll", |queue, _| queue.poll(30 * MS).for_each(drop)),
-        ("snapshot", |queue, _| drop(queue.snapshot())),
+        ("snapshot", |queue, _| drop(queue.as_set().snapshot())),
         ("clear", |queue, _| queue.clear()),
         ("restore", |queue, _| {
-            let entries: Vec<_> = queue.snapshot().cloned().collect();
+            let entries: Vec<_> = queue.as_set().snapshot().cloned().collect();
             queue.restore(entries, 40 * MS, 0).unwrap();
         }),
     ];
@@ -169,7 +169,7 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
                 for number in 0..20 {
                     let ttl_ms = 1 + u64::from(number);
                     queue
-                        .init(1, key(number), ttl_ms, Context::default())
+                        .init(key(number), 1, ttl_ms, Context::default())
                         .unwrap();
                 }
                 // Some pending, some waiting for a retry, the rest not due yet.

@@ -346,12 +346,12 @@ impl<G: Geometry> Run<G> {
             } => {
                 for nth in 0..count {
                     let (index, ctx) = self.take_index(key + nth, set);
-                    let _ = self.pair.init_unseen(index, key + nth, set.ttl_ms, ctx);
+                    let _ = self.pair.init_unseen(key + nth, index, set.ttl_ms, ctx);
                     set.ago = set.ago.saturating_sub(apart);
                 }
                 self.pair.compare();
             }
-            Op::Remove(key) => drop(self.pair.remove(key)),
+            Op::Remove(key) => self.pair.remove(key),
             Op::Applied(answer) => {
                 let (key, index) = self.resolve(answer);
                 self.pair.applied(key, index);
@@ -389,19 +389,17 @@ impl<G: Geometry> Run<G> {
         let (index, ctx) = self.take_index(key, set);
         // Either a TTL that is refused or one that is not: the pair compares.
         let _ = match must_exist {
-            true => self.pair.update(index, key, set.ttl_ms, ctx),
-            false => self.pair.init(index, key, set.ttl_ms, ctx),
+            true => self.pair.update(key, index, set.ttl_ms, ctx),
+            false => self.pair.init(key, index, set.ttl_ms, ctx),
         };
     }
 
     fn take_index(&mut self, key: Key, set: Set) -> (u64, Context) {
         self.index += u64::from(set.back == 0);
         let index = self.index.saturating_sub(u64::from(set.back));
-        let ctx = Context {
-            owner: u128::from(key) << 64 | u128::from(index),
-            leader_start_ms: self.wall_ms - u64::from(set.back),
-            created_ns: self.pair.model.now().saturating_sub(set.ago),
-        };
+        let ctx = Context::new(self.pair.model.now().saturating_sub(set.ago))
+            .with_owner(u128::from(key) << 64 | u128::from(index))
+            .with_leader_start_ms(self.wall_ms - u64::from(set.back));
         (index, ctx)
     }
 
@@ -431,7 +429,7 @@ impl<G: Geometry> Run<G> {
                 return;
             };
             let done = |pair: &Pair<G>| {
-                let counters = pair.queue.counters();
+                let counters = pair.queue.as_set().stats();
                 counters.expired + counters.retried + counters.timed_out
             };
             let may_run_short = self.pair.may_run_short();
@@ -458,7 +456,7 @@ impl<G: Geometry> Run<G> {
     /// On a live leader nothing stays for ever: every proposal is acknowledged, and the queue ends
     /// up empty after no more polls than batches.
     fn finish(mut self) {
-        if self.pair.queue.is_stopped() {
+        if self.pair.queue.as_set().is_stopped() {
             assert_eq!(self.pair.queue.next_wake(0), None);
             return;
         }

@@ -5,11 +5,9 @@ use timer_wheel::ttl::{Context, Entry, Role, TtlConfig, TtlQueue, TtlSet};
 use crate::start::leader;
 
 fn context(index: u64) -> Context {
-    Context {
-        owner: 77,
-        leader_start_ms: 1_700_000_000_000 + index,
-        created_ns: 5,
-    }
+    Context::new(5)
+        .with_owner(77)
+        .with_leader_start_ms(1_700_000_000_000 + index)
 }
 
 #[test]
@@ -18,15 +16,15 @@ fn snapshot_is_stored_as_a_sequence_and_read_back() {
     for (index, key) in (1..).zip(["b", "", "a key that is rather long", "a"]) {
         let ctx = context(index);
         queue
-            .init(index, key.to_string(), 1_000 * index, ctx)
+            .init(key.to_string(), index, 1_000 * index, ctx)
             .unwrap();
     }
-    let json = serde_json::to_string(&queue.snapshot()).unwrap();
+    let json = serde_json::to_string(&queue.as_set().snapshot()).unwrap();
     let first =
         r#"[{"key":"","index":2,"owner":77,"leader_start_ms":1700000000002,"ttl_ms":2000},"#;
     assert!(json.starts_with(first), "{json}");
     let entries: Vec<Entry<String>> = serde_json::from_str(&json).unwrap();
-    assert!(queue.snapshot().eq(&entries));
+    assert!(queue.as_set().snapshot().eq(&entries));
     assert!(serde_json::from_str::<Vec<Entry<String>>>(&json.replace("owner", "other")).is_err());
 }
 
@@ -39,8 +37,8 @@ fn replicas_with_the_same_log_store_the_same_bytes() {
     for index in 1..=500_u64 {
         let key = (index as u32).wrapping_mul(2_654_435_761);
         let ttl_ms = index % 70 + 1;
-        queue.init(index, key, ttl_ms, context(index)).unwrap();
-        handles.extend(set.init(index, key, ttl_ms, context(index)).unwrap());
+        queue.init(key, index, ttl_ms, context(index)).unwrap();
+        handles.extend(set.init(key, index, ttl_ms, context(index)).unwrap());
     }
     queue.poll(40_000_000).for_each(drop);
     for (key, index) in queue
@@ -53,13 +51,16 @@ fn replicas_with_the_same_log_store_the_same_bytes() {
     }
     queue.role_change(Role::Follower, 0);
     assert!(queue.len() < 500);
-    let bytes = serde_json::to_vec(&queue.snapshot()).unwrap();
+    let bytes = serde_json::to_vec(&queue.as_set().snapshot()).unwrap();
     assert_eq!(serde_json::to_vec(&set.snapshot()).unwrap(), bytes);
     // And so does a replica that has it from a snapshot.
     let mut late: TtlQueue<u32> = leader();
     late.restore(serde_json::from_slice::<Vec<_>>(&bytes).unwrap(), 0, 0)
         .unwrap();
-    assert_eq!(serde_json::to_vec(&late.snapshot()).unwrap(), bytes);
+    assert_eq!(
+        serde_json::to_vec(&late.as_set().snapshot()).unwrap(),
+        bytes
+    );
 }
 
 #[test]
@@ -68,11 +69,11 @@ fn what_goes_into_log_entries_is_stored_and_read_back() {
         serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
     }
     let mut queue = leader();
-    queue.init(7, "key".to_string(), 1, context(7)).unwrap();
+    queue.init("key".to_string(), 7, 1, context(7)).unwrap();
     let expiry = queue.poll(u64::MAX - 1).next().unwrap();
     assert_eq!(again(&expiry), expiry);
     assert_eq!(again(&context(7)), context(7));
-    assert_eq!(again(&queue.counters()), queue.counters());
+    assert_eq!(again(&queue.as_set().stats()), queue.as_set().stats());
     for role in [Role::Leader, Role::Follower] {
         assert_eq!(again(&role), role);
     }

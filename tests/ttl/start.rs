@@ -11,8 +11,5 @@ pub(crate) fn leader<K>() -> TtlQueue<K> {
 
 /// A log entry that was created at that time.
 pub(crate) fn created(created_ns: u64) -> Context {
-    Context {
-        created_ns,
-        ..Context::default()
-    }
+    Context::new(created_ns)
 }

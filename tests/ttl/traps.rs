@@ -17,7 +17,7 @@ const HOUR_MS: u64 = 3_600_000;
 fn ten_thousand_entries_at_one_deadline_all_come_first_in_first_out() {
     let mut queue = leader();
     for key in 0..10_000_u32 {
-        queue.init(1, key, 5, created(0)).unwrap();
+        queue.init(key, 1, 5, created(0)).unwrap();
     }
     let mut keys = Vec::new();
     while queue.next_wake(5 * MS) == Some(0) {
@@ -35,10 +35,10 @@ fn ten_thousand_entries_at_one_deadline_all_come_first_in_first_out() {
 #[test]
 fn expiry_applied_after_an_update_is_a_no_op() {
     let mut queue = leader();
-    queue.init(5, "key", 1, created(0)).unwrap();
+    queue.init("key", 5, 1, created(0)).unwrap();
     let due = queue.poll(MS).next().unwrap();
     assert_eq!((due.key, due.index), ("key", 5));
-    queue.update(8, "key", HOUR_MS, created(MS)).unwrap();
+    queue.update("key", 8, HOUR_MS, created(MS)).unwrap();
     assert_eq!(queue.applied(due.key, due.index), Outcome::Stale);
     assert_eq!(queue.failed(due.key, due.index, MS), Outcome::Stale);
     let timer = queue.get("key").expect("the update stands");
@@ -51,34 +51,31 @@ fn expiry_applied_after_an_update_is_a_no_op() {
 #[test]
 fn replay_of_any_suffix_changes_nothing() {
     fn step(queue: &mut TtlQueue<&'static str>, index: u64) {
-        let ctx = Context {
-            owner: index.into(),
-            ..created(index * MS)
-        };
+        let ctx = created(index * MS).with_owner(index.into());
         match index {
             1 => {
-                let _ = queue.init(1, "a", 500, ctx);
+                let _ = queue.init("a", 1, 500, ctx);
             }
             2 => {
-                let _ = queue.init(2, "b", 300, ctx);
+                let _ = queue.init("b", 2, 300, ctx);
             }
             3 => {
-                let _ = queue.update(3, "a", 700, ctx);
+                let _ = queue.update("a", 3, 700, ctx);
             }
             4 => {
-                let _ = queue.init(4, "b", 100, ctx);
+                let _ = queue.init("b", 4, 100, ctx);
             }
             5 => {
                 let _ = queue.applied("b", 2);
             }
             6 => {
-                let _ = queue.update(6, "c", 100, ctx);
+                let _ = queue.update("c", 6, 100, ctx);
             }
             7 => {
-                let _ = queue.init(7, "c", 50, ctx);
+                let _ = queue.init("c", 7, 50, ctx);
             }
             _ => {
-                let _ = queue.update(8, "a", 900, ctx);
+                let _ = queue.update("a", 8, 900, ctx);
             }
         }
     }
@@ -88,6 +85,7 @@ fn replay_of_any_suffix_changes_nothing() {
     }
     let state = |queue: &TtlQueue<&'static str>| {
         let timers = queue
+            .as_set()
             .iter()
             .map(|info| (info.entry.clone(), info.deadline_ns));
         timers.collect::<Vec<_>>()
@@ -105,8 +103,8 @@ fn replay_of_any_suffix_changes_nothing() {
 #[test]
 fn failed_expiry_does_not_wait_behind_a_ttl_of_an_hour() {
     let mut queue = leader();
-    queue.init(1, "long", HOUR_MS, created(0)).unwrap();
-    queue.init(2, "short", 10, created(0)).unwrap();
+    queue.init("long", 1, HOUR_MS, created(0)).unwrap();
+    queue.init("short", 2, 10, created(0)).unwrap();
     assert_eq!(queue.poll(10 * MS).count(), 1);
     queue.failed("short", 2, 10 * MS);
     let mut due = queue.poll(10 * MS);
@@ -121,7 +119,7 @@ fn failed_expiry_does_not_wait_behind_a_ttl_of_an_hour() {
 fn proposal_in_flight_never_delays_the_retry_of_another() {
     let mut queue = leader();
     for (key, ttl_ms) in [("first", 1), ("second", 2), ("third", 3)] {
-        queue.init(1, key, ttl_ms, created(0)).unwrap();
+        queue.init(key, 1, ttl_ms, created(0)).unwrap();
     }
     assert_eq!(queue.poll(5 * MS).count(), 3);
     // Nothing is ever heard of the first.
@@ -136,9 +134,9 @@ fn proposal_in_flight_never_delays_the_retry_of_another() {
 #[test]
 fn entry_removed_in_flight_and_failed_does_not_come_back() {
     let mut queue = leader();
-    queue.init(1, "key", 1, created(0)).unwrap();
+    queue.init("key", 1, 1, created(0)).unwrap();
     assert_eq!(queue.poll(MS).count(), 1);
-    assert_eq!(queue.remove("key"), Outcome::Removed);
+    assert_eq!(queue.remove("key"), Some("key"));
     assert_eq!(queue.failed("key", 1, 2 * MS), Outcome::Stale);
     assert_eq!(queue.applied("key", 1), Outcome::Stale);
     let mut due = queue.poll(100 * SECOND);
@@ -152,7 +150,7 @@ fn entry_removed_in_flight_and_failed_does_not_come_back() {
 #[test]
 fn expiry_applied_to_a_key_the_state_machine_lost_ends_the_entry() {
     let mut queue = leader();
-    queue.init(1, "key", 1, created(0)).unwrap();
+    queue.init("key", 1, 1, created(0)).unwrap();
     assert_eq!(queue.poll(MS).count(), 1);
     assert_eq!(queue.applied("key", 1), Outcome::Applied);
     assert_eq!((queue.len(), queue.next_wake(MS)), (0, None));
@@ -164,13 +162,10 @@ fn ttl_does_not_begin_anew_on_restore_or_with_a_new_leader() {
     let mut old = leader();
     let wall_ms = 1_700_000_000_000;
     for (index, key, ttl_ms) in [(1, "ten", 10_000), (2, "hour", HOUR_MS), (3, "two", 2_000)] {
-        let ctx = Context {
-            leader_start_ms: wall_ms,
-            ..created(0)
-        };
-        old.init(index, key, ttl_ms, ctx).unwrap();
+        let ctx = created(0).with_leader_start_ms(wall_ms);
+        old.init(key, index, ttl_ms, ctx).unwrap();
     }
-    let entries: Vec<Entry<&str>> = old.snapshot().cloned().collect();
+    let entries: Vec<Entry<&str>> = old.as_set().snapshot().cloned().collect();
 
     // Four seconds later, on a machine whose monotonic clock began somewhere else.
     let now = 77 * SECOND;
@@ -199,16 +194,14 @@ fn any_time_and_any_index_is_taken() {
         for created_ns in ends {
             let mut queue: TtlQueue<u8> = TtlQueue::new(now, TtlConfig::default());
             let max_ms = 36_500 * 86_400_000;
-            let ctx = Context {
-                owner: u128::MAX,
-                leader_start_ms: created_ns,
-                created_ns,
-            };
-            assert_eq!(queue.init(u64::MAX, 1, max_ms, ctx), Ok(Outcome::Scheduled));
-            assert_eq!(queue.init(0, 2, 1, ctx), Ok(Outcome::Scheduled));
-            assert_eq!(queue.init(u64::MAX, 1, 1, ctx), Ok(Outcome::Stale));
-            assert!(queue.init(9, 3, u64::MAX, ctx).is_err());
-            assert!(queue.update(9, &2, u64::MAX, ctx).is_err());
+            let ctx = Context::new(created_ns)
+                .with_owner(u128::MAX)
+                .with_leader_start_ms(created_ns);
+            assert_eq!(queue.init(1, u64::MAX, max_ms, ctx), Ok(Outcome::Scheduled));
+            assert_eq!(queue.init(2, 0, 1, ctx), Ok(Outcome::Scheduled));
+            assert_eq!(queue.init(1, u64::MAX, 1, ctx), Ok(Outcome::Stale));
+            assert!(queue.init(3, 9, u64::MAX, ctx).is_err());
+            assert!(queue.update(&2, 9, u64::MAX, ctx).is_err());
             queue.role_change(Role::Leader, now);
             for later in ends {
                 let due: Vec<_> = queue.poll(later).collect();
@@ -218,7 +211,7 @@ fn any_time_and_any_index_is_taken() {
                 assert!(queue.next_wake(later).is_some());
                 queue.check_invariants();
             }
-            let entries: Vec<Entry<u8>> = queue.snapshot().cloned().collect();
+            let entries: Vec<Entry<u8>> = queue.as_set().snapshot().cloned().collect();
             for wall_ms in ends {
                 assert!(queue.restore(entries.clone(), now, wall_ms).is_ok());
                 queue.check_invariants();
@@ -244,7 +237,7 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
             let mut queue: TtlQueue<u32> = TtlQueue::new(start, config.clone().unwrap());
             queue.role_change(Role::Leader, start);
             for key in 0..COUNT {
-                queue.init(1, key, 1, created(created_ns)).unwrap();
+                queue.init(key, 1, 1, created(created_ns)).unwrap();
             }
             let mut attempts = BTreeMap::new();
             for (nth, now) in [u64::MAX - 1]
@@ -281,14 +274,14 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
 fn wait_follows_whatever_moves_the_earliest_time() {
     let mut queue = leader();
     assert_eq!(queue.next_wake(0), None);
-    queue.init(1, "a", 50, created(0)).unwrap();
+    queue.init("a", 1, 50, created(0)).unwrap();
     assert_eq!(queue.next_wake(0), Some(50 * MS));
-    queue.init(2, "b", 20, created(0)).unwrap();
+    queue.init("b", 2, 20, created(0)).unwrap();
     assert_eq!(queue.next_wake(0), Some(20 * MS));
-    queue.update(3, "b", 80, created(0)).unwrap();
+    queue.update("b", 3, 80, created(0)).unwrap();
     assert!(queue.next_wake(0) <= Some(50 * MS), "not behind the other");
     queue.poll(30 * MS).for_each(drop);
-    queue.update(4, "a", 10, created(0)).unwrap();
+    queue.update("a", 4, 10, created(0)).unwrap();
     assert_eq!(queue.next_wake(30 * MS), Some(0), "set to the past");
     queue.remove("a");
     queue.poll(30 * MS).for_each(drop);
@@ -296,7 +289,7 @@ fn wait_follows_whatever_moves_the_earliest_time() {
     assert!(0 < wait && wait <= 50 * MS, "{wait}");
     queue.remove("b");
     assert_eq!(queue.next_wake(30 * MS), None);
-    queue.init(5, "c", 7, created(30 * MS)).unwrap();
+    queue.init("c", 5, 7, created(30 * MS)).unwrap();
     queue.clear();
     assert_eq!(queue.next_wake(30 * MS), None);
 }
@@ -316,19 +309,19 @@ fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
         let mut queue: TtlQueue<u64> = TtlQueue::new(0, config.clone());
         queue.role_change(Role::Leader, 0);
         for key in 0..COUNT {
-            queue.init(1, key, 1, created(0)).unwrap();
+            queue.init(key, 1, 1, created(0)).unwrap();
         }
         while queue.next_wake(MS) == Some(0) {
             queue.poll(MS).for_each(drop);
         }
-        assert_eq!(queue.pending_len(), COUNT as usize);
+        assert_eq!(queue.as_set().pending_len(), COUNT as usize);
         // All but those that a fair coin, known to everybody, would choose.
         for key in (0..COUNT).filter(|&key| scattered(key) % kept != 0) {
-            assert_eq!(queue.remove(&key), Outcome::Removed);
+            assert!(queue.remove(&key).is_some());
         }
         for late in 0..1_000 {
             let key = COUNT + late;
-            queue.init(2, key, 1, created(0)).unwrap();
+            queue.init(key, 2, 1, created(0)).unwrap();
             assert_eq!(queue.next_wake(MS), Some(0));
             let found: Vec<u64> = queue.poll(MS).map(|due| due.key).collect();
             assert_eq!(found, [key], "eight units are enough for one");
@@ -345,7 +338,7 @@ fn entry_that_is_proposed_is_paid_for_by_the_budget() {
         let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
         queue.role_change(Role::Leader, 0);
         for key in 0..20 {
-            queue.init(1, key, 1, created(0)).unwrap();
+            queue.init(key, 1, 1, created(0)).unwrap();
         }
         assert_eq!(queue.poll(MS).count(), budget.min(20));
     }
@@ -366,10 +359,10 @@ fn poll_that_came_to_its_end_stays_there() {
     let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
     queue.role_change(Role::Leader, 0);
     for key in 0..500 {
-        queue.init(1, key, 60_000, created(0)).unwrap();
+        queue.init(key, 1, 60_000, created(0)).unwrap();
     }
     let (mut polls, mut found) = (0, 0);
-    while queue.pending_len() < 500 {
+    while queue.as_set().pending_len() < 500 {
         let mut due = queue.poll(60_000 * MS);
         found += due.by_ref().count();
         assert!(

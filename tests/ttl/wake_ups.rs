@@ -19,36 +19,42 @@ fn leader(config: TtlConfig) -> TtlQueue<u32> {
 #[test]
 fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
     let mut queue = leader(TtlConfig::default());
-    queue.init(1, 7, 5, Context::default()).unwrap();
+    queue.init(7, 1, 5, Context::default()).unwrap();
     let proposed = 5 * MS;
     assert_eq!(queue.poll(proposed).count(), 1);
     assert_eq!(queue.next_wake(proposed), Some(10 * SECOND));
     let timeout = proposed + 10 * SECOND;
     assert_eq!(queue.poll(timeout - 1).count(), 0);
-    assert_eq!((queue.pending_len(), queue.retrying_len()), (1, 0));
+    assert_eq!(
+        (queue.as_set().pending_len(), queue.as_set().retrying_len()),
+        (1, 0)
+    );
     assert_eq!(queue.next_wake(timeout - 1), Some(1));
     assert_eq!(queue.poll(timeout).count(), 0);
-    assert_eq!((queue.pending_len(), queue.retrying_len()), (0, 1));
+    assert_eq!(
+        (queue.as_set().pending_len(), queue.as_set().retrying_len()),
+        (0, 1)
+    );
     assert_eq!(queue.next_wake(timeout), Some(SECOND));
     let retry = queue.poll(timeout + SECOND).next().unwrap();
     assert_eq!(retry.attempt, 2);
-    let counters = queue.counters();
+    let counters = queue.as_set().stats();
     assert_eq!((counters.timed_out, counters.failed), (1, 0));
     assert_eq!(counters.longest_pending_ns, 10 * SECOND);
 }
 
 #[test]
-fn exponential_backoff_spreads_retries_within_its_bounds() {
+fn jittered_backoff_spreads_retries_within_its_bounds() {
     let cap = Duration::from_secs(8);
     let config = TtlConfig::builder()
-        .backoff(Backoff::Exponential { cap })
+        .backoff(Backoff::Jittered { cap })
         .retry_batch(100)
         .build()
         .unwrap();
     let mut queue = leader(config);
     for key in 0..20 {
         queue
-            .init(u64::from(key), key, 1, Context::default())
+            .init(key, u64::from(key), 1, Context::default())
             .unwrap();
     }
     let mut now = MS;
@@ -94,12 +100,12 @@ fn wake_up_after_postponements_is_early_and_never_late() {
     let mut queue = leader(TtlConfig::default());
     for key in 0..100 {
         let ttl_ms = 1_000 + u64::from(key);
-        queue.init(1, key, ttl_ms, Context::default()).unwrap();
+        queue.init(key, 1, ttl_ms, Context::default()).unwrap();
     }
     let postponed = 90;
     for (index, key) in (2..).zip(0..postponed) {
         queue
-            .update(index, &key, 9_000, Context::default())
+            .update(&key, index, 9_000, Context::default())
             .unwrap();
         let earliest = (1_001 + u64::from(key)) * MS;
         let wait = queue.next_wake(0).unwrap();
@@ -118,7 +124,7 @@ fn sleeping_for_the_wait_makes_progress_while_the_earliest_is_postponed() {
     let count = 500;
     for key in 0..count {
         queue
-            .init(1, key, 60_000 + u64::from(key) * 37, Context::default())
+            .init(key, 1, 60_000 + u64::from(key) * 37, Context::default())
             .unwrap();
     }
     let (mut now, mut wake_ups, mut expired) = (0, 0, 0);
@@ -134,12 +140,9 @@ fn sleeping_for_the_wait_makes_progress_while_the_earliest_is_postponed() {
         }
         if round < count {
             // Those next in line are postponed, as by a heartbeat in turn.
-            let ctx = Context {
-                created_ns: now,
-                ..Context::default()
-            };
-            let oldest = queue.oldest().map(|timer| timer.entry.key);
-            oldest.map(|key| queue.update(2 + u64::from(round), &key, 90_000, ctx));
+            let ctx = Context::new(now);
+            let oldest = queue.as_set().iter().next().map(|timer| timer.entry.key);
+            oldest.map(|key| queue.update(&key, 2 + u64::from(round), 90_000, ctx));
         }
         wake_ups += 1;
         assert!(wake_ups <= 2 * count, "too many wake-ups");
@@ -157,7 +160,7 @@ fn follower_and_stopped_queue_have_no_wake_up() {
     queue.role_change(Role::Leader, SECOND);
     assert_eq!(queue.next_wake(SECOND), Some(0));
     queue.stop();
-    assert!(queue.is_stopped());
+    assert!(queue.as_set().is_stopped());
     assert_eq!(queue.next_wake(0), None);
     assert_eq!(queue.poll(2 * SECOND).count(), 0);
 }
@@ -176,7 +179,7 @@ fn event_is_reached_within_one_early_wake_up_a_level() {
     let mut deadlines = BTreeMap::new();
     for key in 0..250 {
         let ttl_ms = 333_333 + 155_557 * u64::from(key);
-        queue.init(1, key, ttl_ms, Context::default()).unwrap();
+        queue.init(key, 1, ttl_ms, Context::default()).unwrap();
         deadlines.insert(key, ttl_ms * MS);
     }
     let mut now = 0;
@@ -210,11 +213,8 @@ fn wait_of_nothing_is_never_told_twice_with_nothing_to_do() {
     for (apart_ns, count) in [(0, 3_000), (1_000, 3_000), (MS, 2_000), (77 * MS, 2_000)] {
         let mut queue = leader(TtlConfig::default());
         for nth in 0..count {
-            let ctx = Context {
-                created_ns: u64::from(nth) * apart_ns,
-                ..Context::default()
-            };
-            queue.init(1, nth, 300_000, ctx).unwrap();
+            let ctx = Context::new(u64::from(nth) * apart_ns);
+            queue.init(nth, 1, 300_000, ctx).unwrap();
         }
         let (mut now, mut idle_at_once) = (0, 0);
         while let Some(wait) = queue.next_wake(now) {
@@ -244,16 +244,13 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
     let count = 10_000;
     let key_of = |nth: u32| nth.wrapping_mul(2_654_435_761);
     let deadline = |nth: u32| 600 * SECOND + u64::from(nth);
-    let ctx = |nth: u32| Context {
-        created_ns: u64::from(nth),
-        ..Context::default()
-    };
+    let ctx = |nth: u32| Context::new(u64::from(nth));
     for nth in 0..count {
-        queue.init(1, key_of(nth), 600_000, ctx(nth)).unwrap();
+        queue.init(key_of(nth), 1, 600_000, ctx(nth)).unwrap();
     }
     let left = count / 2;
     for nth in 0..left {
-        queue.init(2, key_of(nth), 900_000, ctx(nth)).unwrap();
+        queue.init(key_of(nth), 2, 900_000, ctx(nth)).unwrap();
         assert!(queue.next_wake(0) <= Some(deadline(nth + 1)), "never late");
         if nth % 64 == 0 {
             assert_eq!(queue.poll(0).count(), 0);
@@ -292,8 +289,8 @@ fn keys_set_again_and_again_make_few_wake_ups_early() {
     let mut set = |queue: &mut TtlQueue<u32>, key: u32, ttl_ms: u32| {
         index += 1;
         let ttl_ms = u64::from(ttl_ms);
-        queue.init(index, key, ttl_ms, Context::default()).unwrap();
-        let earliest = queue.oldest().map(|timer| timer.deadline_ns);
+        queue.init(key, index, ttl_ms, Context::default()).unwrap();
+        let earliest = queue.as_set().iter().next().map(|timer| timer.deadline_ns);
         assert!(queue.next_wake(0) <= earliest, "after {index} updates");
     };
     // In many buckets, so that there is much room, and then all in one.
@@ -323,11 +320,8 @@ fn polls_bring_a_crowded_bucket_down_within_their_budgets() {
     let config = TtlConfig::builder().poll_budget(budget).build().unwrap();
     let mut queue = leader(config);
     for nth in 0..count {
-        let ctx = Context {
-            created_ns: u64::from(nth),
-            ..Context::default()
-        };
-        queue.init(1, nth, 600_000, ctx).unwrap();
+        let ctx = Context::new(u64::from(nth));
+        queue.init(nth, 1, 600_000, ctx).unwrap();
     }
     let now = 601 * SECOND;
     let (mut polls, mut idle, mut keys) = (0, 0, Vec::new());
@@ -363,14 +357,14 @@ fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
         .build();
     let mut queue = leader(config.unwrap());
     for key in 0..count as u32 {
-        queue.init(1, key, 1, Context::default()).unwrap();
+        queue.init(key, 1, 1, Context::default()).unwrap();
     }
     let polls = count / 10;
     (0..polls).for_each(|_| queue.poll(MS).for_each(drop));
-    assert_eq!(queue.pending_len(), count);
+    assert_eq!(queue.as_set().pending_len(), count);
     for key in 0..count as u32 {
         let key = key + count as u32;
-        queue.init(2, key, 10_001, Context::default()).unwrap();
+        queue.init(key, 2, 10_001, Context::default()).unwrap();
     }
     let timeout = MS + 10 * SECOND;
     let (mut before_timeouts, mut before_expiries) = (0, 0);
@@ -381,7 +375,7 @@ fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
         if found != 0 {
             break;
         }
-        match queue.counters().timed_out {
+        match queue.as_set().stats().timed_out {
             0 => before_timeouts += 1,
             _ => before_expiries += 1,
         }
@@ -404,11 +398,8 @@ fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
     let mut now = 0;
     for round in 1..=240 {
         for key in 0..count {
-            let ctx = Context {
-                created_ns: now + u64::from(key),
-                ..Context::default()
-            };
-            queue.init(round, key, 60_000, ctx).unwrap();
+            let ctx = Context::new(now + u64::from(key));
+            queue.init(key, round, 60_000, ctx).unwrap();
         }
         now += 30 * SECOND;
     }

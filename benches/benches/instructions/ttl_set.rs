@@ -42,7 +42,7 @@ impl Queue for Ttls {
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) -> TtlKey {
         let (index, ttl_ms) = self.entry(deadline);
-        let handle = self.set.init(index, value, ttl_ms, Context::default());
+        let handle = self.set.init(value, index, ttl_ms, Context::default());
         handle.expect("the TTL is not too long").expect("nor zero")
     }
 
@@ -75,6 +75,6 @@ impl Reschedule for Ttls {
     #[inline]
     fn reschedule(&mut self, key: &mut TtlKey, deadline: u64) -> bool {
         let (index, ttl_ms) = self.entry(deadline);
-        self.set.update(index, *key, ttl_ms, Context::default()) == Ok(Outcome::Updated)
+        self.set.update(*key, index, ttl_ms, Context::default()) == Ok(Outcome::Updated)
     }
 }

@@ -36,7 +36,7 @@ impl Expiring for TtlQueue<u64> {
     }
 
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64) {
-        self.init(index, key, ttl_ms, Context::default())
+        self.init(key, index, ttl_ms, Context::default())
             .expect("the TTL is not too long");
     }
 
@@ -68,7 +68,7 @@ impl Expiring for TwoSets<u64> {
     }
 
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64) {
-        self.init(index, key, ttl_ms, Context::default());
+        self.init(key, index, ttl_ms, Context::default());
     }
 
     fn role_change(&mut self, is_leader: bool, now: u64) {
@@ -98,9 +98,6 @@ struct Input {
     keys: Vec<(u64, u64)>,
     shuffled: Vec<(u64, u64)>,
 }
-
-/// Log entries that are applied at once.
-const BATCH: usize = 32;
 
 /// When every key is due.
 const END: u64 = 60 * SECOND;
@@ -153,21 +150,9 @@ impl Input {
         );
     }
 
-    /// One by one, and as a state machine applies its log: in batches, whose keys the queue is told
-    /// beforehand.
     fn update(&self, group: &mut Group<'_>) {
         self.update_one::<TtlQueue<u64>>(group);
         self.update_one::<TwoSets<u64>>(group);
-        let case = Case {
-            subject: "ttl_queue_in_batches",
-            ..self.case::<TtlQueue<u64>>()
-        };
-        self.update_with(group, &case, |queue: &mut TtlQueue<u64>, index| {
-            for batch in self.shuffled.chunks(BATCH) {
-                queue.prefetch(batch.iter().map(|(key, _)| key));
-                apply(queue, index, batch);
-            }
-        });
     }
 
     fn update_one<E: Expiring>(&self, group: &mut Group<'_>) {

@@ -263,7 +263,7 @@ impl Node {
         let metrics = self.raft.metrics().borrow().clone();
         let index = |log_id: Option<crate::types::LogId>| log_id.map_or(0, |it| it.index);
         let state = self.replica.lock();
-        let counters = state.ttls.counters();
+        let counters = state.ttls.stats();
         Status {
             id: self.peers.id,
             role: format!("{:?}", metrics.state),

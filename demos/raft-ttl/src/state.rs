@@ -139,12 +139,12 @@ impl State {
                 None
             }
             (Some(ttl), Some(ttl_ms)) => {
-                self.ttls.update(index, ttl, ttl_ms, begun(stamp_ms))?;
+                self.ttls.update(ttl, index, ttl_ms, begun(stamp_ms))?;
                 known
             }
             (None, Some(ttl_ms)) => self
                 .ttls
-                .init(index, key.clone(), ttl_ms, begun(stamp_ms))?,
+                .init(key.clone(), index, ttl_ms, begun(stamp_ms))?,
         };
         self.take(&key);
         let digest = digest(&key, &value, index, ttl_ms.map(|ttl_ms| (stamp_ms, ttl_ms)));
@@ -244,7 +244,7 @@ impl State {
             if let Some(ttl) = ttls.next_if(|ttl| ttl.key == *key) {
                 lasts = Some((ttl.leader_start_ms, ttl.ttl_ms));
                 let ctx = begun(ttl.leader_start_ms);
-                record.ttl = self.ttls.init(ttl.index, ttl.key, ttl.ttl_ms, ctx)?;
+                record.ttl = self.ttls.init(ttl.key, ttl.index, ttl.ttl_ms, ctx)?;
             }
             record.digest = digest(key, &record.value, record.index, lasts);
             self.digest = self.digest.wrapping_add(record.digest);
@@ -259,11 +259,7 @@ impl State {
 /// A TTL that begins at a stamp. The layer's clock is the time of the cluster, so it does so on all replicas
 /// alike, whenever the entry arrived and in a replay too.
 fn begun(stamp_ms: u64) -> Context {
-    Context {
-        owner: 0,
-        leader_start_ms: stamp_ms,
-        created_ns: ns(stamp_ms),
-    }
+    Context::new(ns(stamp_ms)).with_leader_start_ms(stamp_ms)
 }
 
 fn ns(ms: u64) -> u64 {

@@ -6,9 +6,6 @@
 //! call that of the least of all rounds.
 //!
 //! By handle, the store is an array with a handle for each key; for an update it has found its record before.
-//! Where a figure says "in batches" the queue
-//! is told the keys of each batch beforehand ([`TtlQueue::prefetch`]), as a state machine can that
-//! applies its log in batches.
 
 mod round;
 mod subject;
@@ -73,11 +70,10 @@ const fn longest(name: &'static str) -> Figure {
 }
 
 /// In the order in which a round takes them.
-const FIGURES: [Figure; 14] = [
+const FIGURES: [Figure; 13] = [
     per_key("init"),
     per_key("look-up alone"),
     per_key("update to another TTL"),
-    per_key("the same in batches of 32"),
     per_key("update to 10 min from now"),
     per_key("poll in steps of 2^20 ns, an expiry"),
     per_key("the same, and apply"),

@@ -9,9 +9,6 @@ use timer_wheel_bench::workload::{MILLISECOND, SECOND, STEP, XorShift64Star};
 
 use crate::subject::{Subject, nth};
 
-/// Keys told beforehand.
-const BATCH: usize = 32;
-
 /// Late entries.
 pub(crate) const LATE: u64 = 1_000;
 
@@ -54,7 +51,7 @@ impl Input {
 
     fn init(&self, subject: &mut impl Subject, ttls: usize) {
         for (&key, &ttl_ms) in self.keys.iter().zip(&self.ttls_ms[ttls]) {
-            subject.init(1, key, ttl_ms, created(key, 0));
+            subject.init(key, 1, ttl_ms, created(key, 0));
         }
     }
 }
@@ -135,15 +132,6 @@ impl Round {
                 subject.update(2, name, ttl_ms, created(key, 0));
             }
         });
-        self.time(|_| {
-            let ttls_ms = input.ttls_ms[2].chunks(BATCH);
-            for (keys, ttls_ms) in input.shuffled.chunks(BATCH).zip(ttls_ms) {
-                subject.prefetch(keys.iter());
-                for (&key, &ttl_ms) in keys.iter().zip(ttls_ms) {
-                    subject.init(3, key, ttl_ms, created(key, 0));
-                }
-            }
-        });
         subject.lead(0);
         let mut now = 0;
         self.time(|round| {
@@ -216,7 +204,7 @@ impl Round {
         let set = |subject: &mut S, index, keys: &[u64], ttls_ms: &[u64]| {
             let calls = keys.iter().zip(ttls_ms).map(|(&key, &ttl_ms)| {
                 let start = ThreadTime::now();
-                subject.init(index, key, ttl_ms, created(key, 0));
+                subject.init(key, index, ttl_ms, created(key, 0));
                 start.elapsed()
             });
             calls.max().unwrap_or_default()
@@ -264,7 +252,7 @@ impl Round {
         let (mut now, last) = (MILLISECOND, input.keys.len() - LATE as usize);
         subject.lead(0);
         for &key in &input.keys[..last] {
-            subject.init(1, key, 1, created(key, 0));
+            subject.init(key, 1, 1, created(key, 0));
         }
         while self.poll(&mut subject, now) == Some(0) {}
         for &key in input.keys[..last].iter().filter(|&&key| nth(key) % 4 != 0) {
@@ -273,7 +261,7 @@ impl Round {
         self.time(|round| {
             for &key in &input.keys[last..] {
                 now += 1;
-                subject.init(2, key, 1, created(key, 0));
+                subject.init(key, 2, 1, created(key, 0));
                 round.poll(&mut subject, now);
             }
         });
@@ -282,9 +270,7 @@ impl Round {
 
 /// A log entry that was created at that time.
 fn created(key: u64, created_ns: u64) -> Context {
-    Context {
-        owner: u128::from(key) << 64,
-        leader_start_ms: created_ns / MILLISECOND,
-        created_ns,
-    }
+    Context::new(created_ns)
+        .with_owner(u128::from(key) << 64)
+        .with_leader_start_ms(created_ns / MILLISECOND)
 }

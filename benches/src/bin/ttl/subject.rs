@@ -16,8 +16,6 @@ pub(crate) trait Subject {
     /// Names these keys, which have a TTL, as the store's records do.
     fn names(&self, keys: &[u64]) -> Vec<Self::Name>;
     fn update(&mut self, index: u64, name: Self::Name, ttl_ms: u64, ctx: Context);
-    /// Gets ready for calls about these keys.
-    fn prefetch<'a>(&self, _: impl Iterator<Item = &'a u64>) {}
     /// The index of the entry of a key that has one.
     fn index_of(&self, key: u64) -> u64;
     /// Polls once, hands key and index of each expiry on, and tells the wait.
@@ -62,10 +60,10 @@ impl Subject for ByHandle {
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
         let handle = &mut self.handles[nth(key)];
         let set = match *handle {
-            Some(handle) => self.set.update(index, handle, ttl_ms, ctx).map(|_| ()),
+            Some(handle) => self.set.update(handle, index, ttl_ms, ctx).map(|_| ()),
             None => self
                 .set
-                .init(index, key, ttl_ms, ctx)
+                .init(key, index, ttl_ms, ctx)
                 .map(|new| *handle = new),
         };
         set.expect("the TTL is not too long");
@@ -76,7 +74,7 @@ impl Subject for ByHandle {
     }
 
     fn update(&mut self, index: u64, name: TtlKey, ttl_ms: u64, ctx: Context) {
-        let updated = self.set.update(index, name, ttl_ms, ctx);
+        let updated = self.set.update(name, index, ttl_ms, ctx);
         updated.expect("the TTL is not too long");
     }
 
@@ -124,7 +122,7 @@ impl Subject for TtlQueue<u64> {
     }
 
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
-        self.init(index, key, ttl_ms, ctx)
+        self.init(key, index, ttl_ms, ctx)
             .expect("the TTL is not too long");
     }
 
@@ -134,10 +132,6 @@ impl Subject for TtlQueue<u64> {
 
     fn update(&mut self, index: u64, name: u64, ttl_ms: u64, ctx: Context) {
         Subject::init(self, index, name, ttl_ms, ctx);
-    }
-
-    fn prefetch<'a>(&self, keys: impl Iterator<Item = &'a u64>) {
-        self.prefetch(keys);
     }
 
     fn index_of(&self, key: u64) -> u64 {
@@ -181,7 +175,7 @@ impl Subject for TwoSets<u64> {
     }
 
     fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
-        self.init(index, key, ttl_ms, ctx);
+        self.init(key, index, ttl_ms, ctx);
     }
 
     fn names(&self, keys: &[u64]) -> Vec<u64> {

@@ -125,7 +125,7 @@ fn failures(trio: &Trio) -> (u64, u64) {
     let counters = trio
         .nodes
         .values()
-        .map(|node| node.replica.lock().ttls.counters());
+        .map(|node| node.replica.lock().ttls.stats());
     counters.fold((0, 0), |(failed, retried), it| {
         (failed + it.failed, retried + it.retried)
     })
@@ -154,7 +154,7 @@ async fn lost_proposal_blocks_nobody_and_is_made_again() {
     let timed_out = trio
         .nodes
         .values()
-        .map(|node| node.replica.lock().ttls.counters().timed_out);
+        .map(|node| node.replica.lock().ttls.stats().timed_out);
     assert!(timed_out.sum::<u64>() > 0);
 }
 

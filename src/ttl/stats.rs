@@ -10,18 +10,18 @@ use super::entries::Flight;
 ///
 /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
 /// queue.role_change(Role::Leader, 0);
-/// queue.init(1, "key", 5, Context::default())?; // 5 ms
+/// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(queue.poll(5_000_000).count(), 1);
 /// queue.failed("key", 1, 6_000_000);
-/// let counters = queue.counters();
-/// assert_eq!((counters.scheduled, counters.expired, counters.failed), (1, 1, 1));
-/// assert_eq!(counters.longest_pending_ns, 1_000_000);
+/// let stats = queue.as_set().stats();
+/// assert_eq!((stats.scheduled, stats.expired, stats.failed), (1, 1, 1));
+/// assert_eq!(stats.longest_pending_ns, 1_000_000);
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
-pub struct Counters {
+pub struct TtlStats {
     /// TTLs set on keys that had none. Restored entries do not count.
     pub scheduled: u64,
     /// TTLs that replaced another.
@@ -45,7 +45,7 @@ pub struct Counters {
     pub longest_pending_ns: u64,
 }
 
-impl Counters {
+impl TtlStats {
     /// Counts how long an entry was pending, if it was in flight until `now`.
     pub(super) fn count_wait(&mut self, flight: Option<Flight>, now: u64) {
         if let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) {
