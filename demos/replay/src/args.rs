@@ -1,24 +1,18 @@
 //! The command line.
 
-use std::fmt::Display;
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Parser, ValueEnum};
+use clap::{Parser, ValueEnum, value_parser};
 
-use crate::cache::Expire;
+use crate::cache::{Expire, Policy};
 use crate::trace::profile::{self, PROFILES, Profile};
 use crate::trace::{Format, TTL_LIMIT_S};
 
-/// How many requests a synthetic trace has unless told otherwise.
-const DEFAULT_REQUESTS: u64 = 5_000_000;
-
-/// How many rounds are timed unless told otherwise, of long traces and of short ones.
-const USUAL_ROUNDS: RangeInclusive<usize> = 5..=25;
+/// How many requests a synthetic trace has by default.
+pub(crate) const DEFAULT_REQUESTS: u64 = 5_000_000;
 
 /// How many requests, over all rounds, are enough for a median to settle.
 const ENOUGH_REQUESTS: usize = 10_000_000;
@@ -45,8 +39,8 @@ pub(crate) struct Args {
     pub(crate) skip_bad_lines: bool,
 
     /// Requests to replay [default: 5000000 synthetic ones, or the whole trace]
-    #[arg(long, value_name = "N", value_parser = requests)]
-    requests: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(crate) requests: Option<u64>,
 
     /// Cluster whose figures the synthetic trace is modelled on
     #[arg(long, value_name = "NAME", default_value = profile::DEFAULT, conflicts_with = "trace",
@@ -54,7 +48,7 @@ pub(crate) struct Args {
     pub(crate) profile: String,
 
     /// Seed of the synthetic trace
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace", value_parser = seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
     pub(crate) seed: u64,
 
     /// What starts an entry's TTL anew
@@ -66,7 +60,7 @@ pub(crate) struct Args {
     pub(crate) ttl: Option<Duration>,
 
     /// Most entries held; past it, the least recently used is evicted [default: unbounded]
-    #[arg(long, value_name = "ENTRIES", value_parser = entries)]
+    #[arg(long, value_name = "ENTRIES")]
     pub(crate) capacity: Option<NonZeroUsize>,
 
     /// Queues to replay on
@@ -76,18 +70,18 @@ pub(crate) struct Args {
         value_delimiter = ',',
         default_value = "wheel,btree,textbook"
     )]
-    queue: Vec<QueueName>,
+    pub(crate) queue: Vec<QueueName>,
 
     /// Work units the wheel may spend in one call before it is called again [default: unbounded]
-    #[arg(long, value_name = "UNITS", value_parser = units)]
+    #[arg(long, value_name = "UNITS")]
     pub(crate) budget: Option<NonZeroUsize>,
 
-    /// Geometry of the wheel, and of the textbook one [default: millis, with --watch caffeine]
-    #[arg(long, value_enum)]
-    geometry: Option<GeometryName>,
+    /// Geometry of the wheel, and of the textbook one
+    #[arg(long, value_enum, default_value_t = GeometryName::Millis)]
+    pub(crate) geometry: GeometryName,
 
     /// Rounds of measuring; medians are quoted [default: 5, up to 25 for short traces]
-    #[arg(long, value_name = "N", value_parser = rounds)]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..100))]
     rounds: Option<u32>,
 
     /// Folder for report.html
@@ -108,43 +102,19 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// How many requests to make up.
-    pub(crate) fn synthetic_requests(&self) -> u64 {
-        self.requests.unwrap_or(DEFAULT_REQUESTS)
-    }
-
-    /// How many requests to read at most.
-    pub(crate) fn request_limit(&self) -> u64 {
-        self.requests.unwrap_or(u64::MAX)
-    }
-
-    /// How many rounds to time on so many requests: the shorter the trace, the noisier one round.
+    /// How many rounds to time on a trace: the shorter it is, the noisier is one round.
     pub(crate) fn rounds(&self, requests: usize) -> u32 {
-        let enough = ENOUGH_REQUESTS / requests.max(1);
-        let usual = enough.clamp(*USUAL_ROUNDS.start(), *USUAL_ROUNDS.end());
+        let usual = (ENOUGH_REQUESTS / requests.max(1)).clamp(5, 25);
         self.rounds.unwrap_or(usual as u32)
     }
 
-    /// The geometry. To be watched it is one whose finest level covers minutes, as TTLs do: with ticks of a
-    /// millisecond few buckets are so crowded that their timers are moved down to it.
-    pub(crate) fn geometry(&self) -> GeometryName {
-        let usual = if self.watch {
-            GeometryName::Caffeine
-        } else {
-            GeometryName::Millis
-        };
-        self.geometry.unwrap_or(usual)
-    }
-
-    /// The queues to replay on, each once, in the order given.
-    pub(crate) fn queues(&self) -> Vec<QueueName> {
-        let mut queues = Vec::new();
-        for &queue in &self.queue {
-            if !queues.contains(&queue) {
-                queues.push(queue);
-            }
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            expire: self.expire,
+            // A TTL is at most u32::MAX seconds, which is far below 2^64 ns.
+            ttl_ns: self.ttl.map(|ttl| ttl.as_nanos() as u64),
+            capacity: self.capacity,
         }
-        queues
     }
 }
 
@@ -155,7 +125,7 @@ pub(crate) enum QueueName {
     Wheel,
     /// The same wheel over the indexes of its caller
     Index,
-    /// A BTreeSet of deadlines beside a slab
+    /// A BTreeSet of deadlines and a slab
     Btree,
     /// The wheel as published elsewhere: one list node a timer
     Textbook,
@@ -174,14 +144,10 @@ pub(crate) enum GeometryName {
     Compact,
 }
 
-/// A value's name on the command line.
 pub(crate) fn name_of(value: &impl ValueEnum) -> String {
-    value
-        .to_possible_value()
-        .map_or_else(String::new, |value| value.get_name().to_owned())
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// The names of the profiles, each with what it is like.
 fn profile_names() -> PossibleValuesParser {
     let named = |profile: &Profile| PossibleValue::new(profile.name).help(profile.character);
     PROFILES.iter().map(named).collect::<Vec<_>>().into()
@@ -190,59 +156,10 @@ fn profile_names() -> PossibleValuesParser {
 /// Reads a TTL as people write it.
 fn ttl(text: &str) -> Result<Duration, String> {
     let longest = Duration::from_secs(TTL_LIMIT_S);
-    humantime::parse_duration(text)
-        .ok()
-        .filter(|ttl| !ttl.is_zero() && *ttl <= longest)
-        .ok_or_else(|| {
-            format!(
-                "expected a TTL with its unit, such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s"
-            )
-        })
-}
-
-fn requests(text: &str) -> Result<u64, String> {
-    number(text, "a number of requests", 1, u64::MAX)
-}
-
-fn seed(text: &str) -> Result<u64, String> {
-    number(text, "a number", 0, u64::MAX)
-}
-
-fn entries(text: &str) -> Result<NonZeroUsize, String> {
-    number(
-        text,
-        "a number of entries",
-        NonZeroUsize::MIN,
-        NonZeroUsize::MAX,
-    )
-}
-
-fn units(text: &str) -> Result<NonZeroUsize, String> {
-    number(
-        text,
-        "a number of units",
-        NonZeroUsize::MIN,
-        NonZeroUsize::MAX,
-    )
-}
-
-fn rounds(text: &str) -> Result<u32, String> {
-    number(text, "a number of rounds", 1, 99)
-}
-
-/// Reads a number, or says what was expected.
-fn number<N: FromStr + PartialOrd + Display>(
-    text: &str,
-    what: &str,
-    least: N,
-    most: N,
-) -> Result<N, String> {
-    match text.parse() {
-        Ok(number) if least <= number && number <= most => Ok(number),
-        _ => Err(format!(
-            "expected {what} from {least} to {most}, in digits only"
-        )),
-    }
+    let ttl = humantime::parse_duration(text).ok().filter(|ttl| !ttl.is_zero() && *ttl <= longest);
+    ttl.ok_or_else(|| {
+        format!("expected a TTL with its unit, such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s")
+    })
 }
 
 #[cfg(test)]
@@ -253,53 +170,12 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn watch_with_what_only_measuring_uses_is_refused() {
-        for other in [
-            "--queue=btree",
-            "--rounds=3",
-            "--report=r",
-            "--json=-",
-            "--quiet",
-        ] {
-            let parsed = Args::try_parse_from(["replay", "--watch", other]);
-            assert!(parsed.is_err(), "{other}");
+        for only_to_measure in ["--queue=btree", "--rounds=3", "--report=r", "--json=-", "--quiet"]
+        {
+            let parsed = Args::try_parse_from(["replay", "--watch", only_to_measure]);
+            assert!(parsed.is_err(), "{only_to_measure}");
         }
-        assert!(Args::try_parse_from(["replay", "--watch", "--ttl=5s"]).is_ok_and(|it| it.watch));
-    }
-
-    #[test]
-    fn geometry_is_millis_to_measure_and_caffeine_to_watch_unless_told() {
-        let geometry = |arguments: &[&str]| {
-            let words = ["replay"].iter().chain(arguments);
-            Args::try_parse_from(words).map(|args| args.geometry()).ok()
-        };
-        assert_eq!(geometry(&[]), Some(GeometryName::Millis));
-        assert_eq!(geometry(&["--watch"]), Some(GeometryName::Caffeine));
-        let told = geometry(&["--watch", "--geometry=compact"]);
-        assert_eq!(told, Some(GeometryName::Compact));
-    }
-
-    #[test]
-    fn ttl_takes_units_and_refuses_what_is_out_of_range() {
-        for (text, seconds) in [("10m", 600), ("300s", 300), ("4h", 14_400), ("1d", 86_400)] {
-            assert_eq!(ttl(text), Ok(Duration::from_secs(seconds)));
-        }
-        for text in [
-            "",
-            "10",
-            "-1s",
-            "0s",
-            "137y",
-            "4294967296s",
-            "1x",
-            "abc",
-            "99999999999999999999d",
-        ] {
-            let refusal = ttl(text).unwrap_err();
-            assert!(refusal.starts_with("expected a TTL"), "{text}");
-        }
+        let both = Args::try_parse_from(["replay", "--watch", "--ttl=1d", "--geometry=compact"]);
+        assert_eq!(both.unwrap().ttl, Some(Duration::from_secs(86_400)));
     }
 }

@@ -1,22 +1,23 @@
 //! A cache without values, whose entries expire by a queue of timers.
 //!
-//! Before it serves a request it advances its queue to the request's time, so that no request ever meets
-//! an entry whose time is up. Keys are dense numbers, so that the entries are a plain table and a request
-//! costs one look into it; only a bounded cache keeps a list of recent use beside it. All that is as cheap
-//! as it can be, in order that the queue is what one sees.
+//! Before the cache serves a request it advances its queue to the request's time, so no request meets an expired
+//! entry. Keys are dense numbers: the entries are a plain table, and only a bounded cache keeps a list of recent use as
+//! well. The cache is as cheap as possible, so that the costs of the queues show.
 //!
-//! Operations mean what they mean to memcached. An `add` of a present key, a change of its value and a
-//! hit are accesses; accesses count for eviction, and start the TTL anew if the policy says so.
+//! Operations mean what they mean to memcached. An `add` of a present key, a change of its value and a hit are
+//! accesses; accesses count for eviction, and start the TTL anew if the policy says so.
 
 use std::num::NonZeroUsize;
 
-use crate::figure::NS_PER_S;
-use crate::observer::Observer;
-use crate::queue::{Backlog, Queue};
-use crate::trace::{KeyId, Operation, Request};
 use clap::ValueEnum;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
+use serde::Serialize;
+
+use crate::figure::NS_PER_S;
+use crate::observer::Observer;
+use crate::queue::Queue;
+use crate::trace::{KeyId, Operation, Request};
 
 /// What starts an entry's TTL anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -41,37 +42,25 @@ pub(crate) struct Policy {
 impl Policy {
     /// When an entry that gets this TTL, in seconds, at this time expires; never without a TTL.
     fn deadline_ns(&self, at_ns: u64, ttl_s: u32) -> Option<u64> {
-        let ttl_ns = match self.ttl_ns {
-            Some(ttl_ns) => ttl_ns,
-            None if ttl_s == 0 => return None,
-            None => u64::from(ttl_s) * NS_PER_S,
-        };
-        Some(at_ns + ttl_ns)
+        let of_the_request = (ttl_s > 0).then(|| u64::from(ttl_s) * NS_PER_S);
+        self.ttl_ns.or(of_the_request).map(|ttl_ns| at_ns + ttl_ns)
     }
 }
 
 /// What became of the requests, and of the entries.
 ///
-/// Hits, misses and writes are all the requests; entries made are those expired, evicted, deleted and left.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+/// Hits and misses are look-ups, and `writes` all other requests, whether they wrote or not. Entries made (`inserts`)
+/// are those expired, evicted, deleted and left; `refreshes` are new deadlines of entries that were present.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub(crate) struct Counts {
-    /// Look-ups that found their key.
     pub(crate) hits: u64,
-    /// Look-ups that did not.
     pub(crate) misses: u64,
-    /// Requests that are no look-ups, whatever they did.
     pub(crate) writes: u64,
-    /// Entries made.
     pub(crate) inserts: u64,
-    /// New deadlines for entries that were there.
     pub(crate) refreshes: u64,
-    /// Entries whose time was up.
     pub(crate) expired: u64,
-    /// Entries that made room for another.
     pub(crate) evicted: u64,
-    /// Entries that a client removed.
     pub(crate) deleted: u64,
-    /// Entries that are there.
     pub(crate) left: u64,
 }
 
@@ -111,9 +100,7 @@ impl<Q: Queue> Cache<Q> {
             policy,
             entries: vec![Entry::Absent; keys as usize],
             // Unbounded, because a bounded one would set its whole capacity aside at once.
-            recency: policy
-                .capacity
-                .map(|_| LruCache::unbounded_with_hasher(FxBuildHasher)),
+            recency: policy.capacity.map(|_| LruCache::unbounded_with_hasher(FxBuildHasher)),
             counts: Counts::default(),
         }
     }
@@ -121,13 +108,9 @@ impl<Q: Queue> Cache<Q> {
     /// What became of the requests so far. O(keys).
     pub(crate) fn counts(&self) -> Counts {
         let is_there = |entry: &&Entry<_>| !matches!(entry, Entry::Absent);
-        Counts {
-            left: self.entries.iter().filter(is_there).count() as u64,
-            ..self.counts
-        }
+        Counts { left: self.entries.iter().filter(is_there).count() as u64, ..self.counts }
     }
 
-    /// The cache's queue.
     pub(crate) fn queue(&self) -> &Q {
         &self.queue
     }
@@ -136,7 +119,8 @@ impl<Q: Queue> Cache<Q> {
     pub(crate) fn serve(&mut self, request: Request, observer: &mut impl Observer) {
         self.advance(request.at_ns, observer);
         let is_present = !matches!(self.entries[request.key().index()], Entry::Absent);
-        self.counts.writes += u64::from(!request.operation().is_look_up());
+        let is_look_up = matches!(request.operation(), Operation::Get | Operation::Fetch);
+        self.counts.writes += u64::from(!is_look_up);
         match (request.operation(), is_present) {
             (Operation::Get | Operation::Fetch, true) => {
                 self.counts.hits += 1;
@@ -150,7 +134,13 @@ impl<Q: Queue> Cache<Q> {
             (Operation::Set | Operation::Add, false) => self.insert(request, observer),
             (Operation::Set | Operation::Replace, true) => self.overwrite(request, observer),
             (Operation::Add | Operation::Modify, true) => self.access(request, observer),
-            (Operation::Delete, true) => self.delete(request.key(), observer),
+            (Operation::Delete, true) => {
+                self.counts.deleted += 1;
+                if let Some(recency) = &mut self.recency {
+                    recency.pop(&request.key());
+                }
+                self.remove(request.key(), observer);
+            }
             (Operation::Replace | Operation::Modify | Operation::Delete, false) => {}
         }
     }
@@ -159,7 +149,7 @@ impl<Q: Queue> Cache<Q> {
     pub(crate) fn advance(&mut self, now_ns: u64, observer: &mut impl Observer) {
         loop {
             observer.call_begins();
-            let backlog = self.queue.advance(now_ns, |key, deadline_ns| {
+            let has_backlog = self.queue.advance(now_ns, |key, deadline_ns| {
                 observer.expired(now_ns, key, deadline_ns);
                 self.counts.expired += 1;
                 self.entries[key.index()] = Entry::Absent;
@@ -168,7 +158,7 @@ impl<Q: Queue> Cache<Q> {
                 }
             });
             observer.call_ended();
-            if backlog == Backlog::Done {
+            if !has_backlog {
                 break;
             }
         }
@@ -177,75 +167,70 @@ impl<Q: Queue> Cache<Q> {
 
     fn insert(&mut self, request: Request, observer: &mut impl Observer) {
         let key = request.key();
+        let deadline_ns = self.policy.deadline_ns(request.at_ns, request.ttl_s);
         self.counts.inserts += 1;
-        self.entries[key.index()] = Entry::Lasting;
-        if let Some(deadline_ns) = self.policy.deadline_ns(request.at_ns, request.ttl_s) {
-            self.schedule(key, deadline_ns, request.ttl_s, observer);
+        self.expire_at(key, deadline_ns, request.ttl_s, observer);
+        let (Some(recency), Some(capacity)) = (&mut self.recency, self.policy.capacity) else {
+            return;
+        };
+        recency.put(key, ());
+        if recency.len() > capacity.get()
+            && let Some((victim, ())) = recency.pop_lru()
+        {
+            self.counts.evicted += 1;
+            self.remove(victim, observer);
         }
-        self.make_room_for(key, observer);
-    }
-
-    fn schedule(&mut self, key: KeyId, deadline_ns: u64, ttl_s: u32, observer: &mut impl Observer) {
-        let timer = self.queue.schedule(deadline_ns, key);
-        self.entries[key.index()] = Entry::Expiring { timer, ttl_s };
-        observer.scheduled(key, deadline_ns);
     }
 
     fn overwrite(&mut self, request: Request, observer: &mut impl Observer) {
-        let key = request.key();
-        let ttl_s = request.ttl_s;
-        let deadline_ns = self.policy.deadline_ns(request.at_ns, ttl_s);
-        match (self.entries[key.index()], deadline_ns) {
-            (Entry::Expiring { timer, .. }, Some(deadline_ns)) => {
-                self.entries[key.index()] = Entry::Expiring { timer, ttl_s };
-                self.reschedule(key, timer, deadline_ns, observer);
-            }
-            (Entry::Expiring { timer, .. }, None) => {
-                self.queue.cancel(timer);
-                self.entries[key.index()] = Entry::Lasting;
-                observer.cancelled(key);
-            }
-            (_, Some(deadline_ns)) => {
-                self.counts.refreshes += 1;
-                self.schedule(key, deadline_ns, ttl_s, observer);
-            }
-            (_, None) => {}
-        }
-        self.use_again(key);
+        let deadline_ns = self.policy.deadline_ns(request.at_ns, request.ttl_s);
+        self.counts.refreshes += u64::from(deadline_ns.is_some());
+        self.expire_at(request.key(), deadline_ns, request.ttl_s, observer);
+        self.use_again(request.key());
     }
 
     fn access(&mut self, request: Request, observer: &mut impl Observer) {
         let key = request.key();
         if self.policy.expire == Expire::AfterAccess
-            && let Entry::Expiring { timer, ttl_s } = self.entries[key.index()]
-            && let Some(deadline_ns) = self.policy.deadline_ns(request.at_ns, ttl_s)
+            && let Entry::Expiring { ttl_s, .. } = self.entries[key.index()]
         {
-            self.reschedule(key, timer, deadline_ns, observer);
+            let deadline_ns = self.policy.deadline_ns(request.at_ns, ttl_s);
+            self.counts.refreshes += 1;
+            self.expire_at(key, deadline_ns, ttl_s, observer);
         }
         self.use_again(key);
     }
 
-    fn reschedule(
+    /// Makes an entry expire at a deadline, or never.
+    fn expire_at(
         &mut self,
         key: KeyId,
-        timer: Q::Key,
-        deadline_ns: u64,
+        deadline_ns: Option<u64>,
+        ttl_s: u32,
         observer: &mut impl Observer,
     ) {
-        self.counts.refreshes += 1;
-        self.queue.reschedule(timer, deadline_ns);
-        observer.rescheduled(key, deadline_ns);
-    }
-
-    fn delete(&mut self, key: KeyId, observer: &mut impl Observer) {
-        self.counts.deleted += 1;
-        if let Some(recency) = &mut self.recency {
-            recency.pop(&key);
+        let entry = &mut self.entries[key.index()];
+        match (*entry, deadline_ns) {
+            (Entry::Expiring { timer, .. }, Some(deadline_ns)) => {
+                *entry = Entry::Expiring { timer, ttl_s };
+                self.queue.reschedule(timer, deadline_ns);
+                observer.rescheduled(key, deadline_ns);
+            }
+            (Entry::Expiring { timer, .. }, None) => {
+                *entry = Entry::Lasting;
+                self.queue.cancel(timer);
+                observer.cancelled(key);
+            }
+            (_, Some(deadline_ns)) => {
+                let timer = self.queue.schedule(deadline_ns, key);
+                *entry = Entry::Expiring { timer, ttl_s };
+                observer.scheduled(key, deadline_ns);
+            }
+            (_, None) => *entry = Entry::Lasting,
         }
-        self.remove(key, observer);
     }
 
-    /// Forgets a key and its timer.
+    /// Removes an entry and its timer.
     fn remove(&mut self, key: KeyId, observer: &mut impl Observer) {
         let entry = std::mem::replace(&mut self.entries[key.index()], Entry::Absent);
         if let Entry::Expiring { timer, .. } = entry {
@@ -254,23 +239,10 @@ impl<Q: Queue> Cache<Q> {
         }
     }
 
+    /// Notes an access, for eviction.
     fn use_again(&mut self, key: KeyId) {
         if let Some(recency) = &mut self.recency {
             recency.promote(&key);
-        }
-    }
-
-    /// Notes a newcomer, and evicts who was not used for longest if it is one too many.
-    fn make_room_for(&mut self, newcomer: KeyId, observer: &mut impl Observer) {
-        let (Some(recency), Some(capacity)) = (&mut self.recency, self.policy.capacity) else {
-            return;
-        };
-        recency.put(newcomer, ());
-        if recency.len() > capacity.get()
-            && let Some((victim, ())) = recency.pop_lru()
-        {
-            self.counts.evicted += 1;
-            self.remove(victim, observer);
         }
     }
 }

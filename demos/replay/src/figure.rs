@@ -1,43 +1,35 @@
-//! Figures as people read them: grouped digits, spans of time, pauses.
+//! Numbers as people read them: grouped digits, times, pauses.
 
-/// Nanoseconds in a second.
+use std::time::Duration;
+
+use indicatif::HumanCount;
+
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
 /// A count with its digits in groups of three: `1,234,567`.
 pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    HumanCount(count).to_string()
 }
 
 /// A span of trace time in its two largest units: `15m 50s`.
 pub(crate) fn span(ns: u64) -> String {
     let seconds = ns / NS_PER_S;
-    let [days, hours, minutes] = [seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60];
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{:.3}s", ns as f64 / NS_PER_S as f64),
-        (0, 0, m) => format!("{m}m {}s", seconds % 60),
-        (0, h, m) => format!("{h}h {m}m"),
-        (d, h, _) => format!("{d}d {h}h"),
-    }
+    let unit = match seconds {
+        0..60 => return format!("{:.3}s", ns as f64 / NS_PER_S as f64),
+        60..3_600 => 1,
+        3_600..86_400 => 60,
+        _ => 3_600,
+    };
+    let span = humantime::format_duration(Duration::from_secs(seconds / unit * unit));
+    span.to_string().replace("days", "d").replace("day", "d")
 }
 
 /// A point in trace time, to the microsecond: `00:15:50.000000`, or `3d 00:15:50.000000`.
 pub(crate) fn time_of_day(ns: u64) -> String {
     let seconds = ns / NS_PER_S;
-    let time = format!(
-        "{:02}:{:02}:{:02}.{:06}",
-        seconds / 3_600 % 24,
-        seconds / 60 % 60,
-        seconds % 60,
-        ns % NS_PER_S / 1_000
-    );
+    let [hours, minutes] = [seconds / 3_600 % 24, seconds / 60 % 60];
+    let micros = ns % NS_PER_S / 1_000;
+    let time = format!("{hours:02}:{minutes:02}:{:02}.{micros:06}", seconds % 60);
     match seconds / 86_400 {
         0 => time,
         days => format!("{days}d {time}"),
@@ -64,39 +56,33 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
+/// A number short enough for an axis: `250k`, `1.5M`.
+pub(crate) fn short(value: f64) -> String {
+    let (value, unit) = match value.abs() {
+        size if size >= 1e9 => (value / 1e9, "G"),
+        size if size >= 1e6 => (value / 1e6, "M"),
+        size if size >= 1e3 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    let text = format!("{value:.2}");
+    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn grouped_any_length_puts_a_comma_every_three_digits() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-    }
-
-    #[test]
-    fn span_shows_its_two_largest_units() {
-        assert_eq!(span(0), "0.000s");
-        assert_eq!(span(1_500_000_000), "1.500s");
-        assert_eq!(span(950 * NS_PER_S), "15m 50s");
-        assert_eq!(span(7_200 * NS_PER_S), "2h 0m");
-        assert_eq!(span(90_000 * NS_PER_S), "1d 1h");
-    }
-
-    #[test]
-    fn time_of_day_counts_days_and_microseconds() {
-        assert_eq!(time_of_day(0), "00:00:00.000000");
-        assert_eq!(time_of_day(950 * NS_PER_S + 1_048_576), "00:15:50.001048");
-        assert_eq!(time_of_day(90_000 * NS_PER_S), "1d 01:00:00.000000");
-    }
-
-    #[test]
-    fn pause_picks_the_unit_that_suits_it() {
-        assert_eq!(pause(41.0), "41.0 ns");
-        assert_eq!(pause(12_345.0), "12.3 µs");
-        assert_eq!(pause(1_234_567.0), "1.23 ms");
-        assert_eq!(pause(2e9), "2.00 s");
+    fn figures_read_as_people_write_them() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        let spans =
+            [0, 1_500_000_000, 950 * NS_PER_S, 7_260 * NS_PER_S, 90_061 * NS_PER_S].map(span);
+        assert_eq!(spans, ["0.000s", "1.500s", "15m 50s", "2h 1m", "1d 1h"]);
+        let times = [0, 950 * NS_PER_S + 1_048_576, 90_000 * NS_PER_S].map(time_of_day);
+        assert_eq!(times, ["00:00:00.000000", "00:15:50.001048", "1d 01:00:00.000000"]);
+        let pauses = [41.0, 12_345.0, 1_234_567.0, 2e9].map(pause);
+        assert_eq!(pauses, ["41.0 ns", "12.3 µs", "1.23 ms", "2.00 s"]);
+        let labels = [0.0, 0.5, 100.0, 250_000.0, 1_500_000.0].map(short);
+        assert_eq!(labels, ["0", "0.5", "100", "250k", "1.5M"]);
     }
 }

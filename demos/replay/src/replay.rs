@@ -1,28 +1,28 @@
-//! The comparison: every queue through every pass, and what came of it.
+//! The comparison: every queue through every pass, and the results.
 //!
 //! A queue replays the whole trace several times, on a fresh cache each time, in passes of four kinds:
 //!
 //! 1. The **audit**, once: counts, digest, early and late expiries, the timeline. Not timed.
-//! 2. **Requests**: the replay as a whole between two looks at the clock, nothing watched.
-//! 3. **Pauses**: the replay with each call to advance timed.
-//! 4. **Queue**: what was asked of the queue, written down beforehand, asked again of the bare queue.
+//! 2. **Requests**: the replay as a whole is timed, nothing is observed.
+//! 3. **Pauses**: each call to advance is timed.
+//! 4. **Queue**: what was asked of the queue, recorded beforehand, is asked again of the bare queue.
 //!
-//! The timed passes take turns over all queues, round by round, so that a machine's slow minute strikes
-//! all of them; the median of the rounds is quoted, with the least and the most. The first queue's
-//! transcript is played on all: where the digests agree, each would have been asked the same.
+//! The timed passes take turns over all queues, round by round, so that a slow minute of the machine affects all of
+//! them. The median of the rounds is quoted, with the least and the most. The first queue's script is played on all:
+//! where the digests agree, each would have been asked the same.
 
 mod contender;
 mod pauses;
 mod script;
-pub(crate) mod timeline;
 
 use std::time::Duration;
 
+use anyhow::Result;
 use hdrhistogram::Histogram;
+use serde::Serialize;
 
 use crate::audit::Findings;
 use crate::cache::{Counts, Policy};
-use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::trace::Trace;
 
@@ -30,114 +30,76 @@ pub(crate) use contender::{Contender, Named};
 
 use contender::Course;
 use pauses::Pauses;
-use script::Script;
 
-/// The exit status of a run whose queues disagree, or that saw an early or late expiry.
-const DISAGREEMENT: u8 = 1;
-
-/// A figure over the rounds.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// A figure over the rounds: the one in the middle, the best and the worst.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub(crate) struct Spread {
-    /// The round in the middle.
     pub(crate) median: f64,
-    /// The best round.
     pub(crate) least: f64,
-    /// The worst round.
     pub(crate) most: f64,
 }
 
 impl Spread {
-    /// The times of all rounds, in ns, shared out among as many.
+    /// The times of all rounds, in ns, each divided into a number of shares.
     fn of(rounds: &[Duration], shares: u64) -> Self {
-        let mut ns: Vec<f64> = rounds
-            .iter()
-            .map(|round| round.as_nanos() as f64 / shares as f64)
-            .collect();
+        let mut ns: Vec<f64> =
+            rounds.iter().map(|round| round.as_nanos() as f64 / shares as f64).collect();
         ns.sort_by(f64::total_cmp);
-        Self {
-            median: ns[ns.len() / 2],
-            least: ns[0],
-            most: ns[ns.len() - 1],
-        }
+        Self { median: ns[ns.len() / 2], least: ns[0], most: ns[ns.len() - 1] }
+    }
+
+    /// A figure that was found once.
+    pub(crate) fn exact(value: f64) -> Self {
+        Self { median: value, least: value, most: value }
     }
 }
 
-/// What came of one queue.
+/// The results of one queue.
 pub(crate) struct Outcome {
-    /// The queue's name.
     pub(crate) name: String,
-    /// What became of the requests.
     pub(crate) counts: Counts,
-    /// What the audit found.
     pub(crate) findings: Findings,
     /// Time of the replay, in ns a request.
     pub(crate) request_ns: Spread,
     /// Time in the bare queue, in ns a call.
-    pub(crate) queue_op_ns: Spread,
+    pub(crate) call_ns: Spread,
     /// The calls to advance, in ns.
     pub(crate) pauses: Histogram<u64>,
 }
 
-/// What came of all queues.
+/// The results of all queues.
 pub(crate) struct Comparison {
-    /// One for each queue, in the order given; at least one.
+    /// In the order of the queues given; at least one.
     pub(crate) outcomes: Vec<Outcome>,
-    /// How many requests were replayed.
     pub(crate) requests: u64,
     /// How many calls of the queue that takes.
-    pub(crate) queue_ops: u64,
+    pub(crate) calls: u64,
 }
 
 impl Comparison {
     /// Whether all queues expired the same keys at the same times in the same order.
     pub(crate) fn digests_equal(&self) -> bool {
-        let digests = |outcome: &Outcome| (outcome.findings.digest, outcome.counts);
-        self.outcomes
-            .windows(2)
-            .all(|pair| digests(&pair[0]) == digests(&pair[1]))
+        let digest = |outcome: &Outcome| (outcome.findings.digest, outcome.counts);
+        self.outcomes.windows(2).all(|pair| digest(&pair[0]) == digest(&pair[1]))
     }
 
-    /// Expiries that were early, over all queues.
-    pub(crate) fn early(&self) -> u64 {
-        self.outcomes
-            .iter()
-            .map(|outcome| outcome.findings.early)
-            .sum()
-    }
-
-    /// Expiries that were late, over all queues.
-    pub(crate) fn late(&self) -> u64 {
-        self.outcomes
-            .iter()
-            .map(|outcome| outcome.findings.late)
-            .sum()
-    }
-
-    /// Timers that were lost or kept too many, over all queues.
-    pub(crate) fn miscounted(&self) -> u64 {
-        self.outcomes
-            .iter()
-            .map(|outcome| outcome.findings.miscounted)
-            .sum()
-    }
-
-    /// The exit status this deserves.
-    pub(crate) fn exit_status(&self) -> u8 {
-        if self.is_clean() { 0 } else { DISAGREEMENT }
+    /// How many expiries were early and late and timers miscounted, over all queues.
+    pub(crate) fn faults(&self) -> [u64; 3] {
+        let sum = |of: fn(&Findings) -> u64| self.outcomes.iter().map(|it| of(&it.findings)).sum();
+        [sum(|found| found.early), sum(|found| found.late), sum(|found| found.miscounted)]
     }
 
     /// Whether every queue did what it should.
     pub(crate) fn is_clean(&self) -> bool {
-        self.digests_equal() && self.early() == 0 && self.late() == 0 && self.miscounted() == 0
+        self.digests_equal() && self.faults() == [0; 3]
     }
 
-    /// The outcome of the queue of that name.
     pub(crate) fn named(&self, name: &str) -> Option<&Outcome> {
         self.outcomes.iter().find(|outcome| outcome.name == name)
     }
 }
 
-/// The timed passes of one queue.
+#[derive(Default)]
 struct Timings {
     requests: Vec<Duration>,
     queue: Vec<Duration>,
@@ -151,69 +113,34 @@ pub(crate) fn compare(
     contenders: &[Box<dyn Contender + '_>],
     rounds: u32,
     progress: Progress,
-) -> Result<Comparison, Failure> {
+) -> Result<Comparison> {
     let passes = contenders.len() as u64 * (1 + 3 * u64::from(rounds)) + 1;
-    let length = passes * trace.requests.len() as u64;
-    let course = Course {
-        trace,
-        policy,
-        bar: progress.stage("replaying", length),
-    };
-    let audits = contenders
-        .iter()
-        .map(|contender| contender.audit(&course))
-        .collect::<Result<Vec<_>, _>>()?;
-    let script = contenders[0].transcribe(&course)?;
-    let mut timings: Vec<Timings> = contenders
-        .iter()
-        .map(|_| Timings {
-            requests: Vec::new(),
-            queue: Vec::new(),
-            pauses: Pauses::new(),
-        })
-        .collect();
-    let mut log = progress.log(&course.bar);
-    for round in 1..=rounds {
+    let requests = trace.requests.len() as u64;
+    let bar = progress.stage("replaying", passes * requests);
+    let course = Course { trace, policy, bar };
+    let audits: Result<Vec<_>> =
+        contenders.iter().map(|contender| contender.audit(&course)).collect();
+    let audits = audits?;
+    let script = contenders[0].record(&course)?;
+    let mut timings: Vec<Timings> = contenders.iter().map(|_| Timings::default()).collect();
+    for _ in 0..rounds {
         for (contender, timings) in contenders.iter().zip(&mut timings) {
-            time_round(contender.as_ref(), &course, &script, timings)?;
+            timings.requests.push(contender.time_requests(&course)?);
+            contender.time_pauses(&course, &mut timings.pauses)?;
+            timings.queue.push(contender.time_queue(&course, &script)?);
         }
-        log.note(round, rounds);
     }
     course.bar.finish_and_clear();
-    let outcomes =
-        contenders
-            .iter()
-            .zip(audits)
-            .zip(timings)
-            .map(|((contender, audit), timings)| {
-                let (counts, findings) = audit;
-                Outcome {
-                    name: contender.name().to_owned(),
-                    counts,
-                    findings,
-                    request_ns: Spread::of(&timings.requests, trace.requests.len() as u64),
-                    queue_op_ns: Spread::of(&timings.queue, script.len()),
-                    pauses: timings.pauses.distribution(),
-                }
-            });
-    Ok(Comparison {
-        outcomes: outcomes.collect(),
-        requests: trace.requests.len() as u64,
-        queue_ops: script.len(),
-    })
-}
-
-/// One round of one queue.
-fn time_round(
-    contender: &dyn Contender,
-    course: &Course<'_>,
-    script: &Script,
-    timings: &mut Timings,
-) -> Result<(), Failure> {
-    timings.requests.push(contender.time_requests(course)?);
-    contender.time_pauses(course, &mut timings.pauses)?;
-    timings.queue.push(contender.time_queue(course, script)?);
-    Ok(())
+    let results = contenders.iter().zip(audits).zip(timings);
+    let outcomes = results.map(|((contender, (counts, findings)), timings)| Outcome {
+        name: contender.name().to_owned(),
+        counts,
+        findings,
+        request_ns: Spread::of(&timings.requests, requests),
+        call_ns: Spread::of(&timings.queue, script.len()),
+        pauses: timings.pauses.distribution(),
+    });
+    Ok(Comparison { outcomes: outcomes.collect(), requests, calls: script.len() })
 }
 
 #[cfg(test)]

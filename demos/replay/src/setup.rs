@@ -1,217 +1,121 @@
 //! What a run replays, how and where, for a reader of its figures.
 
 use std::env;
-use std::time::{Duration, SystemTime};
-
-use serde::Serialize;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::process::Command;
+use std::thread;
+use std::time::SystemTime;
 
 use crate::args::{Args, name_of};
-use crate::cache::Policy;
-use crate::figure::{NS_PER_S, grouped, span};
-use crate::machine;
+use crate::figure::{grouped, span};
 use crate::trace::Trace;
 
-/// All that the figures depend on.
-#[derive(Serialize)]
-pub(crate) struct Setup {
-    pub(crate) run: Run,
-    pub(crate) trace: About,
-    pub(crate) cache: Rules,
-    pub(crate) wheel: Shape,
-    /// How many rounds are timed.
-    pub(crate) rounds: u32,
-}
+/// A subject and what is said of it.
+pub(crate) type Fact = (&'static str, String);
 
-/// This very run.
-#[derive(Serialize)]
-pub(crate) struct Run {
-    /// What repeats it, from a checkout.
+/// What the figures depend on.
+pub(crate) struct Setup<'a> {
+    pub(crate) args: &'a Args,
+    pub(crate) trace: &'a Trace,
+    pub(crate) rounds: u32,
+    /// What repeats this run, from a checkout.
     pub(crate) command: String,
-    pub(crate) version: &'static str,
+    pub(crate) commit: String,
     pub(crate) machine: String,
     /// When it began, in universal time.
     pub(crate) date: String,
 }
 
-/// The trace.
-#[derive(Serialize)]
-pub(crate) struct About {
-    pub(crate) name: String,
-    pub(crate) requests: usize,
-    pub(crate) keys: u32,
-    /// From the first request to the last.
-    pub(crate) seconds: f64,
-    pub(crate) has_ttls: bool,
-    pub(crate) skipped_lines: u64,
-}
-
-/// The rules of the cache.
-#[derive(Serialize)]
-pub(crate) struct Rules {
-    pub(crate) expire: String,
-    /// The TTL of all entries, if it is not the trace's to say.
-    pub(crate) ttl_seconds: Option<f64>,
-    pub(crate) capacity: Option<usize>,
-}
-
-/// The wheel, as it was asked for.
-#[derive(Serialize)]
-pub(crate) struct Shape {
-    pub(crate) geometry: String,
-    /// Units of work a call.
-    pub(crate) budget: Option<usize>,
-}
-
-/// One line of the description.
-#[derive(Clone, Debug)]
-pub(crate) struct Fact {
-    /// What it is about.
-    pub(crate) subject: &'static str,
-    /// What it says.
-    pub(crate) text: String,
-}
-
-impl Setup {
-    /// What the arguments ask for on a trace.
-    pub(crate) fn new(args: &Args, trace: &Trace) -> Self {
+impl<'a> Setup<'a> {
+    /// What the arguments ask for on a trace, on this machine.
+    pub(crate) fn new(args: &'a Args, trace: &'a Trace) -> Self {
         Self {
-            run: Run {
-                command: command(),
-                version: env!("CARGO_PKG_VERSION"),
-                machine: machine::describe(),
-                date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            },
-            trace: About {
-                name: trace.name.clone(),
-                requests: trace.requests.len(),
-                keys: trace.keys,
-                seconds: (trace.end_ns() - trace.start_ns()) as f64 / NS_PER_S as f64,
-                has_ttls: trace.has_ttls(),
-                skipped_lines: trace.skipped.lines,
-            },
-            cache: Rules {
-                expire: name_of(&args.expire),
-                ttl_seconds: args.ttl.as_ref().map(Duration::as_secs_f64),
-                capacity: args.capacity.map(|capacity| capacity.get()),
-            },
-            wheel: Shape {
-                geometry: name_of(&args.geometry()),
-                budget: args.budget.map(|budget| budget.get()),
-            },
+            args,
+            trace,
             rounds: args.rounds(trace.requests.len()),
+            command: command(env::args().skip(1)),
+            commit: commit(),
+            machine: machine(),
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         }
     }
 
     /// What is replayed and how.
     pub(crate) fn facts(&self) -> Vec<Fact> {
-        let fact = |subject, text| Fact { subject, text };
-        let trace = &self.trace;
+        let (args, trace) = (self.args, self.trace);
+        let ttl = match args.ttl {
+            Some(ttl) => format!("TTL {} for all", humantime::format_duration(ttl)),
+            None if trace.has_ttls() => "TTLs of the trace".to_owned(),
+            None => "no TTLs in the trace and no --ttl, so nothing expires".to_owned(),
+        };
+        let (requests, keys) = (grouped(trace.requests.len() as u64), grouped(trace.keys.into()));
+        let requests = format!("{requests} for {keys} keys, over {}", span(trace.length_ns()));
+        let many = |number: NonZeroUsize| grouped(number.get() as u64);
+        let capacity = args.capacity.map_or("unbounded".to_owned(), |most| {
+            format!("{} entries, least recently used evicted", many(most))
+        });
+        let budget = args.budget.map_or("no budget".to_owned(), |most| {
+            format!("the wheel does at most {} units of work a call", many(most))
+        });
         let mut facts = vec![
-            fact("trace", trace.name.clone()),
-            fact(
-                "requests",
-                format!(
-                    "{} for {} keys, over {}",
-                    grouped(trace.requests as u64),
-                    grouped(trace.keys.into()),
-                    span((trace.seconds * NS_PER_S as f64) as u64)
-                ),
-            ),
-            fact("expiry", self.expiry()),
-            fact("capacity", self.capacity()),
-            fact("geometry", self.geometry()),
-            fact("rounds", format!("{}, medians quoted", self.rounds)),
+            ("trace", trace.name.clone()),
+            ("requests", requests),
+            ("expiry", format!("{}, {ttl}", name_of(&args.expire))),
+            ("capacity", capacity),
+            ("geometry", format!("{}, {budget}", name_of(&args.geometry))),
+            ("rounds", format!("{}, medians quoted", self.rounds)),
         ];
         if trace.skipped_lines > 0 {
-            let skipped = format!("{} malformed lines", grouped(trace.skipped_lines));
-            facts.push(fact("skipped", skipped));
+            let skipped = grouped(trace.skipped_lines);
+            facts.push(("skipped", format!("{skipped} malformed lines")));
         }
         facts
     }
 
     /// What was run, where and when.
-    pub(crate) fn run(&self) -> [Fact; 4] {
-        let fact = |subject, text: &str| Fact {
-            subject,
-            text: text.to_owned(),
-        };
-        [
-            fact("command", &self.run.command),
-            fact("version", self.run.version),
-            fact("machine", &self.run.machine),
-            fact("date", &self.run.date),
+    pub(crate) fn repeat(&self) -> Vec<Fact> {
+        let commit = format!("{}, version {}", self.commit, env!("CARGO_PKG_VERSION"));
+        vec![
+            ("command", self.command.clone()),
+            ("commit", commit),
+            ("machine", self.machine.clone()),
+            ("date", self.date.clone()),
         ]
     }
+}
 
-    fn expiry(&self) -> String {
-        let ttl = match self.cache.ttl_seconds {
-            Some(seconds) => {
-                let ttl = humantime::format_duration(Duration::from_secs_f64(seconds));
-                format!("TTL {ttl} for all")
-            }
-            None if self.trace.has_ttls => "TTLs of the trace".to_owned(),
-            None => "no TTLs in the trace and no --ttl, so nothing expires".to_owned(),
-        };
-        format!("{}, {ttl}", self.cache.expire)
-    }
-
-    fn capacity(&self) -> String {
-        match self.cache.capacity {
-            Some(capacity) => format!(
-                "{} entries, least recently used evicted",
-                grouped(capacity as u64)
-            ),
-            None => "unbounded".to_owned(),
+/// The command that gives this program its arguments.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    let mut command = "cargo run --release -p replay".to_owned();
+    for (place, word) in arguments.enumerate() {
+        command += if place == 0 { " -- " } else { " " };
+        let is_plain = |it: char| it.is_alphanumeric() || "-_=,./:+@%".contains(it);
+        if !word.is_empty() && word.chars().all(is_plain) {
+            command += &word;
+        } else {
+            command += &format!("'{}'", word.replace('\'', r"'\''"));
         }
     }
-
-    fn geometry(&self) -> String {
-        let budget = match self.wheel.budget {
-            Some(budget) => format!(
-                "the wheel does at most {} units of work a call",
-                grouped(budget as u64)
-            ),
-            None => "no budget".to_owned(),
-        };
-        format!("{}, {budget}", self.wheel.geometry)
-    }
+    command
 }
 
-/// The command that gives this program the arguments that it was given.
-fn command() -> String {
-    let words = env::args_os().skip(1);
-    let words: Vec<String> = words.map(|word| quoted(&word.to_string_lossy())).collect();
-    let run = "cargo run --release -p replay";
-    if words.is_empty() {
-        run.to_owned()
-    } else {
-        format!("{run} -- {}", words.join(" "))
-    }
+/// The commit of the checkout, with `-dirty` if it has changes.
+fn commit() -> String {
+    let mut git = Command::new("git");
+    git.args(["describe", "--always", "--dirty"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let described = git.output().ok().filter(|output| output.status.success());
+    let commit = described.and_then(|output| String::from_utf8(output.stdout).ok());
+    commit.map_or("unknown".to_owned(), |commit| commit.trim().to_owned())
 }
 
-/// A word of a command line, as a shell would read it.
-fn quoted(word: &str) -> String {
-    let is_plain =
-        |character: char| character.is_alphanumeric() || "-_=,./:+@%".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// The rules that the arguments lay down for the cache.
-pub(crate) fn policy(args: &Args) -> Policy {
-    Policy {
-        expire: args.expire,
-        // A TTL is at most u32::MAX seconds, which is far below 2^64 ns.
-        ttl_ns: args
-            .ttl
-            .as_ref()
-            .map(Duration::as_nanos)
-            .map(|ns| ns as u64),
-        capacity: args.capacity,
-    }
+/// The processor, as far as Linux tells, the usable cores, and the system.
+fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split_once(": ")).map_or("unknown", |it| it.1);
+    let cores = thread::available_parallelism().map_or(0, |cores| cores.get());
+    format!("{model}, {cores} cores, {} {}", env::consts::OS, env::consts::ARCH)
 }
 
 #[cfg(test)]
@@ -219,15 +123,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quoted_words_are_those_a_shell_would_split_or_change() {
-        for (word, shown) in [
-            ("--ttl=10m", "--ttl=10m"),
-            ("a b", "'a b'"),
-            ("", "''"),
-            ("it's", r"'it'\''s'"),
-            ("$HOME", "'$HOME'"),
-        ] {
-            assert_eq!(quoted(word), shown);
-        }
+    fn command_quotes_words_that_a_shell_would_split_or_change() {
+        let words = ["--ttl=10m", "a b", "", "it's", "$HOME"].map(str::to_owned);
+        let shown = r"cargo run --release -p replay -- --ttl=10m 'a b' '' 'it'\''s' '$HOME'";
+        assert_eq!(command(words.into_iter()), shown);
+        assert_eq!(command([].into_iter()), "cargo run --release -p replay");
     }
 }

@@ -1,31 +1,26 @@
 //! A trace decoded into memory: requests in order of time, keys as dense numbers.
 //!
-//! Wherever requests come from, they end up in the same sixteen bytes each, so that no pass over them
-//! pays for parsing, hashing of keys or random numbers.
+//! Every request takes sixteen bytes, wherever it came from, so that no pass over the trace pays for parsing,
+//! hashing of keys or random numbers.
 
-mod bad_line;
-mod cloudphysics;
-mod field;
 mod file;
-mod interner;
-mod lines;
+mod format;
 pub(crate) mod profile;
-mod record;
 mod synthetic;
-mod twitter;
 
 use crate::figure::NS_PER_S;
 
-pub(crate) use file::{BadLines, Format, Skipped, load};
+pub(crate) use file::load;
+pub(crate) use format::Format;
 pub(crate) use synthetic::generate;
 
 /// The longest TTL accepted, in seconds: 136 years.
 pub(crate) const TTL_LIMIT_S: u64 = u32::MAX as u64;
 
-/// The first time no trace may reach, in seconds since its origin: 272 years.
+/// The first time that no trace may reach, in seconds since its origin: 272 years.
 pub(crate) const TIME_LIMIT_S: u64 = 1 << 33;
 
-// The latest deadline is a time a queue can hold.
+// The latest deadline is a time that a queue can hold.
 const _: () = assert!(TIME_LIMIT_S + TTL_LIMIT_S < u64::MAX / NS_PER_S);
 
 /// A key's number, in order of first appearance in the trace.
@@ -33,10 +28,9 @@ const _: () = assert!(TIME_LIMIT_S + TTL_LIMIT_S < u64::MAX / NS_PER_S);
 pub(crate) struct KeyId(pub(crate) u32);
 
 impl KeyId {
-    /// How many distinct keys a trace may have: what a request's word leaves beside the operation.
+    /// How many distinct keys a trace may have: a request packs the key and the operation into 32 bits.
     pub(crate) const LIMIT: u32 = 1 << (u32::BITS - Operation::BITS);
 
-    /// The key's place in a table.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -51,35 +45,34 @@ pub(crate) enum Operation {
     Fetch,
     /// Write, present or not.
     Set,
-    /// Write only if absent.
+    /// Write only what is absent.
     Add,
-    /// Write only if present.
+    /// Write only what is present.
     Replace,
     /// Change a present value and keep its deadline.
     Modify,
-    /// Remove.
     Delete,
 }
 
 impl Operation {
-    /// Bits enough for any operation.
+    /// Enough bits for any operation.
     const BITS: u32 = 3;
 
-    /// Whether it asks for a value.
-    pub(crate) fn is_look_up(self) -> bool {
-        matches!(self, Self::Get | Self::Fetch)
-    }
+    const ALL: [Self; 7] =
+        [Self::Get, Self::Fetch, Self::Set, Self::Add, Self::Replace, Self::Modify, Self::Delete];
 
-    /// All operations, each at its own number.
-    const ALL: [Self; 7] = [
-        Self::Get,
-        Self::Fetch,
-        Self::Set,
-        Self::Add,
-        Self::Replace,
-        Self::Modify,
-        Self::Delete,
-    ];
+    /// What memcached's command of that name does to a cache that stores no values. A `cas` is taken to win.
+    pub(crate) fn of_memcached(command: &[u8]) -> Option<Self> {
+        Some(match command {
+            b"get" | b"gets" => Self::Get,
+            b"set" => Self::Set,
+            b"add" => Self::Add,
+            b"replace" | b"cas" => Self::Replace,
+            b"append" | b"prepend" | b"incr" | b"decr" => Self::Modify,
+            b"delete" => Self::Delete,
+            _ => return None,
+        })
+    }
 }
 
 const _: () = assert!(Operation::ALL.len() <= 1 << Operation::BITS);
@@ -98,22 +91,15 @@ pub(crate) struct Request {
 const _: () = assert!(size_of::<Request>() == 16);
 
 impl Request {
-    /// Packs a request.
     pub(crate) fn new(at_ns: u64, operation: Operation, key: KeyId, ttl_s: u32) -> Self {
         debug_assert!(key.0 < KeyId::LIMIT);
-        Self {
-            at_ns,
-            ttl_s,
-            operation_and_key: (operation as u32 * KeyId::LIMIT) | key.0,
-        }
+        Self { at_ns, ttl_s, operation_and_key: (operation as u32 * KeyId::LIMIT) | key.0 }
     }
 
-    /// What it asks for.
     pub(crate) fn operation(self) -> Operation {
         Operation::ALL[(self.operation_and_key / KeyId::LIMIT) as usize]
     }
 
-    /// Which key it names.
     pub(crate) fn key(self) -> KeyId {
         KeyId(self.operation_and_key % KeyId::LIMIT)
     }
@@ -124,27 +110,27 @@ impl Request {
 /// Invariant: `requests` is not empty and its times never fall; every key is below `keys`.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    /// What it is, in words: the file's name, or the profile and seed.
+    /// The file's name, or the profile and the seed.
     pub(crate) name: String,
-    /// The requests, in order of time.
     pub(crate) requests: Vec<Request>,
     /// How many distinct keys it names.
     pub(crate) keys: u32,
-    /// The finest step of its clock, in nanoseconds, as far as a picture is concerned.
+    /// The finest step that a chart over time should show, in nanoseconds.
     pub(crate) resolution_ns: u64,
-    /// Lines left out because they made no sense.
-    pub(crate) skipped: Skipped,
+    pub(crate) skipped_lines: u64,
 }
 
 impl Trace {
-    /// The time of the first request.
     pub(crate) fn start_ns(&self) -> u64 {
         self.requests.first().map_or(0, |request| request.at_ns)
     }
 
-    /// The time of the last request.
     pub(crate) fn end_ns(&self) -> u64 {
         self.requests.last().map_or(0, |request| request.at_ns)
+    }
+
+    pub(crate) fn length_ns(&self) -> u64 {
+        self.end_ns() - self.start_ns()
     }
 
     /// Whether any request comes with a TTL.
@@ -154,17 +140,29 @@ impl Trace {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A trace of a look-up at each of two times, with room for three keys.
+    pub(crate) fn of_two_requests(start_ns: u64, end_ns: u64, resolution_ns: u64) -> Trace {
+        let requests =
+            [start_ns, end_ns].map(|at_ns| Request::new(at_ns, Operation::Get, KeyId(0), 0));
+        Trace {
+            name: String::new(),
+            requests: requests.to_vec(),
+            keys: 3,
+            resolution_ns,
+            skipped_lines: 0,
+        }
+    }
 
     #[test]
     fn request_packed_gives_back_every_operation_and_key() {
         for (number, operation) in Operation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, number);
-            for key in [0, 1, KeyId::LIMIT - 1] {
-                let request = Request::new(7, operation, KeyId(key), 9);
-                assert_eq!(request.operation(), operation);
-                assert_eq!(request.key(), KeyId(key));
+            for key in [0, 1, KeyId::LIMIT - 1].map(KeyId) {
+                let request = Request::new(7, operation, key, 9);
+                assert_eq!((request.operation(), request.key()), (operation, key));
             }
         }
     }

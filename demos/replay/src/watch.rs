@@ -1,95 +1,41 @@
 //! The wheel turning, live in the terminal.
 //!
-//! The same cache replays the same trace as in the comparison, at a pace that the viewer chooses, while
-//! the screen shows the wheel that its entries expire by: a row or more of buckets for each level, shaded
-//! by how many timers they hold, and a mark where the wheel has come to. Nothing is measured but the
-//! time of each advance, and the drawing falls between them.
+//! The same cache replays the same trace as in the comparison, at a pace that the viewer chooses, while the screen
+//! shows the wheel: rows of buckets for each level, shaded by how many timers they hold, and a mark at the current
+//! bucket. Only the time of each advance is measured; drawing happens between the advances.
 
 mod pace;
 mod screen;
 mod session;
-mod tally;
 mod terminal;
-mod view;
-mod window;
 
+use std::io;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use timer_wheel::Geometry;
 
-use crate::args::Args;
-use crate::cache::Policy;
-use crate::failure::Failure;
+use crate::args::{Args, name_of};
 use crate::figure::{grouped, pause, time_of_day};
 use crate::interrupt;
 use crate::output;
 use crate::trace::Trace;
 
-use pace::Pace;
+use pace::{Pace, Sample, Window};
 use session::{Session, Setting};
-use terminal::Terminal;
-use view::{Around, State, View};
-use window::{Sample, Window};
+use terminal::{FAILS, Terminal};
 
 pub(crate) use terminal::check as check_terminal;
 
-/// How long a picture stands: a remote terminal of modest bandwidth keeps up with it.
+/// The time between two frames: a slow remote terminal can draw as fast.
 const FRAME: Duration = Duration::from_millis(80);
 
-/// How long keys are waited for at least: crossterm looks for none without.
+/// The least time to wait for keys: crossterm looks for none without waiting.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// How long requests are served before keys are looked at again.
+/// How long requests are served before keys are read again.
 const TURN: Duration = Duration::from_millis(60);
-
-/// What a key asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Command {
-    PauseOrGoOn,
-    StepTick,
-    StepWakeUp,
-    Faster,
-    Slower,
-    Restart,
-    Help,
-    /// Closes the help, or quits.
-    Close,
-    Suspend,
-    Quit,
-    Interrupt,
-}
-
-impl Command {
-    /// What the viewer asks for, if anything.
-    fn of(event: &Event) -> Option<Self> {
-        let &Event::Key(KeyEvent {
-            code,
-            modifiers,
-            kind: KeyEventKind::Press | KeyEventKind::Repeat,
-            ..
-        }) = event
-        else {
-            return None;
-        };
-        match code {
-            KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => {
-                Some(Self::Interrupt)
-            }
-            KeyCode::Char('z') if modifiers.contains(KeyModifiers::CONTROL) => Some(Self::Suspend),
-            KeyCode::Char(' ' | 'p') => Some(Self::PauseOrGoOn),
-            KeyCode::Char('s') | KeyCode::Right => Some(Self::StepTick),
-            KeyCode::Char('w') => Some(Self::StepWakeUp),
-            KeyCode::Char('+' | '=') | KeyCode::Up => Some(Self::Faster),
-            KeyCode::Char('-' | '_') | KeyCode::Down => Some(Self::Slower),
-            KeyCode::Char('r') => Some(Self::Restart),
-            KeyCode::Char('?' | 'h') => Some(Self::Help),
-            KeyCode::Char('q') => Some(Self::Quit),
-            KeyCode::Esc => Some(Self::Close),
-            _ => None,
-        }
-    }
-}
 
 /// A viewer watching a session.
 struct Watch<'a, G: Geometry> {
@@ -98,51 +44,32 @@ struct Watch<'a, G: Geometry> {
     session: Session<'a, G>,
     pace: Pace,
     is_paused: bool,
-    is_help_open: bool,
-    /// Whether the last turn ended before it had come as far as the pace demands.
+    /// Whether the machine could not keep the pace in the last turn.
     is_behind: bool,
     window: Window,
 }
 
-/// Shows the wheel of a cache that replays a trace, until the viewer has seen enough.
-pub(crate) fn run<G: Geometry>(args: &Args, trace: &Trace, policy: Policy) -> Result<(), Failure> {
-    let setting = Setting {
-        trace,
-        policy,
-        budget: args.budget,
-    };
-    let title = format!(
-        "timer wheel · {} · {}",
-        crate::args::name_of(&args.geometry()),
-        trace.name
-    );
-    let mut watch = Watch::<G>::new(setting, title);
+/// Shows the wheel of a cache that replays a trace, until the viewer quits.
+pub(crate) fn run<G: Geometry>(args: &Args, trace: &Trace) -> Result<()> {
+    let title = format!("timer wheel · {} · {}", name_of(&args.geometry), trace.name);
+    let (policy, budget) = (args.policy(), args.budget);
+    let mut watch = Watch::<G>::new(Setting { trace, policy, budget }, title);
     watch_in(&mut Terminal::open()?, &mut watch)?;
     output::print(&watch.summary())
 }
 
-/// Turns and draws by turns.
-fn watch_in<G: Geometry>(terminal: &mut Terminal, watch: &mut Watch<'_, G>) -> Result<(), Failure> {
+/// Serves requests and draws in turn.
+fn watch_in<G: Geometry>(terminal: &mut Terminal, watch: &mut Watch<'_, G>) -> Result<()> {
     let mut drawn = Instant::now();
     loop {
         interrupt::check()?;
-        let view = watch.view();
-        terminal.draw(|frame| screen::draw(&view, frame))?;
+        terminal.draw(|frame| screen::draw(watch, frame))?;
         let wait = FRAME.saturating_sub(drawn.elapsed()).max(GLANCE);
-        if event::poll(wait).map_err(|error| Failure::terminal(&error))? {
-            let event = event::read().map_err(|error| Failure::terminal(&error))?;
-            match Command::of(&event) {
-                Some(Command::Quit) => return Ok(()),
-                Some(Command::Close) if !watch.is_help_open => return Ok(()),
-                Some(Command::Suspend) => {
-                    terminal.suspend()?;
-                    // That time has not passed for the viewer.
-                    drawn = Instant::now();
-                }
-                Some(Command::Interrupt) => return Err(Failure::Interrupted),
-                Some(command) => watch.obey(command),
-                None => {}
-            }
+        if event::poll(wait).context(FAILS)?
+            && let Event::Key(key) = event::read().context(FAILS)?
+            && !watch.press(key)?
+        {
+            return Ok(());
         }
         let elapsed = drawn.elapsed();
         if elapsed >= FRAME {
@@ -154,56 +81,51 @@ fn watch_in<G: Geometry>(terminal: &mut Terminal, watch: &mut Watch<'_, G>) -> R
 
 impl<'a, G: Geometry> Watch<'a, G> {
     fn new(setting: Setting<'a>, title: String) -> Self {
-        let length_ns = setting.trace.end_ns() - setting.trace.start_ns();
         Self {
             setting,
             title,
             session: Session::new(setting),
-            pace: Pace::for_trace(length_ns),
+            pace: Pace::for_trace(setting.trace.length_ns()),
             is_paused: false,
-            is_help_open: false,
             is_behind: false,
             window: Window::default(),
         }
     }
 
-    /// Does what the viewer asks for.
-    fn obey(&mut self, command: Command) {
-        match command {
-            Command::PauseOrGoOn => self.is_paused = !self.is_paused,
-            Command::StepTick => self.step(|session, is_time_up| {
-                session.run_to_next_tick(is_time_up);
-            }),
-            Command::StepWakeUp => self.step(|session, is_time_up| {
-                session.run_to_wake_up(is_time_up);
-            }),
-            Command::Faster => self.pace = self.pace.faster(),
-            Command::Slower => self.pace = self.pace.slower(),
-            Command::Restart => {
+    /// Does what a key asks for. Returns whether the viewer goes on watching.
+    fn press(&mut self, key: KeyEvent) -> io::Result<bool> {
+        let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            _ if key.kind == KeyEventKind::Release => {}
+            KeyCode::Char('c') if has_control => return Err(interrupt::error()),
+            KeyCode::Char('q') | KeyCode::Esc => return Ok(false),
+            KeyCode::Char(' ' | 'p') => self.is_paused = !self.is_paused,
+            KeyCode::Char('s') | KeyCode::Right => self.step(Session::run_to_next_tick),
+            KeyCode::Char('w') => self.step(Session::run_to_wake_up),
+            KeyCode::Char('+' | '=') | KeyCode::Up => self.pace = self.pace.faster(),
+            KeyCode::Char('-' | '_') | KeyCode::Down => self.pace = self.pace.slower(),
+            KeyCode::Char('r') => {
                 self.session = Session::new(self.setting);
                 self.window = Window::default();
             }
-            Command::Help => self.is_help_open = !self.is_help_open,
-            Command::Close => self.is_help_open = false,
-            Command::Suspend | Command::Quit | Command::Interrupt => {}
+            _ => {}
         }
+        Ok(true)
     }
 
-    /// Lets as much of the trace pass as belongs to a time of the viewer's.
+    /// Lets the trace's time pass that belongs to a time of the viewer's.
     fn turn(&mut self, real: Duration) {
         if self.is_paused || self.session.is_over() {
             return;
         }
-        let now_ns = self.session.now_ns();
-        let time_ns = now_ns.saturating_add(self.pace.trace_ns(real));
-        self.session
-            .run_until(time_ns, until(Instant::now() + TURN));
+        let time_ns = self.session.now_ns().saturating_add(self.pace.trace_ns(real));
+        self.session.run_until(time_ns, &until(Instant::now() + TURN));
         self.is_behind = !self.session.is_over() && self.session.now_ns() < time_ns;
         self.note(real);
     }
 
     /// Takes one step, and stays there.
-    fn step(&mut self, step: impl FnOnce(&mut Session<'a, G>, &dyn Fn() -> bool)) {
+    fn step(&mut self, step: fn(&mut Session<'a, G>, &dyn Fn() -> bool)) {
         self.is_paused = true;
         if !self.session.is_over() {
             step(&mut self.session, &until(Instant::now() + TURN));
@@ -211,53 +133,31 @@ impl<'a, G: Geometry> Watch<'a, G> {
         }
     }
 
-    /// Takes note of what stands after a turn.
+    /// Notes the state after a turn.
     fn note(&mut self, real: Duration) {
         self.window.push(Sample {
             real,
             now_ns: self.session.now_ns(),
             counts: self.session.tally.counts,
-            pause: self.session.tally.take_recent(),
         });
     }
 
-    /// What is to be seen.
-    fn view(&self) -> View {
-        let state = match (self.session.is_over(), self.is_paused) {
-            (true, _) => State::Over,
-            (false, true) => State::Paused,
-            (false, false) => State::Running,
-        };
-        let reached = self.is_behind.then(|| self.window.speed()).flatten();
-        let around = Around {
-            title: &self.title,
-            state,
-            is_help_open: self.is_help_open,
-            pace: self.pace,
-            reached: reached.filter(|_| state == State::Running),
-            window: &self.window,
-        };
-        View::new(self.setting.trace, &self.session, &around)
+    /// Time since the trace began.
+    fn elapsed_ns(&self) -> u64 {
+        self.session.now_ns() - self.setting.trace.start_ns()
     }
 
-    /// What has been seen, for after the screen has gone.
+    /// What has been seen, to be printed after the screen has gone.
     fn summary(&self) -> String {
-        let trace = self.setting.trace;
         let tally = &self.session.tally;
-        let counts = tally.counts;
+        let [requests, scheduled, expired, postponed, cancelled] = tally.counts.map(grouped);
+        let elapsed = time_of_day(self.elapsed_ns());
+        let left = grouped(self.session.wheel().len() as u64);
+        let longest = pause(tally.longest_ns as f64);
         format!(
-            "watched   {} of {}\nrequests  {}\ntimers    {} scheduled, {} postponed, {} cancelled, {} \
-             expired, {} left\nadvances  {}, the longest {}\n",
-            time_of_day(self.session.now_ns() - trace.start_ns()),
-            time_of_day(trace.end_ns() - trace.start_ns()),
-            grouped(counts.requests),
-            grouped(counts.scheduled),
-            grouped(counts.rescheduled),
-            grouped(counts.cancelled),
-            grouped(counts.expired),
-            grouped(self.session.wheel().len() as u64),
-            grouped(counts.calls),
-            pause(tally.longest().ns as f64),
+            "watched   {elapsed} of the trace, {requests} requests\n\
+             timers    {scheduled} scheduled, {postponed} postponed, {cancelled} cancelled, \
+             {expired} expired, {left} left\nlongest   advance {longest}\n"
         )
     }
 }

@@ -1,232 +1,92 @@
-//! Hand-made traces, with what should become of them worked out by hand.
+//! Hand-made traces, with their expiries and counts worked out by hand.
 
 use super::*;
-use crate::observer::Observer;
 use crate::queue::BTree;
-use Operation::{Add, Delete, Fetch, Get, Modify, Replace, Set};
 
-/// Expiries as (time of the advance, key, deadline), in seconds.
+const AFTER_WRITE: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: None, capacity: None };
+const AFTER_ACCESS: Policy = Policy { expire: Expire::AfterAccess, ..AFTER_WRITE };
+const TTL_OF_7_S: Policy = Policy { ttl_ns: Some(7 * NS_PER_S), ..AFTER_WRITE };
+const ONE_ENTRY: Policy = Policy { capacity: NonZeroUsize::new(1), ..AFTER_WRITE };
+const TWO_ENTRIES: Policy = Policy { capacity: NonZeroUsize::new(2), ..AFTER_WRITE };
+
+/// Each with its policy; its requests, `time in s, operation, key, TTL in s` each; its expiries, `time of the advance:
+/// key @ deadline`; and those that are not 0 of hits, misses, inserts, refreshes, expired, evicted and deleted.
+#[rustfmt::skip]
+const CASES: [(&str, Policy, &str, &str, &str); 17] = [
+    ("after a write a hit leaves the deadline", AFTER_WRITE, "0 set 1 10, 5 get 1 0, 12 get 1 0, 15 set 2 10, 30 get 2 0",
+        "12:1@10 30:2@25", "hits 1 misses 2 inserts 2 expired 2"),
+    ("after an access a hit starts the TTL anew", AFTER_ACCESS, "0 set 1 10, 5 get 1 0, 12 get 1 0, 15 set 2 10, 30 get 2 0",
+        "30:1@22 30:2@25", "hits 2 misses 1 inserts 2 refreshes 2 expired 2"),
+    ("an entry is gone at its very deadline", AFTER_WRITE, "0 set 1 10, 10 get 1 0",
+        "10:1@10", "misses 1 inserts 1 expired 1"),
+    ("expiries at once are in order of deadline, then of writing", AFTER_WRITE, "0 set 3 9, 0 set 2 9, 0 set 1 8, 1 set 3 8, 20 get 0 0",
+        "20:1@8 20:2@9 20:3@9", "misses 1 inserts 3 refreshes 1 expired 3"),
+    ("a fetch that misses fills and a get does not", AFTER_WRITE, "0 fetch 1 5, 1 get 1 0, 1 get 2 5, 1 get 2 5",
+        "", "hits 1 misses 3 inserts 1"),
+    ("a set of a present key moves its deadline either way", AFTER_WRITE, "0 set 1 10, 1 set 1 20, 2 set 1 3, 50 get 0 0",
+        "50:1@5", "misses 1 inserts 1 refreshes 2 expired 1"),
+    ("a set without a TTL cancels the timer", AFTER_WRITE, "0 set 1 10, 1 set 1 0, 50 get 0 0",
+        "", "misses 1 inserts 1"),
+    ("an entry without a TTL lasts until a set with one", AFTER_WRITE, "0 set 1 0, 60 set 1 10, 90 get 1 0",
+        "90:1@70", "misses 1 inserts 1 refreshes 1 expired 1"),
+    ("an add writes only what is absent", AFTER_WRITE, "0 add 1 10, 1 add 1 50, 20 add 1 10, 40 get 0 0",
+        "20:1@10 40:1@30", "misses 1 inserts 2 expired 2"),
+    ("a replace writes only what is present", AFTER_WRITE, "0 replace 1 10, 1 set 1 10, 2 replace 1 20, 40 get 0 0",
+        "40:1@22", "misses 1 inserts 1 refreshes 1 expired 1"),
+    ("a change of a value keeps the deadline", AFTER_WRITE, "0 incr 1 9, 0 set 1 10, 5 incr 1 99, 40 get 0 0",
+        "40:1@10", "misses 1 inserts 1 expired 1"),
+    ("a change of a value is an access", AFTER_ACCESS, "0 incr 1 9, 0 set 1 10, 5 incr 1 99, 40 get 0 0",
+        "40:1@15", "misses 1 inserts 1 refreshes 1 expired 1"),
+    ("a delete cancels the timer", AFTER_WRITE, "0 set 1 10, 5 delete 1 0, 5 delete 1 0, 40 get 0 0",
+        "", "misses 1 inserts 1 deleted 1"),
+    ("the policy's TTL replaces every other", TTL_OF_7_S, "0 set 1 0, 1 set 2 100, 40 get 0 0",
+        "40:1@7 40:2@8", "misses 1 inserts 2 expired 2"),
+    ("a full cache evicts the least recently used, timer included", TWO_ENTRIES, "0 set 1 50, 1 set 2 50, 2 get 1 0, 3 set 3 50, 4 get 2 0, 5 get 1 0, 99 get 0 0",
+        "99:1@50 99:3@53", "hits 2 misses 2 inserts 3 expired 2 evicted 1"),
+    ("an expired entry makes room without an eviction", ONE_ENTRY, "0 set 1 5, 5 set 2 5, 6 set 3 5",
+        "5:1@5", "inserts 3 expired 1 evicted 1"),
+    ("a deleted entry makes room without an eviction", ONE_ENTRY, "0 set 1 5, 1 delete 1 0, 2 set 2 5, 9 get 0 0",
+        "9:2@7", "misses 1 inserts 2 expired 1 deleted 1"),
+];
+
+/// Expiries, as a case has them.
 #[derive(Default)]
-struct Expiries(Vec<(u64, u32, u64)>);
+struct Expiries(Vec<String>);
 
 impl Observer for Expiries {
     fn expired(&mut self, now_ns: u64, key: KeyId, deadline_ns: u64) {
-        self.0
-            .push((now_ns / NS_PER_S, key.0, deadline_ns / NS_PER_S));
+        self.0.push(format!("{}:{}@{}", now_ns / NS_PER_S, key.0, deadline_ns / NS_PER_S));
     }
 }
 
-const POLICY: Policy = Policy {
-    expire: Expire::AfterWrite,
-    ttl_ns: None,
-    capacity: None,
-};
+fn request(text: &str) -> Request {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let number = |word: usize| words[word].parse::<u32>().unwrap();
+    let operation = match words[1] {
+        "fetch" => Operation::Fetch,
+        name => Operation::of_memcached(name.as_bytes()).unwrap(),
+    };
+    Request::new(u64::from(number(0)) * NS_PER_S, operation, KeyId(number(2)), number(3))
+}
 
-const AFTER_ACCESS: Policy = Policy {
-    expire: Expire::AfterAccess,
-    ..POLICY
-};
-
-/// Serves (time in s, operation, key, TTL in s) and says what expired and what was counted.
-fn serve(
-    policy: Policy,
-    requests: &[(u64, Operation, u32, u32)],
-) -> (Vec<(u64, u32, u64)>, Counts) {
-    let mut cache = Cache::new(BTree::new(0), policy, 10);
-    let mut expiries = Expiries::default();
-    for &(at_s, operation, key, ttl_s) in requests {
-        let request = Request::new(at_s * NS_PER_S, operation, KeyId(key), ttl_s);
-        cache.serve(request, &mut expiries);
+#[test]
+fn cache_does_what_was_worked_out_by_hand() {
+    for (name, policy, requests, expiries, shown) in CASES {
+        let requests: Vec<Request> = requests.split(',').map(request).collect();
+        let mut cache = Cache::new(BTree::new(0), policy, 10);
+        let mut expired = Expiries::default();
+        for &request in &requests {
+            cache.serve(request, &mut expired);
+        }
+        assert_eq!(expired.0.join(" "), expiries, "{name}");
+        let counts = cache.counts();
+        let counted = serde_json::to_value(counts).unwrap();
+        let names = ["hits", "misses", "inserts", "refreshes", "expired", "evicted", "deleted"];
+        let names = names.into_iter().filter(|&name| counted[name] != 0);
+        let counted: Vec<String> = names.map(|name| format!("{name} {}", counted[name])).collect();
+        assert_eq!(counted.join(" "), shown, "{name}");
+        assert_eq!(counts.hits + counts.misses + counts.writes, requests.len() as u64);
+        assert_eq!(counts.inserts, counts.expired + counts.evicted + counts.deleted + counts.left);
+        assert!(cache.recency.is_none_or(|recency| recency.len() as u64 == counts.left));
     }
-    let counts = cache.counts();
-    let served = counts.hits + counts.misses + counts.writes;
-    assert_eq!(served, requests.len() as u64);
-    let gone = counts.expired + counts.evicted + counts.deleted;
-    assert_eq!(counts.inserts, gone + counts.left);
-    if let Some(recency) = &cache.recency {
-        assert_eq!(recency.len() as u64, counts.left);
-    }
-    (expiries.0, counts)
-}
-
-const ACCESSES: [(u64, Operation, u32, u32); 5] = [
-    (0, Set, 1, 10),
-    (5, Get, 1, 0),
-    (12, Get, 1, 0),
-    (15, Set, 2, 10),
-    (30, Get, 2, 0),
-];
-
-#[test]
-fn after_write_a_hit_leaves_the_deadline() {
-    let (expiries, counts) = serve(POLICY, &ACCESSES);
-    assert_eq!(expiries, [(12, 1, 10), (30, 2, 25)]);
-    assert_eq!((counts.hits, counts.misses, counts.refreshes), (1, 2, 0));
-}
-
-#[test]
-fn after_access_a_hit_starts_the_ttl_anew() {
-    let (expiries, counts) = serve(AFTER_ACCESS, &ACCESSES);
-    assert_eq!(expiries, [(30, 1, 22), (30, 2, 25)]);
-    assert_eq!((counts.hits, counts.misses, counts.refreshes), (2, 1, 2));
-}
-
-#[test]
-fn entry_is_gone_at_its_very_deadline() {
-    let (expiries, counts) = serve(POLICY, &[(0, Set, 1, 10), (10, Get, 1, 0)]);
-    assert_eq!(expiries, [(10, 1, 10)]);
-    assert_eq!((counts.hits, counts.misses), (0, 1));
-}
-
-#[test]
-fn expiries_of_one_moment_come_in_order_of_deadline_then_of_writing() {
-    let (expiries, _) = serve(
-        POLICY,
-        &[
-            (0, Set, 3, 9),
-            (0, Set, 2, 9),
-            (0, Set, 1, 8),
-            (1, Set, 3, 8),
-            (20, Get, 0, 0),
-        ],
-    );
-    assert_eq!(expiries, [(20, 1, 8), (20, 2, 9), (20, 3, 9)]);
-}
-
-#[test]
-fn fetch_that_misses_fills_and_get_does_not() {
-    let (_, counts) = serve(
-        POLICY,
-        &[
-            (0, Fetch, 1, 5),
-            (1, Get, 1, 0),
-            (1, Get, 2, 5),
-            (1, Get, 2, 5),
-        ],
-    );
-    assert_eq!((counts.inserts, counts.hits, counts.misses), (1, 1, 3));
-}
-
-#[test]
-fn set_of_a_present_key_moves_its_deadline_either_way() {
-    let (expiries, counts) = serve(
-        POLICY,
-        &[
-            (0, Set, 1, 10),
-            (1, Set, 1, 20),
-            (2, Set, 1, 3),
-            (50, Get, 0, 0),
-        ],
-    );
-    assert_eq!(expiries, [(50, 1, 5)]);
-    assert_eq!((counts.inserts, counts.refreshes), (1, 2));
-}
-
-#[test]
-fn set_without_a_ttl_makes_an_entry_last_until_one_with_a_ttl() {
-    let (expiries, _) = serve(POLICY, &[(0, Set, 1, 10), (1, Set, 1, 0), (50, Get, 0, 0)]);
-    assert_eq!(expiries, []);
-    let (expiries, counts) = serve(POLICY, &[(0, Set, 1, 0), (60, Set, 1, 10), (90, Get, 1, 0)]);
-    assert_eq!(expiries, [(90, 1, 70)]);
-    assert_eq!((counts.inserts, counts.refreshes), (1, 1));
-}
-
-#[test]
-fn add_writes_only_what_is_absent() {
-    let (expiries, counts) = serve(
-        POLICY,
-        &[
-            (0, Add, 1, 10),
-            (1, Add, 1, 50),
-            (20, Add, 1, 10),
-            (40, Get, 0, 0),
-        ],
-    );
-    assert_eq!(expiries, [(20, 1, 10), (40, 1, 30)]);
-    assert_eq!((counts.inserts, counts.refreshes), (2, 0));
-}
-
-#[test]
-fn replace_writes_only_what_is_present() {
-    let (expiries, counts) = serve(
-        POLICY,
-        &[
-            (0, Replace, 1, 10),
-            (1, Set, 1, 10),
-            (2, Replace, 1, 20),
-            (40, Get, 0, 0),
-        ],
-    );
-    assert_eq!(expiries, [(40, 1, 22)]);
-    assert_eq!((counts.inserts, counts.refreshes), (1, 1));
-}
-
-#[test]
-fn modify_keeps_the_deadline_unless_accesses_move_it() {
-    let requests = [
-        (0, Modify, 1, 9),
-        (0, Set, 1, 10),
-        (5, Modify, 1, 99),
-        (40, Get, 0, 0),
-    ];
-    assert_eq!(serve(POLICY, &requests).0, [(40, 1, 10)]);
-    assert_eq!(serve(AFTER_ACCESS, &requests).0, [(40, 1, 15)]);
-}
-
-#[test]
-fn delete_takes_the_timer_along() {
-    let (expiries, counts) = serve(
-        POLICY,
-        &[
-            (0, Set, 1, 10),
-            (5, Delete, 1, 0),
-            (5, Delete, 1, 0),
-            (40, Get, 0, 0),
-        ],
-    );
-    assert_eq!(expiries, []);
-    assert_eq!(counts.deleted, 1);
-}
-
-#[test]
-fn ttl_of_the_policy_replaces_every_other() {
-    let policy = Policy {
-        ttl_ns: Some(7 * NS_PER_S),
-        ..POLICY
-    };
-    let (expiries, _) = serve(policy, &[(0, Set, 1, 0), (1, Set, 2, 100), (40, Get, 0, 0)]);
-    assert_eq!(expiries, [(40, 1, 7), (40, 2, 8)]);
-}
-
-#[test]
-fn full_cache_evicts_who_was_not_used_for_longest() {
-    let policy = Policy {
-        capacity: NonZeroUsize::new(2),
-        ..POLICY
-    };
-    let (expiries, counts) = serve(
-        policy,
-        &[
-            (0, Set, 1, 50),
-            (1, Set, 2, 50),
-            (2, Get, 1, 0),
-            // Evicts 2, and its timer with it.
-            (3, Set, 3, 50),
-            (4, Get, 2, 0),
-            (5, Get, 1, 0),
-            (99, Get, 0, 0),
-        ],
-    );
-    assert_eq!(expiries, [(99, 1, 50), (99, 3, 53)]);
-    assert_eq!((counts.evicted, counts.hits), (1, 2));
-}
-
-#[test]
-fn expired_entry_makes_room_without_an_eviction() {
-    let policy = Policy {
-        capacity: NonZeroUsize::new(1),
-        ..POLICY
-    };
-    let (_, counts) = serve(policy, &[(0, Set, 1, 5), (5, Set, 2, 5), (6, Set, 3, 5)]);
-    assert_eq!((counts.expired, counts.evicted), (1, 1));
 }

@@ -1,19 +1,19 @@
-//! Everything a cache asked of its queue, written down, to be asked again of a bare queue.
+//! Everything a cache asked of its queue, recorded, to be asked again of a bare queue.
 //!
-//! That is how the time in the queue is measured: no cache, no trace and no clock in between. What is
-//! left beside the queue is reading the script and a table of the live timers' names, as small as the
-//! most live timers; it is not taken off.
+//! The time in the queue is measured like this, without cache, trace and clock. It includes reading the script and a
+//! table of the live timers' keys, as small as the most live timers.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
+use anyhow::Result;
+
 use crate::interrupt;
 use crate::observer::Observer;
-use crate::queue::{Backlog, Queue};
+use crate::queue::Queue;
 use crate::trace::{KeyId, Trace};
 
-/// The place of a live timer's name. Another timer takes it once that one is gone.
+/// The place of a live timer's key. It is used again once that timer is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place(u32);
 
@@ -32,39 +32,32 @@ const _: () = assert!(size_of::<Step>() == 16);
 #[derive(Debug)]
 pub(crate) struct Script {
     steps: Vec<Step>,
-    places: u32,
+    /// The most live timers.
+    pub(super) places: u32,
 }
 
-/// A script being written.
+/// A script being recorded.
 ///
 /// Invariant: a place is either some live key's or in `free`.
-pub(crate) struct Scribe {
-    script: Script,
-    /// Each live key's place; what stands at others means nothing.
+pub(crate) struct Recorder {
+    pub(super) script: Script,
+    /// The place of each key that has a timer; arbitrary for the others.
     place_of: Vec<Place>,
     free: Vec<Place>,
 }
 
-impl Scribe {
+impl Recorder {
     /// An empty script of a trace's keys.
     pub(crate) fn new(trace: &Trace) -> Self {
         Self {
-            script: Script {
-                steps: Vec::with_capacity(trace.requests.len()),
-                places: 0,
-            },
+            script: Script { steps: Vec::with_capacity(trace.requests.len()), places: 0 },
             place_of: vec![Place(0); trace.keys as usize],
             free: Vec::new(),
         }
     }
-
-    /// The script as it stands.
-    pub(crate) fn finish(self) -> Script {
-        self.script
-    }
 }
 
-impl Observer for Scribe {
+impl Observer for Recorder {
     fn advanced(&mut self, now_ns: u64) {
         self.script.steps.push(Step::Advance { now_ns });
     }
@@ -75,16 +68,12 @@ impl Observer for Scribe {
             Place(self.script.places - 1)
         });
         self.place_of[key.index()] = place;
-        self.script
-            .steps
-            .push(Step::Schedule { place, deadline_ns });
+        self.script.steps.push(Step::Schedule { place, deadline_ns });
     }
 
     fn rescheduled(&mut self, key: KeyId, deadline_ns: u64) {
         let place = self.place_of[key.index()];
-        self.script
-            .steps
-            .push(Step::Reschedule { place, deadline_ns });
+        self.script.steps.push(Step::Reschedule { place, deadline_ns });
     }
 
     fn cancelled(&mut self, key: KeyId) {
@@ -99,19 +88,13 @@ impl Observer for Scribe {
 }
 
 impl Script {
-    /// How many calls it makes, repeated ones for the sake of a budget not counted.
+    /// How many calls it makes, not counting those that a budget repeats.
     pub(crate) fn len(&self) -> u64 {
         self.steps.len() as u64
     }
 
-    /// How many timers it keeps names of at once.
-    #[cfg(test)]
-    pub(super) fn places(&self) -> u32 {
-        self.places
-    }
-
-    /// Asks it all of a queue, and says how long that took and how many timers fired.
-    pub(crate) fn run<Q: Queue>(&self, mut queue: Q) -> Result<(Duration, u64), Failure> {
+    /// Asks a queue all of it. Returns how long that took and how many timers fired.
+    pub(crate) fn play<Q: Queue>(&self, mut queue: Q) -> Result<(Duration, u64)> {
         let mut timers: Vec<Option<Q::Key>> = vec![None; self.places as usize];
         let mut expired = 0;
         let begun = Instant::now();
@@ -126,13 +109,12 @@ impl Script {
 }
 
 impl Step {
-    /// Asks it of a queue, and says how many timers fired.
+    /// Asks a queue this. Returns how many timers fired.
     fn take<Q: Queue>(self, queue: &mut Q, timers: &mut [Option<Q::Key>]) -> u64 {
         let mut expired = 0;
         match self {
             Self::Schedule { place, deadline_ns } => {
-                let timer = queue.schedule(deadline_ns, KeyId(place.0));
-                timers[place.0 as usize] = Some(timer);
+                timers[place.0 as usize] = Some(queue.schedule(deadline_ns, KeyId(place.0)));
             }
             Self::Reschedule { place, deadline_ns } => {
                 if let Some(timer) = timers[place.0 as usize] {
@@ -145,11 +127,11 @@ impl Step {
                 }
             }
             Self::Advance { now_ns } => loop {
-                let backlog = queue.advance(now_ns, |key, deadline_ns| {
+                let has_backlog = queue.advance(now_ns, |key, deadline_ns| {
                     black_box((key, deadline_ns));
                     expired += 1;
                 });
-                if backlog == Backlog::Done {
+                if !has_backlog {
                     break;
                 }
             },

@@ -1,72 +1,86 @@
-//! What all pictures share: the canvas, the letters, the way axes are labelled.
+//! What all charts share: the canvas, the letters, the colours.
 
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend, TextStyle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, IntoFont, IntoTextStyle};
+use plotters::style::{Color, IntoFont, IntoTextStyle, RGBColor};
 
-use super::palette::INK;
-
-/// The widths of a picture, in the units of its own coordinates: on a wide screen, and on a phone's.
+/// The widths of a chart, in the units of its own coordinates: on a wide screen, and on a phone's.
 pub(super) const WIDE: u32 = 1040;
 pub(super) const NARROW: u32 = 360;
 
-/// The height of letters.
 const LETTERS: u32 = 15;
 
-/// What a picture is drawn on.
+/// Each colour on a light and on a dark screen. On the light one all are different, so that a style sheet can tell
+/// them apart.
+const COLOURS: [(RGBColor, RGBColor); 6] = [
+    (INK, rgb(0xd9_dd_e3)),
+    (GRID, rgb(0x33_38_40)),
+    (WORKLOAD, rgb(0x9a_a7_ba)),
+    (QUEUES[0], rgb(0x5b_a3_f5)),
+    (QUEUES[1], rgb(0xf0_8d_49)),
+    (QUEUES[2], rgb(0x45_c4_9d)),
+];
+
+/// Titles, labels and axes.
+pub(super) const INK: RGBColor = rgb(0x2b_2f_36);
+/// The lines behind a chart.
+pub(super) const GRID: RGBColor = rgb(0xe3_e5_e9);
+/// The workload, which is the same for all queues.
+pub(super) const WORKLOAD: RGBColor = rgb(0x5f_6b_7d);
+/// The queues, in the order they ran.
+const QUEUES: [RGBColor; 3] = [rgb(0x1f_6f_d1), rgb(0xc7_5a_12), rgb(0x1b_8a_6b)];
+
+const fn rgb(code: u32) -> RGBColor {
+    let [_, red, green, blue] = code.to_be_bytes();
+    RGBColor(red, green, blue)
+}
+
+pub(super) fn queue(place: usize) -> RGBColor {
+    QUEUES[place % QUEUES.len()]
+}
+
+/// Style rules that replace each light colour by its dark one.
+pub(super) fn dark_style() -> String {
+    let code = |RGBColor(red, green, blue)| format!("#{red:02X}{green:02X}{blue:02X}");
+    let rules = COLOURS.map(|(light, dark)| (code(light), code(dark))).map(|(light, dark)| {
+        format!("  [fill=\"{light}\"] {{ fill: {dark}; }}\n  [stroke=\"{light}\"] {{ stroke: {dark}; }}\n")
+    });
+    format!("@media (prefers-color-scheme: dark) {{\n{}}}\n", rules.concat())
+}
+
 pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// What drawing may fail with. Drawing into memory does not.
+/// Drawing into memory does not fail.
 pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// Draws a picture.
-pub(super) fn svg((width, height): (u32, u32), draw: impl FnOnce(&Canvas<'_>) -> Drawn) -> String {
+pub(super) fn svg(size: (u32, u32), draw: impl FnOnce(&Canvas<'_>) -> Drawn) -> String {
     let mut svg = String::new();
-    let canvas = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
-    draw(&canvas)
-        .and_then(|()| Ok(canvas.present()?))
-        .expect("drawing into memory does not fail");
+    let canvas = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+    draw(&canvas).and_then(|()| Ok(canvas.present()?)).expect("drawing into memory does not fail");
     drop(canvas);
     svg
 }
 
-/// Letters, standing at a side of their place.
+/// Letters, at a side of their place.
 pub(super) fn letters(horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
     ("sans-serif", LETTERS)
         .into_font()
-        .color(&INK.light.to_rgba())
+        .color(&INK.to_rgba())
         .pos(Pos::new(horizontal, vertical))
         .into_text_style(&(NARROW, LETTERS))
 }
 
-/// Letters for axes.
-pub(super) fn axis_letters() -> TextStyle<'static> {
-    letters(HPos::Left, VPos::Top)
-}
-
-/// A number short enough for an axis: `250k`, `1.5M`.
-pub(super) fn short(value: f64) -> String {
-    let (value, unit) = match value.abs() {
-        size if size >= 1e9 => (value / 1e9, "G"),
-        size if size >= 1e6 => (value / 1e6, "M"),
-        size if size >= 1e3 => (value / 1e3, "k"),
-        _ => (value, ""),
+/// The mesh of a chart in the colours and letters of all charts.
+macro_rules! mesh {
+    ($chart:expr) => {
+        $chart
+            .configure_mesh()
+            .light_line_style(chart::INK.mix(0.0))
+            .bold_line_style(chart::GRID)
+            .axis_style(chart::INK)
+            .label_style(chart::letters(HPos::Left, VPos::Top))
+            .axis_desc_style(chart::letters(HPos::Left, VPos::Top))
     };
-    let text = format!("{value:.2}");
-    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_drops_what_it_can() {
-        assert_eq!(short(0.0), "0");
-        assert_eq!(short(0.5), "0.5");
-        assert_eq!(short(100.0), "100");
-        assert_eq!(short(250_000.0), "250k");
-        assert_eq!(short(1_500_000.0), "1.5M");
-    }
-}
+pub(super) use mesh;

@@ -1,13 +1,13 @@
-//! The picture of the pauses: how large a share of the calls takes at least how long.
+//! The chart of the pauses: which share of the calls takes at least how long.
 
 use hdrhistogram::Histogram;
 use plotters::prelude::{ChartBuilder, IntoLogRange, LineSeries, PathElement, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
+use super::bars::round_pause;
 use super::chart::{self, Drawn};
-use super::palette::{self, GRID, INK};
-use crate::figure::pause;
+use crate::figure::short;
 use crate::replay::Outcome;
 
 const HEIGHT: u32 = 400;
@@ -15,22 +15,14 @@ const HEIGHT: u32 = 400;
 /// The least range of an axis: with fewer powers of ten, labels would stand too close.
 const LEAST_RANGE: f64 = 1e3;
 
-/// Draws it.
 pub(super) fn chart(outcomes: &[Outcome], width: u32) -> String {
     let all = || outcomes.iter().map(|outcome| &outcome.pauses);
     let shortest_ns = all().map(Histogram::min).min().unwrap_or(1).max(1);
-    let longest_ns = all()
-        .map(Histogram::max)
-        .max()
-        .unwrap_or(1)
-        .max(shortest_ns);
+    let longest_ns = all().map(Histogram::max).max().unwrap_or(1).max(shortest_ns);
     let calls = all().map(Histogram::len).max().unwrap_or(1).max(1);
     let left = 10f64.powf((shortest_ns as f64).log10().floor());
-    let right = 10f64.powf(((longest_ns + 1) as f64).log10().ceil());
-    let right = right.max(left * LEAST_RANGE);
-    let bottom = 0.1f64
-        .powf((calls as f64).log10().ceil())
-        .min(1.0 / LEAST_RANGE);
+    let right = 10f64.powf(((longest_ns + 1) as f64).log10().ceil()).max(left * LEAST_RANGE);
+    let bottom = 0.1f64.powf((calls as f64).log10().ceil()).min(1.0 / LEAST_RANGE);
     chart::svg((width, HEIGHT), |canvas| -> Drawn {
         let mut chart = ChartBuilder::on(canvas)
             .margin_top(12)
@@ -38,13 +30,7 @@ pub(super) fn chart(outcomes: &[Outcome], width: u32) -> String {
             .x_label_area_size(46)
             .y_label_area_size(96)
             .build_cartesian_2d((left..right).log_scale(), (bottom..1.0).log_scale())?;
-        chart
-            .configure_mesh()
-            .light_line_style(INK.light.mix(0.0))
-            .bold_line_style(GRID.light)
-            .axis_style(INK.light)
-            .label_style(chart::axis_letters())
-            .axis_desc_style(chart::axis_letters())
+        chart::mesh!(chart)
             .x_label_formatter(&|ns| round_pause(*ns))
             .y_label_formatter(&|share| one_in(*share))
             .x_desc("time of a call (logarithmic)")
@@ -52,15 +38,11 @@ pub(super) fn chart(outcomes: &[Outcome], width: u32) -> String {
             .y_desc("share of calls at least as long")
             .draw()?;
         for (place, outcome) in outcomes.iter().enumerate() {
-            let colour = palette::queue(place);
-            chart.draw_series(LineSeries::new(
-                exceeding(&outcome.pauses),
-                colour.stroke_width(2),
-            ))?;
-            let y = 34 + 22 * place as i32;
-            let x = width as i32 - 130;
-            let sample = vec![(x, y), (x + 26, y)];
-            canvas.draw(&PathElement::new(sample, colour.stroke_width(3)))?;
+            let colour = chart::queue(place);
+            chart
+                .draw_series(LineSeries::new(exceeding(&outcome.pauses), colour.stroke_width(2)))?;
+            let (x, y) = (width as i32 - 130, 34 + 22 * place as i32);
+            canvas.draw(&PathElement::new(vec![(x, y), (x + 26, y)], colour.stroke_width(3)))?;
             let style = chart::letters(HPos::Left, VPos::Center);
             canvas.draw(&Text::new(outcome.name.clone(), (x + 34, y), style))?;
         }
@@ -84,17 +66,11 @@ fn exceeding(pauses: &Histogram<u64>) -> Vec<(f64, f64)> {
     steps
 }
 
-/// A power of ten as a pause: `10 µs`.
-fn round_pause(ns: f64) -> String {
-    pause(ns).replace(".00 ", " ").replace(".0 ", " ")
-}
-
 /// A share as odds: `1 in 10k`.
 fn one_in(share: f64) -> String {
-    if share >= 1.0 {
-        "all".to_owned()
-    } else {
-        format!("1 in {}", chart::short((1.0 / share).round()))
+    match share {
+        share if share >= 1.0 => "all".to_owned(),
+        share => format!("1 in {}", short((1.0 / share).round())),
     }
 }
 
@@ -108,18 +84,8 @@ mod tests {
         for ns in [10, 10, 10, 500] {
             pauses.record(ns).unwrap();
         }
-        assert_eq!(
-            exceeding(&pauses),
-            [(10.0, 1.0), (10.0, 0.25), (500.0, 0.25)]
-        );
-    }
-
-    #[test]
-    fn labels_are_round() {
-        assert_eq!(round_pause(10.0), "10 ns");
-        assert_eq!(round_pause(1e4), "10 µs");
-        assert_eq!(round_pause(1e6), "1 ms");
-        assert_eq!(one_in(1.0), "all");
-        assert_eq!(one_in(1e-4), "1 in 10k");
+        assert_eq!(exceeding(&pauses), [(10.0, 1.0), (10.0, 0.25), (500.0, 0.25)]);
+        assert_eq!([10.0, 1e4, 1e6].map(round_pause), ["10 ns", "10 µs", "1 ms"]);
+        assert_eq!([1.0, 1e-4].map(one_in), ["all", "1 in 10k"]);
     }
 }

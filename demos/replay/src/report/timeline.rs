@@ -1,29 +1,23 @@
-//! Pictures over trace time.
+//! Charts over trace time.
 
 use plotters::prelude::{AreaSeries, ChartBuilder};
 use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, VPos};
 
-use super::chart::{self, Drawn};
-use super::palette::{GRID, INK, WORKLOAD};
-use crate::replay::timeline::Timeline;
+use super::chart::{self, Drawn, WORKLOAD};
+use crate::figure::short;
+use crate::timeline::Timeline;
 
 const HEIGHT: u32 = 260;
 
-/// Live timers over time.
 pub(super) fn live(timeline: &Timeline, width: u32) -> String {
-    let values = timeline
-        .live()
-        .iter()
-        .map(|&live| live as f64)
-        .collect::<Vec<_>>();
+    let values: Vec<f64> = timeline.live.iter().map(|&live| live as f64).collect();
     area(timeline, &values, "live timers", width)
 }
 
-/// Expiries a second over time.
 pub(super) fn expiries(timeline: &Timeline, width: u32) -> String {
-    let rate = |&expired: &u64| expired as f64 / timeline.bin_s();
-    let values = timeline.expired().iter().map(rate).collect::<Vec<_>>();
-    area(timeline, &values, "expiries a second", width)
+    let rates = timeline.expired.iter().map(|&expired| expired as f64 / timeline.bin_s());
+    area(timeline, &rates.collect::<Vec<_>>(), "expiries a second", width)
 }
 
 /// The unit that suits a span, with its length in seconds.
@@ -44,10 +38,7 @@ fn area(timeline: &Timeline, values: &[f64], y_title: &str, width: u32) -> Strin
     let top = values.iter().copied().fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.08 } else { 1.0 };
     let steps = values.iter().enumerate().flat_map(|(place, &value)| {
-        [
-            (place as f64 * bin, value),
-            ((place + 1) as f64 * bin, value),
-        ]
+        [(place as f64 * bin, value), ((place + 1) as f64 * bin, value)]
     });
     chart::svg((width, HEIGHT), |canvas| -> Drawn {
         let mut chart = ChartBuilder::on(canvas)
@@ -56,22 +47,16 @@ fn area(timeline: &Timeline, values: &[f64], y_title: &str, width: u32) -> Strin
             .x_label_area_size(46)
             .y_label_area_size(78)
             .build_cartesian_2d(0.0..values.len() as f64 * bin, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(INK.light.mix(0.0))
-            .bold_line_style(GRID.light)
-            .axis_style(INK.light)
-            .label_style(chart::axis_letters())
-            .axis_desc_style(chart::axis_letters())
+        chart::mesh!(chart)
             .x_labels(width as usize / 85)
             .y_labels(5)
-            .x_label_formatter(&|x| chart::short(*x))
-            .y_label_formatter(&|y| chart::short(*y))
+            .x_label_formatter(&|x| short(*x))
+            .y_label_formatter(&|y| short(*y))
             .x_desc(format!("trace time ({unit})"))
             .y_desc(y_title)
             .draw()?;
-        let series = AreaSeries::new(steps, 0.0, WORKLOAD.light.mix(0.25));
-        chart.draw_series(series.border_style(WORKLOAD.light.stroke_width(2)))?;
+        let series = AreaSeries::new(steps, 0.0, WORKLOAD.mix(0.25));
+        chart.draw_series(series.border_style(WORKLOAD.stroke_width(2)))?;
         Ok(())
     })
 }

@@ -1,29 +1,26 @@
 //! A trace made up after a cluster's figures.
 //!
 //! - **Arrivals** are a Poisson process at the cluster's request rate, in nanoseconds from 0.
-//! - **Keys** are as many as the cluster saw in the week it was traced (rate x a week / mean requests a
-//!   key), but no more than 2^22, because a run is minutes of that week and the rest of its keys would
-//!   hardly be met, and no more than there are requests. Their popularity is Zipf's with the cluster's
-//!   exponent, drawn by the alias method.
+//! - **Keys** are as many as the cluster saw in the week it was traced (rate x a week / mean requests a key), but no
+//!   more than 2^22 and no more than there are requests: a run is minutes of that week, and would hardly meet the rest.
+//!   Their popularity is Zipf's with the cluster's exponent, drawn by the alias method.
 //! - **Operations** follow the cluster's mix.
-//! - **A TTL belongs to its key**: it is drawn from the cluster's mix when the key is first met, and every
-//!   write of the key uses it, as clients use one TTL for one kind of item.
-//! - **Misses are filled** (look-aside): a get that misses is followed at once by the write of what the
-//!   client fetched elsewhere. A real trace has a line of its own for that; here it is part of the get,
-//!   on top of the operation mix.
+//! - **A TTL belongs to its key**: it is drawn from the cluster's mix when the key is first met, and every write of
+//!   the key uses it, as clients use one TTL for one kind of item.
+//! - **Misses are filled** (look-aside): a get that misses is followed at once by the write of what the client fetched
+//!   elsewhere. A real trace has a line of its own for that; here it is part of the get, on top of the operation mix.
 //!
-//! The same profile, number of requests and seed give the same trace on every machine: the generator is
-//! PCG-64, and logarithms and powers come from `libm` rather than from the platform.
+//! The same profile, number of requests and seed give the same trace on every machine: the generator is PCG-64, and
+//! logarithms and powers come from `libm` rather than from the platform.
 
+use anyhow::{Result, bail};
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 use rand_pcg::Pcg64;
 
-use super::file::Skipped;
 use super::profile::Profile;
 use super::{KeyId, Operation, Request, Trace};
-use crate::failure::Failure;
 use crate::figure::NS_PER_S;
 use crate::interrupt;
 use crate::progress::Progress;
@@ -35,23 +32,19 @@ const KEY_LIMIT: u32 = 1 << 22;
 
 const _: () = assert!(KEY_LIMIT <= KeyId::LIMIT);
 
-/// A picture of the trace needs no finer time than this.
+/// A chart of the trace needs no finer time than this.
 const RESOLUTION_NS: u64 = NS_PER_S / 1_000;
 
-/// Makes a trace.
 pub(crate) fn generate(
     profile: &Profile,
     requests: u64,
     seed: u64,
     progress: Progress,
-) -> Result<Trace, Failure> {
+) -> Result<Trace> {
     let mut trace = Vec::new();
-    let room = usize::try_from(requests)
-        .ok()
-        .filter(|&room| trace.try_reserve_exact(room).is_ok());
-    let Some(room) = room else {
-        let problem = format!("--requests {requests}: more than fit the memory of this machine");
-        return Err(Failure::Resources(problem));
+    let room = usize::try_from(requests).ok();
+    let Some(room) = room.filter(|&room| trace.try_reserve_exact(room).is_ok()) else {
+        bail!("--requests {requests}: more than fit into the memory of this machine");
     };
     let bar = progress.stage("making the trace", requests);
     let mut model = Model::new(profile, population(profile, requests), seed);
@@ -67,7 +60,7 @@ pub(crate) fn generate(
         requests: trace,
         keys: model.ttls_s.len() as u32,
         resolution_ns: RESOLUTION_NS,
-        skipped: Skipped::default(),
+        skipped_lines: 0,
     })
 }
 
@@ -78,7 +71,7 @@ fn population(profile: &Profile, requests: u64) -> u32 {
     of_the_week.min(met_at_most).max(1.0) as u32
 }
 
-/// A cluster whose clients never tire.
+/// A cluster's clients.
 struct Model<'a> {
     rng: Pcg64,
     now_ns: u64,
@@ -101,11 +94,7 @@ impl<'a> Model<'a> {
             rng: Pcg64::seed_from_u64(seed),
             now_ns: 0,
             mean_gap_ns: 1e6 / profile.rate_kqps,
-            operations: profile
-                .operations
-                .iter()
-                .map(|&(name, _)| meaning(name))
-                .collect(),
+            operations: profile.operations.iter().map(|&(name, _)| meaning(name)).collect(),
             operation: weighted(profile.operations.iter().map(|operation| operation.1)),
             rank: weighted((1..=population).map(popularity)),
             keys: vec![None; population as usize],
@@ -125,8 +114,7 @@ impl<'a> Model<'a> {
             Some(key) => key,
             None => {
                 let key = KeyId(self.ttls_s.len() as u32);
-                self.ttls_s
-                    .push(self.ttls[self.ttl.sample(&mut self.rng)].0);
+                self.ttls_s.push(self.ttls[self.ttl.sample(&mut self.rng)].0);
                 *self.keys[rank].insert(key)
             }
         };
@@ -139,16 +127,12 @@ fn weighted(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
     WeightedAliasIndex::new(weights.collect()).expect("a profile's weights are positive")
 }
 
-/// What an operation of a profile does, a get being followed by a fill when it misses.
+/// What an operation of a profile does: a get that misses is followed by a fill.
 fn meaning(name: &str) -> Operation {
-    match name {
-        "get" | "gets" => Operation::Fetch,
-        "set" => Operation::Set,
-        "add" => Operation::Add,
-        "replace" | "cas" => Operation::Replace,
-        "append" | "prepend" | "incr" | "decr" => Operation::Modify,
-        "delete" => Operation::Delete,
-        _ => unreachable!("profiles name memcached operations only"),
+    match Operation::of_memcached(name.as_bytes()).expect("profiles name memcached operations only")
+    {
+        Operation::Get => Operation::Fetch,
+        operation => operation,
     }
 }
 
@@ -158,68 +142,33 @@ mod tests {
     use crate::trace::profile::{self, PROFILES};
 
     #[test]
-    fn generate_same_seed_gives_the_same_trace_and_another_seed_another() {
-        let profile = profile::named(profile::DEFAULT).unwrap();
-        let trace = |seed| {
-            generate(profile, 5_000, seed, Progress::Hidden)
-                .unwrap()
-                .requests
-        };
-        assert_eq!(trace(1), trace(1));
-        assert_ne!(trace(1), trace(2));
-    }
-
-    #[test]
-    fn generate_of_every_profile_follows_its_figures() {
+    fn every_profile_is_a_trace_that_follows_its_figures_and_its_seed() {
         for profile in &PROFILES {
-            let requests = 20_000;
-            let trace = generate(profile, requests, 3, Progress::Hidden).unwrap();
-            let seconds = trace.end_ns() as f64 / NS_PER_S as f64;
-            let rate = requests as f64 / seconds / 1e3;
-            assert!(
-                (rate / profile.rate_kqps - 1.0).abs() < 0.05,
-                "{}: {rate}",
-                profile.name
-            );
+            let (name, requests) = (profile.name, 20_000);
+            let trace = |seed| generate(profile, requests, seed, Progress::Hidden).unwrap();
+            assert_eq!(trace(3).requests, trace(3).requests);
+            assert_ne!(trace(3).requests, trace(4).requests);
+            let trace = trace(3);
+            let rate = requests as f64 / (trace.end_ns() as f64 / NS_PER_S as f64) / 1e3;
+            assert!((rate / profile.rate_kqps - 1.0).abs() < 0.05, "{name}: {rate}");
             assert!(trace.requests.is_sorted_by_key(|request| request.at_ns));
-            assert!(
-                trace
-                    .requests
-                    .iter()
-                    .all(|request| request.key().0 < trace.keys)
-            );
+            assert!(trace.requests.iter().all(|request| request.key().0 < trace.keys));
             let first = meaning(profile.operations[0].0);
-            let all: f64 = profile.operations.iter().map(|operation| operation.1).sum();
-            let alike = profile
-                .operations
-                .iter()
-                .filter(|operation| meaning(operation.0) == first);
-            let share = alike.map(|operation| operation.1).sum::<f64>() / all;
-            let seen = trace
-                .requests
-                .iter()
-                .filter(|request| request.operation() == first)
-                .count();
-            let seen = seen as f64 / requests as f64;
-            assert!(
-                (seen - share).abs() < 0.02,
-                "{}: {seen} for {share}",
-                profile.name
-            );
+            let of_first = profile.operations.iter().filter(|one| meaning(one.0) == first);
+            let all: f64 = profile.operations.iter().map(|one| one.1).sum();
+            let share = of_first.map(|one| one.1).sum::<f64>() / all;
+            let seen = trace.requests.iter().filter(|request| request.operation() == first);
+            let seen = seen.count() as f64 / requests as f64;
+            assert!((seen - share).abs() < 0.02, "{name}: {seen} for {share}");
         }
     }
 
     #[test]
     fn population_is_the_weeks_keys_within_its_limits() {
-        let profile = |name| profile::named(name).unwrap();
-        assert_eq!(population(profile("cluster4"), 5_000_000), KEY_LIMIT);
-        assert_eq!(population(profile("cluster4"), 1_000), 1_000);
-        assert_eq!(population(profile("cluster7"), u64::MAX), KEY_LIMIT);
-        let small = Profile {
-            rate_kqps: 0.01,
-            mean_frequency: 1e3,
-            ..PROFILES[0]
-        };
+        let profile = profile::named(profile::DEFAULT).unwrap();
+        assert_eq!(population(profile, u64::MAX), KEY_LIMIT);
+        assert_eq!(population(profile, 1_000), 1_000);
+        let small = Profile { rate_kqps: 0.01, mean_frequency: 1e3, ..PROFILES[0] };
         assert_eq!(population(&small, 5_000_000), 6_048);
     }
 }

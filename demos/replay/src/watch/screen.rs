@@ -1,171 +1,173 @@
-//! The screen: where everything goes, in terminals of any size.
+//! The screen, in terminals of any size.
 //!
-//! With 80 columns and 24 lines everything fits; larger, the levels spread out; smaller, buckets share
-//! cells first, then the figures go, and below [`SMALLEST`] only a line says so.
+//! In 80 columns and 24 lines everything fits; larger, the levels spread out; smaller, buckets share cells first, then
+//! the figures go, and below [`SMALLEST`] only a line says so.
 
-mod figures;
-mod help;
 mod level;
 
+use indicatif::DecimalBytes;
 use ratatui::Frame;
-use ratatui::layout::{Rect, Size};
-use ratatui::style::{Modifier, Style};
+use ratatui::layout::{Alignment, Constraint, Layout, Rect, Size};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use timer_wheel::Geometry;
+use timer_wheel::inspect::Level;
 
-use super::view::{State, View};
+use super::Watch;
+use crate::figure::{grouped, pause, three_digits, time_of_day};
+
+use level::LevelView;
 
 /// The smallest terminal in which levels are drawn.
-const SMALLEST: Size = Size::new(24, 7);
+const SMALLEST: Size = Size::new(50, 8);
 
-/// The most lines that a level can use: its label has as many.
+/// The most lines that a level can use.
 const LEVEL_LINES: u16 = 4;
 
-/// What helps to read, and should not be seen otherwise.
+/// What should be less visible than the rest, and what more.
 const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
-/// What is to be seen first.
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// The keys, and what they do, the most needed first.
-const KEYS: [(&str, &str); 7] = [
+/// The keys, the most needed first.
+const KEYS: [(&str, &str); 6] = [
     ("q", "quit"),
-    ("?", "help"),
-    ("space", "pause"),
+    ("space", "pause, go on"),
     ("+ -", "speed"),
     ("s", "tick"),
     ("w", "wake-up"),
     ("r", "restart"),
 ];
 
-/// Draws a view.
-pub(super) fn draw(view: &View, frame: &mut Frame<'_>) {
+pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < SMALLEST.width || area.height < SMALLEST.height {
         let text = format!("needs {} x {}", SMALLEST.width, SMALLEST.height);
         frame.render_widget(Line::raw(text), area);
         return;
     }
-    let mut rows = Rows::of(area, view.levels.len() as u16);
-    let plan = rows.plan;
-    figures::header(view, frame, rows.next(1));
-    if plan.has_time {
-        figures::time(view, frame, rows.next(1));
+    let levels = watch.session.wheel().levels();
+    let levels: Vec<LevelView> = levels.iter().filter_map(LevelView::of).collect();
+    let count = levels.len() as u16;
+    // The title, the legend, the facts and the keys always have a line, and so has each level.
+    let mut spare = area.height - (4 + count);
+    let mut take = |lines: u16| {
+        let taken = if spare >= lines { lines } else { 0 };
+        spare -= taken;
+        taken
+    };
+    let [time_lines, table_lines] = [take(1), take(3)];
+    let more = (1..LEVEL_LINES).filter(|_| take(count) > 0).count();
+    let level_lines = 1 + more as u16 + u16::from(take(count) > 0);
+    let heights = [1, time_lines, count * level_lines, 1, 1, table_lines];
+    let constraints = heights.map(Constraint::Length).into_iter();
+    let rows = Layout::vertical(constraints.chain([Constraint::Fill(1)])).split(area);
+    title(watch, frame, rows[0]);
+    frame.render_widget(time(watch, area.width), rows[1]);
+    let tops = rows[2].rows().step_by(level_lines.into());
+    for (level, top) in levels.iter().zip(tops) {
+        let height = level_lines.min(LEVEL_LINES);
+        level::draw(level, frame, Rect { height, ..top });
     }
-    rows.skip(plan.gap);
-    for one in &view.levels {
-        level::draw(one, frame, rows.next(plan.level_lines));
-        rows.skip(plan.level_gap);
+    frame.render_widget(fitting(level::legend(), area.width), rows[3]);
+    frame.render_widget(fitting(facts(watch), area.width), rows[4]);
+    frame.render_widget(table(watch), rows[5]);
+    let keys = KEYS.map(|(key, meaning)| (Span::styled(key, STRONG), meaning.to_owned()));
+    let last = area.rows().next_back().unwrap_or_default();
+    frame.render_widget(fitting(keys, area.width), last);
+}
+
+/// What is watched, and whether it is running.
+fn title<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>, area: Rect) {
+    let (state, color) = match (watch.session.is_over(), watch.is_paused) {
+        (true, _) => (" at the end ", Color::Cyan),
+        (false, true) => (" paused ", Color::Yellow),
+        (false, false) => (" running ", Color::Green),
+    };
+    let mut pace = format!(" {}", watch.pace);
+    if let Some(speed) = watch.window.speed().filter(|_| watch.is_behind) {
+        pace += &format!(", {} x reached", three_digits(speed));
     }
-    figures::elsewhere(view, frame, rows.next(1));
-    rows.skip(plan.gap);
-    if plan.has_table {
-        figures::table(view, frame, rows.next(3));
+    let state = Span::styled(state, Style::new().fg(color).reversed());
+    let state = Line::from_iter([state, Span::raw(pace)]);
+    let room = usize::from(area.width).saturating_sub(state.width() + 1);
+    let title: String = watch.title.chars().take(room).collect();
+    frame.render_widget(Line::styled(title, STRONG), area);
+    frame.render_widget(state.alignment(Alignment::Right), area);
+}
+
+/// The trace's time, and a bar of it.
+fn time<G: Geometry>(watch: &Watch<'_, G>, width: u16) -> Line<'static> {
+    let (elapsed_ns, length_ns) = (watch.elapsed_ns(), watch.setting.trace.length_ns());
+    let time = format!("{} of {} ", time_of_day(elapsed_ns), time_of_day(length_ns));
+    let width = usize::from(width).saturating_sub(time.len());
+    let share = elapsed_ns as f64 / length_ns.max(1) as f64;
+    let done = ((share * width as f64) as usize).min(width);
+    Line::from_iter([
+        Span::raw(time),
+        Span::styled("━".repeat(done), Style::new().fg(Color::Green)),
+        Span::styled("─".repeat(width - done), FAINT),
+    ])
+}
+
+/// The timers in no bucket, the next wake-up, the longest call to advance, the memory.
+fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
+    let (wheel, tally) = (watch.session.wheel(), &watch.session.tally);
+    let levels = wheel.levels();
+    let far = levels.last().map_or(0, Level::timers);
+    let on_levels: usize = levels.iter().map(Level::timers).sum();
+    let wake_up = wheel.expiration_delay();
+    let wake_up = wake_up.map_or("not needed".to_owned(), |ns| format!("in {}", pause(ns as f64)));
+    let mut facts = vec![
+        ("far", grouped(far as u64)),
+        ("ready", grouped((wheel.len() - on_levels) as u64)),
+        ("wake-up", wake_up),
+        ("longest advance", pause(tally.longest_ns as f64)),
+        ("memory", DecimalBytes(wheel.stats().bytes as u64).to_string()),
+    ];
+    if tally.repeated > 0 {
+        facts.push(("over budget", grouped(tally.repeated)));
     }
-    if plan.has_pauses {
-        figures::pauses(view, frame, rows.next(1));
-    }
-    keys(view, frame, rows.last());
-    if view.is_help_open {
-        let above_keys = Rect {
-            height: area.height - 1,
-            ..area
-        };
-        help::draw(frame, above_keys);
+    facts.into_iter().map(|(name, value)| (Span::styled(name, FAINT), value))
+}
+
+/// How often things have happened, in all and a second of the trace.
+fn table<G: Geometry>(watch: &Watch<'_, G>) -> Paragraph<'static> {
+    let names = ["requests", "scheduled", "expired", "postponed", "cancelled"];
+    let counts = watch.session.tally.counts.map(grouped);
+    let rates = watch.window.rates().map(|rates| rates.map(a_second));
+    let rates = rates.unwrap_or_else(|| names.map(|_| "-".to_owned()));
+    let live = grouped(watch.session.wheel().len() as u64);
+    let row = |name: &str, cells: [String; 5], last: &str| {
+        let cells = cells.map(|cell| format!("{cell:>12}")).concat();
+        Line::raw(format!("{name:<8}{cells}{last:>12}"))
+    };
+    Paragraph::new(vec![
+        row("", names.map(str::to_owned), "live").style(FAINT),
+        row("in all", counts, &live),
+        row("a second", rates, ""),
+    ])
+}
+
+/// A rate, with fewer digits the larger it is.
+fn a_second(rate: f64) -> String {
+    match rate {
+        rate if rate < 99.95 => three_digits(rate),
+        rate => grouped(rate.round() as u64),
     }
 }
 
-/// What there is room for.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    has_time: bool,
-    has_table: bool,
-    has_pauses: bool,
-    level_lines: u16,
-    /// Empty lines below each level.
-    level_gap: u16,
-    /// Empty lines above and below all of them.
-    gap: u16,
-}
-
-impl Plan {
-    /// Shares the lines of a screen out: title, timers elsewhere and keys always have theirs.
-    fn new(height: u16, levels: u16) -> Self {
-        let mut spare = height - (3 + levels);
-        let mut take = |lines: u16| {
-            let is_room = spare >= lines;
-            spare -= if is_room { lines } else { 0 };
-            is_room
-        };
-        let has_time = take(1);
-        let has_pauses = take(1);
-        let has_table = take(3);
-        let mut level_lines = 1;
-        while level_lines < LEVEL_LINES && take(levels) {
-            level_lines += 1;
-        }
-        Self {
-            has_time,
-            has_table,
-            has_pauses,
-            level_lines,
-            gap: u16::from(take(2)),
-            level_gap: u16::from(take(levels)),
-        }
-    }
-}
-
-/// The lines of a screen, handed out from the top.
-struct Rows {
-    plan: Plan,
-    left: Rect,
-}
-
-impl Rows {
-    fn of(area: Rect, levels: u16) -> Self {
-        Self {
-            plan: Plan::new(area.height, levels),
-            left: area,
-        }
-    }
-
-    /// The next lines.
-    fn next(&mut self, lines: u16) -> Rect {
-        let next = Rect {
-            height: lines.min(self.left.height),
-            ..self.left
-        };
-        self.skip(lines);
-        next
-    }
-
-    fn skip(&mut self, lines: u16) {
-        let lines = lines.min(self.left.height);
-        self.left.y += lines;
-        self.left.height -= lines;
-    }
-
-    /// The last line of all.
-    fn last(mut self) -> Rect {
-        self.skip(self.left.height.saturating_sub(1));
-        self.left
-    }
-}
-
-/// The keys, as many as fit; how to leave and to learn of the others always do.
-fn keys(view: &View, frame: &mut Frame<'_>, area: Rect) {
+/// Symbols or names, each with a text, as many as fit.
+fn fitting(pairs: impl IntoIterator<Item = (Span<'static>, String)>, width: u16) -> Line<'static> {
     let mut line = Line::default();
-    for (key, meaning) in KEYS {
-        let meaning = match (key, view.state) {
-            ("space", State::Paused) => "go on",
-            _ => meaning,
-        };
-        let key = Span::styled(key, STRONG);
-        let meaning = Span::styled(format!(" {meaning}  "), FAINT);
-        // The spaces behind the last one may hang over.
-        if line.width() + key.width() + meaning.width() > usize::from(area.width) + 2 {
+    for (symbol, text) in pairs {
+        let gap = if line.spans.is_empty() { "" } else { "  " };
+        let pair = [Span::raw(gap), symbol, Span::raw(format!(" {text}"))];
+        let pair = Line::from_iter(pair);
+        if line.width() + pair.width() > width.into() {
             break;
         }
-        line.push_span(key);
-        line.push_span(meaning);
+        line.spans.extend(pair.spans);
     }
-    frame.render_widget(line, area);
+    line
 }

@@ -1,35 +1,82 @@
 //! One pass over the trace, at the viewer's pace.
 
 use std::num::NonZeroUsize;
+use std::time::Instant;
 
 use timer_wheel::{Geometry, Wheel};
 
-use super::tally::Tally;
 use crate::cache::{Cache, Policy};
-use crate::queue::BudgetedWheel;
+use crate::observer::Observer;
+use crate::queue::WheelQueue;
 use crate::trace::{KeyId, Trace};
 
-/// Requests that are served between two looks at the time.
-const REQUESTS_BETWEEN_LOOKS: usize = 256;
+/// Requests that are served between two checks of the time.
+const REQUESTS_BETWEEN_CHECKS: usize = 256;
 
 /// What every session of a run has in common.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
-    /// The requests.
     pub(super) trace: &'a Trace,
-    /// The rules of the cache.
     pub(super) policy: Policy,
     /// Work units of one call to advance; unbounded without.
     pub(super) budget: Option<NonZeroUsize>,
 }
 
+/// How many requests there were, and how many timers were scheduled, expired, postponed and cancelled.
+pub(super) type Counts = [u64; 5];
+
+/// What was asked of the wheel, and how long each advance took.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) counts: Counts,
+    /// Calls that took up the backlog of the one before.
+    pub(super) repeated: u64,
+    pub(super) longest_ns: u64,
+    /// The call that is under way.
+    begun: Option<Instant>,
+    calls_of_advance: u64,
+}
+
+impl Observer for Tally {
+    fn call_begins(&mut self) {
+        self.begun = Some(Instant::now());
+    }
+
+    fn call_ended(&mut self) {
+        let ns = self.begun.map_or(0, |begun| begun.elapsed().as_nanos() as u64);
+        self.longest_ns = self.longest_ns.max(ns);
+        self.calls_of_advance += 1;
+    }
+
+    fn advanced(&mut self, _now_ns: u64) {
+        self.repeated += self.calls_of_advance - 1;
+        self.calls_of_advance = 0;
+    }
+
+    fn scheduled(&mut self, _key: KeyId, _deadline_ns: u64) {
+        self.counts[1] += 1;
+    }
+
+    fn expired(&mut self, _now_ns: u64, _key: KeyId, _deadline_ns: u64) {
+        self.counts[2] += 1;
+    }
+
+    fn rescheduled(&mut self, _key: KeyId, _deadline_ns: u64) {
+        self.counts[3] += 1;
+    }
+
+    fn cancelled(&mut self, _key: KeyId) {
+        self.counts[4] += 1;
+    }
+}
+
 /// The cache, and how far it has come in the trace.
 ///
-/// Invariant: all requests before `next` have been served, and none of the others is earlier than
-/// `now_ns`, to which the wheel has been advanced.
+/// Invariant: all requests before `next` have been served, and none of the others is earlier than `now_ns`, to
+/// which the wheel has been advanced.
 pub(super) struct Session<'a, G: Geometry> {
     trace: &'a Trace,
-    cache: Cache<BudgetedWheel<G>>,
+    cache: Cache<WheelQueue<G>>,
     next: usize,
     now_ns: u64,
     pub(super) tally: Tally,
@@ -38,27 +85,21 @@ pub(super) struct Session<'a, G: Geometry> {
 impl<'a, G: Geometry> Session<'a, G> {
     /// A session at the start of the trace.
     pub(super) fn new(setting: Setting<'a>) -> Self {
-        let Setting {
-            trace,
-            policy,
-            budget,
-        } = setting;
-        let queue = BudgetedWheel::new(trace.start_ns(), budget.unwrap_or(NonZeroUsize::MAX));
+        let Setting { trace, policy, budget } = setting;
+        let queue = WheelQueue::new(trace.start_ns(), budget);
         Self {
             trace,
             cache: Cache::new(queue, policy, trace.keys),
             next: 0,
             now_ns: trace.start_ns(),
-            tally: Tally::new(),
+            tally: Tally::default(),
         }
     }
 
-    /// The wheel.
     pub(super) fn wheel(&self) -> &Wheel<KeyId, G> {
-        self.cache.queue().wheel()
+        &self.cache.queue().wheel
     }
 
-    /// The trace's time.
     pub(super) fn now_ns(&self) -> u64 {
         self.now_ns
     }
@@ -68,30 +109,27 @@ impl<'a, G: Geometry> Session<'a, G> {
         self.next == self.trace.requests.len()
     }
 
-    /// Serves what arrives up to a time and advances the wheel to it, unless time is up before.
-    pub(super) fn run_until(&mut self, time_ns: u64, is_time_up: impl Fn() -> bool) {
-        let mut left = REQUESTS_BETWEEN_LOOKS;
+    /// Serves what arrives up to a time and advances the wheel to it; stops earlier once the viewer's time is up.
+    pub(super) fn run_until(&mut self, time_ns: u64, is_time_up: &dyn Fn() -> bool) {
+        let mut served = 0;
         while self.next_request().is_some_and(|at_ns| at_ns <= time_ns) {
             self.serve();
-            left -= 1;
-            if left == 0 {
-                if is_time_up() {
-                    return;
-                }
-                left = REQUESTS_BETWEEN_LOOKS;
+            served += 1;
+            if served % REQUESTS_BETWEEN_CHECKS == 0 && is_time_up() {
+                return;
             }
         }
         self.advance(time_ns.min(self.trace.end_ns()));
     }
 
     /// Goes on to the start of the wheel's next tick.
-    pub(super) fn run_to_next_tick(&mut self, is_time_up: impl Fn() -> bool) {
+    pub(super) fn run_to_next_tick(&mut self, is_time_up: &dyn Fn() -> bool) {
         let tick_ns = 1 << G::TICK_BITS;
         self.run_until((self.now_ns / tick_ns + 1) * tick_ns, is_time_up);
     }
 
-    /// Goes on to when the wheel next wants to be advanced, unless time is up before.
-    pub(super) fn run_to_wake_up(&mut self, is_time_up: impl Fn() -> bool) {
+    /// Goes on to the wheel's next wake-up; stops earlier once the viewer's time is up.
+    pub(super) fn run_to_wake_up(&mut self, is_time_up: &dyn Fn() -> bool) {
         let mut wake_ns = self.wake_ns();
         while self.next_request().is_some_and(|at_ns| at_ns < wake_ns) {
             self.serve();
@@ -103,7 +141,7 @@ impl<'a, G: Geometry> Session<'a, G> {
         self.advance(wake_ns.min(self.trace.end_ns()));
     }
 
-    /// The trace's time at which the wheel wants to be advanced; the end of time if it is empty.
+    /// The trace's time of the next wake-up; the end of time if the wheel is empty.
     fn wake_ns(&self) -> u64 {
         let delay = self.wheel().expiration_delay();
         delay.map_or(u64::MAX, |delay| self.now_ns.saturating_add(delay))
@@ -111,17 +149,13 @@ impl<'a, G: Geometry> Session<'a, G> {
 
     /// When the next request arrives.
     fn next_request(&self) -> Option<u64> {
-        self.trace
-            .requests
-            .get(self.next)
-            .map(|request| request.at_ns)
+        self.trace.requests.get(self.next).map(|request| request.at_ns)
     }
 
-    /// Serves the next request.
     fn serve(&mut self) {
         let request = self.trace.requests[self.next];
         self.cache.serve(request, &mut self.tally);
-        self.tally.counts.requests += 1;
+        self.tally.counts[0] += 1;
         self.now_ns = request.at_ns;
         self.next += 1;
     }
@@ -137,81 +171,53 @@ mod tests {
     use timer_wheel::{Caffeine, Millis};
 
     use super::*;
-    use crate::observer::Nobody;
-    use crate::queue::PlainWheel;
     use crate::watch::tests::{setting, trace};
 
     #[test]
     fn watched_cache_does_what_the_unwatched_one_does() {
         let trace = trace();
-        let mut unwatched = Cache::new(
-            PlainWheel::<Millis>::new(trace.start_ns()),
-            setting(&trace).policy,
-            trace.keys,
-        );
-        for &request in &trace.requests {
-            unwatched.serve(request, &mut Nobody);
-        }
         let mut session = Session::<Millis>::new(setting(&trace));
-        let step_ns = (trace.end_ns() - trace.start_ns()) / 777;
+        let mut unwatched = Session::<Millis>::new(setting(&trace)).cache;
+        trace.requests.iter().for_each(|&request| unwatched.serve(request, &mut ()));
         while !session.is_over() {
-            session.run_until(session.now_ns() + step_ns, || false);
+            session.run_until(session.now_ns() + trace.length_ns() / 777, &|| false);
         }
         assert_eq!(session.cache.counts(), unwatched.counts());
-        assert_eq!(session.tally.counts.expired, unwatched.counts().expired);
-        assert_eq!(session.tally.counts.requests, trace.requests.len() as u64);
-        assert!(session.tally.counts.expired > 0 && session.tally.counts.repeated == 0);
+        let [requests, _, expired, ..] = session.tally.counts;
+        assert_eq!((requests, expired), (18_000, unwatched.counts().expired));
     }
 
     #[test]
     fn session_whose_time_is_up_stops_and_goes_on_from_there() {
         let trace = trace();
-        let mut session = Session::<Millis>::new(setting(&trace));
-        session.run_until(u64::MAX, || true);
-        assert_eq!(session.next, REQUESTS_BETWEEN_LOOKS);
+        let budget = NonZeroUsize::new(1);
+        let mut session = Session::<Millis>::new(Setting { budget, ..setting(&trace) });
+        session.run_until(u64::MAX, &|| true);
+        assert_eq!(session.next, REQUESTS_BETWEEN_CHECKS);
         assert_eq!(session.now_ns(), trace.requests[session.next - 1].at_ns);
-        session.run_until(u64::MAX, || false);
-        assert!(session.is_over());
-        assert_eq!(session.now_ns(), trace.end_ns());
+        session.run_until(u64::MAX, &|| false);
+        assert!(session.is_over() && session.now_ns() == trace.end_ns());
+        assert!(session.tally.repeated > session.tally.counts[2], "the budget repeats calls");
     }
 
     #[test]
-    fn step_to_the_next_tick_moves_the_finest_cursor_by_one() {
+    fn steps_go_to_the_next_tick_and_to_the_next_wake_up() {
         let trace = trace();
         let mut session = Session::<Caffeine>::new(setting(&trace));
         for _ in 0..80 {
             let cursor = session.wheel().levels()[0].cursor();
-            session.run_to_next_tick(|| false);
+            session.run_to_next_tick(&|| false);
             assert_eq!(session.wheel().levels()[0].cursor(), (cursor + 1) % 64);
         }
-    }
-
-    #[test]
-    fn step_to_the_wake_up_serves_what_comes_before_it_and_no_more() {
-        let trace = trace();
         let mut session = Session::<Millis>::new(setting(&trace));
-        let mut expired = 0;
+        let mut firing = 0;
         while !session.is_over() {
-            let before = session.tally.counts;
-            session.run_to_wake_up(|| false);
-            let after = session.tally.counts;
-            assert!(after.calls > before.calls, "nothing happened");
-            expired += u64::from(after.expired > before.expired);
+            let (now_ns, expired) = (session.now_ns(), session.tally.counts[2]);
+            session.run_to_wake_up(&|| false);
+            let is_firing = session.tally.counts[2] > expired;
+            assert!(session.now_ns() > now_ns || is_firing, "nothing happened");
+            firing += u64::from(is_firing);
         }
-        assert!(expired > 100, "{expired} wake-ups fired something");
-    }
-
-    #[test]
-    fn budget_repeats_calls_and_counts_them() {
-        let trace = trace();
-        let budget = NonZeroUsize::new(1);
-        let mut session = Session::<Millis>::new(Setting {
-            budget,
-            ..setting(&trace)
-        });
-        session.run_until(u64::MAX, || false);
-        let counts = session.tally.counts;
-        assert!(counts.repeated > counts.expired, "{counts:?}");
-        assert_eq!(counts.calls - counts.repeated, counts.requests + 1);
+        assert!(firing > 100, "{firing} wake-ups fired something");
     }
 }

@@ -2,7 +2,7 @@
 
 mod bad_input;
 mod command;
-mod formats;
 mod interrupt;
 mod result;
+mod traces;
 mod watch;

@@ -3,23 +3,19 @@
 use std::ops::Range;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use timer_wheel::inspect::Level;
 
 use super::{FAINT, STRONG};
 use crate::figure::{NS_PER_S, grouped, pause, span};
-use crate::watch::view::LevelView;
 
-/// The width of the label where there is room for it, and of the number that stands for it elsewhere.
 const LABEL: u16 = 16;
-const SHORT_LABEL: u16 = 2;
-
-/// The fewest columns in which a label leaves enough to the buckets.
-const WIDE_ENOUGH: u16 = LABEL + 32;
 
 /// The fewest timers in a cell for each shade.
-pub(super) const SHADES: [(usize, &str, Color); 6] = [
+const SHADES: [(usize, &str, Color); 6] = [
     (1, "░", Color::Blue),
     (10, "▒", Color::Cyan),
     (100, "▓", Color::Green),
@@ -29,64 +25,68 @@ pub(super) const SHADES: [(usize, &str, Color); 6] = [
 ];
 
 /// An empty bucket, to come and passed.
-pub(super) const EMPTY: &str = "·";
-pub(super) const PASSED: &str = "─";
+const EMPTY: &str = "·";
+const PASSED: &str = "─";
 
-/// Where the wheel has come to.
-pub(super) const CURSOR: &str = "◆";
-pub(super) const CURSOR_STYLE: Style = Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD);
+const CURSOR: &str = "◆";
+const CURSOR_STYLE: Style = Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD);
 
-/// Draws a level.
+/// One level of the wheel that has buckets.
+pub(super) struct LevelView {
+    number: usize,
+    /// Nanoseconds that a bucket spans.
+    span_ns: u64,
+    cursor: usize,
+    /// The timers in each bucket.
+    buckets: Vec<usize>,
+}
+
+impl LevelView {
+    /// What the wheel shows of a level; nothing of the far timers, which have no buckets.
+    pub(super) fn of(level: &Level<'_>) -> Option<Self> {
+        Some(Self {
+            number: level.number(),
+            span_ns: level.bucket_span()?,
+            cursor: level.cursor(),
+            buckets: level.buckets().collect(),
+        })
+    }
+}
+
+/// What the symbols mean: a shade has at least so many timers.
+pub(super) fn legend() -> impl Iterator<Item = (Span<'static>, String)> {
+    let marks = [(CURSOR, CURSOR_STYLE, "now"), (PASSED, FAINT, "passed"), (EMPTY, FAINT, "empty")];
+    let marks = marks.map(|(glyph, style, name)| (Span::styled(glyph, style), name.to_owned()));
+    let shades = SHADES.map(|(fewest, glyph, color)| {
+        let unit = if fewest == 100_000 { "+ timers" } else { "" };
+        let fewest = grouped(fewest as u64);
+        (Span::styled(glyph, Style::new().fg(color)), fewest + unit)
+    });
+    marks.into_iter().chain(shades)
+}
+
 pub(super) fn draw(level: &LevelView, frame: &mut Frame<'_>, area: Rect) {
-    let label_width = if area.width >= WIDE_ENOUGH {
-        label(level, frame, area);
-        LABEL
-    } else {
-        frame.render_widget(Span::styled(level.number.to_string(), STRONG), area);
-        SHORT_LABEL
+    let [labels, _, cells] = Layout::horizontal([
+        Constraint::Length(LABEL - 1),
+        Constraint::Length(1),
+        Constraint::Fill(1),
+    ])
+    .areas(area);
+    frame.render_widget(label(level), labels);
+    let (columns, buckets_a_cell) = grid(level.buckets.len(), cells.width, cells.height);
+    let firsts: Vec<usize> = (0..level.buckets.len()).step_by(buckets_a_cell).collect();
+    let row = |row: &[usize]| {
+        Line::from_iter(row.iter().map(|first| cell(level, *first..first + buckets_a_cell)))
     };
-    let grid = Grid::new(level.buckets.len(), area.width - label_width, area.height);
-    for row in 0..grid.rows {
-        let cells = (0..grid.columns).map(|column| cell(level, grid.buckets_of(row, column)));
-        let line = Rect {
-            x: area.x + label_width,
-            y: area.y + row as u16,
-            width: grid.columns as u16,
-            height: 1,
-        };
-        frame.render_widget(Line::from_iter(cells), line);
-    }
+    frame.render_widget(Paragraph::new(Vec::from_iter(firsts.chunks(columns).map(row))), cells);
 }
 
-/// How a level's buckets are laid out: cells of as many buckets each, row by row. All are powers of
-/// two, as the number of buckets is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Grid {
-    columns: usize,
-    rows: usize,
-    buckets_a_cell: usize,
-}
-
-impl Grid {
-    fn new(buckets: usize, width: u16, height: u16) -> Self {
-        let columns = power_of_two_up_to(width).min(buckets);
-        let rows = power_of_two_up_to(height).min(buckets / columns);
-        Self {
-            columns,
-            rows,
-            buckets_a_cell: buckets / (columns * rows),
-        }
-    }
-
-    fn buckets_of(self, row: usize, column: usize) -> Range<usize> {
-        let first = (row * self.columns + column) * self.buckets_a_cell;
-        first..first + self.buckets_a_cell
-    }
-}
-
-/// The largest power of two that is not larger, but at least one.
-fn power_of_two_up_to(most: u16) -> usize {
-    most.checked_ilog2().map_or(1, |bits| 1 << bits)
+/// How many columns and buckets a cell a level has. All are powers of two, as the number of buckets is.
+fn grid(buckets: usize, width: u16, height: u16) -> (usize, usize) {
+    let power_of_two_up_to = |most: u16| most.checked_ilog2().map_or(1, |bits| 1 << bits);
+    let columns = power_of_two_up_to(width).min(buckets);
+    let rows = power_of_two_up_to(height).min(buckets / columns);
+    (columns, buckets / (columns * rows))
 }
 
 /// One cell: the cursor, the past, or the timers that are to come.
@@ -103,52 +103,20 @@ fn cell(level: &LevelView, buckets: Range<usize>) -> Span<'static> {
     }
 }
 
-/// The label: as much of it as there are lines.
-fn label(level: &LevelView, frame: &mut Frame<'_>, area: Rect) {
+/// The label, of which the last lines need not fit.
+fn label(level: &LevelView) -> Paragraph<'static> {
     let each = match level.span_ns {
         ns if ns < 60 * NS_PER_S => pause(ns as f64),
         ns => span(ns),
     };
-    let (timers, occupied) = (grouped(level.timers() as u64), level.occupied());
-    let number = level.number;
-    let name = |rest: String| {
-        Line::from_iter([
-            Span::styled(format!("level {number}"), STRONG),
-            Span::styled(rest, FAINT),
-        ])
-    };
-    let within = format!("in {occupied} of {}", level.buckets.len());
-    let timers_of = |timers: &str| match timers.len() {
-        0..=8 => Line::raw(format!("{timers} timers")),
-        _ => Line::raw(timers.to_owned()),
-    };
-    let lines = match area.height {
-        0 | 1 => vec![Line::from_iter([
-            Span::styled(format!("{number} "), STRONG),
-            Span::styled(format!("{each} "), FAINT),
-        ])],
-        2 => vec![name(format!(" {each}")), timers_of(&timers)],
-        3 => vec![
-            name(format!(" {each}")),
-            timers_of(&timers),
-            Line::styled(within, FAINT),
-        ],
-        _ => vec![
-            name(String::new()),
-            Line::styled(format!("{each} each"), FAINT),
-            timers_of(&timers),
-            Line::styled(within, FAINT),
-        ],
-    };
-    for (line, text) in area.rows().zip(lines) {
-        frame.render_widget(
-            text,
-            Rect {
-                width: LABEL - 1,
-                ..line
-            },
-        );
-    }
+    let timers: usize = level.buckets.iter().sum();
+    let occupied = level.buckets.iter().filter(|&&timers| timers != 0).count();
+    let number = Span::styled(format!("level {}", level.number), STRONG);
+    Paragraph::new(vec![
+        Line::from_iter([number, Span::styled(format!(" {each}"), FAINT)]),
+        Line::raw(format!("{} timers", grouped(timers as u64))),
+        Line::styled(format!("in {occupied} of {}", level.buckets.len()), FAINT),
+    ])
 }
 
 #[cfg(test)]
@@ -156,42 +124,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grid_of_any_room_has_a_cell_for_every_bucket_and_fits() {
+    fn grid_of_any_room_fits_with_a_cell_for_every_bucket() {
         for buckets in [1, 2, 4, 32, 64, 128, 256] {
-            for width in 1..300 {
-                for height in 1..6 {
-                    let grid = Grid::new(buckets, width, height);
-                    let cells = grid.columns * grid.rows;
-                    assert!(grid.columns <= width.into() && grid.rows <= height.into());
-                    assert_eq!(cells * grid.buckets_a_cell, buckets, "{width} x {height}");
-                    let last = grid.buckets_of(grid.rows - 1, grid.columns - 1);
-                    assert_eq!(last.end, buckets);
-                }
+            for nth in 0..1_500 {
+                let (width, height) = (nth / 5 + 1, nth % 5 + 1);
+                let (columns, buckets_a_cell) = grid(buckets, width, height);
+                let rows = buckets / buckets_a_cell / columns;
+                assert!(
+                    (1..=width.into()).contains(&columns) && (1..=height.into()).contains(&rows)
+                );
+                assert_eq!(rows * columns * buckets_a_cell, buckets, "{width} x {height}");
             }
         }
-        let on_80_columns = Grid::new(256, 80 - LABEL, 4);
-        assert_eq!(on_80_columns.buckets_a_cell, 1);
+        assert_eq!(grid(256, 80 - LABEL, 4), (64, 1));
     }
 
     #[test]
     fn cell_is_shaded_by_the_timers_in_all_its_buckets() {
-        let level = LevelView {
-            number: 0,
-            span_ns: 1,
-            cursor: 2,
-            buckets: vec![0, 0, 0, 0, 9, 1, 0, 0],
+        let level =
+            LevelView { number: 0, span_ns: 1, cursor: 2, buckets: vec![0, 0, 0, 0, 9, 1, 0, 0] };
+        let glyphs = |width: usize| -> String {
+            let cells = (0..8).step_by(width).map(|first| cell(&level, first..first + width));
+            cells.map(|cell| cell.content.into_owned()).collect()
         };
-        let glyphs = |cell_buckets: usize| -> String {
-            (0..8)
-                .step_by(cell_buckets)
-                .map(|first| {
-                    cell(&level, first..first + cell_buckets)
-                        .content
-                        .into_owned()
-                })
-                .collect()
-        };
-        assert_eq!(glyphs(1), "──◆·░░··");
-        assert_eq!(glyphs(2), "─◆▒·");
+        assert_eq!([1, 2].map(glyphs), ["──◆·░░··", "─◆▒·"]);
     }
 }

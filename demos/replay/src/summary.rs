@@ -1,0 +1,172 @@
+//! The result in words and in a table, for a terminal of 80 columns and for the report.
+
+use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
+use textwrap::Options;
+
+use crate::figure::{grouped, pause, three_digits};
+use crate::replay::{Comparison, Outcome, Spread};
+use crate::setup::Fact;
+
+/// The queue that others are compared with.
+const BASELINE: &str = "btree";
+
+/// The quantile of pauses that is quoted as well as the longest.
+pub(crate) const TAIL: f64 = 0.9999;
+
+/// The columns of a terminal.
+const WIDTH: usize = 80;
+
+/// The columns of a subject, left of what is said of it.
+const SUBJECT: usize = 10;
+
+/// What the columns of [`figures`] mean.
+pub(crate) const NOTE: &str = "speed-up: how many times as fast as btree, a BTreeSet and a slab. \
+    textbook: a wheel of linked lists, one node a timer. A queue call is any call of the queue, timed on the bare \
+    queue, without the cache.";
+
+/// Facts, a subject and a text each, for a terminal.
+pub(crate) fn lines(facts: &[Fact]) -> String {
+    let line = |(subject, text): &Fact| {
+        let subject = format!("{subject:<SUBJECT$}");
+        let indent = " ".repeat(SUBJECT);
+        let options = Options::new(WIDTH).initial_indent(&subject);
+        textwrap::fill(text, options.subsequent_indent(&indent)) + "\n"
+    };
+    facts.iter().map(line).collect()
+}
+
+/// The whole result for a terminal.
+pub(crate) fn result(comparison: &Comparison) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).add_rows(figures(comparison));
+    table.set_header(HEADINGS);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+        if column.index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(11)));
+        }
+    }
+    let mut text = format!("{}\n{}\n\n", lines(&sums(comparison)), table.trim_fmt());
+    for paragraph in [NOTE, &finding(comparison), &verdict(comparison)] {
+        text += &textwrap::fill(paragraph, WIDTH);
+        text += "\n\n";
+    }
+    text
+}
+
+/// How many times less time something takes than with the baseline, if that ran.
+fn speed_up(
+    comparison: &Comparison,
+    outcome: &Outcome,
+    time_of: impl Fn(&Outcome) -> Spread,
+) -> Option<f64> {
+    let baseline = comparison.named(BASELINE)?;
+    Some(time_of(baseline).median / time_of(outcome).median)
+}
+
+/// The main finding, in a sentence.
+pub(crate) fn finding(comparison: &Comparison) -> String {
+    let (first, others) = comparison.outcomes.split_at(1);
+    let ns = |outcome: &Outcome| outcome.request_ns.median;
+    let longest = |outcome: &Outcome| pause(outcome.pauses.max() as f64);
+    let (name, time, wait) = (title(&first[0]), pause(ns(&first[0])), longest(&first[0]));
+    let mut finding = format!("With {name} the cache served a request in {time}");
+    finding += &format!(", and none waited longer than {wait} for expired entries");
+    for other in others {
+        let ratio = three_digits(ns(other) / ns(&first[0]));
+        let (name, wait) = (title(other), longest(other));
+        finding += &format!("; with {name}, {ratio} times as long, and {wait}");
+    }
+    finding + "."
+}
+
+/// A queue in words.
+fn title(outcome: &Outcome) -> &str {
+    match outcome.name.as_str() {
+        "wheel" => "the timer wheel",
+        "index" => "the index wheel",
+        "btree" => "a BTreeSet",
+        "textbook" => "a textbook wheel",
+        other => other,
+    }
+}
+
+/// Whether the queues agree, and how much was compared.
+pub(crate) fn verdict(comparison: &Comparison) -> String {
+    let outcomes = &comparison.outcomes;
+    let expired = grouped(outcomes[0].counts.expired);
+    let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.name.as_str()).collect();
+    let names = names.join(", ");
+    let same = "the same entries at the same times in the same order";
+    let agreement = if !comparison.digests_equal() {
+        format!("DIGESTS DIFFER: the queues did not expire {same}.")
+    } else if expired == "0" {
+        "Nothing expired, so there was nothing to compare: give --ttl or more requests.".to_owned()
+    } else if outcomes.len() == 1 {
+        format!("Only {names} ran, so its {expired} expiries were not compared.")
+    } else {
+        format!("All queues agree: {names} expired {same}, {expired} of them.")
+    };
+    let [early, late, _] = comparison.faults().map(grouped);
+    let mut verdict = format!("{agreement} Early: {early}, late: {late}.");
+    if !comparison.is_clean() {
+        verdict.extend(outcomes.iter().map(fault));
+    }
+    verdict
+}
+
+/// The audit of one queue.
+fn fault(outcome: &Outcome) -> String {
+    let findings = &outcome.findings;
+    let expired = grouped(outcome.counts.expired);
+    let [early, late, miscounted] =
+        [findings.early, findings.late, findings.miscounted].map(grouped);
+    format!(
+        " {}: {expired} expired, {early} early, {late} late, {miscounted} timers lost or never removed, digest {:016x}.",
+        outcome.name, findings.digest
+    )
+}
+
+/// The workload's counts, as sums, and the digest.
+pub(crate) fn sums(comparison: &Comparison) -> Vec<Fact> {
+    let (counts, findings) = (comparison.outcomes[0].counts, &comparison.outcomes[0].findings);
+    let [hits, misses, writes] = [counts.hits, counts.misses, counts.writes].map(grouped);
+    let requests = grouped(comparison.requests);
+    let [made, expired, evicted] = [counts.inserts, counts.expired, counts.evicted].map(grouped);
+    let [deleted, left] = [counts.deleted, counts.left].map(grouped);
+    let [most, refreshes] = [findings.most_live, counts.refreshes].map(grouped);
+    let served = format!("{hits} hits + {misses} misses + {writes} writes = {requests} requests");
+    let fates = format!("{expired} expired + {evicted} evicted + {deleted} deleted + {left} left");
+    let timers = format!("at most {most} at once; {refreshes} entries were given a new deadline");
+    let digest = format!("{:016x} over all expiries in order", findings.digest);
+    let entries = format!("{made} made = {fates}");
+    vec![("served", served), ("entries", entries), ("timers", timers), ("digest", digest)]
+}
+
+/// The headings of [`figures`], of two lines.
+#[rustfmt::skip]
+pub(crate) const HEADINGS: [&str; 7] = [
+    "\nqueue", "ns a\nrequest", "request\nspeed-up", "ns a\nqueue call", "call\nspeed-up", "longest\nadvance",
+    "p99.99\nadvance",
+];
+
+/// Each queue's figures.
+pub(crate) fn figures(comparison: &Comparison) -> Vec<[String; 7]> {
+    let times = |outcome: &Outcome, time_of: fn(&Outcome) -> Spread| {
+        let ratio = speed_up(comparison, outcome, time_of);
+        ratio.map_or("-".to_owned(), |ratio| format!("{} x", three_digits(ratio)))
+    };
+    let row = |outcome: &Outcome| {
+        [
+            outcome.name.clone(),
+            three_digits(outcome.request_ns.median),
+            times(outcome, |outcome| outcome.request_ns),
+            three_digits(outcome.call_ns.median),
+            times(outcome, |outcome| outcome.call_ns),
+            pause(outcome.pauses.max() as f64),
+            pause(outcome.pauses.value_at_quantile(TAIL) as f64),
+        ]
+    };
+    comparison.outcomes.iter().map(row).collect()
+}
