@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (count, at) in &felt {
         assert!(*at >= PERIOD * *count, "beat {count} came after {at:?}");
     }
-    let statistics = timer.statistics();
+    let statistics = timer.stats();
     assert_eq!(
         (statistics.panicked, failures.load(Ordering::Relaxed)),
         (1, 1)

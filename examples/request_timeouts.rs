@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((ended.len(), timed_out.len()), (100_000, 100));
     assert!(timed_out.is_sorted(), "in the order they were sent");
     assert!(client.pending.lock().unwrap().is_empty());
-    let statistics = timer.statistics();
+    let statistics = timer.stats();
     assert_eq!((statistics.cancelled, statistics.fired), (99_900, 100));
     println!(
         "{answered} answered, {} timed out, and the timer thread woke up {} times",

@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     timer.settle()?;
     assert!(sessions.open().is_empty() && sessions.expiry.is_empty());
 
-    let statistics = timer.statistics();
+    let statistics = timer.stats();
     assert_eq!((statistics.scheduled, statistics.rescheduled), (3, 5));
     assert_eq!((statistics.cancelled, statistics.fired), (1, 2));
     println!("eve logged out, bob expired after 10 minutes, ann after 55");

@@ -4,7 +4,9 @@
 mod modelled;
 
 #[cfg(all(loom, test))]
-pub(crate) use self::modelled::{Thread, thread};
+pub(crate) use self::modelled::{Thread, thread, thread_number};
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic;
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(all(loom, test))]
@@ -17,7 +19,7 @@ pub(crate) use std::sync::{Mutex, MutexGuard};
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::thread::{self, Thread};
 #[cfg(all(feature = "timer", not(all(loom, test))))]
-pub(crate) use std::{sync::Condvar, thread::JoinHandle, thread_local};
+pub(crate) use std::{sync::Condvar, sync::atomic, thread::JoinHandle, thread_local};
 
 use std::sync::PoisonError;
 
@@ -31,4 +33,21 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(feature = "timer")]
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A number that the calling thread keeps, and that no other has unless there are 2^64. O(1).
+#[cfg(all(feature = "timer", not(all(loom, test))))]
+pub(crate) fn thread_number() -> usize {
+    use std::cell::Cell;
+
+    static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    NUMBER.with(|number| {
+        let own = number.get();
+        let own = own.unwrap_or_else(|| NEXT.fetch_add(1, atomic::Ordering::Relaxed));
+        number.set(Some(own));
+        own
+    })
 }

@@ -20,38 +20,46 @@
 //! | cancel it, or put it off | the [`TimerHandle`] that these return |
 //! | have a name for each job, and one job a name | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
-//! | know how late jobs are | [`Timer::statistics`] |
+//! | know how late jobs are | [`Timer::stats`] |
 //! | stop, and have back what has not run | [`Timer::shutdown`] |
 //! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
-//! A [`Timer`] is a [`Wheel`](crate::Wheel), a [`Clock`](crate::Clock) and a thread. One lock guards the
-//! wheel: callers and the thread hold it for a call of the wheel, which is short, and no job, closure or
-//! clock is ever run or dropped under it.
+//! A [`Timer`] is a [`Clock`](crate::Clock), a thread, and a number of shards: each a [`Wheel`](crate::Wheel)
+//! behind a lock of its own, for the threads that use it. Callers and the timer thread hold a lock for a call
+//! of the wheel, which is short, and no job, closure or clock is ever run or dropped under it.
 
 // The protocol between callers and the timer thread.
 //
-// *One lock*, around the `Queue`: the wheel with the jobs, the counts, and what the thread is told. A
+// *Shards*, each with one lock around a `Queue`: the wheel with the jobs, and what is counted. A thread
+// schedules in its own shard, and a handle names the shard of its job. A
 // job is in the wheel exactly as long as it can be cancelled, so that a cancel is a cancel of the wheel:
 // its answer is true exactly if it took the job out, and whoever takes a job out owns its closure. The
-// key of a job's timer is its handle.
+// key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
+// write: lock, counts and references are those of the shard.
 //
-// *Waiting, handed out, running.* The thread takes what is due in pieces: the lock is held for at most
+// *Waiting, handed out, running.* The thread takes what is due in pieces: a lock is held for at most
 // `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to
 // an executor stays in the wheel, at the end of time, until the executor starts it: then a job that
 // runs once leaves, and a periodic one stays without its work, which comes back when the run has
 // ended. A job that runs on the timer thread is started where it is handed out.
 //
-// *Sleeping.* Under the lock the thread notes until when it sleeps, its *alarm*, and parks. Whoever has
-// changed the queue compares the wheel's wake-up with the alarm before the lock is released, and unparks
-// the thread if it moved closer. An unpark that comes before the park makes that return; between the lock
-// and the park nothing runs that could use it up. Calls to settle and to shut down always unpark.
+// *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
+// until the first of these, its *alarm*. Whoever changes a queue lowers the shard's time if the wheel needs
+// the thread sooner, and then the alarm; whoever lowers the alarm unparks the thread. The thread sets the
+// alarm and then looks at all the times once more before it parks. All changes of the alarm are
+// read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost. An
+// unpark that comes before the park makes that return; between the alarm and the park nothing runs that
+// could use it up. Calls to settle and to shut down always unpark.
 //
-// *Order.* The thread reads the clock first and takes jobs off the wheel after, so whatever was
-// scheduled before the clock showed a time is there when jobs are due by it. Missed runs of periodic
+// *Order.* The thread reads the clock first and takes jobs off the wheels after, so whatever was
+// scheduled before the clock showed a time is there when jobs are due by it. It looks at the first job of each
+// shard whose time has come, runs the earliest, and looks at the next job of that shard. Missed runs of periodic
 // jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
-// each waits behind what was due when its turn began: `Queue::missed_from`.
+// each waits behind what was due when its turn began: `Shared::missed_from`.
 //
-// *Locks nest in one order*: the map of a keyed timer, the queue.
+// *Shutting down* closes all shards before the thread hears of it, so a drain runs all that was due.
+//
+// *Locks nest in one order*: a map of a keyed timer; the calls, or the right to borrow; a queue, one at a time.
 
 mod builder;
 mod executor;
@@ -62,9 +70,11 @@ mod owner;
 mod panics;
 mod queue;
 mod refused;
+mod shard;
+mod shards;
 mod shared;
 mod shutdown;
-mod statistics;
+mod stats;
 mod trace;
 mod work;
 mod worker;
@@ -79,7 +89,7 @@ pub use self::job::Job;
 pub use self::keyed::KeyedTimer;
 pub use self::refused::{Reason, Refused};
 pub use self::shutdown::{InsideJob, Shutdown};
-pub use self::statistics::{Lateness, Statistics};
+pub use self::stats::{Lateness, TimerStats};
 pub use self::work::Missed;
 
 use std::fmt;
@@ -88,6 +98,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use self::owner::Owner;
+use self::queue::State;
+use self::shard::Shard;
+use self::shards::Shards;
 use self::shared::Shared;
 use self::work::{Once, Period, Repeat, Work};
 use crate::clock::nanoseconds;
@@ -102,7 +115,8 @@ use crate::clock::nanoseconds;
 /// # Promises
 ///
 /// - Nothing starts before its deadline, on the clock of the timer.
-/// - Jobs start in order of their deadlines; with equal ones, in the order in which they were scheduled.
+/// - Jobs start in order of their deadlines. Those with equal ones start in the order in which they were
+///   scheduled if one thread has scheduled them, or if there is but one [shard](Builder::shards).
 ///   A pool runs them as it pleases; they are handed to it in that order.
 /// - Every job runs once, or is cancelled by a call that answered true, or is returned by
 ///   [`shutdown`](Timer::shutdown).
@@ -114,7 +128,7 @@ use crate::clock::nanoseconds;
 ///
 /// What it cannot promise is punctuality. A job that blocks holds up those after it if they run on
 /// the timer thread, as they do unless you bring an executor; the lateness in
-/// [`statistics`](Timer::statistics) shows it.
+/// [`stats`](Timer::stats) shows it.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -174,7 +188,7 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown. It hands the job back.
+    /// [`Refused`] after a shutdown and over the [limit](Builder::limit). It hands the job back.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -194,7 +208,7 @@ impl Timer {
         F: FnOnce() + Send + 'static,
     {
         let deadline = self.shared().time_after(delay);
-        self.schedule(deadline, Once(Some(job)))
+        self.schedule(self.shards().own(), deadline, Once(Some(job)))
             .map_err(|refused| refused.map(Once::into_closure))
     }
 
@@ -204,7 +218,7 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown. It hands the job back.
+    /// [`Refused`] after a shutdown and over the [limit](Builder::limit). It hands the job back.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -225,7 +239,7 @@ impl Timer {
         F: FnOnce() + Send + 'static,
     {
         let deadline = self.shared().clock.deadline_at(instant);
-        self.schedule(deadline, Once(Some(job)))
+        self.schedule(self.shards().own(), deadline, Once(Some(job)))
             .map_err(|refused| refused.map(Once::into_closure))
     }
 
@@ -236,7 +250,8 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown, and for a period of zero. It hands the job back.
+    /// [`Refused`] after a shutdown, over the [limit](Builder::limit), and for a period of zero. It hands the
+    /// job back.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -266,7 +281,8 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown, and for a period of zero. It hands the job back.
+    /// [`Refused`] after a shutdown, over the [limit](Builder::limit), and for a period of zero. It hands the
+    /// job back.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -310,18 +326,22 @@ impl Timer {
             period,
             closure: job,
         };
-        self.schedule(deadline, work)
+        self.schedule(self.shards().own(), deadline, work)
             .map_err(|refused| refused.map(|work| work.closure))
     }
 
-    fn schedule<W: Work>(&self, deadline: u64, work: W) -> Result<TimerHandle, Refused<W>> {
-        let work = Box::new(work);
+    fn schedule<W: Work>(
+        &self,
+        shard: &Arc<Shard>,
+        deadline: u64,
+        work: W,
+    ) -> Result<TimerHandle, Refused<W>> {
         // Before the lock and not after it: what callers contend for then comes to a core once, not twice.
         // Measured on two cores: 1.1 to 1.2 times as many schedules a second.
-        let shared = Arc::clone(self.shared());
-        match shared.change(|queue| queue.schedule(deadline, work)) {
-            Ok(key) => Ok(TimerHandle::new(shared, key)),
-            Err(work) => Err(Refused::new(Reason::ShutDown, *work)),
+        let (work, shard) = (Box::new(work), Arc::clone(shard));
+        match shard.schedule(deadline, work, |work| State::Waiting(work)) {
+            Ok(key) => Ok(TimerHandle::new(shard, key)),
+            Err(refused) => Err(refused.map(|work| *work)),
         }
     }
 
@@ -388,7 +408,8 @@ impl Timer {
         Ok(self.owner.shut_down(how))
     }
 
-    /// The number of live jobs: those that wait, that an executor has taken, and that are running. O(1).
+    /// The number of live jobs: those that wait, that an executor has taken, and that are running.
+    /// O(shards).
     ///
     /// While other threads use the timer the answer is already old.
     ///
@@ -406,10 +427,10 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.shared().live(&self.shared().queue())
+        self.shards().live()
     }
 
-    /// Whether no job is live. O(1).
+    /// Whether no job is live. O(shards).
     ///
     /// ```
     /// use std::time::Duration;
@@ -448,7 +469,7 @@ impl Timer {
     }
 
     /// What the timer has done so far, and how late its jobs were. It copies a histogram of some 40 KB,
-    /// and others wait for that.
+    /// and runs that begin wait for that.
     ///
     /// ```
     /// use std::time::Duration;
@@ -459,12 +480,12 @@ impl Timer {
     /// timer.schedule_after(Duration::from_secs(1), || ())?;
     /// clock.advance(Duration::from_secs(1));
     /// timer.settle()?;
-    /// let statistics = timer.statistics();
-    /// assert_eq!((statistics.scheduled, statistics.fired, statistics.late), (1, 1, 0));
+    /// let stats = timer.stats();
+    /// assert_eq!((stats.scheduled, stats.fired, stats.late), (1, 1, 0));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn statistics(&self) -> Statistics {
-        self.shared().statistics()
+    pub fn stats(&self) -> TimerStats {
+        self.shards().stats()
     }
 
     fn refuse_inside_job(&self) -> Result<(), InsideJob> {
@@ -474,8 +495,12 @@ impl Timer {
         }
     }
 
-    fn shared(&self) -> &Arc<Shared> {
-        &self.owner.shared
+    fn shards(&self) -> &Shards {
+        &self.owner.shards
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.owner.shards.shared
     }
 }
 

@@ -107,7 +107,7 @@ fn listener_that_panics_loses_no_job() {
     timer.settle().unwrap();
     let unrun = timer.shutdown(Shutdown::Drain).unwrap();
     assert_eq!((runs.load(Ordering::Relaxed), unrun.len()), (2, 1));
-    assert_eq!(timer.statistics().late, 3);
+    assert_eq!(timer.stats().late, 3);
     unrun.into_iter().for_each(Job::run);
     assert_eq!((runs.load(Ordering::Relaxed), timer.len()), (3, 0));
 }

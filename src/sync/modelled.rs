@@ -4,6 +4,7 @@
 //! which that of `std` does not; so this one is made of a lock and a condition.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::sync::{Condvar, Mutex};
 use loom::thread::ThreadId;
@@ -13,6 +14,19 @@ loom::thread_local! {
         is_there: Mutex::new(false),
         changed: Condvar::new(),
     });
+}
+
+loom::lazy_static! {
+    static ref NEXT: AtomicUsize = AtomicUsize::new(0);
+}
+
+loom::thread_local! {
+    static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A number that the calling thread keeps: in each interleaving the first to ask has 0.
+pub(crate) fn thread_number() -> usize {
+    NUMBER.with(|number| *number)
 }
 
 /// Whether the next park returns at once.

@@ -3,10 +3,13 @@
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::owner::Owner;
+use super::shards::Shards;
 use super::shared::{PanicHook, Shared};
 use super::worker::{self, AnyExecutor};
 use super::{Executor, Timer};
@@ -15,6 +18,16 @@ use crate::sync::{Mutex, thread};
 
 /// The work of one turn of the timer thread, unless told otherwise.
 const BUDGET: usize = 1024;
+
+/// Shards for each core, unless told otherwise. With as many shards as cores two threads that run at a
+/// time often share one.
+const SHARDS_PER_CORE: usize = 4;
+
+/// The most shards, unless told otherwise.
+const SHARDS: usize = 16;
+
+/// The most shards that can be asked for.
+const MOST_SHARDS: usize = 1024;
 
 /// How late a run is reported to be late, unless told otherwise.
 const LATE_AFTER: Duration = Duration::from_millis(100);
@@ -39,6 +52,8 @@ pub struct Builder {
     panic_hook: PanicHook,
     late_after: Duration,
     budget: usize,
+    shards: Option<usize>,
+    limit: Option<usize>,
     name: String,
 }
 
@@ -50,6 +65,8 @@ impl Builder {
             panic_hook: Box::new(|_| ()),
             late_after: LATE_AFTER,
             budget: BUDGET,
+            shards: None,
+            limit: None,
             name: "timer-wheel".to_owned(),
         }
     }
@@ -119,7 +136,7 @@ impl Builder {
     /// timer.schedule_after(Duration::from_millis(5), || ())?;
     /// clock.advance(Duration::from_millis(30));
     /// timer.settle()?;
-    /// assert_eq!(timer.statistics().late, 1);
+    /// assert_eq!(timer.stats().late, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn late_after(mut self, lateness: Duration) -> Self {
@@ -142,6 +159,51 @@ impl Builder {
     /// ```
     pub fn budget(mut self, budget: usize) -> Self {
         self.budget = budget.max(1);
+        self
+    }
+
+    /// How many locks the jobs lie behind, from 1 to 1,024: any other number counts as the nearest of these.
+    /// Four for each core, at most 16, unless told otherwise.
+    ///
+    /// A thread keeps to one shard, and threads with different ones do not wait for each other. Among the jobs
+    /// of one shard the order is exact. Among those of different shards it is that of their deadlines, as the
+    /// timer thread sees them when it looks; equal ones start in any order. With one shard the order is exact
+    /// for all jobs.
+    ///
+    /// ```
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::builder().shards(1).start()?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn shards(mut self, shards: usize) -> Self {
+        self.shards = Some(shards.clamp(1, MOST_SHARDS));
+        self
+    }
+
+    /// The most jobs that may wait. A call that would add one more gives an error, [`Reason::Full`], and hands
+    /// the job back. There is no limit, unless told otherwise.
+    ///
+    /// A job counts as long as it can be cancelled: while it waits, until an executor starts it, and if it is
+    /// periodic always. A call may have to ask all shards for room before it is refused: O(shards).
+    ///
+    /// [`Reason::Full`]: super::Reason::Full
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::Reason;
+    ///
+    /// let timer = Timer::builder().limit(1).start()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(60), || ())?;
+    /// let refused = timer.schedule_after(Duration::from_secs(60), || ()).unwrap_err();
+    /// assert_eq!(refused.reason(), Reason::Full);
+    /// handle.cancel();
+    /// timer.schedule_after(Duration::from_secs(60), refused.into_job())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn limit(mut self, jobs: usize) -> Self {
+        self.limit = Some(jobs);
         self
     }
 
@@ -181,14 +243,18 @@ impl Builder {
     /// ```
     pub fn start(self) -> io::Result<Timer> {
         let late_after_ns = nanoseconds(self.late_after);
-        let shared = Arc::new(Shared::new(self.clock, self.panic_hook, late_after_ns));
-        let own = Arc::clone(&shared);
+        let shared = Shared::new(self.clock, self.panic_hook, late_after_ns);
+        let cores = || available_parallelism().map_or(1, NonZero::get);
+        let count = self.shards;
+        let count = count.unwrap_or_else(|| (SHARDS_PER_CORE * cores()).min(SHARDS));
+        let shards = Shards::new(shared, count, self.limit);
+        let own = shards.clone();
         let thread = thread::Builder::new()
             .name(self.name)
             .spawn(move || worker::run(own, self.executor, self.budget))?;
         let thread = Mutex::new(Some(thread));
         Ok(Timer {
-            owner: Arc::new(Owner { shared, thread }),
+            owner: Arc::new(Owner { shards, thread }),
         })
     }
 }
@@ -198,6 +264,7 @@ impl fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("late_after", &self.late_after)
             .field("budget", &self.budget)
+            .field("limit", &self.limit)
             .field("name", &self.name)
             .finish_non_exhaustive()
     }

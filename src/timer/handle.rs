@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::queue::Entry;
-use super::shared::Shared;
+use super::shard::Shard;
 use crate::key::TimerKey;
 
 /// Cancels or reschedules one job of a [`Timer`](super::Timer).
@@ -28,13 +28,14 @@ use crate::key::TimerKey;
 /// ```
 #[derive(Clone)]
 pub struct TimerHandle {
-    shared: Arc<Shared>,
+    /// Of its own count of references: threads with different shards share none.
+    shard: Arc<Shard>,
     key: TimerKey,
 }
 
 impl TimerHandle {
-    pub(super) fn new(shared: Arc<Shared>, key: TimerKey) -> Self {
-        Self { shared, key }
+    pub(super) fn new(shard: Arc<Shard>, key: TimerKey) -> Self {
+        Self { shard, key }
     }
 
     /// Cancels the job, and says whether that prevented its run: `true` exactly if the job does not
@@ -64,7 +65,7 @@ impl TimerHandle {
     /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
     pub(super) fn take(&self) -> Option<Entry> {
         // That brings no wake-up closer.
-        self.shared.queue().cancel(self.key)
+        self.shard.queue().cancel(self.key)
     }
 
     /// Lets a waiting job run `delay` from now instead, and says whether it could: `false` when it
@@ -86,7 +87,7 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reschedule_after(&self, delay: Duration) -> bool {
-        self.reschedule(self.shared.time_after(delay))
+        self.reschedule(self.shard.shared.time_after(delay))
     }
 
     /// Lets a waiting job run at `instant` instead, and says whether it could. O(1).
@@ -103,11 +104,11 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reschedule_at(&self, instant: Instant) -> bool {
-        self.reschedule(self.shared.clock.deadline_at(instant))
+        self.reschedule(self.shard.shared.clock.deadline_at(instant))
     }
 
     pub(super) fn reschedule(&self, deadline: u64) -> bool {
-        self.shared
+        self.shard
             .change(|queue| queue.reschedule(self.key, deadline))
     }
 
@@ -126,7 +127,7 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_live(&self) -> bool {
-        self.shared.queue().wheel.contains(self.key)
+        self.shard.queue().wheel.contains(self.key)
     }
 
     /// When the job is due, or was if it has been handed out or is a periodic one that runs; `None` when
@@ -145,15 +146,15 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        let deadline = self.shared.queue().wheel.get(self.key)?.deadline;
-        self.shared.clock.instant_at(deadline)
+        let deadline = self.shard.queue().wheel.get(self.key)?.deadline;
+        self.shard.shared.clock.instant_at(deadline)
     }
 }
 
 /// Handles are equal if they are of the same job.
 impl PartialEq for TimerHandle {
     fn eq(&self, other: &Self) -> bool {
-        self.key == other.key && Arc::ptr_eq(&self.shared, &other.shared)
+        self.key == other.key && Arc::ptr_eq(&self.shard, &other.shard)
     }
 }
 

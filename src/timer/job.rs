@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::shared::Shared;
+use super::shard::Shard;
 use crate::key::TimerKey;
 
 /// A job that has left the timer: an [`Executor`](super::Executor) got it because it is due, or
 /// [`Timer::shutdown`](super::Timer::shutdown) returned it because it is not.
 ///
 /// Until it runs it can still be cancelled by its handle. Dropping it gives the run up, which is
-/// counted as [`abandoned`](super::Statistics::abandoned).
+/// counted as [`abandoned`](super::TimerStats::abandoned).
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -28,7 +28,7 @@ use crate::key::TimerKey;
 /// ```
 #[must_use = "a job that is dropped is not run"]
 pub struct Job {
-    shared: Arc<Shared>,
+    shard: Arc<Shard>,
     key: TimerKey,
     pub(super) deadline: u64,
     /// Whether it was neither run nor given up.
@@ -37,9 +37,9 @@ pub struct Job {
 
 impl Job {
     /// Of a job that was just handed out.
-    pub(super) fn new(shared: Arc<Shared>, key: TimerKey, deadline: u64) -> Self {
+    pub(super) fn new(shard: Arc<Shard>, key: TimerKey, deadline: u64) -> Self {
         Self {
-            shared,
+            shard,
             key,
             deadline,
             is_open: true,
@@ -66,12 +66,12 @@ impl Job {
     /// ```
     pub fn run(mut self) {
         self.is_open = false;
-        let now = self.shared.last_now();
-        let mut queue = self.shared.queue();
-        if let Some(work) = queue.start(self.key) {
-            let late_ns = now.saturating_sub(self.deadline);
-            self.shared.count_run(queue, late_ns);
-            self.shared.run(self.key, work);
+        let shared = &self.shard.shared;
+        let now = shared.last_now();
+        let work = self.shard.queue().start(self.key);
+        if let Some(work) = work {
+            shared.count_run(now.saturating_sub(self.deadline));
+            self.shard.run(self.key, work);
         }
     }
 
@@ -90,7 +90,7 @@ impl Job {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        self.shared.clock.instant_at(self.deadline)
+        self.shard.shared.clock.instant_at(self.deadline)
     }
 }
 
@@ -99,11 +99,10 @@ impl Drop for Job {
         if !self.is_open {
             return;
         }
-        let mut queue = self.shared.queue();
-        if let Some(work) = queue.start(self.key) {
-            queue.statistics.abandoned += 1;
-            drop(queue);
-            self.shared.conclude(self.key, work);
+        let work = self.shard.queue().start(self.key);
+        if let Some(work) = work {
+            self.shard.shared.count(|stats| stats.abandoned += 1);
+            self.shard.conclude(self.key, work);
         }
     }
 }

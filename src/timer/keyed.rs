@@ -2,27 +2,30 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::shard::Shard;
 use super::work::{Once, Work};
-use super::{Refused, Timer, TimerHandle};
-use crate::sync::{Mutex, lock};
+use super::{InsideJob, Job, Refused, Shutdown, Timer, TimerHandle};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
 ///
 /// At most one job a key is live: to set a key again replaces its job. A job's key is free again
 /// as soon as the job starts. The methods take a lock on a hash map, which is never held while
-/// a job runs or its closure is dropped.
+/// a job runs or its closure is dropped. There is a map for each [shard](super::Builder::shards) of the
+/// timer, and a key has its job in one of them, whichever thread sets it.
 ///
 /// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
 /// clone cancels nothing, unless nobody else has the timer: that then ends, and discards its jobs.
 ///
 /// Keys are hashed, compared and cloned under that lock, and whoever sets one waits when the map doubles:
-/// 40 ms with a million. A key that panics there may leave a job without a key, or not run. The map keeps
+/// 40 ms with a million keys in it. A key that panics there may leave a job without a key, or not run. The map keeps
 /// room for the most keys there were, until [`clear`](KeyedTimer::clear) gives it back.
 ///
 /// ```
@@ -41,12 +44,40 @@ use crate::sync::{Mutex, lock};
 #[derive(Clone)]
 pub struct KeyedTimer<K> {
     timer: Timer,
-    jobs: Arc<Jobs<K>>,
+    keys: Arc<Keys<K>>,
 }
 
-/// The jobs by key. A job that has not started, and was not cancelled, is there, unless it is about to
-/// leave under the lock. One that has may still be there for a moment.
-type Jobs<K> = Mutex<HashMap<K, TimerHandle>>;
+/// A map for each shard of the timer.
+struct Keys<K> {
+    /// Says in which map a key is. The maps have hashes of their own.
+    hasher: RandomState,
+    maps: Box<[Arc<KeyMap<K>>]>,
+}
+
+/// The jobs by key, on cache lines of their own. A job that has not started, and was not cancelled, is there,
+/// unless it is about to leave under the lock. One that has may still be there for a moment.
+#[repr(align(128))]
+struct KeyMap<K>(Mutex<HashMap<K, TimerHandle>>);
+
+impl<K> KeyMap<K> {
+    fn jobs(&self) -> MutexGuard<'_, HashMap<K, TimerHandle>> {
+        lock(&self.0)
+    }
+}
+
+impl<K> Keys<K> {
+    /// The number of the map and of the shard where a key has its job.
+    fn number<Q: Hash + ?Sized>(&self, key: &Q) -> usize {
+        match self.maps.len() {
+            1 => 0,
+            maps => self.hasher.hash_one(key) as usize % maps,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.maps.iter().map(|map| map.jobs().len()).sum()
+    }
+}
 
 impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// A keyed timer without jobs that runs them on `timer`. O(1).
@@ -60,8 +91,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(timer: Timer) -> Self {
-        let jobs = Arc::default();
-        Self { timer, jobs }
+        let shards = timer.shards().all().iter();
+        let maps = shards.map(|_| Arc::new(KeyMap(Mutex::default()))).collect();
+        let hasher = RandomState::new();
+        let keys = Arc::new(Keys { hasher, maps });
+        Self { timer, keys }
     }
 
     /// The timer that runs the jobs. O(1).
@@ -84,7 +118,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown. It hands the job back.
+    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back, and the
+    /// key keeps the one it had.
     ///
     /// ```
     /// use std::time::Duration;
@@ -108,7 +143,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown. It hands the job back.
+    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back, and the
+    /// key keeps the one it had.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -130,16 +166,19 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
+        let number = self.keys.number(&key);
+        let map = &self.keys.maps[number];
         let work = Keyed {
             registration: Some(Registration {
-                jobs: Arc::clone(&self.jobs),
+                map: Arc::clone(map),
                 key: key.clone(),
             }),
             job: Once(Some(job)),
         };
+        let shard: &Arc<Shard> = &self.timer.shards().all()[number];
         // What is dropped of the user's is dropped after the lock.
-        let mut jobs = lock(&self.jobs);
-        let handle = match self.timer.schedule(deadline, work) {
+        let mut jobs = map.jobs();
+        let handle = match self.timer.schedule(shard, deadline, work) {
             Ok(handle) => handle,
             Err(refused) => {
                 drop(jobs);
@@ -170,7 +209,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         K: Borrow<Q>,
     {
-        let mut jobs = lock(&self.jobs);
+        let mut jobs = self.map(key).jobs();
         let removed = jobs.remove_entry(key);
         let cancelled = removed.as_ref().and_then(|(_, handle)| handle.take());
         drop(jobs);
@@ -178,7 +217,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Cancels the jobs of all keys, and says of how many that prevented the run. O(n) in the most keys
-    /// there were since the last call, and as long is the map locked.
+    /// there were since the last call. The maps are locked one after the other.
     ///
     /// ```
     /// use std::time::Duration;
@@ -192,10 +231,12 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clear(&self) -> usize {
-        let mut jobs = lock(&self.jobs);
-        let removed = mem::take(&mut *jobs);
-        let cancelled: Vec<_> = removed.values().filter_map(TimerHandle::take).collect();
-        drop(jobs);
+        let (mut removed, mut cancelled) = (Vec::new(), Vec::new());
+        for map in &self.keys.maps {
+            let mut jobs = map.jobs();
+            cancelled.extend(jobs.values().filter_map(TimerHandle::take));
+            removed.push(mem::take(&mut *jobs));
+        }
         cancelled.len()
     }
 
@@ -278,7 +319,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// The keys that have a job, in no order. O(n) in the most there were since the last
-    /// [`clear`](KeyedTimer::clear), and as long is the map locked.
+    /// [`clear`](KeyedTimer::clear). The maps are locked one after the other.
     ///
     /// ```
     /// use std::time::Duration;
@@ -290,7 +331,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keys(&self) -> Vec<K> {
-        lock(&self.jobs).keys().cloned().collect()
+        let maps = self.keys.maps.iter();
+        maps.flat_map(|map| map.jobs().keys().cloned().collect::<Vec<_>>())
+            .collect()
     }
 
     /// Asks the job of a key, under the lock: nothing of the user's may be called.
@@ -298,10 +341,17 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         K: Borrow<Q>,
     {
-        lock(&self.jobs).get(key).map(f)
+        self.map(key).jobs().get(key).map(f)
     }
 
-    /// The number of keys that have a job. O(1).
+    fn map<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> &KeyMap<K>
+    where
+        K: Borrow<Q>,
+    {
+        &self.keys.maps[self.keys.number(key)]
+    }
+
+    /// The number of keys that have a job. O(shards).
     ///
     /// ```
     /// use std::time::Duration;
@@ -314,10 +364,10 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        lock(&self.jobs).len()
+        self.keys.len()
     }
 
-    /// Whether no key has a job. O(1).
+    /// Whether no key has a job. O(shards).
     ///
     /// ```
     /// use std::time::Duration;
@@ -332,12 +382,32 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Ends the timer, also for its other users, and returns the jobs that have not started, in order of
+    /// their deadlines. See [`Timer::shutdown`].
+    ///
+    /// # Errors
+    ///
+    /// [`InsideJob`] when it is called from within a job of this timer.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Shutdown, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || println!("ann has left"))?;
+    /// assert_eq!(sessions.shutdown(Shutdown::Drain)?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
+        self.timer.shutdown(how)
+    }
 }
 
 impl<K> fmt::Debug for KeyedTimer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedTimer")
-            .field("len", &lock(&self.jobs).len())
+            .field("len", &self.keys.len())
             .field("timer", &self.timer)
             .finish()
     }
@@ -345,13 +415,13 @@ impl<K> fmt::Debug for KeyedTimer<K> {
 
 /// A job's place in the map. Whoever drops the job's closure, for whatever reason, gives it up.
 struct Registration<K: Eq + Hash> {
-    jobs: Arc<Jobs<K>>,
+    map: Arc<KeyMap<K>>,
     key: K,
 }
 
 impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
-        let mut jobs = lock(&self.jobs);
+        let mut jobs = self.map.jobs();
         // This job is not live any more; one that is has replaced it.
         let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
         let removed = is_over.then(|| jobs.remove_entry(&self.key));

@@ -7,6 +7,7 @@
 //! of unknown type cannot be put into an `Arc` of `loom`'s.
 
 mod claims;
+mod shards;
 mod shutdown;
 mod waking;
 
@@ -113,13 +114,18 @@ fn pool() -> (Timer, ManualClock, Pool) {
         }
     };
     let clock = ManualClock::new();
-    let builder = Timer::builder().clock(clock.clone());
+    let builder = Timer::builder().shards(1).clock(clock.clone());
     let timer = builder.executor(executor).start().unwrap();
     (timer, clock, pool)
 }
 
+/// A timer of one shard.
 fn timer() -> (Timer, ManualClock) {
+    sharded_timer(1)
+}
+
+fn sharded_timer(shards: usize) -> (Timer, ManualClock) {
     let clock = ManualClock::new();
-    let timer = Timer::builder().clock(clock.clone()).start().unwrap();
-    (timer, clock)
+    let builder = Timer::builder().shards(shards).clock(clock.clone());
+    (builder.start().unwrap(), clock)
 }

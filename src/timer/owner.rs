@@ -1,16 +1,15 @@
 //! What all clones of a timer share, and what ends with the last of them.
 
 use std::panic::resume_unwind;
-use std::sync::Arc;
 
-use super::queue::ENDED;
-use super::shared::Shared;
+use super::shards::Shards;
+use super::shared::ENDED;
 use super::{Job, Shutdown};
 use crate::sync::{JoinHandle, Mutex, lock};
 
 /// The owner of a timer thread. Dropping it ends the thread.
 pub(super) struct Owner {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shards: Shards,
     pub(super) thread: Mutex<Option<JoinHandle<Vec<Job>>>>,
 }
 
@@ -19,10 +18,10 @@ impl Owner {
     pub(super) fn shut_down(&self, how: Shutdown) -> Vec<Job> {
         let thread = lock(&self.thread).take();
         let Some(thread) = thread else {
-            self.shared.wait_for(ENDED);
+            self.shards.shared.wait_for(ENDED);
             return Vec::new();
         };
-        self.shared.end(how);
+        self.shards.end(how);
         // A panic is not one of a job or of the clock: the thread catches those.
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
@@ -33,9 +32,9 @@ impl Drop for Owner {
         let Some(thread) = lock(&self.thread).take() else {
             return;
         };
-        self.shared.end(Shutdown::Discard);
+        self.shards.end(Shutdown::Discard);
         // Inside a job, that would wait for its own end. The thread ends by itself.
-        if !self.shared.is_inside_job() {
+        if !self.shards.shared.is_inside_job() {
             drop(thread.join());
         }
     }

@@ -42,6 +42,8 @@ pub enum Reason {
     ShutDown,
     /// A periodic job needs a period.
     ZeroPeriod,
+    /// As many jobs wait as [`Builder::limit`](super::Builder::limit) allows.
+    Full,
 }
 
 impl<F> Refused<F> {
@@ -52,6 +54,10 @@ impl<F> Refused<F> {
     /// The same of what is left of the job.
     pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Refused<G> {
         Refused::new(self.reason, to(self.job))
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.reason == Reason::Full
     }
 
     /// Why the job was not taken. O(1).
@@ -94,6 +100,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::ShutDown => "the timer is shut down",
             Self::ZeroPeriod => "the period of a job must be longer than zero",
+            Self::Full => "the timer holds as many jobs as its limit allows",
         })
     }
 }

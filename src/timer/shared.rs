@@ -1,23 +1,28 @@
-//! What callers, the timer thread and running jobs of one timer share.
+//! What the shards, the timer thread and running jobs of one timer share.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 use super::panics::swallow_panic;
-use super::queue::Queue;
-use super::work::AnyWork;
-use super::{Shutdown, Statistics, trace};
+use super::shard::Shard;
+use super::{Shutdown, TimerStats, trace};
 use crate::clock::{Clock, NEVER, nanoseconds};
-use crate::key::TimerKey;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, Thread, lock, thread, thread_local, wait};
 
 /// The latest time that a clock may show, so that [`NEVER`] is never reached.
 const LATEST: u64 = NEVER - 1;
+
+/// The alarm of a thread that is awake, or about to be.
+const AWAKE: u64 = 0;
+
+/// No call has this number.
+pub(super) const ENDED: u64 = u64::MAX;
 
 /// What is called when a job panics, with what it panicked with.
 pub(super) type PanicHook = Box<dyn Fn(&(dyn Any + Send)) + Send + Sync>;
@@ -28,73 +33,102 @@ thread_local! {
     static RUNNING: RefCell<Vec<usize>> = RefCell::new(Vec::new());
 }
 
-/// One lock, around the queue. Nothing of the user's runs or is dropped under it: no clock, no job, no
-/// hook.
+/// Callers only read it, but for `times` when they wake the thread.
 pub(super) struct Shared {
-    queue: Mutex<Queue>,
-    /// The thread has settled, or ended.
-    pub(super) answered: Condvar,
     pub(super) clock: Box<dyn Clock>,
-    /// The latest time that the timer thread has seen. The clock may have gone back since.
-    floor: AtomicU64,
-    /// Jobs whose only run has ended.
-    ended: AtomicUsize,
     /// Set by the timer thread itself, before it looks at anything.
     pub(super) thread: OnceLock<Thread>,
     panic_hook: PanicHook,
     late_after_ns: u64,
+    /// The shards, to borrow from.
+    lenders: OnceLock<Vec<Weak<Shard>>>,
+    borrowing: Mutex<()>,
+    times: Times,
+    runs: Runs,
+    calls: Mutex<Calls>,
+    /// The thread has settled, or ended.
+    pub(super) answered: Condvar,
+}
+
+/// Times that the thread sets and callers read, on cache lines that nothing else changes.
+#[repr(align(128))]
+struct Times {
+    /// The latest time that the timer thread has seen. The clock may have gone back since.
+    floor: AtomicU64,
+    /// The time until which the thread sleeps, or [`AWAKE`].
+    ///
+    /// Invariant: while it is not `AWAKE`, no shard needs the thread sooner, or a caller is about to lower it.
+    /// Whoever lowers it wakes the thread.
+    alarm: AtomicU64,
+    /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
+    missed_from: AtomicU64,
+}
+
+/// What is counted when jobs run.
+#[repr(align(128))]
+struct Runs {
+    /// Jobs whose only run has ended.
+    ended: AtomicUsize,
+    stats: Mutex<TimerStats>,
+}
+
+/// What the thread is asked for.
+#[derive(Default)]
+pub(super) struct Calls {
+    /// The calls that wait, or have waited, for the thread to settle, by number.
+    pub(super) asked: u64,
+    /// The last of those that need wait no more: [`ENDED`] once the thread has.
+    pub(super) answered: u64,
+    /// How to shut down. All shards refuse by now.
+    pub(super) ending: Option<Shutdown>,
 }
 
 impl Shared {
     pub(super) fn new(clock: Box<dyn Clock>, hook: PanicHook, late_after_ns: u64) -> Self {
         Self {
-            queue: Mutex::new(Queue::new()),
-            answered: Condvar::new(),
             clock,
-            floor: AtomicU64::new(0),
-            ended: AtomicUsize::new(0),
             thread: OnceLock::new(),
             panic_hook: hook,
             late_after_ns,
+            lenders: OnceLock::new(),
+            borrowing: Mutex::new(()),
+            times: Times {
+                floor: AtomicU64::new(0),
+                alarm: AtomicU64::new(AWAKE),
+                missed_from: AtomicU64::new(0),
+            },
+            runs: Runs {
+                ended: AtomicUsize::new(0),
+                stats: Mutex::default(),
+            },
+            calls: Mutex::default(),
+            answered: Condvar::new(),
         }
     }
 
-    pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
-        lock(&self.queue)
+    /// Names the shards, which are made once they have this.
+    pub(super) fn lend(&self, shards: Vec<Weak<Shard>>) {
+        _ = self.lenders.set(shards);
     }
 
-    /// Changes the queue, and wakes the thread if it must look at it sooner than it was going to.
-    pub(super) fn change<R>(&self, change: impl FnOnce(&mut Queue) -> R) -> R {
-        let mut queue = self.queue();
-        let answer = change(&mut queue);
-        let must_wake = queue.must_wake();
-        drop(queue);
-        if must_wake {
-            self.unpark();
+    /// Gives a shard that is full room that another has to spare; `false` if none has. O(shards).
+    ///
+    /// One caller at a time: so all room is in a shard, and `false` says that each was full when asked.
+    pub(super) fn borrow(&self, full: &Shard) -> bool {
+        let _alone = lock(&self.borrowing);
+        let lenders = self.lenders.get().into_iter().flatten();
+        for lender in lenders.filter_map(Weak::upgrade) {
+            let mut queue = lender.queue();
+            // Half of it, so that the next call need not ask again.
+            let room = (queue.limit - queue.wheel.len()).div_ceil(2);
+            queue.limit -= room;
+            drop(queue);
+            full.queue().limit += room;
+            if room > 0 {
+                return true;
+            }
         }
-        answer
-    }
-
-    fn unpark(&self) {
-        // If it has not started it will find what it would be woken for.
-        self.thread.get().map(Thread::unpark);
-    }
-
-    pub(super) fn statistics(&self) -> Statistics {
-        let next_wake = self.next_wake();
-        let queue = self.queue();
-        let mut statistics = queue.statistics.clone();
-        (statistics.len, statistics.next_wake) = (self.live(&queue), next_wake);
-        statistics
-    }
-
-    pub(super) fn live(&self, queue: &Queue) -> usize {
-        queue.wheel.len() + queue.begun.wrapping_sub(self.ended.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn next_wake(&self) -> Option<Duration> {
-        let time = self.queue().next_wake()?;
-        Some(Duration::from_nanos(time.saturating_sub(self.now())))
+        false
     }
 }
 
@@ -102,14 +136,14 @@ impl Shared {
 impl Shared {
     /// The time, which never runs backwards from what the timer thread has acted upon.
     pub(super) fn now(&self) -> u64 {
-        let floor = self.floor.load(Ordering::Relaxed);
+        let floor = self.times.floor.load(Ordering::Relaxed);
         self.clock.now().min(LATEST).max(floor)
     }
 
     /// The time, or the latest that the timer thread has seen if the clock panics: for what must be
     /// done all the same.
     pub(super) fn last_now(&self) -> u64 {
-        let mut now = self.floor.load(Ordering::Relaxed);
+        let mut now = self.times.floor.load(Ordering::Relaxed);
         swallow_panic(|| now = self.now());
         now
     }
@@ -117,38 +151,76 @@ impl Shared {
     /// The time, for the timer thread to act upon.
     pub(super) fn tick(&self) -> u64 {
         let now = self.now();
-        self.floor.store(now, Ordering::Relaxed);
+        self.times.floor.store(now, Ordering::Relaxed);
         now
     }
 
     pub(super) fn time_after(&self, delay: Duration) -> u64 {
         self.now().saturating_add(nanoseconds(delay))
     }
+
+    pub(super) fn missed_from(&self) -> u64 {
+        self.times.missed_from.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_missed_from(&self, time: u64) {
+        self.times.missed_from.store(time, Ordering::Relaxed);
+    }
 }
 
-/// The thread: who it is, waiting for it, and its end.
+/// The sleep of the timer thread.
+///
+/// A caller writes when its shard is to be looked at, and then changes the alarm. The thread changes the alarm,
+/// and then reads the shards. Of two changes the second sees what was written before the first. So either the
+/// thread sees the new time, or the caller sees the alarm and wakes the thread.
 impl Shared {
+    /// Wakes the thread if it would sleep beyond a time that a shard has been given.
+    pub(super) fn wake_before(&self, wake: u64) {
+        if wake < self.times.alarm.fetch_min(wake, Ordering::AcqRel) {
+            self.unpark();
+        }
+    }
+
+    /// Announces that the thread is going to sleep. It must look at the shards after that.
+    pub(super) fn set_alarm(&self, alarm: u64) {
+        self.times.alarm.swap(alarm, Ordering::AcqRel);
+    }
+
+    pub(super) fn stay_awake(&self) {
+        self.set_alarm(AWAKE);
+    }
+
+    pub(super) fn unpark(&self) {
+        // If it has not started it will find what it would be woken for.
+        self.thread.get().map(Thread::unpark);
+    }
+
+    /// The time until the thread wakes up by itself, if it sleeps and does.
+    pub(super) fn next_wake(&self) -> Option<Duration> {
+        let alarm = self.times.alarm.load(Ordering::Relaxed);
+        let time = Some(alarm).filter(|alarm| ![AWAKE, NEVER].contains(alarm))?;
+        Some(Duration::from_nanos(time.saturating_sub(self.now())))
+    }
+
+    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
+        lock(&self.calls)
+    }
+
     pub(super) fn settle(&self) {
-        let mut queue = self.queue();
-        queue.asked += 1;
-        let call = queue.asked;
-        drop(queue);
+        let mut calls = self.calls();
+        calls.asked += 1;
+        let call = calls.asked;
+        drop(calls);
         self.unpark();
         self.wait_for(call);
     }
 
-    /// Waits until the thread has answered a call, or [`ENDED`](super::queue::ENDED).
+    /// Waits until the thread has answered a call, or [`ENDED`].
     pub(super) fn wait_for(&self, call: u64) {
-        let mut queue = self.queue();
-        while queue.answered < call {
-            queue = wait(&self.answered, queue);
+        let mut calls = self.calls();
+        while calls.answered < call {
+            calls = wait(&self.answered, calls);
         }
-    }
-
-    /// Refuses whatever comes from now on. Who says so first says how.
-    pub(super) fn end(&self, how: Shutdown) {
-        self.queue().ending.get_or_insert(how);
-        self.unpark();
     }
 }
 
@@ -159,7 +231,7 @@ impl Shared {
         // A thread that is ending has none any more.
         _ = RUNNING.try_with(|running| running.borrow_mut().push(ptr::from_ref(self).addr()));
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-            self.queue().statistics.panicked += 1;
+            self.count(|stats| stats.panicked += 1);
             trace::panicked(&*payload);
             swallow_panic(|| (self.panic_hook)(&*payload));
             swallow_panic(|| drop(payload));
@@ -167,40 +239,41 @@ impl Shared {
         _ = RUNNING.try_with(|running| running.borrow_mut().pop());
     }
 
-    /// Counts a run that begins, and releases the lock.
-    pub(super) fn count_run(&self, mut queue: MutexGuard<'_, Queue>, late_ns: u64) {
-        let is_late = late_ns > self.late_after_ns;
-        let statistics = &mut queue.statistics;
-        statistics.fired += 1;
-        statistics.late += u64::from(is_late);
-        statistics.lateness.nanoseconds.saturating_record(late_ns);
-        drop(queue);
-        if is_late {
-            trace::late(late_ns, self.late_after_ns);
-        }
-    }
-
-    pub(super) fn run(&self, key: TimerKey, mut work: AnyWork) {
-        self.guard(|| work.run());
-        self.conclude(key, work);
-    }
-
-    /// Lets a job that was started wait for its next run, or ends it.
-    pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
-        let left = if work.period().is_some() {
-            let now = self.last_now();
-            self.change(|queue| queue.conclude(key, work, now))
-        } else {
-            self.ended.fetch_add(1, Ordering::Relaxed);
-            Some(work)
-        };
-        self.guard(|| drop(left));
-    }
-
     /// Whether this is the timer thread, or a thread that runs a job of this timer.
     pub(super) fn is_inside_job(&self) -> bool {
         let (me, own) = (thread::current().id(), ptr::from_ref(self).addr());
         let is_running = RUNNING.try_with(|running| running.borrow().contains(&own));
         is_running.unwrap_or(false) || self.thread.get().is_some_and(|it| it.id() == me)
+    }
+
+    pub(super) fn count(&self, count: impl FnOnce(&mut TimerStats)) {
+        count(&mut lock(&self.runs.stats));
+    }
+
+    /// Counts a run that begins.
+    pub(super) fn count_run(&self, late_ns: u64) {
+        let is_late = late_ns > self.late_after_ns;
+        self.count(|stats| {
+            stats.fired += 1;
+            stats.late += u64::from(is_late);
+            stats.lateness.nanoseconds.saturating_record(late_ns);
+        });
+        if is_late {
+            trace::late(late_ns, self.late_after_ns);
+        }
+    }
+
+    /// Counts the end of a job's only run.
+    pub(super) fn count_end(&self) {
+        self.runs.ended.fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn ended(&self) -> usize {
+        self.runs.ended.load(Ordering::Acquire)
+    }
+
+    /// What has been counted of runs.
+    pub(super) fn runs(&self) -> TimerStats {
+        lock(&self.runs.stats).clone()
     }
 }

@@ -15,10 +15,11 @@ use std::fmt;
 /// timer.schedule_after(Duration::from_secs(2), || println!("does not"))?;
 /// clock.advance(Duration::from_secs(1));
 /// let unrun = timer.shutdown(Shutdown::Drain)?;
-/// assert_eq!((unrun.len(), timer.statistics().fired), (1, 1));
+/// assert_eq!((unrun.len(), timer.stats().fired), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shutdown {
     /// What is due by now still runs, in order; of a periodic job, one run.
     Drain,

@@ -22,6 +22,7 @@
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Missed {
     /// The late run stands for them: the next one is at the next whole period after it has ended.
     Skip,

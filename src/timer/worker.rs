@@ -2,60 +2,88 @@
 
 use std::sync::Arc;
 
-use super::queue::ENDED;
-use super::shared::Shared;
+use super::queue::Due;
+use super::shard::Shard;
+use super::shards::Shards;
+use super::shared::{ENDED, Shared};
 use super::{Executor, Job, Shutdown, trace};
 use crate::budget::Budget;
 use crate::clock::NEVER;
 use crate::sync::thread;
+use crate::wheel::advance::Verdict;
 
 /// Where jobs run: on the timer thread, unless there is one.
 pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
 
-/// The most work that is done under the lock at a time.
+/// The most work that is done under a lock at a time.
 const PIECE: usize = 256;
 
 /// Hands jobs out when they are due, until the timer is shut down, and returns those that were not run.
 ///
-/// A budget is the work of one turn, at least 1: jobs handed out, and moves within the wheel.
-pub(super) fn run(shared: Arc<Shared>, executor: AnyExecutor, budget: usize) -> Vec<Job> {
-    let _end = End(&shared);
+/// A budget is the work of one turn, at least 1: jobs handed out, and moves within the wheels.
+pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<Job> {
+    let shared = Arc::clone(&shards.shared);
+    let _end = End(&shards);
     // There is only one.
     let _ = shared.thread.set(thread::current());
     trace::started();
-    let work = || shared.work(&executor, budget);
+    let mut worker = Worker {
+        shards: &shards,
+        shared: &shared,
+        executor,
+        budget,
+        heads: Vec::new(),
+    };
     if cfg!(all(loom, test)) {
-        work(); // Loom tells by a panic what it has found.
+        worker.work(); // Loom tells by a panic what it has found.
     } else {
-        shared.guard(work); // A panic is the clock's, as those of jobs are caught within.
+        shared.guard(|| worker.work()); // A panic is the clock's, as those of jobs are caught within.
     }
     // That is new to nobody but if the clock has panicked: without the time there is nothing to run.
-    shared.end(Shutdown::Discard);
-    let unrun = shared.take_back();
-    shared.guard(|| drop(executor));
+    shards.end(Shutdown::Discard);
+    shared.stay_awake();
+    let unrun = worker.take_back();
+    shared.guard(|| drop(worker.executor));
     trace::stopped(unrun.len());
     unrun
 }
 
-impl Shared {
+struct Worker<'a> {
+    shards: &'a Shards,
+    shared: &'a Shared,
+    executor: AnyExecutor,
+    budget: usize,
+    /// The shards where something is due, the one that was served last at the end.
+    heads: Vec<Head<'a>>,
+}
+
+/// A shard where something is due.
+struct Head<'a> {
+    shard: &'a Arc<Shard>,
+    /// No job that waited there when it was last looked at is due before; 0 if it was not looked at.
+    time: u64,
+}
+
+impl<'a> Worker<'a> {
     /// Hands out what is due, and sleeps, until it is told to end.
-    fn work(self: &Arc<Self>, executor: &AnyExecutor, budget: usize) {
+    fn work(&mut self) {
         let mut has_backlog = false;
         loop {
-            let queue = self.queue();
-            let (asked, ending) = (queue.asked, queue.ending);
-            drop(queue);
+            let calls = self.shared.calls();
+            let (asked, ending) = (calls.asked, calls.ending);
+            drop(calls);
             if ending == Some(Shutdown::Discard) {
                 return;
             }
-            let now = self.tick();
+            let now = self.shared.tick();
             if ending == Some(Shutdown::Drain) {
-                while self.hand_out_due(now, executor, budget) {}
+                while self.hand_out_due(now) {}
                 return;
             }
             // Missed runs take their place in order, but after a turn that has come to no end.
-            self.queue().missed_from = if has_backlog { now } else { 0 };
-            has_backlog = self.hand_out_due(now, executor, budget);
+            let missed_from = if has_backlog { now } else { 0 };
+            self.shared.set_missed_from(missed_from);
+            has_backlog = self.hand_out_due(now);
             if !has_backlog {
                 self.sleep(now, asked);
             }
@@ -63,86 +91,166 @@ impl Shared {
     }
 
     /// Hands out what is due by `now`, within the budget: whether there may be more.
-    fn hand_out_due(self: &Arc<Self>, now: u64, executor: &AnyExecutor, budget: usize) -> bool {
-        let mut left = budget;
+    fn hand_out_due(&mut self, now: u64) -> bool {
+        // Something that is due before may have come in.
+        self.heads.iter_mut().for_each(|head| head.time = 0);
+        self.look(now);
+        let mut left = self.budget;
         while left > 0 {
+            let Some((place, until)) = self.next(now) else {
+                return false;
+            };
             let piece = left.min(PIECE);
-            let mut due = None;
-            let seen = self.last_now();
-            let mut queue = self.queue();
-            if queue.ending == Some(Shutdown::Discard) {
-                return true;
-            }
-            // One at a time: a job may cancel and put off those after it.
-            let one = Budget::of_work(piece).with_fires(1);
-            let progress = queue.hand_out(now, one, |key, entry| {
-                let work = executor.is_none().then(|| entry.work.take()).flatten();
-                due = Some((key, entry.deadline, work));
-            });
-            left -= piece - progress.unused;
-            match (due, executor) {
-                (Some((key, deadline, Some(work))), _) => {
-                    self.count_run(queue, seen.saturating_sub(deadline));
-                    self.run(key, work);
-                }
-                (Some((key, deadline, None)), Some(executor)) => {
-                    drop(queue);
-                    let job = Job::new(Arc::clone(self), key, deadline);
-                    self.guard(|| executor.execute(job));
-                }
-                _ if progress.has_backlog => {}
-                _ => return false,
+            match self.hand_out(place, until, now, piece) {
+                Some(unused) => left -= piece - unused,
+                None => return true,
             }
         }
         true
     }
 
-    /// Answers the first `asked` of those that wait for the thread to settle, as nothing is due by `now`,
-    /// and sleeps until there is something to do, but for what has turned up already.
-    fn sleep(&self, now: u64, asked: u64) {
-        let mut queue = self.queue();
-        let is_news = queue.answered != asked;
-        let alarm = queue.fall_asleep(now, asked);
+    /// Notes the shards whose time has come.
+    fn look(&mut self, now: u64) {
+        for shard in self.shards.all() {
+            let is_known = |head: &Head<'_>| Arc::ptr_eq(head.shard, shard);
+            if shard.wake() <= now && !self.heads.iter().any(is_known) {
+                self.heads.push(Head { shard, time: 0 });
+            }
+        }
+    }
+
+    /// The place of the shard whose job comes first, of equal ones the one that has waited longest, and until
+    /// when its jobs come before all others.
+    fn next(&mut self, now: u64) -> Option<(usize, u64)> {
+        if self.heads.is_empty() {
+            self.look(now);
+        }
+        let heads = self.heads.iter().enumerate();
+        let (first, _) = heads.min_by_key(|(_, head)| head.time)?;
+        let (before, after) = (&self.heads[..first], &self.heads[first + 1..]);
+        // Those before it are later than it, as of equal ones the first was taken.
+        let before = before.iter().map(|head| head.time - 1);
+        let until = before.chain(after.iter().map(|head| head.time)).min();
+        Some((first, until.unwrap_or(NEVER)))
+    }
+
+    /// Hands out the first job of a shard if it is due `until` then, and looks at the second: what is left of
+    /// the budget, or `None` if nothing may start any more.
+    ///
+    /// One at a time: a job may cancel and put off those after it.
+    fn hand_out(&mut self, place: usize, until: u64, now: u64, budget: usize) -> Option<usize> {
+        let (shard, executor) = (self.heads[place].shard, &self.executor);
+        let seen = self.shared.last_now();
+        let (mut first, mut next) = (None, 0);
+        let mut queue = shard.queue();
+        if queue.ending == Some(Shutdown::Discard) {
+            return None;
+        }
+        let progress = queue.wheel.advance_with(now, budget, |key, time, entry| {
+            if first.is_some() || time > until {
+                next = time;
+                return Verdict::Stop;
+            }
+            let due = match executor {
+                None => entry.begin(),
+                Some(_) => entry.hand_out(),
+            };
+            let verdict = due.as_ref().map_or(Verdict::Rearm(NEVER), Due::verdict);
+            first = due.map(|due| (key, entry.deadline, due));
+            verdict
+        });
+        self.heads[place].time = next;
+        let Some((key, deadline, due)) = first else {
+            if !progress.has_backlog {
+                shard.rest(&queue, now);
+                self.heads.remove(place);
+            }
+            return Some(progress.unused);
+        };
+        let is_last = due.verdict() == Verdict::Remove;
+        queue.begun += usize::from(is_last && matches!(due, Due::Run(_)));
         drop(queue);
+        self.heads[place..].rotate_left(1);
+        if let (Due::HandOut, Some(executor)) = (&due, executor) {
+            let job = Job::new(Arc::clone(shard), key, deadline);
+            self.shared.guard(|| executor.execute(job));
+            return Some(progress.unused);
+        }
+        self.shared.count_run(seen.saturating_sub(deadline));
+        match due {
+            Due::Run(work) => shard.run(key, work),
+            Due::Wake(waker) => self.shared.guard(|| waker.wake()),
+            Due::HandOut => {}
+        }
+        Some(progress.unused)
+    }
+
+    /// Answers the first `asked` of those that wait for the thread to settle, and sleeps until there is
+    /// something to do, but for what has turned up already.
+    fn sleep(&self, now: u64, asked: u64) {
+        let alarm = self.shards.wake();
+        if alarm <= now {
+            return;
+        }
+        self.shared.set_alarm(alarm);
+        let is_sooner = self.shards.wake() < alarm;
+        let mut calls = self.shared.calls();
+        let is_news = calls.answered != asked;
+        calls.answered = asked;
+        let may_sleep = !is_sooner && calls.asked == asked && calls.ending.is_none();
+        drop(calls);
         if is_news {
-            self.answered.notify_all();
+            self.shared.answered.notify_all();
         }
         // From here to the park nothing may run that parks the thread and so uses up an unpark.
         match alarm {
-            None => return,
-            Some(NEVER) => thread::park(), // No clock has to say when that is.
-            Some(time) => self.clock.park_until(time),
+            _ if !may_sleep => return self.shared.stay_awake(),
+            NEVER => thread::park(), // No clock has to say when that is.
+            time => self.shared.clock.park_until(time),
         }
-        self.queue().wake_up();
+        self.shared.stay_awake();
+        self.shared.count(|stats| stats.wake_ups += 1);
     }
 
-    /// Hands out whatever still waits, due or not, in order.
-    fn take_back(self: &Arc<Self>) -> Vec<Job> {
-        let mut left = self.queue().wheel.len();
-        let mut unrun = Vec::with_capacity(left);
-        // As nothing can be scheduled any more, that many come before one that comes again.
-        while left > 0 {
-            let mut queue = self.queue();
-            left = left.min(queue.wheel.len());
-            let budget = Budget::of_work(PIECE).with_fires(left);
-            let progress = queue.hand_out(u64::MAX, budget, |key, entry| {
-                unrun.push(Job::new(Arc::clone(self), key, entry.deadline));
-            });
-            left -= progress.fired;
+    /// Takes back whatever still waits, due or not, in order, and wakes the tasks that sleep.
+    fn take_back(&self) -> Vec<Job> {
+        let (mut unrun, mut wakers) = (Vec::new(), Vec::new());
+        for shard in self.shards.all() {
+            let mut left = shard.queue().wheel.len();
+            // As nothing can be scheduled any more, that many come before one that comes again.
+            while left > 0 {
+                let mut queue = shard.queue();
+                left = left.min(queue.wheel.len());
+                let budget = Budget::of_work(PIECE).with_fires(left);
+                let progress = queue.wheel.advance_with(u64::MAX, budget, |key, _, entry| {
+                    let due = entry.hand_out();
+                    let verdict = due.as_ref().map_or(Verdict::Rearm(NEVER), Due::verdict);
+                    match due {
+                        Some(Due::Wake(waker)) => wakers.push(waker),
+                        Some(_) => unrun.push(Job::new(Arc::clone(shard), key, entry.deadline)),
+                        None => {}
+                    }
+                    verdict
+                });
+                left -= progress.fired;
+            }
         }
-        // Missed runs were ahead of their turn.
+        for waker in wakers {
+            self.shared.guard(|| waker.wake());
+        }
+        // Those of each shard are in order, but for missed runs, which were ahead of their turn.
         unrun.sort_by_key(|job| job.deadline);
         unrun
     }
 }
 
 /// Refuses and answers all callers when the thread ends, be it in a panic.
-struct End<'a>(&'a Shared);
+struct End<'a>(&'a Shards);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
         self.0.end(Shutdown::Discard);
-        self.0.queue().answered = ENDED;
-        self.0.answered.notify_all();
+        self.0.shared.calls().answered = ENDED;
+        self.0.shared.answered.notify_all();
     }
 }

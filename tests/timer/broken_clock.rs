@@ -165,7 +165,7 @@ fn clock_that_panics_when_it_is_to_park_ends_the_timer_and_loses_no_job() {
     unrun.into_iter().for_each(Job::run);
     assert_eq!(bench.log.read(), [1, 2, 3]);
     // It was just about to sleep, and will never wake up.
-    let next_wakes = [bench.timer.next_wake(), bench.timer.statistics().next_wake];
+    let next_wakes = [bench.timer.next_wake(), bench.timer.stats().next_wake];
     assert_eq!(next_wakes, [None; 2]);
 }
 
@@ -253,7 +253,7 @@ fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
         assert_eq!(bench.log.read(), [1, 2, 3].repeat(round));
     }
     assert_eq!(bench.reports.try_iter().count(), 0);
-    assert_eq!((bench.timer.len(), bench.timer.statistics().fired), (3, 9));
+    assert_eq!((bench.timer.len(), bench.timer.stats().fired), (3, 9));
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn cancelled_job_does_not_run_and_its_closure_is_dropped_in_the_call() {
         assert_eq!(bench.timer.len(), 0);
     }
     bench.advance(HOUR);
-    assert_eq!(bench.timer.statistics().fired, 0);
-    assert_eq!(bench.timer.statistics().cancelled, 2);
+    assert_eq!(bench.timer.stats().fired, 0);
+    assert_eq!(bench.timer.stats().cancelled, 2);
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn cancel_of_a_job_that_has_run_is_false() {
     assert!(!handle.reschedule_after(MS));
     bench.advance(HOUR);
     assert_eq!(bench.log.read(), [1]);
-    assert_eq!(bench.timer.statistics().cancelled, 0);
+    assert_eq!(bench.timer.stats().cancelled, 0);
 }
 
 /// The successor has been fired from the wheel's point of view: it is due in the same turn.
@@ -81,7 +81,7 @@ fn job_reschedules_its_successor_of_the_same_turn() {
     successor.set(handle).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.len(), 0);
-    assert_eq!(bench.timer.statistics().panicked, 0);
+    assert_eq!(bench.timer.stats().panicked, 0);
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [2]);
 }
@@ -112,7 +112,7 @@ fn job_that_an_executor_has_not_started_is_cancelled() {
     assert!(handle.is_live());
     assert!(handle.cancel());
     jobs.recv().unwrap().run();
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     assert_eq!(
         (bench.log.len(), statistics.fired, statistics.len),
         (0, 0, 0)
@@ -142,7 +142,7 @@ fn rescheduled_job_runs_at_its_new_time_only() {
             assert_eq!(bench.log.len(), 1, "late, {delay:?}");
             bench.advance(HOUR);
             assert_eq!(bench.log.len(), 1, "twice, {delay:?}");
-            assert_eq!(bench.timer.statistics().rescheduled, 1);
+            assert_eq!(bench.timer.stats().rescheduled, 1);
         }
     }
 }

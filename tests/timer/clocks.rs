@@ -169,7 +169,7 @@ fn clock_that_jumps_an_hour_fires_everything_once_in_order_within_the_budget() {
         ran.windows(2).all(|pair| pair[0] < pair[1]),
         "something ran twice"
     );
-    assert_eq!(timer.statistics().fired, COUNT + 2);
+    assert_eq!(timer.stats().fired, COUNT + 2);
 }
 
 #[test]

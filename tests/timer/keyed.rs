@@ -238,7 +238,7 @@ fn clear_cancels_what_waits_and_frees_every_key() {
     assert_eq!(bench.log.read(), [0, 0, 0], "dropped with no lock held");
     assert_eq!((keyed.clear(), keyed.len(), bench.timer.len()), (0, 0, 0));
     bench.advance(SECOND);
-    assert_eq!(bench.timer.statistics().fired, 0);
+    assert_eq!(bench.timer.stats().fired, 0);
 }
 
 /// A key that looks at the jobs when it is dropped.

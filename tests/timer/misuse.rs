@@ -107,7 +107,7 @@ fn job_that_blocks_shows_in_the_lateness_of_those_behind_it() {
         .unwrap();
     bench.advance(2 * MS);
     assert_eq!(bench.log.len(), 1);
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     let expected = 10 * SECOND;
     assert!(statistics.lateness.max().abs_diff(expected) < expected / 50);
     assert_eq!(statistics.late, 1);

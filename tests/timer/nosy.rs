@@ -77,7 +77,7 @@ fn clock_hook_and_payload_that_use_the_timer_do_not_hang() {
         assert_eq!(keyed.deadline(&1), Some(soon));
         clock.advance(SECOND);
         timer.settle().unwrap();
-        assert_eq!((timer.len(), timer.statistics().panicked), (1, 1));
+        assert_eq!((timer.len(), timer.stats().panicked), (1, 1));
         assert!(timer.next_wake() <= Some(SECOND));
         assert!(beat.is_live());
         timer.schedule_after(Duration::MAX, || ()).unwrap();

@@ -29,7 +29,7 @@ fn panic_is_counted_and_reported_and_the_others_run() {
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1, 2]);
     assert_eq!(reports.try_iter().collect::<Vec<_>>(), [Some(42)]);
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     assert_eq!(
         (statistics.panicked, statistics.fired, statistics.len),
         (1, 3, 0)
@@ -51,7 +51,7 @@ fn panicking_periodic_job_keeps_its_period_and_its_state() {
         bench.advance(SECOND);
     }
     assert_eq!(bench.log.read(), [1, 2, 3]);
-    assert_eq!(bench.timer.statistics().panicked, 3);
+    assert_eq!(bench.timer.stats().panicked, 3);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn executor_that_panics_loses_its_job_and_no_other() {
     bench.settle();
     bench.advance(crate::log::HOUR);
     assert_eq!(bench.log.read(), [2]);
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     assert_eq!(
         (statistics.panicked, statistics.abandoned, statistics.len),
         (1, 1, 0)

@@ -144,7 +144,7 @@ fn run_dropped_by_the_executor_does_not_end_the_series() {
         bench.advance(SECOND);
     }
     assert_eq!((*dropped.lock().unwrap(), bench.log.len()), (3, 0));
-    assert_eq!(bench.timer.statistics().abandoned, 3);
+    assert_eq!(bench.timer.stats().abandoned, 3);
     assert!(beat.is_live() && bench.timer.len() == 1);
 }
 

@@ -143,7 +143,7 @@ fn job_is_not_put_off_once_a_shutdown_has_begun() {
     let unrun = shutdown.join().unwrap();
     let deadlines: Vec<_> = unrun.iter().map(Job::deadline).collect();
     assert_eq!(deadlines, [Some(bench.clock.origin() + SECOND)]);
-    assert_eq!(bench.timer.statistics().rescheduled, 0);
+    assert_eq!(bench.timer.stats().rescheduled, 0);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn job_returned_by_a_shutdown_and_dropped_is_accounted_for() {
         .schedule_after(SECOND, move || drop(witness))
         .unwrap();
     drop(bench.timer.shutdown(Shutdown::Drain).unwrap());
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     assert_eq!(
         (statistics.abandoned, statistics.fired, statistics.len),
         (1, 0, 0)
@@ -374,7 +374,7 @@ fn callers_after_a_shutdown_get_their_job_back() {
     let refused = bench.timer.every(MS, || ()).unwrap_err();
     assert_eq!(refused.reason(), Reason::ShutDown);
     bench.timer.settle().unwrap();
-    assert_eq!(bench.timer.statistics().scheduled, 0);
+    assert_eq!(bench.timer.stats().scheduled, 0);
     assert_eq!(bench.timer.next_wake(), None);
 }
 

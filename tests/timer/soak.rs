@@ -102,8 +102,9 @@ fn produce(timer: &Timer, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
     assert!(beat.cancel());
 }
 
-fn soak(steps: u64, how: Shutdown) {
-    let timer = Timer::new().expect("a thread can be started");
+fn soak(steps: u64, shards: usize, how: Shutdown) {
+    let builder = Timer::builder().shards(shards);
+    let timer = builder.start().expect("a thread can be started");
     let ledger = Arc::new(Ledger::default());
     let producers: Vec<_> = (1..=PRODUCERS)
         .map(|seed| {
@@ -117,7 +118,7 @@ fn soak(steps: u64, how: Shutdown) {
     let unrun = timer.shutdown(how).expect("this is no job");
     let ran_before = get(&ledger.ran);
     let returned = unrun.len() as u64;
-    let statistics = timer.statistics();
+    let statistics = timer.stats();
     assert_eq!(
         get(&ledger.scheduled),
         ran_before + get(&ledger.cancelled) + returned,
@@ -151,15 +152,17 @@ fn soak(steps: u64, how: Shutdown) {
 
 #[test]
 fn soak_of_four_producers_accounts_for_every_job() {
-    soak(30_000, Shutdown::Drain);
-    soak(30_000, Shutdown::Discard);
+    for shards in [1, 3, 8] {
+        soak(30_000, shards, Shutdown::Drain);
+        soak(30_000, shards, Shutdown::Discard);
+    }
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn long_soak_of_four_producers_accounts_for_every_job() {
     for _ in 0..10 {
-        soak(3_000_000, Shutdown::Drain);
-        soak(3_000_000, Shutdown::Discard);
+        soak(3_000_000, 4, Shutdown::Drain);
+        soak(3_000_000, 4, Shutdown::Discard);
     }
 }

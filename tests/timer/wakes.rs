@@ -13,7 +13,7 @@ use crate::log::{Bench, HOUR, MS, SECOND};
 const SETTLING: u64 = 2;
 
 fn wake_ups(bench: &Bench) -> u64 {
-    bench.timer.statistics().wake_ups
+    bench.timer.stats().wake_ups
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn timer_on_the_system_clock_sleeps_until_it_is_time() {
         .unwrap();
     has_fired.recv().unwrap();
     // One for the job, one a level on its way, and what the system adds.
-    let wake_ups = timer.statistics().wake_ups;
+    let wake_ups = timer.stats().wake_ups;
     assert!(wake_ups < 30, "it woke up {wake_ups} times");
 }
 

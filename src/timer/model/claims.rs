@@ -69,6 +69,7 @@ fn job_in_a_pool_is_cancelled_or_runs() {
             }
         };
         let timer = Timer::builder()
+            .shards(1)
             .clock(clock)
             .executor(executor)
             .start()

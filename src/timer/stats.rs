@@ -11,9 +11,9 @@ const LONGEST: u64 = 86_400_000_000_000;
 /// Lateness is recorded to a hundredth of itself.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// What a timer has done since it was started, from [`Timer::statistics`](super::Timer::statistics).
+/// What a timer has done since it was started, from [`Timer::stats`](super::Timer::stats).
 ///
-/// All but the next wake-up are of one moment.
+/// Each count is right. While other threads use the timer, two counts may be of different moments.
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,14 +25,14 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 /// timer.schedule_after(Duration::from_secs(9), || ())?.cancel();
 /// clock.advance(Duration::from_secs(1));
 /// timer.settle()?;
-/// let statistics = timer.statistics();
-/// assert_eq!((statistics.scheduled, statistics.cancelled, statistics.fired), (2, 1, 1));
-/// assert_eq!(statistics.len, 0);
+/// let stats = timer.stats();
+/// assert_eq!((stats.scheduled, stats.cancelled, stats.fired), (2, 1, 1));
+/// assert_eq!(stats.len, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Statistics {
+pub struct TimerStats {
     /// Live jobs: those that wait, that an executor has taken, and that are running.
     pub len: usize,
     /// The time until the thread wakes up next by itself, if it sleeps and does.
@@ -71,7 +71,7 @@ pub struct Statistics {
 /// timer.schedule_after(Duration::from_secs(1), || ())?;
 /// clock.advance(Duration::from_secs(3));
 /// timer.settle()?;
-/// let lateness = timer.statistics().lateness;
+/// let lateness = timer.stats().lateness;
 /// assert_eq!(lateness.count(), 1);
 /// assert!(lateness.quantile(0.5).abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -103,7 +103,7 @@ impl Lateness {
     /// timer.schedule_after(Duration::from_secs(1), || ())?;
     /// clock.advance(Duration::from_secs(3));
     /// timer.settle()?;
-    /// let lateness = timer.statistics().lateness;
+    /// let lateness = timer.stats().lateness;
     /// assert_eq!(lateness.count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -122,7 +122,7 @@ impl Lateness {
     /// timer.schedule_after(Duration::from_secs(1), || ())?;
     /// clock.advance(Duration::from_secs(3));
     /// timer.settle()?;
-    /// let lateness = timer.statistics().lateness;
+    /// let lateness = timer.stats().lateness;
     /// assert!(lateness.max().abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -141,7 +141,7 @@ impl Lateness {
     /// timer.schedule_after(Duration::from_secs(1), || ())?;
     /// clock.advance(Duration::from_secs(3));
     /// timer.settle()?;
-    /// let lateness = timer.statistics().lateness;
+    /// let lateness = timer.stats().lateness;
     /// assert!(lateness.mean().abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -161,7 +161,7 @@ impl Lateness {
     /// timer.schedule_after(Duration::from_secs(1), || ())?;
     /// clock.advance(Duration::from_secs(3));
     /// timer.settle()?;
-    /// let lateness = timer.statistics().lateness;
+    /// let lateness = timer.stats().lateness;
     /// assert!(lateness.quantile(0.99) >= lateness.quantile(0.5));
     /// assert!(lateness.quantile(1.0) <= lateness.max());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -24,7 +24,7 @@ fn every_job_is_counted_where_it_went() {
     bench.timer.every(10 * SECOND, || ()).unwrap();
     bench.advance(30 * SECOND);
     bench.next_wake();
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     assert_eq!((statistics.scheduled, statistics.cancelled), (16, 2));
     assert_eq!((statistics.fired, statistics.rescheduled), (11, 1));
     assert_eq!((statistics.panicked, statistics.abandoned), (0, 0));
@@ -39,7 +39,7 @@ fn lateness_is_that_of_each_run() {
         bench.timer.schedule_after(delay * 10 * MS, || ()).unwrap();
     }
     bench.advance(SECOND);
-    let statistics = bench.timer.statistics();
+    let statistics = bench.timer.stats();
     let lateness = &statistics.lateness;
     let is_about = |duration: Duration, ms: u32| duration.abs_diff(ms * MS) <= ms * MS / 50;
     assert_eq!(lateness.count(), 100);
@@ -58,7 +58,7 @@ fn lateness_is_that_of_each_run() {
 
 #[test]
 fn lateness_without_runs_is_zero() {
-    let lateness = Bench::new().timer.statistics().lateness;
+    let lateness = Bench::new().timer.stats().lateness;
     assert_eq!((lateness.count(), lateness.max()), (0, Duration::ZERO));
     assert_eq!(
         (lateness.mean(), lateness.quantile(0.99)),
@@ -71,8 +71,8 @@ fn lateness_beyond_the_histogram_is_cut_off() {
     let bench = Bench::new();
     bench.timer.schedule_after(MS, || ()).unwrap();
     bench.advance(100_000 * HOUR);
-    assert_eq!(bench.timer.statistics().lateness.count(), 1);
-    assert!(bench.timer.statistics().lateness.max() >= 24 * HOUR);
+    assert_eq!(bench.timer.stats().lateness.count(), 1);
+    assert!(bench.timer.stats().lateness.max() >= 24 * HOUR);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn debug_forms_say_something_and_stay_short() {
     let handle = timer.schedule_after(HOUR, || ()).unwrap();
     assert!(format!("{timer:?}").starts_with("Timer { len: 1, next_wake: "));
     assert_eq!(format!("{handle:?}"), "TimerHandle { is_live: true, .. }");
-    assert!(format!("{:?}", timer.statistics()).contains("lateness: Lateness { count: 0"));
+    assert!(format!("{:?}", timer.stats()).contains("lateness: Lateness { count: 0"));
     assert!(format!("{:?}", Timer::builder()).contains("budget: 1024"));
     let unrun = timer.shutdown(timer_wheel::Shutdown::Drain).unwrap();
     assert!(format!("{:?}", unrun[0]).starts_with("Job { deadline: Some("));

@@ -1,0 +1,111 @@
+//! A part of a timer with a lock of its own, for the threads that use it.
+
+use std::sync::Arc;
+
+use super::Refused;
+use super::queue::{Queue, State};
+use super::shared::Shared;
+use super::work::AnyWork;
+use crate::clock::NEVER;
+use crate::key::TimerKey;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, MutexGuard, lock};
+
+/// A queue, its lock, and when the timer thread is to look at it. Nothing of the user's runs or is
+/// dropped under the lock: no clock, no job, no hook, no waker.
+///
+/// It lies on cache lines of its own, so that threads with different shards do not slow each other.
+#[repr(align(128))]
+pub(super) struct Shard {
+    queue: Mutex<Queue>,
+    /// The thread looks at the queue at this time or before. Written under the lock, read without.
+    ///
+    /// Invariant: whenever the lock is free, nothing in the wheel needs the thread sooner.
+    ///
+    /// A cancel leaves it: callers that schedule and cancel one job after the other do not wake the thread
+    /// for each of them.
+    wake: AtomicU64,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Shard {
+    /// An empty shard that may hold so many jobs.
+    pub(super) fn new(shared: Arc<Shared>, limit: usize) -> Self {
+        let queue = Queue {
+            limit,
+            ..Queue::default()
+        };
+        Self {
+            queue: Mutex::new(queue),
+            wake: AtomicU64::new(NEVER),
+            shared,
+        }
+    }
+
+    pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
+    }
+
+    /// Changes the queue, and wakes the thread if it must look at it sooner than it was going to.
+    pub(super) fn change<R>(&self, change: impl FnOnce(&mut Queue) -> R) -> R {
+        let mut queue = self.queue();
+        let answer = change(&mut queue);
+        let wake = queue.wake();
+        let is_sooner = wake < self.wake.load(Ordering::Relaxed);
+        if is_sooner {
+            self.wake.store(wake, Ordering::Relaxed);
+        }
+        drop(queue);
+        if is_sooner {
+            self.shared.wake_before(wake);
+        }
+        answer
+    }
+
+    /// Lets a job wait for its deadline, or hands it back.
+    pub(super) fn schedule<T>(
+        &self,
+        deadline: u64,
+        mut job: T,
+        state: fn(T) -> State,
+    ) -> Result<TimerKey, Refused<T>> {
+        loop {
+            match self.change(|queue| queue.schedule(deadline, job, state)) {
+                // It ends: what was borrowed is gone only if another thread has scheduled.
+                Err(refused) if refused.is_full() && self.shared.borrow(self) => {
+                    job = refused.into_job();
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// When the thread is to look at the queue.
+    pub(super) fn wake(&self) -> u64 {
+        self.wake.load(Ordering::Relaxed)
+    }
+
+    /// Nothing in the queue is due by `now`: sets the time of the next look.
+    pub(super) fn rest(&self, queue: &Queue, now: u64) {
+        let wake = Some(self.wake()).filter(|wake| *wake > now);
+        let wake = wake.unwrap_or(NEVER).min(queue.wake());
+        self.wake.store(wake, Ordering::Relaxed);
+    }
+
+    pub(super) fn run(&self, key: TimerKey, mut work: AnyWork) {
+        self.shared.guard(|| work.run());
+        self.conclude(key, work);
+    }
+
+    /// Lets a job that was started wait for its next run, or ends it.
+    pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
+        let left = if work.period().is_some() {
+            let (now, earliest) = (self.shared.last_now(), self.shared.missed_from());
+            self.change(|queue| queue.conclude(key, work, now, earliest))
+        } else {
+            self.shared.count_end();
+            Some(work)
+        };
+        self.shared.guard(|| drop(left));
+    }
+}

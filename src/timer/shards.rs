@@ -1,0 +1,85 @@
+//! All shards of a timer.
+
+use std::sync::Arc;
+
+use super::shard::Shard;
+use super::shared::Shared;
+use super::{Shutdown, TimerStats};
+use crate::sync::thread_number;
+
+/// The shards of a timer, at least one. Clones are the same shards.
+#[derive(Clone)]
+pub(super) struct Shards {
+    all: Arc<[Arc<Shard>]>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Shards {
+    /// So many shards, which hold `limit` jobs together.
+    pub(super) fn new(shared: Shared, count: usize, limit: Option<usize>) -> Self {
+        let shared = Arc::new(shared);
+        let part = |number| match limit {
+            Some(limit) => limit / count + usize::from(number < limit % count),
+            None => usize::MAX,
+        };
+        let shard = |number| Arc::new(Shard::new(Arc::clone(&shared), part(number)));
+        let all: Arc<[Arc<Shard>]> = (0..count).map(shard).collect();
+        shared.lend(all.iter().map(Arc::downgrade).collect());
+        Self { all, shared }
+    }
+
+    pub(super) fn all(&self) -> &[Arc<Shard>] {
+        &self.all
+    }
+
+    /// The shard of the calling thread, which keeps it.
+    pub(super) fn own(&self) -> &Arc<Shard> {
+        // The remainder of smaller numbers takes half as long.
+        let number = thread_number() as u32 % self.all.len() as u32;
+        &self.all[number as usize]
+    }
+
+    /// The time at which the thread must look at one of them.
+    pub(super) fn wake(&self) -> u64 {
+        let wakes = self.all.iter().map(|shard| shard.wake());
+        wakes.fold(u64::MAX, u64::min)
+    }
+
+    /// Refuses whatever comes from now on. Who says so first says how.
+    ///
+    /// What was taken in before all shards refuse was scheduled before the thread hears of it, so a drain
+    /// runs it if it was due.
+    pub(super) fn end(&self, how: Shutdown) {
+        let mut calls = self.shared.calls();
+        if calls.ending.is_none() {
+            for shard in self.all() {
+                shard.queue().ending = Some(how);
+            }
+            calls.ending = Some(how);
+        }
+        drop(calls);
+        self.shared.unpark();
+    }
+
+    /// The live jobs. One that is live all the while is counted once.
+    pub(super) fn live(&self) -> usize {
+        let ended = self.shared.ended();
+        let live = |shard: &Arc<Shard>| {
+            let queue = shard.queue();
+            queue.wheel.len() + queue.begun
+        };
+        self.all.iter().map(live).sum::<usize>() - ended
+    }
+
+    pub(super) fn stats(&self) -> TimerStats {
+        let mut stats = self.shared.runs();
+        for shard in self.all() {
+            let queue = shard.queue();
+            stats.scheduled += queue.scheduled;
+            stats.rescheduled += queue.rescheduled;
+            stats.cancelled += queue.cancelled;
+        }
+        (stats.len, stats.next_wake) = (self.live(), self.shared.next_wake());
+        stats
+    }
+}

@@ -1,0 +1,279 @@
+//! Threads with different shards: one order of deadlines, one thread, one account.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use timer_wheel::timer::{Missed, Reason};
+use timer_wheel::{Job, KeyedTimer, Shutdown, Timer, TimerHandle};
+
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+/// Calls `f` on so many threads, one after the other: threads that follow each other have different shards.
+fn on_threads<R: Send>(threads: u64, f: impl Fn(u64) -> R + Sync) -> Vec<R> {
+    let f = &f;
+    let call = |number| thread::scope(|scope| scope.spawn(move || f(number)).join().unwrap());
+    (0..threads).map(call).collect()
+}
+
+fn sharded(shards: usize) -> Bench {
+    Bench::with(|builder| builder.shards(shards))
+}
+
+#[test]
+fn jobs_of_all_shards_start_in_order_of_their_deadlines() {
+    for (shards, budget) in [(1, 1_024), (2, 1), (3, 7), (8, 1), (8, 1_024)] {
+        let bench = Bench::with(|builder| builder.shards(shards).budget(budget));
+        on_threads(8, |thread| {
+            for number in 0..100 {
+                let delay = (number * 7_919 + thread * 104_729) % 800;
+                let job = bench.log.job(delay);
+                let delay = Duration::from_micros(delay) + SECOND;
+                bench.timer.schedule_after(delay, job).unwrap();
+            }
+        });
+        bench.advance(HOUR);
+        let ran = bench.log.read();
+        assert_eq!(ran.len(), 800);
+        assert!(ran.is_sorted(), "{shards} shards, budget {budget}");
+        assert!(bench.timer.is_empty());
+    }
+}
+
+#[test]
+fn one_shard_keeps_the_order_of_calls_on_all_threads() {
+    let bench = sharded(1);
+    on_threads(100, |number| {
+        bench
+            .timer
+            .schedule_after(SECOND, bench.log.job(number))
+            .unwrap();
+    });
+    bench.advance(SECOND);
+    assert_eq!(bench.log.read(), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn equal_deadlines_of_a_thread_keep_their_order_among_many_shards() {
+    let bench = sharded(8);
+    on_threads(8, |thread| {
+        for number in 0..100 {
+            let job = bench.log.job(thread * 1_000 + number);
+            bench.timer.schedule_after(SECOND, job).unwrap();
+        }
+    });
+    bench.advance(SECOND);
+    let ran = bench.log.read();
+    for thread in 0..8 {
+        let own = ran.iter().filter(|number| **number / 1_000 == thread);
+        assert!(own.is_sorted(), "thread {thread}");
+    }
+}
+
+#[test]
+fn zero_shards_are_one_and_too_many_are_1024() {
+    for shards in [0, usize::MAX] {
+        let bench = sharded(shards);
+        bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+        bench.advance(MS);
+        assert_eq!(bench.log.read(), [1]);
+    }
+}
+
+#[test]
+fn job_that_comes_in_while_others_are_run_is_settled_with_them() {
+    let bench = sharded(4);
+    let (timer, log) = (bench.timer.clone(), bench.log.clone());
+    // It runs on the timer thread, which has a shard of its own.
+    let job = move || {
+        log.write(1);
+        let log = log.clone();
+        let again = move || log.write(2);
+        timer.schedule_after(Duration::ZERO, again).unwrap();
+    };
+    bench.timer.schedule_after(SECOND, job).unwrap();
+    bench.advance(SECOND);
+    assert_eq!(bench.log.read(), [1, 2]);
+}
+
+#[test]
+fn call_in_another_shard_wakes_the_thread_only_if_it_is_sooner() {
+    let bench = sharded(4);
+    bench.timer.schedule_after(SECOND, || ()).unwrap();
+    bench.settle();
+    assert!(bench.next_wake() <= SECOND);
+    let before = bench.timer.stats().wake_ups;
+    let later = on_threads(8, |thread| {
+        let delay = HOUR * (thread as u32 + 1);
+        bench.timer.schedule_after(delay, || ()).unwrap()
+    });
+    assert!(bench.timer.next_wake() <= Some(SECOND), "it sleeps on");
+    assert_eq!(bench.timer.stats().wake_ups, before);
+    assert!(later[7].reschedule_after(MS), "sooner");
+    bench.advance(MS);
+    assert!(!later[7].is_live());
+}
+
+#[test]
+fn jobs_of_all_shards_are_counted() {
+    let bench = sharded(4);
+    let handles = on_threads(8, |_| {
+        let schedule = |delay| bench.timer.schedule_after(delay, || ()).unwrap();
+        [schedule(SECOND), schedule(HOUR), schedule(HOUR)]
+    });
+    assert_eq!(bench.timer.len(), 24);
+    for [_, second, third] in &handles {
+        assert!(second.cancel());
+        assert!(third.reschedule_after(2 * HOUR));
+    }
+    bench.advance(SECOND);
+    let stats = bench.timer.stats();
+    assert_eq!((stats.scheduled, stats.cancelled), (24, 8));
+    assert_eq!((stats.rescheduled, stats.fired), (8, 8));
+    assert_eq!((stats.len, stats.lateness.count()), (8, 8));
+}
+
+#[test]
+fn shutdown_returns_the_jobs_of_all_shards_in_order_and_refuses_in_each() {
+    let bench = sharded(4);
+    on_threads(8, |thread| {
+        for number in 0..50 {
+            let order = number * 8 + (thread * 5) % 8;
+            let delay = order as u32 * SECOND;
+            bench
+                .timer
+                .schedule_after(delay, bench.log.job(order))
+                .unwrap();
+        }
+    });
+    bench.clock.advance(99 * SECOND);
+    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!((bench.log.len(), unrun.len()), (100, 300));
+    unrun.into_iter().for_each(Job::run);
+    assert_eq!(bench.log.read(), (0..400).collect::<Vec<_>>());
+    let reasons = on_threads(8, |_| {
+        let refused = bench.timer.schedule_after(MS, || ());
+        refused.unwrap_err().reason()
+    });
+    assert_eq!(reasons, [Reason::ShutDown; 8]);
+}
+
+/// The series is always behind: its shard always has something due.
+#[test]
+fn series_that_catches_up_in_one_shard_holds_up_no_job_of_another() {
+    for budget in [1, 16] {
+        let bench = Bench::with(|builder| builder.shards(8).budget(budget));
+        let runs = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&runs);
+        let series = move || _ = count.fetch_add(1, Ordering::Relaxed);
+        bench.timer.every_with(MS, Missed::CatchUp, series).unwrap();
+        on_threads(8, |_| {
+            let (runs, log) = (Arc::clone(&runs), bench.log.clone());
+            let job = move || log.write(runs.load(Ordering::Relaxed) as u64);
+            bench.timer.schedule_after(10 * SECOND, job).unwrap();
+        });
+        bench.advance(10 * SECOND);
+        assert_eq!(runs.load(Ordering::Relaxed), 10_000, "none is lost");
+        let waits = bench.log.read();
+        assert_eq!(waits.len(), 8);
+        let most = budget as u64 + 8 + 1;
+        assert!(waits.iter().all(|wait| *wait <= most), "{waits:?}");
+    }
+}
+
+/// A limited timer, and how many of so many calls are admitted.
+fn admitted(timer: &Timer, calls: usize) -> Vec<TimerHandle> {
+    let call = |_| timer.schedule_after(HOUR, || ()).ok();
+    (0..calls).filter_map(call).collect()
+}
+
+#[test]
+fn limit_is_for_all_shards_together_whichever_thread_fills_them() {
+    for (shards, limit) in [(1, 0), (1, 5), (4, 0), (4, 1), (4, 3), (8, 1_000)] {
+        let bench = Bench::with(|builder| builder.shards(shards).limit(limit));
+        let handles = admitted(&bench.timer, 2 * limit + 1);
+        assert_eq!(handles.len(), limit, "one thread, {shards} shards");
+        let others = on_threads(8, |_| admitted(&bench.timer, 1).len());
+        assert_eq!(others, [0; 8]);
+        assert!(handles.iter().all(TimerHandle::cancel));
+        let per_thread = on_threads(9, |_| admitted(&bench.timer, limit / 8).len());
+        assert_eq!(per_thread.iter().sum::<usize>(), limit / 8 * 8);
+        assert_eq!(bench.timer.len(), limit / 8 * 8);
+    }
+}
+
+#[test]
+fn limit_holds_for_threads_that_fill_the_timer_at_once() {
+    const LIMIT: usize = 1_000;
+    let bench = Bench::with(|builder| builder.shards(4).limit(LIMIT));
+    let admitted: usize = thread::scope(|scope| {
+        let call = || admitted(&bench.timer, LIMIT).len();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(call)).collect();
+        threads.into_iter().map(|it| it.join().unwrap()).sum()
+    });
+    assert_eq!((admitted, bench.timer.len()), (LIMIT, LIMIT));
+}
+
+#[test]
+fn job_over_the_limit_is_handed_back_and_admitted_once_another_has_left() {
+    let bench = Bench::with(|builder| builder.limit(2));
+    let beat = bench.timer.every(HOUR, || ()).unwrap();
+    bench.timer.schedule_after(SECOND, || ()).unwrap();
+    let refused = bench
+        .timer
+        .schedule_after(SECOND, bench.log.job(1))
+        .unwrap_err();
+    assert_eq!(refused.reason(), Reason::Full);
+    assert_eq!(
+        refused.to_string(),
+        "the timer holds as many jobs as its limit allows"
+    );
+    assert_eq!(bench.timer.stats().scheduled, 2);
+    bench.advance(SECOND);
+    let job = refused.into_job();
+    bench.timer.schedule_after(SECOND, job).unwrap();
+    assert!(bench.timer.every(SECOND, || ()).is_err());
+    assert!(beat.cancel());
+    assert!(bench.timer.every(SECOND, || ()).is_ok());
+    bench.advance(SECOND);
+    assert_eq!(bench.log.read(), [1]);
+}
+
+#[test]
+fn key_that_cannot_be_set_for_the_limit_keeps_its_job() {
+    let bench = Bench::with(|builder| builder.shards(4).limit(2));
+    let keyed = KeyedTimer::new(bench.timer.clone());
+    for key in 0..2 {
+        keyed.set_after(key, SECOND, bench.log.job(key)).unwrap();
+    }
+    let refused = keyed.set_after(1, MS, bench.log.job(9)).unwrap_err();
+    assert_eq!((refused.reason(), keyed.len()), (Reason::Full, 2));
+    assert!(keyed.reschedule_after(&1, 2 * SECOND));
+    bench.advance(2 * SECOND);
+    assert_eq!(bench.log.read(), [0, 1]);
+}
+
+#[test]
+fn keys_set_by_one_thread_are_found_by_all() {
+    let bench = sharded(8);
+    let keyed = KeyedTimer::new(bench.timer.clone());
+    for key in 0..100 {
+        keyed.set_after(key, SECOND, bench.log.job(key)).unwrap();
+    }
+    let removed = on_threads(100, |key| {
+        let is_there = keyed.contains(&key);
+        let is_replaced = keyed.set_after(key, HOUR, || ()).unwrap();
+        is_there && is_replaced && (key < 50 || keyed.remove(&key))
+    });
+    assert!(removed.into_iter().all(|is_right| is_right));
+    assert_eq!((keyed.len(), bench.timer.len()), (50, 50));
+    let mut keys = keyed.keys();
+    keys.sort_unstable();
+    assert_eq!(keys, (0..50).collect::<Vec<_>>());
+    let unrun = keyed.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!((unrun.len(), bench.log.len()), (50, 0));
+    assert!(bench.timer.schedule_after(MS, || ()).is_err());
+    drop(unrun);
+    assert!(keyed.is_empty() && keyed.shutdown(Shutdown::Discard).unwrap().is_empty());
+}
