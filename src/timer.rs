@@ -18,6 +18,7 @@
 //! | run something once | [`Timer::schedule_after`], [`Timer::schedule_at`] |
 //! | run it again and again | [`Timer::every`]; [`Missed`] says what becomes of runs that come too late |
 //! | cancel it, or put it off | the [`TimerHandle`] that these return |
+//! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
 //! | have a name for each job, and one job a name | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
 //! | know how late jobs are | [`Timer::stats`] |
@@ -64,6 +65,7 @@
 mod builder;
 mod executor;
 mod handle;
+mod interval;
 mod job;
 mod keyed;
 mod owner;
@@ -74,7 +76,9 @@ mod shard;
 mod shards;
 mod shared;
 mod shutdown;
+mod sleep;
 mod stats;
+mod timeout;
 mod trace;
 mod work;
 mod worker;
@@ -85,11 +89,14 @@ mod model;
 pub use self::builder::Builder;
 pub use self::executor::{Executor, Inline};
 pub use self::handle::TimerHandle;
+pub use self::interval::Interval;
 pub use self::job::Job;
 pub use self::keyed::KeyedTimer;
 pub use self::refused::{Reason, Refused};
 pub use self::shutdown::{InsideJob, Shutdown};
+pub use self::sleep::Sleep;
 pub use self::stats::{Lateness, TimerStats};
+pub use self::timeout::{Timeout, TimeoutError};
 pub use self::work::Missed;
 
 use std::fmt;

@@ -9,10 +9,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::shard::Shard;
 use super::work::{Once, Work};
 use super::{InsideJob, Job, Refused, Shutdown, Timer, TimerHandle};
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
 ///
@@ -44,40 +43,16 @@ use crate::sync::{Mutex, MutexGuard, lock};
 #[derive(Clone)]
 pub struct KeyedTimer<K> {
     timer: Timer,
-    keys: Arc<Keys<K>>,
-}
-
-/// A map for each shard of the timer.
-struct Keys<K> {
     /// Says in which map a key is. The maps have hashes of their own.
     hasher: RandomState,
-    maps: Box<[Arc<KeyMap<K>>]>,
+    /// One for each shard of the timer.
+    maps: Arc<[Arc<KeyMap<K>>]>,
 }
 
 /// The jobs by key, on cache lines of their own. A job that has not started, and was not cancelled, is there,
 /// unless it is about to leave under the lock. One that has may still be there for a moment.
 #[repr(align(128))]
 struct KeyMap<K>(Mutex<HashMap<K, TimerHandle>>);
-
-impl<K> KeyMap<K> {
-    fn jobs(&self) -> MutexGuard<'_, HashMap<K, TimerHandle>> {
-        lock(&self.0)
-    }
-}
-
-impl<K> Keys<K> {
-    /// The number of the map and of the shard where a key has its job.
-    fn number<Q: Hash + ?Sized>(&self, key: &Q) -> usize {
-        match self.maps.len() {
-            1 => 0,
-            maps => self.hasher.hash_one(key) as usize % maps,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.maps.iter().map(|map| map.jobs().len()).sum()
-    }
-}
 
 impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// A keyed timer without jobs that runs them on `timer`. O(1).
@@ -93,9 +68,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     pub fn new(timer: Timer) -> Self {
         let shards = timer.shards().all().iter();
         let maps = shards.map(|_| Arc::new(KeyMap(Mutex::default()))).collect();
-        let hasher = RandomState::new();
-        let keys = Arc::new(Keys { hasher, maps });
-        Self { timer, keys }
+        Self {
+            timer,
+            hasher: RandomState::new(),
+            maps,
+        }
     }
 
     /// The timer that runs the jobs. O(1).
@@ -166,8 +143,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         F: FnOnce() + Send + 'static,
     {
-        let number = self.keys.number(&key);
-        let map = &self.keys.maps[number];
+        let number = self.number(&key);
+        let map = &self.maps[number];
         let work = Keyed {
             registration: Some(Registration {
                 map: Arc::clone(map),
@@ -175,9 +152,9 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
             }),
             job: Once(Some(job)),
         };
-        let shard: &Arc<Shard> = &self.timer.shards().all()[number];
+        let shard = &self.timer.shards().all()[number];
         // What is dropped of the user's is dropped after the lock.
-        let mut jobs = map.jobs();
+        let mut jobs = lock(&map.0);
         let handle = match self.timer.schedule(shard, deadline, work) {
             Ok(handle) => handle,
             Err(refused) => {
@@ -209,7 +186,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         K: Borrow<Q>,
     {
-        let mut jobs = self.map(key).jobs();
+        let mut jobs = lock(&self.maps[self.number(key)].0);
         let removed = jobs.remove_entry(key);
         let cancelled = removed.as_ref().and_then(|(_, handle)| handle.take());
         drop(jobs);
@@ -232,8 +209,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// ```
     pub fn clear(&self) -> usize {
         let (mut removed, mut cancelled) = (Vec::new(), Vec::new());
-        for map in &self.keys.maps {
-            let mut jobs = map.jobs();
+        for map in self.maps.iter() {
+            let mut jobs = lock(&map.0);
             cancelled.extend(jobs.values().filter_map(TimerHandle::take));
             removed.push(mem::take(&mut *jobs));
         }
@@ -331,9 +308,11 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keys(&self) -> Vec<K> {
-        let maps = self.keys.maps.iter();
-        maps.flat_map(|map| map.jobs().keys().cloned().collect::<Vec<_>>())
-            .collect()
+        let mut keys = Vec::new();
+        for map in self.maps.iter() {
+            keys.extend(lock(&map.0).keys().cloned());
+        }
+        keys
     }
 
     /// Asks the job of a key, under the lock: nothing of the user's may be called.
@@ -341,14 +320,12 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     where
         K: Borrow<Q>,
     {
-        self.map(key).jobs().get(key).map(f)
+        lock(&self.maps[self.number(key)].0).get(key).map(f)
     }
 
-    fn map<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> &KeyMap<K>
-    where
-        K: Borrow<Q>,
-    {
-        &self.keys.maps[self.keys.number(key)]
+    /// The number of the map and of the shard where a key has its job.
+    fn number<Q: Hash + ?Sized>(&self, key: &Q) -> usize {
+        self.hasher.hash_one(key) as usize % self.maps.len()
     }
 
     /// The number of keys that have a job. O(shards).
@@ -364,7 +341,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.keys.len()
+        self.maps.iter().map(|map| lock(&map.0).len()).sum()
     }
 
     /// Whether no key has a job. O(shards).
@@ -407,9 +384,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
 impl<K> fmt::Debug for KeyedTimer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedTimer")
-            .field("len", &self.keys.len())
             .field("timer", &self.timer)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -421,7 +397,7 @@ struct Registration<K: Eq + Hash> {
 
 impl<K: Eq + Hash> Drop for Registration<K> {
     fn drop(&mut self) {
-        let mut jobs = self.map.jobs();
+        let mut jobs = lock(&self.map.0);
         // This job is not live any more; one that is has replaced it.
         let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
         let removed = is_over.then(|| jobs.remove_entry(&self.key));

@@ -6,6 +6,7 @@
 //! model ends by waiting for something. The reference counts are those of `std`, as a closure
 //! of unknown type cannot be put into an `Arc` of `loom`'s.
 
+mod awaiting;
 mod claims;
 mod shards;
 mod shutdown;

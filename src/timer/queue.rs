@@ -5,10 +5,11 @@ use std::task::Waker;
 
 use super::work::AnyWork;
 use super::{Reason, Refused, Shutdown};
+use crate::budget::Budget;
 use crate::clock::NEVER;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
-use crate::wheel::advance::Verdict;
+use crate::wheel::advance::{Progress, Verdict};
 
 /// Invariants:
 ///
@@ -39,8 +40,7 @@ pub(super) struct Entry {
 /// How far a job has come.
 pub(super) enum State {
     Waiting(AnyWork),
-    /// A task waits to be woken.
-    #[expect(dead_code, reason = "futures that sleep are to come")]
+    /// A task waits to be woken: see [`Sleep`](super::Sleep).
     Sleeping(Waker),
     /// Given to an executor, or returned by a shutdown, and not started.
     HandedOut(AnyWork),
@@ -55,25 +55,23 @@ pub(super) enum Due {
     HandOut,
 }
 
+/// For a job that waits, and is due.
 impl Entry {
-    /// Takes the work of a job that waits, to do it at once; `None` if the job does not wait.
-    pub(super) fn begin(&mut self) -> Option<Due> {
+    /// Takes its work, to do it at once.
+    pub(super) fn begin(&mut self) -> Due {
         match mem::replace(&mut self.state, State::Running) {
-            State::Waiting(work) => Some(Due::Run(work)),
-            State::Sleeping(waker) => Some(Due::Wake(waker)),
-            state => {
-                self.state = state;
-                None
-            }
+            State::Waiting(work) => Due::Run(work),
+            State::Sleeping(waker) => Due::Wake(waker),
+            State::HandedOut(_) | State::Running => unreachable!("it waits"),
         }
     }
 
-    /// Lets a job that waits wait for an executor, and wakes a task; `None` if neither waits.
-    pub(super) fn hand_out(&mut self) -> Option<Due> {
+    /// Lets it wait for an executor, unless it is a task to be woken.
+    pub(super) fn hand_out(&mut self) -> Due {
         match self.begin() {
-            Some(Due::Run(work)) => {
+            Due::Run(work) => {
                 self.state = State::HandedOut(work);
-                Some(Due::HandOut)
+                Due::HandOut
             }
             due => due,
         }
@@ -81,12 +79,15 @@ impl Entry {
 }
 
 impl Due {
+    pub(super) fn begins_only_run(&self) -> bool {
+        matches!(self, Self::Run(work) if work.period().is_none())
+    }
+
     /// Whether the job leaves the wheel, or stays at the end of time.
     pub(super) fn verdict(&self) -> Verdict {
-        match self {
-            Self::Wake(_) => Verdict::Remove,
-            Self::Run(work) if work.period().is_none() => Verdict::Remove,
-            Self::Run(_) | Self::HandOut => Verdict::Rearm(NEVER),
+        match self.begins_only_run() || matches!(self, Self::Wake(_)) {
+            true => Verdict::Remove,
+            false => Verdict::Rearm(NEVER),
         }
     }
 }
@@ -133,12 +134,24 @@ impl Queue {
     }
 
     /// The waker of a task that sleeps; `None` once it has been woken.
-    #[expect(dead_code, reason = "futures that sleep are to come")]
     pub(super) fn waker(&mut self, key: TimerKey) -> Option<&mut Waker> {
         match &mut self.wheel.get_mut(key)?.state {
             State::Sleeping(waker) => Some(waker),
             _ => None,
         }
+    }
+
+    /// Hands each job that waits and is due by `now` to `f`, in order, as far as the budget goes.
+    pub(super) fn hand_out<F>(&mut self, now: u64, budget: Budget, mut f: F) -> Progress
+    where
+        F: FnMut(TimerKey, u64, &mut Entry) -> Verdict,
+    {
+        self.wheel
+            .advance_with(now, budget, |key, time, entry| match entry.state {
+                State::Waiting(_) | State::Sleeping(_) => f(key, time, entry),
+                // At the end of time.
+                State::HandedOut(_) | State::Running => Verdict::Rearm(NEVER),
+            })
     }
 
     /// The time until which the wheel has nothing to do.

@@ -24,7 +24,7 @@ pub struct Refused<F> {
     job: F,
 }
 
-/// Why a timer did not take a job.
+/// Why a timer did not take a job, or a future has not waited.
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,10 +54,6 @@ impl<F> Refused<F> {
     /// The same of what is left of the job.
     pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Refused<G> {
         Refused::new(self.reason, to(self.job))
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.reason == Reason::Full
     }
 
     /// Why the job was not taken. O(1).
@@ -104,6 +100,8 @@ impl fmt::Display for Reason {
         })
     }
 }
+
+impl Error for Reason {}
 
 impl<F> fmt::Display for Refused<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Refused;
 use super::queue::{Queue, State};
 use super::shared::Shared;
 use super::work::AnyWork;
+use super::{Reason, Refused};
 use crate::clock::NEVER;
 use crate::key::TimerKey;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ impl Shard {
         loop {
             match self.change(|queue| queue.schedule(deadline, job, state)) {
                 // It ends: what was borrowed is gone only if another thread has scheduled.
-                Err(refused) if refused.is_full() && self.shared.borrow(self) => {
+                Err(refused) if refused.reason() == Reason::Full && self.shared.borrow(self) => {
                     job = refused.into_job();
                 }
                 answer => return answer,
@@ -100,10 +100,13 @@ impl Shard {
     /// Lets a job that was started wait for its next run, or ends it.
     pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
         let left = if work.period().is_some() {
-            let (now, earliest) = (self.shared.last_now(), self.shared.missed_from());
+            let (now, earliest) = (
+                self.shared.last_now(),
+                self.shared.times.missed_from.load(Ordering::Relaxed),
+            );
             self.change(|queue| queue.conclude(key, work, now, earliest))
         } else {
-            self.shared.count_end();
+            self.shared.runs.ended.fetch_add(1, Ordering::Release);
             Some(work)
         };
         self.shared.guard(|| drop(left));

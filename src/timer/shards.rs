@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::shard::Shard;
 use super::shared::Shared;
 use super::{Shutdown, TimerStats};
-use crate::sync::thread_number;
+use crate::sync::atomic::Ordering;
+use crate::sync::{lock, thread_number};
 
 /// The shards of a timer, at least one. Clones are the same shards.
 #[derive(Clone)]
@@ -50,7 +51,7 @@ impl Shards {
     /// What was taken in before all shards refuse was scheduled before the thread hears of it, so a drain
     /// runs it if it was due.
     pub(super) fn end(&self, how: Shutdown) {
-        let mut calls = self.shared.calls();
+        let mut calls = lock(&self.shared.calls);
         if calls.ending.is_none() {
             for shard in self.all() {
                 shard.queue().ending = Some(how);
@@ -63,7 +64,7 @@ impl Shards {
 
     /// The live jobs. One that is live all the while is counted once.
     pub(super) fn live(&self) -> usize {
-        let ended = self.shared.ended();
+        let ended = self.shared.runs.ended.load(Ordering::Acquire);
         let live = |shard: &Arc<Shard>| {
             let queue = shard.queue();
             queue.wheel.len() + queue.begun
@@ -72,7 +73,7 @@ impl Shards {
     }
 
     pub(super) fn stats(&self) -> TimerStats {
-        let mut stats = self.shared.runs();
+        let mut stats = lock(&self.shared.runs.stats).clone();
         for shard in self.all() {
             let queue = shard.queue();
             stats.scheduled += queue.scheduled;

@@ -13,13 +13,13 @@ use super::shard::Shard;
 use super::{Shutdown, TimerStats, trace};
 use crate::clock::{Clock, NEVER, nanoseconds};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard, Thread, lock, thread, thread_local, wait};
+use crate::sync::{Condvar, Mutex, Thread, lock, thread, thread_local, wait};
 
 /// The latest time that a clock may show, so that [`NEVER`] is never reached.
 const LATEST: u64 = NEVER - 1;
 
 /// The alarm of a thread that is awake, or about to be.
-const AWAKE: u64 = 0;
+pub(super) const AWAKE: u64 = 0;
 
 /// No call has this number.
 pub(super) const ENDED: u64 = u64::MAX;
@@ -43,16 +43,16 @@ pub(super) struct Shared {
     /// The shards, to borrow from.
     lenders: OnceLock<Vec<Weak<Shard>>>,
     borrowing: Mutex<()>,
-    times: Times,
-    runs: Runs,
-    calls: Mutex<Calls>,
+    pub(super) times: Times,
+    pub(super) runs: Runs,
+    pub(super) calls: Mutex<Calls>,
     /// The thread has settled, or ended.
     pub(super) answered: Condvar,
 }
 
 /// Times that the thread sets and callers read, on cache lines that nothing else changes.
 #[repr(align(128))]
-struct Times {
+pub(super) struct Times {
     /// The latest time that the timer thread has seen. The clock may have gone back since.
     floor: AtomicU64,
     /// The time until which the thread sleeps, or [`AWAKE`].
@@ -61,15 +61,15 @@ struct Times {
     /// Whoever lowers it wakes the thread.
     alarm: AtomicU64,
     /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
-    missed_from: AtomicU64,
+    pub(super) missed_from: AtomicU64,
 }
 
 /// What is counted when jobs run.
 #[repr(align(128))]
-struct Runs {
+pub(super) struct Runs {
     /// Jobs whose only run has ended.
-    ended: AtomicUsize,
-    stats: Mutex<TimerStats>,
+    pub(super) ended: AtomicUsize,
+    pub(super) stats: Mutex<TimerStats>,
 }
 
 /// What the thread is asked for.
@@ -158,14 +158,6 @@ impl Shared {
     pub(super) fn time_after(&self, delay: Duration) -> u64 {
         self.now().saturating_add(nanoseconds(delay))
     }
-
-    pub(super) fn missed_from(&self) -> u64 {
-        self.times.missed_from.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_missed_from(&self, time: u64) {
-        self.times.missed_from.store(time, Ordering::Relaxed);
-    }
 }
 
 /// The sleep of the timer thread.
@@ -186,10 +178,6 @@ impl Shared {
         self.times.alarm.swap(alarm, Ordering::AcqRel);
     }
 
-    pub(super) fn stay_awake(&self) {
-        self.set_alarm(AWAKE);
-    }
-
     pub(super) fn unpark(&self) {
         // If it has not started it will find what it would be woken for.
         self.thread.get().map(Thread::unpark);
@@ -202,12 +190,8 @@ impl Shared {
         Some(Duration::from_nanos(time.saturating_sub(self.now())))
     }
 
-    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
-        lock(&self.calls)
-    }
-
     pub(super) fn settle(&self) {
-        let mut calls = self.calls();
+        let mut calls = lock(&self.calls);
         calls.asked += 1;
         let call = calls.asked;
         drop(calls);
@@ -217,7 +201,7 @@ impl Shared {
 
     /// Waits until the thread has answered a call, or [`ENDED`].
     pub(super) fn wait_for(&self, call: u64) {
-        let mut calls = self.calls();
+        let mut calls = lock(&self.calls);
         while calls.answered < call {
             calls = wait(&self.answered, calls);
         }
@@ -261,19 +245,5 @@ impl Shared {
         if is_late {
             trace::late(late_ns, self.late_after_ns);
         }
-    }
-
-    /// Counts the end of a job's only run.
-    pub(super) fn count_end(&self) {
-        self.runs.ended.fetch_add(1, Ordering::Release);
-    }
-
-    pub(super) fn ended(&self) -> usize {
-        self.runs.ended.load(Ordering::Acquire)
-    }
-
-    /// What has been counted of runs.
-    pub(super) fn runs(&self) -> TimerStats {
-        lock(&self.runs.stats).clone()
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::queue::Due;
 use super::shard::Shard;
 use super::shards::Shards;
-use super::shared::{ENDED, Shared};
+use super::shared::{AWAKE, ENDED, Shared};
 use super::{Executor, Job, Shutdown, trace};
 use crate::budget::Budget;
 use crate::clock::NEVER;
-use crate::sync::thread;
+use crate::sync::atomic::Ordering;
+use crate::sync::{lock, thread};
 use crate::wheel::advance::Verdict;
 
 /// Where jobs run: on the timer thread, unless there is one.
@@ -27,12 +28,13 @@ pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<J
     // There is only one.
     let _ = shared.thread.set(thread::current());
     trace::started();
+    let heads = shards.all().iter().map(|shard| (NEVER, shard)).collect();
     let mut worker = Worker {
         shards: &shards,
         shared: &shared,
         executor,
         budget,
-        heads: Vec::new(),
+        heads,
     };
     if cfg!(all(loom, test)) {
         worker.work(); // Loom tells by a panic what it has found.
@@ -41,7 +43,7 @@ pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<J
     }
     // That is new to nobody but if the clock has panicked: without the time there is nothing to run.
     shards.end(Shutdown::Discard);
-    shared.stay_awake();
+    shared.set_alarm(AWAKE);
     let unrun = worker.take_back();
     shared.guard(|| drop(worker.executor));
     trace::stopped(unrun.len());
@@ -53,23 +55,17 @@ struct Worker<'a> {
     shared: &'a Shared,
     executor: AnyExecutor,
     budget: usize,
-    /// The shards where something is due, the one that was served last at the end.
-    heads: Vec<Head<'a>>,
+    /// All shards, the one that was served last at the end. No job that waited in a shard when it was last
+    /// looked at is due before its time: 0 if it is to be looked at, [`NEVER`] if nothing is due.
+    heads: Vec<(u64, &'a Arc<Shard>)>,
 }
 
-/// A shard where something is due.
-struct Head<'a> {
-    shard: &'a Arc<Shard>,
-    /// No job that waited there when it was last looked at is due before; 0 if it was not looked at.
-    time: u64,
-}
-
-impl<'a> Worker<'a> {
+impl Worker<'_> {
     /// Hands out what is due, and sleeps, until it is told to end.
     fn work(&mut self) {
         let mut has_backlog = false;
         loop {
-            let calls = self.shared.calls();
+            let calls = lock(&self.shared.calls);
             let (asked, ending) = (calls.asked, calls.ending);
             drop(calls);
             if ending == Some(Shutdown::Discard) {
@@ -82,7 +78,8 @@ impl<'a> Worker<'a> {
             }
             // Missed runs take their place in order, but after a turn that has come to no end.
             let missed_from = if has_backlog { now } else { 0 };
-            self.shared.set_missed_from(missed_from);
+            let times = &self.shared.times;
+            times.missed_from.store(missed_from, Ordering::Relaxed);
             has_backlog = self.hand_out_due(now);
             if !has_backlog {
                 self.sleep(now, asked);
@@ -92,46 +89,41 @@ impl<'a> Worker<'a> {
 
     /// Hands out what is due by `now`, within the budget: whether there may be more.
     fn hand_out_due(&mut self, now: u64) -> bool {
-        // Something that is due before may have come in.
-        self.heads.iter_mut().for_each(|head| head.time = 0);
-        self.look(now);
-        let mut left = self.budget;
-        while left > 0 {
-            let Some((place, until)) = self.next(now) else {
-                return false;
-            };
+        let (mut left, mut is_due) = (self.budget, self.look(now));
+        while left > 0 && is_due {
+            let (place, until) = self.first();
+            if self.heads[place].0 == NEVER {
+                is_due = self.look(now);
+                continue;
+            }
             let piece = left.min(PIECE);
             match self.hand_out(place, until, now, piece) {
                 Some(unused) => left -= piece - unused,
                 None => return true,
             }
         }
-        true
+        is_due
     }
 
-    /// Notes the shards whose time has come.
-    fn look(&mut self, now: u64) {
-        for shard in self.shards.all() {
-            let is_known = |head: &Head<'_>| Arc::ptr_eq(head.shard, shard);
-            if shard.wake() <= now && !self.heads.iter().any(is_known) {
-                self.heads.push(Head { shard, time: 0 });
-            }
+    /// Notes which shards are to be looked at, as their time has come: whether any is.
+    fn look(&mut self, now: u64) -> bool {
+        let is_due = |shard: &Shard| shard.wake() <= now;
+        for (time, shard) in &mut self.heads {
+            *time = if is_due(shard) { 0 } else { NEVER };
         }
+        self.heads.iter().any(|(time, _)| *time == 0)
     }
 
     /// The place of the shard whose job comes first, of equal ones the one that has waited longest, and until
     /// when its jobs come before all others.
-    fn next(&mut self, now: u64) -> Option<(usize, u64)> {
-        if self.heads.is_empty() {
-            self.look(now);
-        }
-        let heads = self.heads.iter().enumerate();
-        let (first, _) = heads.min_by_key(|(_, head)| head.time)?;
-        let (before, after) = (&self.heads[..first], &self.heads[first + 1..]);
+    fn first(&self) -> (usize, u64) {
+        let times = || self.heads.iter().map(|(time, _)| *time);
+        let first = times().enumerate().min_by_key(|(_, time)| *time);
+        let first = first.map_or(0, |(place, _)| place);
         // Those before it are later than it, as of equal ones the first was taken.
-        let before = before.iter().map(|head| head.time - 1);
-        let until = before.chain(after.iter().map(|head| head.time)).min();
-        Some((first, until.unwrap_or(NEVER)))
+        let before = times().take(first).map(|time| time - 1);
+        let until = before.chain(times().skip(first + 1)).min();
+        (first, until.unwrap_or(NEVER))
     }
 
     /// Hands out the first job of a shard if it is due `until` then, and looks at the second: what is left of
@@ -139,14 +131,14 @@ impl<'a> Worker<'a> {
     ///
     /// One at a time: a job may cancel and put off those after it.
     fn hand_out(&mut self, place: usize, until: u64, now: u64, budget: usize) -> Option<usize> {
-        let (shard, executor) = (self.heads[place].shard, &self.executor);
+        let (shard, executor) = (self.heads[place].1, &self.executor);
         let seen = self.shared.last_now();
         let (mut first, mut next) = (None, 0);
         let mut queue = shard.queue();
         if queue.ending == Some(Shutdown::Discard) {
             return None;
         }
-        let progress = queue.wheel.advance_with(now, budget, |key, time, entry| {
+        let progress = queue.hand_out(now, budget.into(), |key, time, entry| {
             if first.is_some() || time > until {
                 next = time;
                 return Verdict::Stop;
@@ -155,32 +147,32 @@ impl<'a> Worker<'a> {
                 None => entry.begin(),
                 Some(_) => entry.hand_out(),
             };
-            let verdict = due.as_ref().map_or(Verdict::Rearm(NEVER), Due::verdict);
-            first = due.map(|due| (key, entry.deadline, due));
+            let verdict = due.verdict();
+            first = Some((key, entry.deadline, due));
             verdict
         });
-        self.heads[place].time = next;
+        self.heads[place].0 = next;
         let Some((key, deadline, due)) = first else {
             if !progress.has_backlog {
                 shard.rest(&queue, now);
-                self.heads.remove(place);
+                self.heads[place].0 = NEVER;
             }
             return Some(progress.unused);
         };
-        let is_last = due.verdict() == Verdict::Remove;
-        queue.begun += usize::from(is_last && matches!(due, Due::Run(_)));
+        queue.begun += usize::from(due.begins_only_run());
         drop(queue);
         self.heads[place..].rotate_left(1);
-        if let (Due::HandOut, Some(executor)) = (&due, executor) {
-            let job = Job::new(Arc::clone(shard), key, deadline);
-            self.shared.guard(|| executor.execute(job));
-            return Some(progress.unused);
+        if !matches!(due, Due::HandOut) {
+            self.shared.count_run(seen.saturating_sub(deadline));
         }
-        self.shared.count_run(seen.saturating_sub(deadline));
         match due {
             Due::Run(work) => shard.run(key, work),
             Due::Wake(waker) => self.shared.guard(|| waker.wake()),
-            Due::HandOut => {}
+            Due::HandOut => {
+                let job = Job::new(Arc::clone(shard), key, deadline);
+                let executor = executor.as_ref();
+                self.shared.guard(|| _ = executor.map(|it| it.execute(job)));
+            }
         }
         Some(progress.unused)
     }
@@ -194,7 +186,7 @@ impl<'a> Worker<'a> {
         }
         self.shared.set_alarm(alarm);
         let is_sooner = self.shards.wake() < alarm;
-        let mut calls = self.shared.calls();
+        let mut calls = lock(&self.shared.calls);
         let is_news = calls.answered != asked;
         calls.answered = asked;
         let may_sleep = !is_sooner && calls.asked == asked && calls.ending.is_none();
@@ -204,11 +196,11 @@ impl<'a> Worker<'a> {
         }
         // From here to the park nothing may run that parks the thread and so uses up an unpark.
         match alarm {
-            _ if !may_sleep => return self.shared.stay_awake(),
+            _ if !may_sleep => return self.shared.set_alarm(AWAKE),
             NEVER => thread::park(), // No clock has to say when that is.
             time => self.shared.clock.park_until(time),
         }
-        self.shared.stay_awake();
+        self.shared.set_alarm(AWAKE);
         self.shared.count(|stats| stats.wake_ups += 1);
     }
 
@@ -222,13 +214,12 @@ impl<'a> Worker<'a> {
                 let mut queue = shard.queue();
                 left = left.min(queue.wheel.len());
                 let budget = Budget::of_work(PIECE).with_fires(left);
-                let progress = queue.wheel.advance_with(u64::MAX, budget, |key, _, entry| {
+                let progress = queue.hand_out(u64::MAX, budget, |key, _, entry| {
                     let due = entry.hand_out();
-                    let verdict = due.as_ref().map_or(Verdict::Rearm(NEVER), Due::verdict);
+                    let verdict = due.verdict();
                     match due {
-                        Some(Due::Wake(waker)) => wakers.push(waker),
-                        Some(_) => unrun.push(Job::new(Arc::clone(shard), key, entry.deadline)),
-                        None => {}
+                        Due::Wake(waker) => wakers.push(waker),
+                        _ => unrun.push(Job::new(Arc::clone(shard), key, entry.deadline)),
                     }
                     verdict
                 });
@@ -250,7 +241,7 @@ struct End<'a>(&'a Shards);
 impl Drop for End<'_> {
     fn drop(&mut self) {
         self.0.end(Shutdown::Discard);
-        self.0.shared.calls().answered = ENDED;
+        lock(&self.0.shared.calls).answered = ENDED;
         self.0.shared.answered.notify_all();
     }
 }

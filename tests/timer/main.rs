@@ -3,6 +3,7 @@
 
 #![cfg(feature = "timer")]
 
+mod awaiting;
 mod broken_clock;
 mod cancel;
 mod clocks;

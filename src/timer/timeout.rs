@@ -1,0 +1,131 @@
+//! A future that is given only so much time.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+
+use super::{Reason, Sleep, Timer};
+
+pin_project! {
+    /// Another future, or an error if that takes too long: from [`Timer::timeout`].
+    ///
+    /// The other future is polled first. Only when it is pending for the first time the timer is asked for
+    /// anything, and the clock is read: a timeout around a future that is ready costs no lock and no count of
+    /// references. Therefore it borrows the timer; a task that is spawned owns a clone of it, and awaits in an
+    /// `async move` block. Dropping it drops the other future, and cancels. Each poll is O(1) beside that of the
+    /// other future.
+    ///
+    /// ```
+    /// use std::future::ready;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// let timeout = timer.timeout(Duration::from_secs(10), ready("in time"));
+    /// assert_eq!(pollster::block_on(timeout), Ok("in time"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct Timeout<'a, F> {
+        #[pin]
+        future: F,
+        timer: &'a Timer,
+        delay: Duration,
+        // Since the other future was found pending.
+        sleep: Option<Sleep>,
+    }
+}
+
+/// Why a [`Timeout`] has no result of the future within it.
+///
+/// ```
+/// use std::future::pending;
+/// use std::time::Duration;
+/// use timer_wheel::{Shutdown, Timer};
+/// use timer_wheel::timer::{Reason, TimeoutError};
+///
+/// let timer = Timer::new()?;
+/// let never = || timer.timeout(Duration::from_millis(1), pending::<()>());
+/// assert_eq!(pollster::block_on(never()), Err(TimeoutError::Elapsed));
+/// timer.shutdown(Shutdown::Discard)?;
+/// assert_eq!(pollster::block_on(never()), Err(TimeoutError::Refused(Reason::ShutDown)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimeoutError {
+    /// The future was still pending when its time was up.
+    Elapsed,
+    /// The future was pending and the timer does not tell how long: it was shut down, or is full.
+    Refused(Reason),
+}
+
+impl Timer {
+    /// Gives `future` no longer than `delay` from when it is first found pending. O(1), without a lock.
+    ///
+    /// ```
+    /// use std::future::pending;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::TimeoutError;
+    ///
+    /// let timer = Timer::new()?;
+    /// let answer = timer.timeout(Duration::from_millis(5), pending::<()>());
+    /// assert_eq!(pollster::block_on(answer), Err(TimeoutError::Elapsed));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn timeout<F: Future>(&self, delay: Duration, future: F) -> Timeout<'_, F> {
+        Timeout {
+            future,
+            timer: self,
+            delay,
+            sleep: None,
+        }
+    }
+}
+
+impl<F: Future> Future for Timeout<'_, F> {
+    type Output = Result<F::Output, TimeoutError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.future.poll(context) {
+            return Poll::Ready(Ok(output));
+        }
+        let result = match this.sleep {
+            Some(sleep) => Pin::new(sleep).poll(context),
+            None => {
+                let sleep = Sleep::started(this.timer, *this.delay, context.waker());
+                this.sleep.insert(sleep).state()
+            }
+        };
+        result.map(|result| match result {
+            Ok(()) => Err(TimeoutError::Elapsed),
+            Err(reason) => Err(TimeoutError::Refused(reason)),
+        })
+    }
+}
+
+impl<F> fmt::Debug for Timeout<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeout")
+            .field("delay", &self.delay)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for TimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elapsed => f.write_str("the time is up"),
+            Self::Refused(reason) => reason.fmt(f),
+        }
+    }
+}
+
+impl Error for TimeoutError {}
