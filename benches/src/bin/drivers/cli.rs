@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-/// Measures thread drivers side by side: pairs of schedule and cancel, and lateness
+/// Measures thread drivers side by side: pairs of schedule and cancel, lateness, and timeouts
 #[derive(Debug, Parser)]
 #[command(name = "drivers", max_term_width = 100)]
 pub(crate) struct Options {
@@ -12,7 +12,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=256))]
     pub(crate) producers: u64,
 
-    /// How many pairs of schedule and cancel each of them makes
+    /// How many pairs of schedule and cancel, or calls of a timeout, each of them makes
     #[arg(long, default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) pairs: u64,
 
@@ -21,7 +21,12 @@ pub(crate) struct Options {
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) window: Vec<u64>,
 
-    /// How many times pairs are measured
+    /// How many threads schedule and cancel in W17, separated by commas
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8",
+          value_parser = clap::value_parser!(u64).range(1..=256))]
+    pub(crate) threads: Vec<u64>,
+
+    /// How many times pairs and timeouts are measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
 

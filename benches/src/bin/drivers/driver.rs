@@ -1,7 +1,9 @@
 //! The drivers: `Timer`, and three others.
 
 mod btree;
+mod tree;
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 pub(crate) use btree::BTreeTimer;
+pub(crate) use tree::TreeClient;
 
 /// Something that runs jobs when they are due, with a client for each thread that uses it.
 pub(crate) trait Driver: Sized + 'static {
@@ -60,6 +63,25 @@ impl Client for Timer {
     fn cancel(&mut self, handle: TimerHandle) -> Option<bool> {
         Some(handle.cancel())
     }
+}
+
+/// One for each client.
+pub(crate) struct Each<D>(PhantomData<D>);
+
+impl<D: Driver> Driver for Each<D> {
+    const NAME: &'static str = D::NAME;
+    type Client = D::Client;
+
+    fn start() -> Self {
+        Self(PhantomData)
+    }
+
+    /// The client keeps what it needs.
+    fn client(&self, number: u64) -> D::Client {
+        D::start().client(number)
+    }
+
+    fn stop(self) {}
 }
 
 /// A task that sleeps for each job, on a runtime with one thread.

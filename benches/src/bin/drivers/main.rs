@@ -1,6 +1,8 @@
 //! `drivers`: measures `Timer` beside three other ways to run jobs when they are due.
 //!
 //! - *pairs*: producers schedule jobs 30 s ahead and cancel them, at once or the oldest of many.
+//! - *W17*: as many producers as threads, with one timer for all of them or one each.
+//! - *W18*: `timeout` around a future that is ready, or pending once.
 //! - *lateness*: jobs fire at a given rate, and each notes how late it was.
 //!
 //! The drivers take turns within one process, round by round. All that fires and all that is
@@ -8,8 +10,11 @@
 
 mod cli;
 mod driver;
+mod goals;
 mod lateness;
+mod many;
 mod pairs;
+mod timeouts;
 
 use std::process::ExitCode;
 
@@ -19,6 +24,7 @@ use timer_wheel_bench::results::{self, Counts, Sheet};
 
 use cli::Options;
 use driver::{BTreeTimer, Driver, HashWheelTimer, TokioTimer, WheelTimer};
+use goals::{Goals, ratio};
 use lateness::Lateness;
 use pairs::Pairs;
 
@@ -33,6 +39,8 @@ fn run(options: &Options) -> Result<(), String> {
     let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
     let mut goals = Goals::default();
     measure_pairs(options, &mut sheet, &mut goals)?;
+    many::measure(options, &mut sheet, &mut goals)?;
+    timeouts::measure(options, &mut sheet, &mut goals);
     measure_lateness(options, &mut sheet)?;
     let verdict = goals.verdict();
     println!("\n{verdict}");
@@ -85,55 +93,36 @@ fn measure_pairs(options: &Options, sheet: &mut Sheet, goals: &mut Goals) -> Res
             println!("  {name:<28}{:>14.0}{:>22.0}", rate.median, cpu.median);
         }
         if let [timer, tree, ..] = &rounds[..] {
-            goals.judge(timer, tree, window);
+            judge(goals, timer, tree, window);
         }
     }
     Ok(())
 }
 
-/// What `Timer` is held to: so many pairs a second, and those of the locked map in the same round, the more so
-/// the more jobs are under way.
-#[derive(Default)]
-struct Goals {
-    all: usize,
-    missed: Vec<String>,
-}
-
-impl Goals {
-    fn judge(&mut self, timer: &[Pairs], tree: &[Pairs], window: u64) {
-        if timer.is_empty() {
-            return;
-        }
-        let rate = Spread::of(timer.iter().map(|pairs| pairs.a_second)).median;
-        let wanted = format!("{WANTED_PAIRS} pairs a second with {window} under way");
-        self.hold(rate >= WANTED_PAIRS, wanted);
-        if tree.is_empty() {
-            return;
-        }
-        let ratio = |of: fn(&Pairs) -> f64| {
-            let rounds = timer.iter().zip(tree);
-            Spread::of(rounds.map(|(timer, tree)| of(timer) / of(tree))).median
-        };
-        let wanted = if window >= 100_000 { 1.4 } else { 1.0 };
-        let (rate, cpu) = (ratio(|pairs| pairs.a_second), ratio(|pairs| pairs.cpu_ns));
-        println!(
-            "  of the locked map's, median of rounds: {rate:.2} x its rate, {cpu:.2} x its CPU time"
-        );
-        let of = format!("the locked map's with {window} under way");
-        self.hold(rate >= wanted, format!("{wanted} x the rate of {of}"));
-        self.hold(cpu <= 1.0, format!("no more than the CPU time of {of}"));
+/// Holds `Timer` to so many pairs a second, and to those of the locked map in the same round, the more so the
+/// more jobs are under way.
+fn judge(goals: &mut Goals, timer: &[Pairs], tree: &[Pairs], window: u64) {
+    if timer.is_empty() {
+        return;
     }
-
-    fn hold(&mut self, is_met: bool, wanted: String) {
-        self.all += 1;
-        if !is_met {
-            self.missed.push(wanted);
-        }
-    }
-
-    fn verdict(&self) -> String {
-        results::verdict(self.all - self.missed.len(), self.all, &self.missed)
-    }
+    let rate = Spread::of(timer.iter().map(|pairs| pairs.a_second)).median;
+    let wanted = format!("{WANTED_PAIRS} pairs a second with {window} under way");
+    goals.hold(rate >= WANTED_PAIRS, wanted);
+    let ratio = |of: fn(&Pairs) -> f64| {
+        let of = |all: &[Pairs]| all.iter().map(of).collect::<Vec<_>>();
+        ratio(&of(timer), &of(tree))
+    };
+    let ratios = (ratio(|pairs| pairs.a_second), ratio(|pairs| pairs.cpu_ns));
+    let (Some(rate), Some(cpu)) = ratios else {
+        return;
+    };
+    let wanted = if window >= 100_000 { 1.4 } else { 1.0 };
+    println!(
+        "  of the locked map's, median of rounds: {rate:.2} x its rate, {cpu:.2} x its CPU time"
+    );
+    let of = format!("the locked map's with {window} under way");
+    goals.hold(rate >= wanted, format!("{wanted} x the rate of {of}"));
+    goals.hold(cpu <= 1.0, format!("no more than the CPU time of {of}"));
 }
 
 fn measure_lateness(options: &Options, sheet: &mut Sheet) -> Result<(), String> {

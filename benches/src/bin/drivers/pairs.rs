@@ -11,8 +11,17 @@ use cpu_time::ProcessTime;
 use crate::cli::Options;
 use crate::driver::{Client, Driver};
 
-/// None of these is due while it is measured.
-const DELAY: Duration = Duration::from_secs(30);
+/// What producers do.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) producers: u64,
+    /// Of each producer.
+    pub(crate) pairs: u64,
+    /// How many jobs each has under way.
+    pub(crate) window: u64,
+    /// None of the jobs is due while it is measured.
+    pub(crate) delay: Duration,
+}
 
 /// What a round has shown.
 #[derive(Clone, Copy)]
@@ -23,16 +32,25 @@ pub(crate) struct Pairs {
 }
 
 pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs, String> {
+    run::<D>(&Load {
+        producers: options.producers,
+        pairs: options.pairs,
+        window,
+        delay: Duration::from_secs(30),
+    })
+}
+
+pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
     let driver = D::start();
     let ran = Arc::new(AtomicU64::new(0));
-    let start = Arc::new(Barrier::new(options.producers as usize + 1));
-    let producers: Vec<_> = (0..options.producers)
+    let start = Arc::new(Barrier::new(load.producers as usize + 1));
+    let producers: Vec<_> = (0..load.producers)
         .map(|number| {
             let client = driver.client(number);
-            let (ran, start, pairs) = (Arc::clone(&ran), Arc::clone(&start), options.pairs);
+            let (ran, start, load) = (Arc::clone(&ran), Arc::clone(&start), *load);
             thread::spawn(move || {
                 start.wait();
-                produce(client, pairs, window, &ran)
+                produce(client, &load, &ran)
             })
         })
         .collect();
@@ -49,7 +67,7 @@ pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs
     if refused > 0 || ran.load(Ordering::Relaxed) > 0 {
         return Err(format!("{}: jobs ran that were cancelled", D::NAME));
     }
-    let pairs = (options.pairs * options.producers) as f64;
+    let pairs = (load.pairs * load.producers) as f64;
     Ok(Pairs {
         a_second: pairs / elapsed.as_secs_f64(),
         cpu_ns: cpu.as_nanos() as f64 / pairs,
@@ -57,14 +75,14 @@ pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs
 }
 
 /// Returns the number of jobs that could not be cancelled.
-fn produce<C: Client>(mut client: C, pairs: u64, window: u64, ran: &Arc<AtomicU64>) -> u64 {
-    let mut under_way = VecDeque::with_capacity(window as usize + 1);
+fn produce<C: Client>(mut client: C, load: &Load, ran: &Arc<AtomicU64>) -> u64 {
+    let mut under_way = VecDeque::with_capacity(load.window as usize + 1);
     let mut refused = 0;
-    for _ in 0..pairs {
+    for _ in 0..load.pairs {
         let ran = Arc::clone(ran);
-        let handle = client.schedule(DELAY, move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        let handle = client.schedule(load.delay, move || _ = ran.fetch_add(1, Ordering::Relaxed));
         under_way.push_back(handle);
-        if under_way.len() as u64 > window {
+        if under_way.len() as u64 > load.window {
             let oldest = under_way.pop_front().expect("one was pushed");
             refused += u64::from(client.cancel(oldest) == Some(false));
         }
