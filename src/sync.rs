@@ -35,19 +35,20 @@ pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number that the calling thread keeps, and that no other has unless there are 2^64. O(1).
+/// A number that the calling thread keeps: the first thread that asks has 0, the next 1, and so on. O(1).
 #[cfg(all(feature = "timer", not(all(loom, test))))]
 pub(crate) fn thread_number() -> usize {
     use std::cell::Cell;
 
     static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
+    const NONE: usize = usize::MAX;
     thread_local! {
-        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+        static NUMBER: Cell<usize> = const { Cell::new(NONE) };
     }
     NUMBER.with(|number| {
-        let own = number.get();
-        let own = own.unwrap_or_else(|| NEXT.fetch_add(1, atomic::Ordering::Relaxed));
-        number.set(Some(own));
-        own
+        if number.get() == NONE {
+            number.set(NEXT.fetch_add(1, atomic::Ordering::Relaxed));
+        }
+        number.get()
     })
 }

@@ -162,8 +162,8 @@ impl Builder {
         self
     }
 
-    /// How many locks the jobs lie behind, from 1 to 1,024: any other number counts as the nearest of these.
-    /// Four for each core, at most 16, unless told otherwise.
+    /// How many locks the jobs lie behind: a power of two up to 1,024, to which any other number is rounded up,
+    /// and a higher one down. Four for each core, at most 16, unless told otherwise.
     ///
     /// A thread keeps to one shard, and threads with different ones do not wait for each other. Among the jobs
     /// of one shard the order is exact. Among those of different shards it is that of their deadlines, as the
@@ -247,6 +247,7 @@ impl Builder {
         let cores = || available_parallelism().map_or(1, NonZero::get);
         let count = self.shards;
         let count = count.unwrap_or_else(|| (SHARDS_PER_CORE * cores()).min(SHARDS));
+        let count = count.next_power_of_two();
         let shards = Shards::new(shared, count, self.limit);
         let own = shards.clone();
         let thread = thread::Builder::new()

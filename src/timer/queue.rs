@@ -1,9 +1,8 @@
 //! The live jobs of one shard of a timer: all that the lock of the shard guards.
 
-use std::mem;
 use std::task::Waker;
 
-use super::work::AnyWork;
+use super::work::{AnyWork, Kind, Work};
 use super::{Reason, Refused, Shutdown};
 use crate::budget::Budget;
 use crate::clock::NEVER;
@@ -30,86 +29,39 @@ pub(super) struct Queue {
     pub(super) ending: Option<Shutdown>,
 }
 
-/// A job. It must be dropped with nothing locked, as what it holds is the user's.
+/// A job. It must be dropped with nothing locked, as its closure or waker is the user's.
 pub(super) struct Entry {
-    pub(super) state: State,
+    /// `None` while it runs.
+    pub(super) work: Option<AnyWork>,
     /// When the run is due, or was, in nanoseconds.
     pub(super) deadline: u64,
-}
-
-/// How far a job has come.
-pub(super) enum State {
-    Waiting(AnyWork),
-    /// A task waits to be woken: see [`Sleep`](super::Sleep).
-    Sleeping(Waker),
-    /// Given to an executor, or returned by a shutdown, and not started.
-    HandedOut(AnyWork),
-    /// Only a periodic job is in the wheel while it runs.
-    Running,
-}
-
-/// What the timer thread is to do with a job that is due.
-pub(super) enum Due {
-    Run(AnyWork),
-    Wake(Waker),
-    HandOut,
-}
-
-/// For a job that waits, and is due.
-impl Entry {
-    /// Takes its work, to do it at once.
-    pub(super) fn begin(&mut self) -> Due {
-        match mem::replace(&mut self.state, State::Running) {
-            State::Waiting(work) => Due::Run(work),
-            State::Sleeping(waker) => Due::Wake(waker),
-            State::HandedOut(_) | State::Running => unreachable!("it waits"),
-        }
-    }
-
-    /// Lets it wait for an executor, unless it is a task to be woken.
-    pub(super) fn hand_out(&mut self) -> Due {
-        match self.begin() {
-            Due::Run(work) => {
-                self.state = State::HandedOut(work);
-                Due::HandOut
-            }
-            due => due,
-        }
-    }
-}
-
-impl Due {
-    pub(super) fn begins_only_run(&self) -> bool {
-        matches!(self, Self::Run(work) if work.period().is_none())
-    }
-
-    /// Whether the job leaves the wheel, or stays at the end of time.
-    pub(super) fn verdict(&self) -> Verdict {
-        match self.begins_only_run() || matches!(self, Self::Wake(_)) {
-            true => Verdict::Remove,
-            false => Verdict::Rearm(NEVER),
-        }
-    }
+    /// Neither handed out nor running.
+    is_waiting: bool,
+    pub(super) kind: Kind,
 }
 
 /// For callers.
 impl Queue {
     /// Lets a job wait for its deadline, or hands it back.
-    pub(super) fn schedule<T>(
+    pub(super) fn schedule<W: Work>(
         &mut self,
         deadline: u64,
-        job: T,
-        state: fn(T) -> State,
-    ) -> Result<TimerKey, Refused<T>> {
+        work: Box<W>,
+    ) -> Result<TimerKey, Refused<Box<W>>> {
         if self.ending.is_some() {
-            return Err(Refused::new(Reason::ShutDown, job));
+            return Err(Refused::new(Reason::ShutDown, work));
         }
         if self.wheel.len() >= self.limit {
-            return Err(Refused::new(Reason::Full, job));
+            return Err(Refused::new(Reason::Full, work));
         }
         self.scheduled += 1;
-        let state = state(job);
-        Ok(self.wheel.schedule(deadline, Entry { state, deadline }))
+        let entry = Entry {
+            kind: work.kind(),
+            work: Some(work),
+            deadline,
+            is_waiting: true,
+        };
+        Ok(self.wheel.schedule(deadline, entry))
     }
 
     /// Takes a job out if that prevents a run.
@@ -123,10 +75,7 @@ impl Queue {
     /// Gives a waiting job a new deadline; `false` to any other.
     pub(super) fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
         match self.wheel.get_mut(key) {
-            Some(Entry {
-                state: State::Waiting(_),
-                deadline: old,
-            }) if self.ending.is_none() => *old = deadline,
+            Some(entry) if entry.is_waiting && self.ending.is_none() => entry.deadline = deadline,
             _ => return false,
         }
         self.rescheduled += 1;
@@ -135,23 +84,29 @@ impl Queue {
 
     /// The waker of a task that sleeps; `None` once it has been woken.
     pub(super) fn waker(&mut self, key: TimerKey) -> Option<&mut Waker> {
-        match &mut self.wheel.get_mut(key)?.state {
-            State::Sleeping(waker) => Some(waker),
-            _ => None,
-        }
+        self.wheel.get_mut(key)?.work.as_mut()?.waker()
     }
 
-    /// Hands each job that waits and is due by `now` to `f`, in order, as far as the budget goes.
-    pub(super) fn hand_out<F>(&mut self, now: u64, budget: Budget, mut f: F) -> Progress
+    /// Hands out jobs that are due by `now`, in order, as far as the budget goes, until `take` declines one.
+    /// Those whose work is taken and is not to be done again leave.
+    pub(super) fn hand_out<F>(&mut self, now: u64, budget: Budget, mut take: F) -> Progress
     where
-        F: FnMut(TimerKey, u64, &mut Entry) -> Verdict,
+        F: FnMut(TimerKey, u64, &mut Entry) -> bool,
     {
-        self.wheel
-            .advance_with(now, budget, |key, time, entry| match entry.state {
-                State::Waiting(_) | State::Sleeping(_) => f(key, time, entry),
-                // At the end of time.
-                State::HandedOut(_) | State::Running => Verdict::Rearm(NEVER),
-            })
+        self.wheel.advance_with(now, budget, |key, time, entry| {
+            // The others are at the end of time.
+            if entry.is_waiting {
+                if !take(key, time, entry) {
+                    return Verdict::Stop;
+                }
+                entry.is_waiting = false;
+                if entry.work.is_none() && entry.kind != Kind::Periodic {
+                    self.begun += usize::from(entry.kind == Kind::Once);
+                    return Verdict::Remove;
+                }
+            }
+            Verdict::Rearm(NEVER)
+        })
     }
 
     /// The time until which the wheel has nothing to do.
@@ -166,19 +121,12 @@ impl Queue {
     /// Takes the work of a job to do it, or to give it up; `None` if it was cancelled.
     pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {
         let entry = self.wheel.get_mut(key)?;
-        match mem::replace(&mut entry.state, State::Running) {
-            State::HandedOut(work) => {
-                if work.period().is_none() {
-                    self.begun += 1;
-                    self.wheel.cancel(key);
-                }
-                Some(work)
-            }
-            state => {
-                entry.state = state;
-                None
-            }
+        let work = entry.work.take()?;
+        if entry.kind != Kind::Periodic {
+            self.begun += 1;
+            self.wheel.cancel(key);
         }
+        Some(work)
     }
 
     /// Lets a periodic job that was started wait for its next run, from `earliest` on. Otherwise it ends
@@ -196,7 +144,8 @@ impl Queue {
             return Some(work);
         };
         entry.deadline = period.next(entry.deadline, now);
-        entry.state = State::Waiting(work);
+        entry.work = Some(work);
+        entry.is_waiting = true;
         let time = entry.deadline.max(earliest);
         self.wheel.reschedule(key, time);
         None

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::queue::{Queue, State};
+use super::queue::Queue;
 use super::shared::Shared;
-use super::work::AnyWork;
+use super::work::{AnyWork, Kind, Work};
 use super::{Reason, Refused};
 use crate::clock::NEVER;
 use crate::key::TimerKey;
@@ -63,17 +63,16 @@ impl Shard {
     }
 
     /// Lets a job wait for its deadline, or hands it back.
-    pub(super) fn schedule<T>(
+    pub(super) fn schedule<W: Work>(
         &self,
         deadline: u64,
-        mut job: T,
-        state: fn(T) -> State,
-    ) -> Result<TimerKey, Refused<T>> {
+        mut work: Box<W>,
+    ) -> Result<TimerKey, Refused<Box<W>>> {
         loop {
-            match self.change(|queue| queue.schedule(deadline, job, state)) {
+            match self.change(|queue| queue.schedule(deadline, work)) {
                 // It ends: what was borrowed is gone only if another thread has scheduled.
                 Err(refused) if refused.reason() == Reason::Full && self.shared.borrow(self) => {
-                    job = refused.into_job();
+                    work = refused.into_job();
                 }
                 answer => return answer,
             }
@@ -99,14 +98,15 @@ impl Shard {
 
     /// Lets a job that was started wait for its next run, or ends it.
     pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
-        let left = if work.period().is_some() {
-            let (now, earliest) = (
-                self.shared.last_now(),
-                self.shared.times.missed_from.load(Ordering::Relaxed),
-            );
+        let kind = work.kind();
+        if kind == Kind::Once {
+            self.shared.runs.ended.fetch_add(1, Ordering::Release);
+        }
+        let left = if kind == Kind::Periodic {
+            let earliest = self.shared.times.missed_from.load(Ordering::Relaxed);
+            let now = self.shared.last_now();
             self.change(|queue| queue.conclude(key, work, now, earliest))
         } else {
-            self.shared.runs.ended.fetch_add(1, Ordering::Release);
             Some(work)
         };
         self.shared.guard(|| drop(left));

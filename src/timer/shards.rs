@@ -8,7 +8,7 @@ use super::{Shutdown, TimerStats};
 use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread_number};
 
-/// The shards of a timer, at least one. Clones are the same shards.
+/// The shards of a timer: a power of two. Clones are the same shards.
 #[derive(Clone)]
 pub(super) struct Shards {
     all: Arc<[Arc<Shard>]>,
@@ -35,9 +35,8 @@ impl Shards {
 
     /// The shard of the calling thread, which keeps it.
     pub(super) fn own(&self) -> &Arc<Shard> {
-        // The remainder of smaller numbers takes half as long.
-        let number = thread_number() as u32 % self.all.len() as u32;
-        &self.all[number as usize]
+        // The remainder, as there are a power of two.
+        &self.all[thread_number() & (self.all.len() - 1)]
     }
 
     /// The time at which the thread must look at one of them.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::queue::State;
 use super::shard::Shard;
 use super::{Reason, Timer};
 use crate::clock::after;
@@ -17,7 +16,7 @@ use crate::key::TimerKey;
 /// Waits until a time has come: from [`Timer::sleep`] and [`Timer::sleep_until`].
 ///
 /// It runs on any executor: the timer thread calls the waker of its task. It takes a place in the timer at
-/// its first poll, where it counts as a job, without an allocation. A poll with another waker replaces that
+/// its first poll, where it counts as a job, with one allocation. A poll with another waker replaces that
 /// one. To drop it gives the place back. Each of these is O(1).
 ///
 /// It does not keep the timer running. If the timer is shut down, or its last clone dropped, the result is
@@ -150,8 +149,8 @@ impl Sleep {
             return Stage::Over(Ok(()));
         }
         // Cloned with nothing locked: a waker is the executor's.
-        let waker = waker.clone();
-        match self.shard.schedule(self.deadline, waker, State::Sleeping) {
+        let waker = Box::new(waker.clone());
+        match self.shard.schedule(self.deadline, waker) {
             Ok(key) => Stage::Armed(key),
             Err(refused) => Stage::Over(Err(refused.reason())),
         }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use super::queue::Due;
 use super::shard::Shard;
 use super::shards::Shards;
 use super::shared::{AWAKE, ENDED, Shared};
+use super::work::Kind;
 use super::{Executor, Job, Shutdown, trace};
 use crate::budget::Budget;
 use crate::clock::NEVER;
 use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread};
-use crate::wheel::advance::Verdict;
 
 /// Where jobs run: on the timer thread, unless there is one.
 pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
@@ -141,39 +140,31 @@ impl Worker<'_> {
         let progress = queue.hand_out(now, budget.into(), |key, time, entry| {
             if first.is_some() || time > until {
                 next = time;
-                return Verdict::Stop;
+                return false;
             }
-            let due = match executor {
-                None => entry.begin(),
-                Some(_) => entry.hand_out(),
-            };
-            let verdict = due.verdict();
-            first = Some((key, entry.deadline, due));
-            verdict
+            let is_ours = executor.is_none() || entry.kind == Kind::Sleep;
+            let work = is_ours.then(|| entry.work.take()).flatten();
+            first = Some((key, entry.deadline, work));
+            true
         });
         self.heads[place].0 = next;
-        let Some((key, deadline, due)) = first else {
-            if !progress.has_backlog {
-                shard.rest(&queue, now);
-                self.heads[place].0 = NEVER;
-            }
-            return Some(progress.unused);
-        };
-        queue.begun += usize::from(due.begins_only_run());
+        if first.is_none() && !progress.has_backlog {
+            shard.rest(&queue, now);
+            self.heads[place].0 = NEVER;
+        }
         drop(queue);
-        self.heads[place..].rotate_left(1);
-        if !matches!(due, Due::HandOut) {
-            self.shared.count_run(seen.saturating_sub(deadline));
-        }
-        match due {
-            Due::Run(work) => shard.run(key, work),
-            Due::Wake(waker) => self.shared.guard(|| waker.wake()),
-            Due::HandOut => {
+        match (first, executor) {
+            (None, _) => return Some(progress.unused),
+            (Some((key, deadline, None)), Some(executor)) => {
                 let job = Job::new(Arc::clone(shard), key, deadline);
-                let executor = executor.as_ref();
-                self.shared.guard(|| _ = executor.map(|it| it.execute(job)));
+                self.shared.guard(|| executor.execute(job));
+            }
+            (Some((key, deadline, work)), _) => {
+                self.shared.count_run(seen.saturating_sub(deadline));
+                work.into_iter().for_each(|work| shard.run(key, work));
             }
         }
+        self.heads[place..].rotate_left(1);
         Some(progress.unused)
     }
 
@@ -215,19 +206,19 @@ impl Worker<'_> {
                 left = left.min(queue.wheel.len());
                 let budget = Budget::of_work(PIECE).with_fires(left);
                 let progress = queue.hand_out(u64::MAX, budget, |key, _, entry| {
-                    let due = entry.hand_out();
-                    let verdict = due.verdict();
-                    match due {
-                        Due::Wake(waker) => wakers.push(waker),
-                        _ => unrun.push(Job::new(Arc::clone(shard), key, entry.deadline)),
+                    if entry.kind == Kind::Sleep {
+                        wakers.extend(entry.work.take());
+                    } else {
+                        unrun.push(Job::new(Arc::clone(shard), key, entry.deadline));
                     }
-                    verdict
+                    true
                 });
                 left -= progress.fired;
             }
         }
-        for waker in wakers {
-            self.shared.guard(|| waker.wake());
+        for mut waker in wakers {
+            self.shared.guard(|| waker.run());
+            self.shared.guard(|| drop(waker));
         }
         // Those of each shard are in order, but for missed runs, which were ahead of their turn.
         unrun.sort_by_key(|job| job.deadline);
