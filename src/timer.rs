@@ -45,7 +45,7 @@
 // ended. A job that runs on the timer thread is started where it is handed out.
 //
 // *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
-// until the first of these, its *alarm*. Whoever changes a queue lowers the shard's time if the wheel needs
+// until the first of these, its *alarm*, `Times::alarm`. Whoever changes a queue lowers the shard's time if the wheel needs
 // the thread sooner, and then the alarm; whoever lowers the alarm unparks the thread. The thread sets the
 // alarm and then looks at all the times once more before it parks. All changes of the alarm are
 // read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost. An
@@ -56,7 +56,7 @@
 // scheduled before the clock showed a time is there when jobs are due by it. It looks at the first job of each
 // shard whose time has come, runs the earliest, and looks at the next job of that shard. Missed runs of periodic
 // jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
-// each waits behind what was due when its turn began: `Shared::missed_from`.
+// each waits behind what was due when its turn began: `Times::missed_from`.
 //
 // *Shutting down* closes all shards before the thread hears of it, so a drain runs all that was due.
 //
