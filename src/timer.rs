@@ -45,11 +45,11 @@
 // ended. A job that runs on the timer thread is started where it is handed out.
 //
 // *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
-// until the first of these, its *alarm*, `Times::alarm`. Whoever changes a queue lowers the shard's time if the wheel needs
-// the thread sooner, and then the alarm; whoever lowers the alarm unparks the thread. The thread sets the
-// alarm and then looks at all the times once more before it parks. All changes of the alarm are
-// read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost. An
-// unpark that comes before the park makes that return; between the alarm and the park nothing runs that
+// until the first of these, its *alarm*, `Times::alarm`. Whoever changes a queue lowers the shard's time if
+// the wheel needs the thread sooner, and then the alarm; whoever lowers the alarm unparks the thread. The
+// thread sets the alarm and then looks at all the times once more before it parks. All changes of the alarm
+// are read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost.
+// An unpark that comes before the park makes that return; between the alarm and the park nothing runs that
 // could use it up. Calls to settle and to shut down always unpark.
 //
 // *Order.* The thread reads the clock first and takes jobs off the wheels after, so whatever was
