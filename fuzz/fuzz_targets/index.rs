@@ -3,5 +3,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use timer_wheel_fuzz::index::Case;
 
-fuzz_target!(|bytes: &[u8]| timer_wheel_fuzz::index::run_input(bytes));
+fuzz_target!(|case: Case| case.run());

@@ -1,11 +1,55 @@
-//! Histories of the wheel for indexes, told by the bytes that the tests of it draw at random.
+//! Scripts on the wheel for indexes: a geometry and a kind of script, a number of indexes, and the script.
 
-use crate::world::WORLDS;
+use std::fmt;
 
-/// Runs one input: a geometry, in the first byte, and a history.
-pub fn run_input(bytes: &[u8]) {
-    if let Some((&first, history)) = bytes.split_first() {
-        let world = WORLDS[usize::from(first) % WORLDS.len()];
-        world(history);
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
+
+use crate::index_pair::INDEXES;
+use crate::script::Script;
+use crate::{Kind, Subject};
+
+/// What the bytes of one input say.
+pub struct Case {
+    subject: &'static Subject,
+    indexes: u32,
+    script: Script,
+}
+
+impl Case {
+    /// Runs the script on an index wheel and its model.
+    ///
+    /// # Panics
+    ///
+    /// When the two can be told apart.
+    pub fn run(&self) {
+        (self.subject.run_index)(&self.script, self.indexes);
+    }
+}
+
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        const KINDS: [Kind; 4] = [Kind::ANY, Kind::BURSTS, Kind::EDGES, Kind::BACKLOG];
+        let bytes = input.bytes(input.len())?;
+        let [choice, count, rest @ ..] = bytes else {
+            return Err(arbitrary::Error::NotEnoughData);
+        };
+        let (subject, kind) = Subject::choose(*choice);
+        let Kind { read, limit } = KINDS[kind % KINDS.len()];
+        Ok(Self {
+            subject,
+            indexes: INDEXES[usize::from(*count) % INDEXES.len()],
+            script: Script::decode_by(read, rest, &subject.spans, limit),
+        })
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            subject,
+            indexes,
+            script,
+        } = self;
+        write!(f, "{}, {indexes} indexes: {script:#?}", subject.name)
     }
 }

@@ -7,30 +7,36 @@
 pub mod index;
 pub mod stored;
 
+#[path = "../../tests/wheel/decoder.rs"]
+mod decoder;
+
 #[path = "../../tests/wheel/geometries.rs"]
 #[allow(dead_code, reason = "the tests use more of them")]
 mod geometries;
 
+#[path = "../../tests/index/pair.rs"]
+mod index_pair;
+
 #[path = "../../tests/wheel/kinds.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod kinds;
 
 #[path = "../../tests/wheel/model.rs"]
 mod model;
 
+#[path = "../../tests/wheel/numbers.rs"]
+#[allow(dead_code, reason = "the tests use them")]
+mod numbers;
+
 #[path = "../../tests/wheel/pair.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod pair;
 
-#[path = "../../tests/wheel/reload.rs"]
-#[allow(dead_code, unused_imports, reason = "its tests are left out here")]
-mod reload;
-
 #[path = "../../tests/wheel/script.rs"]
-#[allow(dead_code, reason = "the tests use more of it")]
 mod script;
 
-#[path = "../../tests/index/world.rs"]
-mod world;
+#[path = "../../tests/wheel/serialized.rs"]
+mod serialized;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -97,6 +103,7 @@ struct Subject {
     name: &'static str,
     spans: [u64; 5],
     run: fn(&Script),
+    run_index: fn(&Script, u32),
     load: fn(&stored::Input),
 }
 
@@ -106,10 +113,11 @@ impl Subject {
             name,
             spans: spans::<G>(),
             run: |script| {
-                Pair::<G>::with_reload(script.start, reload::reload)
+                Pair::<G>::new(script.start)
                     .exhausting(exhaust)
                     .run(&script.ops);
             },
+            run_index: index_pair::run::<G>,
             load: stored::Input::load::<G>,
         }
     }

@@ -11,10 +11,10 @@ use serde::de::value::{Error, SeqDeserializer};
 use serde::{Deserialize, Serialize};
 use timer_wheel::{Geometry, TimerKey, Wheel};
 
+use crate::Subject;
 use crate::model::Model;
 use crate::pair::Pair;
 use crate::script::{Op, Script};
-use crate::{Subject, reload};
 
 /// The longest script that is run on a loaded wheel.
 const OPS: usize = 30;
@@ -165,7 +165,10 @@ impl Input {
         assert_eq!(again.renumbered(), stored.renumbered(), "stored again");
 
         let ops = Script::decode_by(Op::decode, script, &self.subject.spans, OPS).ops;
-        Pair::resume(wheel, model, reload::reload).run(&ops);
+        let loaded: Vec<_> = wheel.ascending().map(|it| (it.key, it.deadline)).collect();
+        let stored = model.ascending().map(|(key, it)| (key, it.deadline));
+        assert!(stored.eq(loaded), "other timers than were stored");
+        Pair::resume(wheel).run(&ops);
     }
 }
 

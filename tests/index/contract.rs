@@ -4,10 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slab::Slab;
 use timer_wheel::index::IndexWheel;
-use timer_wheel::{Micros, Verdict, Wheel};
+use timer_wheel::{Verdict, Wheel};
 
 use crate::numbers::Numbers;
-use crate::world::Pair;
 
 /// No index is so high.
 const INDEXES: u32 = 1_610_612_736;
@@ -49,20 +48,6 @@ fn index_takes_24_bytes() {
     wheel.set(10 * 1_024 - 1, 0);
     let table = wheel.stats().bytes - 24 * 10 * 1_024 - size_of::<IndexWheel>();
     assert!(table <= 16 * size_of::<usize>(), "{table} bytes");
-}
-
-#[test]
-fn timer_of_the_last_nanosecond_fires_then_and_first_in_first_out() {
-    let mut pair = Pair::<Micros>::new(0);
-    (0..70).for_each(|index| pair.set(index * 3 % 70, u64::MAX));
-    pair.set(3, u64::MAX);
-    pair.pop_expired(u64::MAX - 1, usize::MAX);
-    assert_eq!(pair.wheel.len(), 70);
-    pair.pop_expired(u64::MAX, usize::MAX);
-    pair.set(1, u64::MAX);
-    pair.set(0, 0);
-    pair.pop_expired(0, usize::MAX);
-    assert_eq!((pair.wheel.now(), pair.wheel.len()), (u64::MAX, 0));
 }
 
 #[test]
@@ -209,12 +194,6 @@ fn shrink_gives_back_the_memory_above_the_highest_index_in_use() {
     assert_eq!(fired(&mut wheel)[..2], [99_007, 7]);
     wheel.shrink_to_fit();
     assert!(wheel.stats().bytes < 1_000);
-}
-
-#[test]
-#[should_panic(expected = "an index of a timer is below 1610612736")]
-fn index_that_is_too_high_panics() {
-    IndexWheel::new(0).set(INDEXES, 10);
 }
 
 #[test]

@@ -1,14 +1,22 @@
-//! The wheel for indexes against its contract: a model that is obviously right, run through the same calls.
+//! The wheel for indexes against its contract: the model and the scripts are those of the wheel.
 //!
-//! `world` needs nothing but `std`, the crate and `geometries` of the wheel's tests, so that a fuzz target can include
-//! it by path.
+//! `pair` needs nothing but the crate and those, so that a fuzz target can include it by path.
 
+#[path = "../wheel/decoder.rs"]
+mod decoder;
 #[path = "../wheel/geometries.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of them")]
 mod geometries;
+#[path = "../wheel/kinds.rs"]
+mod kinds;
+#[path = "../wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
+mod model;
 #[path = "../wheel/numbers.rs"]
 mod numbers;
-mod world;
+mod pair;
+#[path = "../wheel/script.rs"]
+mod script;
 
 mod contract;
 mod random;

@@ -1,37 +1,50 @@
-//! Random histories, in all geometries: see `world`.
+//! Random scripts of every kind, in all geometries, with few indexes and with many.
 
-use crate::numbers::Numbers;
-use crate::world::WORLDS;
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
-/// So many histories of so many bytes for a number of indexes, by its place. The same ones each time.
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
+use crate::kinds::{BACKLOG, BURSTS, EDGES, script};
+use crate::pair::{INDEXES, run};
+use crate::script::{Op, Read, spans};
+
 #[track_caller]
-fn histories(indexes: u8, count: usize, bytes: usize) {
-    let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
-    for run in WORLDS {
-        for _ in 0..count {
-            let mut history = numbers.bytes(bytes);
-            history[0] = indexes;
-            run(&history);
+fn check(read: Read, scripts: u64, length: usize) {
+    fn check<G: Geometry>(read: Read, scripts: u64, length: usize) {
+        for seed in 1..=scripts {
+            let script = script(read, seed, length, &spans::<G>());
+            for indexes in INDEXES {
+                run::<G>(&script, indexes);
+            }
         }
     }
+    check::<Millis>(read, scripts, length);
+    check::<Caffeine>(read, scripts, length);
+    check::<Micros>(read, scripts, length);
+    check::<Compact>(read, scripts, length);
+    check::<Tiny>(read, scripts, length);
+    check::<TinyTick>(read, scripts, length);
+    check::<Lopsided>(read, scripts, length);
+    check::<Narrow>(read, scripts, length);
+    check::<Wide>(read, scripts, length);
+    check::<Widest>(read, scripts, length);
 }
 
 #[test]
-fn few_timers_fire_in_the_order_of_the_model() {
-    histories(0, 60, 1_500);
+fn any_operations_agree_with_model() {
+    check(Op::decode, 40, 200);
 }
 
 #[test]
-fn dozens_of_timers_fire_in_the_order_of_the_model() {
-    histories(1, 60, 2_000);
+fn advances_at_the_edges_agree_with_model() {
+    check(EDGES, 10, 150);
 }
 
 #[test]
-fn hundreds_of_timers_fire_in_the_order_of_the_model() {
-    histories(2, 20, 1_500);
+fn interrupted_advances_agree_with_model() {
+    check(BACKLOG, 15, 120);
 }
 
 #[test]
-fn crowds_fire_in_the_order_of_the_model() {
-    histories(3, 20, 600);
+fn bursts_agree_with_model() {
+    check(BURSTS, 15, 120);
 }

@@ -77,30 +77,6 @@ fn wheel_of_ten_timers_makes_no_lists_and_knows_exactly_when_to_wake() {
     assert_eq!(wheel.expiration_delay(), None);
 }
 
-/// Buckets are made up to the highest level in use, and given back by a shrink.
-#[test]
-fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
-    let spans = spans::<Millis>();
-    for kept in [None, Some(0), Some(1), Some(2), Some(3), Some(4)] {
-        let [mut fresh, mut used] = [(); 2].map(|()| with_lists::<Millis>(0));
-        let ballast = fresh.stats().bytes;
-        for wheel in [&mut fresh, &mut used] {
-            if let Some(level) = kept {
-                wheel.schedule(spans[level], 0);
-            }
-        }
-        let others = spans.map(|span| used.schedule(2 * span, 0));
-        assert!(others.into_iter().all(|key| used.cancel(key).is_some()));
-        fresh.shrink_to_fit();
-        used.shrink_to_fit();
-        assert_eq!(used.stats().bytes, fresh.stats().bytes, "{kept:?} is kept");
-        assert!(kept.is_some() || used.stats().bytes <= ballast);
-        used.check_invariants();
-        let left = FAR_TIMERS + usize::from(kept.is_some());
-        assert_eq!(used.advance(u64::MAX).count(), left);
-    }
-}
-
 /// A touch writes to the timer and to nothing else: its entry stays where it is.
 #[test]
 fn postponed_timer_keeps_its_bucket_and_wakes_at_its_old_time() {

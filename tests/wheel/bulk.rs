@@ -1,8 +1,6 @@
-//! All timers at once: changed, sorted out, taken over, added, looked at twice.
+//! All timers at once: changed, taken over, added, looked at twice.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
-use std::rc::Rc;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use timer_wheel::inspect::Stats;
 use timer_wheel::{
@@ -24,23 +22,6 @@ fn spread<G: Geometry>() -> Wheel<u64, G> {
     }
     assert!(wheel.pop_expired(wheel.now() + spans[0]).is_some());
     wheel
-}
-
-#[test]
-fn every_value_is_changed_once() {
-    fn check<G: Geometry>() {
-        let mut wheel = spread::<G>();
-        let mut expected: Vec<_> = wheel.iter().map(|it| (it.key, it.value + 1_000)).collect();
-        for timer in &mut wheel {
-            *timer.value += 1_000;
-        }
-        let mut found: Vec<_> = wheel.iter().map(|it| (it.key, *it.value)).collect();
-        expected.sort_unstable();
-        found.sort_unstable();
-        assert_eq!(found, expected);
-        wheel.check_invariants();
-    }
-    in_every_geometry!(check);
 }
 
 /// Values of every size, as large ones live in boxes and a few in groups of their own.
@@ -67,82 +48,29 @@ fn values_of_every_size_and_number_are_shown_once() {
     check::<100>();
 }
 
+/// Each is changed once, and yielded once when the wheel is given up.
 #[test]
-fn retained_timers_fire_in_their_order() {
+fn every_value_is_changed_and_yielded_once() {
     fn check<G: Geometry>() {
         let mut wheel = spread::<G>();
-        let kept = |value: u64| value % 3 != 0;
-        let order: Vec<TimerKey> = wheel
-            .ascending()
-            .filter(|timer| kept(*timer.value))
-            .map(|timer| timer.key)
-            .collect();
-        wheel.retain(|_, _, value| kept(*value));
-        wheel.check_invariants();
-        let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|timer| timer.key).collect();
-        assert_eq!(fired, order);
-    }
-    in_every_geometry!(check);
-}
-
-#[test]
-fn panic_in_retain_keeps_what_was_not_answered_for() {
-    let mut wheel = spread::<Millis>();
-    let before = wheel.len();
-    let mut asked = 0;
-    let panicked = catch_unwind(AssertUnwindSafe(|| {
-        wheel.retain(|_, _, _| {
-            asked += 1;
-            if asked == 10 {
-                std::panic::resume_unwind(Box::new(()));
-            }
-            asked % 2 == 0
-        });
-    }));
-    assert!(panicked.is_err());
-    wheel.check_invariants();
-    assert_eq!(wheel.len(), before - 5);
-}
-
-/// A value that counts its drops, and panics at the third.
-struct Fragile(Rc<Cell<u32>>);
-
-impl Drop for Fragile {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-        assert!(self.0.get() != 3, "the third goes off");
-    }
-}
-
-#[test]
-fn panicking_drop_in_retain_and_in_into_iter_loses_nothing_else() {
-    for is_retained in [true, false] {
-        let drops = Rc::new(Cell::new(0));
-        let mut wheel: Wheel<Fragile> = Wheel::new(0);
-        wheel.extend((0..50).map(|n| (n << 24, Fragile(Rc::clone(&drops)))));
-        let panicked = catch_unwind(AssertUnwindSafe(|| match is_retained {
-            true => wheel.retain(|_, _, _| false),
-            false => drop(std::mem::take(&mut wheel).into_iter()),
-        }));
-        assert!(panicked.is_err());
-        wheel.check_invariants();
-        if is_retained {
-            assert_eq!((wheel.len(), drops.get()), (47, 3));
+        let timers = wheel
+            .iter()
+            .map(|it| (it.key, it.deadline, it.value + 1_000));
+        let mut expected: Vec<_> = timers.collect();
+        for timer in &mut wheel {
+            *timer.value += 1_000;
         }
-        drop(wheel);
-        assert_eq!(drops.get(), 50, "each is dropped once");
-    }
-}
-
-#[test]
-fn wheel_that_is_given_up_yields_each_timer_once() {
-    fn check<G: Geometry>() {
-        let wheel = spread::<G>();
-        let mut expected: Vec<_> = wheel.iter().map(|it| (it.key, it.deadline)).collect();
+        wheel.check_invariants();
         let mut timers = wheel.into_iter();
         let mut found = Vec::new();
-        while let Some(Expired { key, deadline, .. }) = timers.next() {
-            found.push((key, deadline));
+        while let Some(Expired {
+            key,
+            deadline,
+            value,
+            ..
+        }) = timers.next()
+        {
+            found.push((key, deadline, value));
             assert_eq!(timers.len(), expected.len() - found.len());
         }
         assert!(timers.next().is_none());
@@ -206,6 +134,7 @@ fn room_that_cannot_be_had_is_an_error_and_changes_nothing() {
 }
 
 fn survives_a_panic<T: UnwindSafe>() {}
+
 fn may_be_seen_after_a_panic<T: RefUnwindSafe>() {}
 
 /// Nothing in a wheel changes behind a shared reference, and no panic leaves one broken.

@@ -2,7 +2,12 @@
 //!
 //! Each kind reads an operation from few bytes, so that a script that gets somewhere is short.
 
-use crate::script::{Decoder, Op, Read, Road, When};
+use timer_wheel::Budget;
+
+use crate::decoder::Decoder;
+use crate::geometries::FAR_TIMERS;
+use crate::numbers::Numbers;
+use crate::script::{Op, Read, Road, Script, When};
 
 /// Schedules and advances in turn, at the edges of buckets and levels, in one tick, in the past and
 /// at the end of time.
@@ -14,83 +19,52 @@ pub(crate) const BACKLOG: Read = backlog;
 /// Timers by the hundred that come, go and move, so that there are crowds.
 pub(crate) const BURSTS: Read = bursts;
 
+/// A script of a kind, of up to `length` operations, for the spans of a geometry.
+pub(crate) fn script(read: Read, seed: u64, length: usize, spans: &[u64; 5]) -> Script {
+    let mut numbers = Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let length = 1 + numbers.below(length as u64) as usize;
+    let mut script = Script::decode_by(read, &numbers.bytes(16 * length), spans, length);
+    if seed % 2 == 0 {
+        // In a large geometry a short script makes no lists without it.
+        let ballast = Op::Storm(When::At(u64::MAX), 0, FAR_TIMERS as u8);
+        script.ops.insert(0, ballast);
+    }
+    script
+}
+
 fn edges(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
     match decoder.below(16) {
         0..=4 => Op::Schedule(moment(decoder, spans)),
-        5 => Op::Bunch {
-            at: moment(decoder, spans),
-            count: 2 + decoder.below(7),
-        },
-        6 => Op::Storm {
-            from: moment(decoder, spans),
-            step: decoder.choose(spans),
-            count: 2 + decoder.below(7),
-        },
+        5 => Op::Storm(moment(decoder, spans), 0, 2 + decoder.below(7)),
+        6 => {
+            let (from, step) = (moment(decoder, spans), decoder.choose(spans));
+            Op::Storm(from, step, 2 + decoder.below(7))
+        }
         7..=10 => Op::Advance(step(decoder, spans)),
-        11 => Op::AdvanceDropped {
-            to: step(decoder, spans),
-            taken: decoder.below(4),
-        },
+        11 => Op::AdvanceDropped(step(decoder, spans), decoder.below(4)),
         12 => Op::Pop(step(decoder, spans)),
-        13 => Op::PopAndSchedule {
-            to: step(decoder, spans),
-            count: decoder.below(4),
-        },
-        14 => Op::AdvanceWith {
-            to: step(decoder, spans),
-            budget: usize::MAX,
-            rule: decoder.rule(spans),
-        },
-        _ => Op::Drive {
-            wake_ups: decoder.below(8),
-            within: decoder.reach(spans),
-        },
+        13 => Op::PopAndSchedule(step(decoder, spans), decoder.below(4)),
+        14 => Op::AdvanceWith(step(decoder, spans), Budget::UNLIMITED, decoder.rule(spans)),
+        _ => Op::Drive(decoder.below(8), decoder.reach(spans)),
     }
 }
 
 fn backlog(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
     match decoder.below(32) {
-        0..=9 => Op::AdvanceBudgeted {
-            to: step(decoder, spans),
-            budget: budget(decoder),
-            calls: 0,
-        },
+        0..=9 => advance_budgeted(decoder, spans),
         10 => Op::first_or_fires(decoder, spans),
-        11..=12 => Op::AdvanceWith {
-            to: step(decoder, spans),
-            budget: budget(decoder),
-            rule: decoder.rule(spans),
-        },
-        13 => Op::AdvanceToEnd {
-            to: step(decoder, spans),
-            budget: budget(decoder),
-        },
-        14 => Op::AdvanceDropped {
-            to: step(decoder, spans),
-            taken: decoder.below(8),
-        },
+        11..=12 => {
+            let (to, work) = (step(decoder, spans), budget(decoder));
+            Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
+        }
+        13 => Op::AdvanceToEnd(step(decoder, spans), budget(decoder)),
+        14 => Op::AdvanceDropped(step(decoder, spans), decoder.below(8)),
         15..=17 => Op::Schedule(moment(decoder, spans)),
-        18..=19 => Op::Bunch {
-            at: moment(decoder, spans),
-            count: decoder.byte(),
-        },
-        20..=21 => Op::Storm {
-            from: moment(decoder, spans),
-            step: decoder.delay(spans),
-            count: decoder.byte(),
-        },
+        18..=21 => crowd(decoder, spans),
         22..=23 => Op::Cancel(decoder.pick()),
-        24 => Op::CancelMany {
-            stride: decoder.below(6),
-        },
-        25 => Op::CancelTail {
-            count: decoder.byte(),
-        },
+        24..=25 => Op::CancelMany(decoder.below(6)),
         26..=27 => Op::Reschedule(decoder.pick(), moment(decoder, spans)),
-        28 => Op::RescheduleMany {
-            stride: decoder.below(6),
-            to: moment(decoder, spans),
-        },
+        28 => Op::RescheduleMany(decoder.below(6), moment(decoder, spans)),
         29 => Op::Pop(step(decoder, spans)),
         30 => churn(decoder, spans),
         _ => Op::decode(decoder, spans),
@@ -100,42 +74,28 @@ fn backlog(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
 fn bursts(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
     match decoder.below(32) {
         0..=7 => churn(decoder, spans),
-        8..=9 => Op::Swing {
-            stride: decoder.below(40),
-            there: moment(decoder, spans),
-            back: moment(decoder, spans),
-            count: decoder.choose(&[10, 33, 64, 100, 200]),
-        },
-        10..=12 => Op::Bunch {
-            at: moment(decoder, spans),
-            count: decoder.byte(),
-        },
-        13..=14 => Op::Storm {
-            from: moment(decoder, spans),
-            step: decoder.delay(spans),
-            count: decoder.byte(),
-        },
-        15..=17 => Op::CancelMany {
-            stride: decoder.below(3),
-        },
-        18 => Op::CancelTail {
-            count: decoder.byte(),
-        },
-        19..=20 => Op::RescheduleMany {
-            stride: decoder.below(4),
-            to: moment(decoder, spans),
-        },
+        8..=14 => crowd(decoder, spans),
+        15..=17 => Op::CancelMany(decoder.below(3)),
+        18..=20 => Op::RescheduleMany(decoder.below(4), moment(decoder, spans)),
         21..=23 => Op::Advance(step(decoder, spans)),
-        24..=25 => Op::AdvanceBudgeted {
-            to: step(decoder, spans),
-            budget: budget(decoder),
-            calls: 0,
-        },
+        24..=25 => advance_budgeted(decoder, spans),
         26 => Op::Shrink,
         27 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
         28 => Op::Exhaust(decoder.byte()),
         _ => Op::decode(decoder, spans),
     }
+}
+
+fn advance_budgeted(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+    let (to, work) = (step(decoder, spans), budget(decoder));
+    Op::AdvanceBudgeted(to, Budget::of_work(work), 0)
+}
+
+/// Many timers, at one time or apart.
+fn crowd(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+    let (from, is_spread) = (moment(decoder, spans), decoder.below(2) == 1);
+    let step = if is_spread { decoder.delay(spans) } else { 0 };
+    Op::Storm(from, step, decoder.byte())
 }
 
 /// Comings and goings at few deadlines: a slot is used again for the tick that it was used for.
@@ -160,20 +120,14 @@ fn budget(decoder: &mut Decoder<'_>) -> usize {
 
 /// A deadline where it hurts.
 fn moment(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> When {
+    const EXTREME: [u64; 6] = [0, 1, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX];
     let byte = decoder.byte();
     let span = spans[usize::from(byte >> 3) % spans.len()];
     match byte % 8 {
         0 => When::Ago(u64::from(decoder.byte()).saturating_mul(span / 64)),
         // Mostly the tick of the present.
         1 => When::In(u64::from(decoder.byte()).saturating_mul((spans[0] / 256).max(1))),
-        2 => decoder.choose(&[
-            When::At(0),
-            When::At(1),
-            When::At((1 << 63) - 1),
-            When::At(1 << 63),
-            When::At(u64::MAX - 1),
-            When::At(u64::MAX),
-        ]),
+        2 => When::At(decoder.choose(&EXTREME)),
         3 => When::In(u64::from(decoder.byte()).saturating_mul(span)),
         4 => decoder.like(u64::MAX),
         _ => edge(decoder, span),
@@ -197,9 +151,5 @@ fn step(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> When {
 
 fn edge(decoder: &mut Decoder<'_>, span: u64) -> When {
     let byte = decoder.byte();
-    When::Edge {
-        span,
-        steps: byte >> 2 & 15,
-        offset: [-1, 0, 0, 1][usize::from(byte % 4)],
-    }
+    When::Edge(span, byte >> 2 & 15, [-1, 0, 0, 1][usize::from(byte % 4)])
 }

@@ -141,20 +141,6 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
 }
 
 #[test]
-fn postponed_timer_counts_where_it_was_until_its_old_time() {
-    let mut wheel = with_lists::<Millis>(0);
-    let key = wheel.schedule(5 * TICK, 1);
-    wheel.reschedule(key, 300 * TICK);
-    let timers = |wheel: &Wheel<u64>| wheel.levels().map(|level| level.timers());
-    // One of the ballast is in the near heap.
-    assert_eq!(timers(&wheel), [1, 0, 0, 0, FAR_TIMERS - 1]);
-    assert_eq!(wheel.advance(5 * TICK).count(), 0);
-    assert_eq!(timers(&wheel), [0, 1, 0, 0, FAR_TIMERS - 1]);
-    wheel.reschedule(key, 9 * TICK);
-    assert_eq!(timers(&wheel), [1, 0, 0, 0, FAR_TIMERS - 1]);
-}
-
-#[test]
 fn far_rotation_that_is_being_emptied_shows_what_is_left() {
     let mut wheel = with_lists::<Millis>(0);
     let horizon = 1_u64 << 52;

@@ -1,8 +1,8 @@
 //! The wheel against its contract: a model that is obviously right, one operation type that runs
 //! on both, and the traps that other wheels fell into, each by name.
 //!
-//! `geometries`, `kinds`, `model`, `script` and `pair` need nothing but `std` and the crate, and
-//! `reload` `serde_json` besides, so that fuzz targets can include them by path.
+//! The first block of modules needs nothing but `std`, the crate and `serde_json`, so that fuzz targets can include
+//! them by path.
 
 /// Calls a function for every geometry in which several rotations fit into time.
 macro_rules! in_every_geometry {
@@ -19,35 +19,33 @@ macro_rules! in_every_geometry {
     };
 }
 
+mod decoder;
 mod geometries;
 mod kinds;
 mod model;
 mod numbers;
 mod pair;
 mod script;
+mod serialized;
 
 mod answers;
 mod budget;
 mod bulk;
 mod contract;
-mod due;
+mod crowds;
 mod handles;
 mod hostile;
 mod levels;
+mod lives;
 mod memory;
 mod panics;
 mod pauses;
 mod random;
+mod recorded;
+mod reload;
 mod reuse;
-mod sentences;
+mod shares;
 mod small_worlds;
 mod splits;
-mod stress;
 mod traps;
 mod wake_ups;
-
-#[cfg(feature = "serde")]
-mod recorded;
-
-#[cfg(feature = "serde")]
-mod reload;

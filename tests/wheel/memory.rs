@@ -1,4 +1,4 @@
-//! Memory follows the timers that live, not the calls: a million of them in every part of the
+//! Memory follows the timers that live, not the calls: a hundred thousand of them in every part of the
 //! wheel, in every state, leave what was there before.
 
 use timer_wheel::{Caffeine, Compact, Geometry, Millis, TimerKey, Wheel};
@@ -7,61 +7,26 @@ use crate::geometries::{FAR_TIMERS, Narrow, with_lists};
 use crate::pair::LEVELS;
 use crate::script::spans;
 
-/// Calls in one storm.
-const MILLION: usize = 1_000_000;
-
-/// Live timers in the storms of schedule and cancel.
+/// Live timers in a storm.
 const FEW: usize = 10;
 
 /// Bytes that a storm may need besides: the near heap doubles now and then.
 const SPARE: usize = 1_000;
 
-/// Where in the wheel a storm takes place, as seen from an unaligned clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    /// Due since long.
-    Past,
-    /// Due at this nanosecond.
-    Now,
-    /// Due within the current tick.
-    CurrentTick,
-    /// A bucket on that level, 4 being beyond the others.
-    Level(usize),
-}
+/// Where in the wheel a storm takes place, as seen from an unaligned clock: the past, the present, the current tick, and
+/// a bucket on each level.
+const PARTS: usize = 3 + LEVELS;
 
-const PARTS: [Part; 8] = [
-    Part::Past,
-    Part::Now,
-    Part::CurrentTick,
-    Part::Level(0),
-    Part::Level(1),
-    Part::Level(2),
-    Part::Level(3),
-    Part::Level(4),
-];
-
-/// What happened to the wheel before the storm, and happens now and then during it.
+/// What happened to the wheel before the storm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Nothing was ever pulled.
     Untouched,
-    /// Something has fired.
-    Sorted,
-    /// As `Sorted`, and every thousand calls another timer fires.
-    PulledInBetween,
     /// A budget ran out in the middle of a coarse bucket, and its rest waits.
     Cascading,
     /// A budget ran out in the middle of what is due.
     Firing,
 }
-
-const STATES: [State; 5] = [
-    State::Untouched,
-    State::Sorted,
-    State::PulledInBetween,
-    State::Cascading,
-    State::Firing,
-];
 
 /// A clock in the middle of a bucket on every level.
 fn unaligned<G: Geometry>() -> u64 {
@@ -69,18 +34,15 @@ fn unaligned<G: Geometry>() -> u64 {
     spans[4] + spans[4] / 4 + spans[3] / 2 + spans[2] / 2 + spans[1] / 2 + spans[0] / 2
 }
 
-impl Part {
-    /// A deadline in this part. Those with other numbers are near it.
-    fn deadline<G: Geometry>(self, number: u64) -> u64 {
-        let spans = spans::<G>();
-        let now = unaligned::<G>();
-        match self {
-            Self::Past => now / 2 + number,
-            Self::Now => now,
-            Self::CurrentTick => now + 1 + number,
-            Self::Level(4) => spans[4] * 9 + number,
-            Self::Level(level) => now + spans[level] + number,
-        }
+/// A deadline in a part. Those with other numbers are near it.
+fn deadline<G: Geometry>(part: usize, number: usize) -> u64 {
+    let (spans, now, number) = (spans::<G>(), unaligned::<G>(), number as u64);
+    match part {
+        0 => now / 2 + number,
+        1 => now,
+        2 => now + 1 + number,
+        7 => spans[4] * 9 + number,
+        part => now + spans[part - 3] + number,
     }
 }
 
@@ -91,13 +53,6 @@ impl State {
         let [tick, _, coarse, ..] = spans::<G>();
         match self {
             Self::Untouched => with_lists(now),
-            Self::Sorted | Self::PulledInBetween => {
-                let mut wheel = with_lists(now - tick);
-                wheel.schedule(now - 1, 0);
-                wheel.schedule(now, 0);
-                assert_eq!(wheel.advance(now).count(), 2);
-                wheel
-            }
             Self::Cascading => {
                 let mut wheel = with_lists(now - 2 * coarse);
                 for number in 0..400 {
@@ -111,207 +66,74 @@ impl State {
             }
             Self::Firing => {
                 let mut wheel = with_lists(now - tick);
-                for number in 0..100 {
-                    wheel.schedule(now - number % 7, 0);
-                }
+                (0..100).for_each(|number| _ = wheel.schedule(now - number % 7, 0));
                 assert_eq!(wheel.advance(now).take(50).count(), 50);
                 wheel
             }
         }
     }
-
-    fn interfere<G: Geometry>(self, wheel: &mut Wheel<u64, G>) {
-        if self == Self::PulledInBetween {
-            let now = wheel.now();
-            let key = wheel.schedule(0, 0);
-            let item = wheel.pop_expired(now).expect("a timer due since ever");
-            assert_eq!(item.key, key);
-        }
-    }
 }
 
-/// The memory that a wheel holds.
-#[derive(Clone, Copy, Debug)]
-struct Memory {
-    timers: usize,
-    slots: usize,
-    ready: usize,
-    bytes: usize,
-}
+/// What a call of a storm does to a timer, given a deadline in the part of the storm and one elsewhere.
+type Storm<G> = fn(&mut Wheel<u64, G>, &mut TimerKey, [u64; 2]);
 
-impl Memory {
-    fn of<G: Geometry>(wheel: &Wheel<u64, G>) -> Self {
-        let stats = wheel.stats();
-        Self {
-            timers: stats.timers,
-            slots: stats.slots,
-            ready: stats.ready,
-            bytes: stats.bytes,
+#[test]
+fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
+    fn check<G: Geometry>(state: State, part: usize, storm: Storm<G>) {
+        let mut wheel = state.wheel::<G>();
+        let timers = (0..FEW).map(|number| wheel.schedule(deadline::<G>(part, number), 0));
+        let mut keys: Vec<TimerKey> = timers.collect();
+        let live = wheel.len();
+        let mut most = usize::MAX;
+        for call in 0..100_000 {
+            let here = deadline::<G>(part, call % 32);
+            let there = deadline::<G>((part + 4) % PARTS, call % 5);
+            storm(&mut wheel, &mut keys[call % FEW], [here, there]);
+            if call % 1_009 == 1_008 {
+                let stats = wheel.stats();
+                assert!(
+                    stats.slots <= live.max(400 + FAR_TIMERS + FEW) + 1,
+                    "{stats:?}"
+                );
+                assert!(stats.bytes <= most, "{} bytes, {most} before", stats.bytes);
+                most = most.min(stats.bytes + SPARE);
+            }
+        }
+        assert_eq!(wheel.len(), live, "{state:?}, part {part}");
+        check_rest(wheel, live);
+    }
+    fn check_all<G: Geometry>() {
+        let storms: [Storm<G>; 3] = [
+            |wheel, _, [here, _]| {
+                let key = wheel.schedule(here, 0);
+                assert_eq!(wheel.cancel(key), Some(0));
+            },
+            |wheel, oldest, [here, _]| {
+                assert_eq!(wheel.cancel(*oldest), Some(0));
+                *oldest = wheel.schedule(here, 0);
+            },
+            |wheel, key, [here, there]| {
+                let is_here = wheel.deadline(*key) != Some(there);
+                assert!(wheel.reschedule(*key, if is_here { there } else { here }));
+            },
+        ];
+        for state in [State::Untouched, State::Cascading, State::Firing] {
+            for part in 0..PARTS {
+                storms.iter().for_each(|storm| check(state, part, *storm));
+            }
         }
     }
-
-    /// What the wheel holds with one timer more, the one that comes and goes in a storm.
-    fn with_one_more<G: Geometry>(wheel: &mut Wheel<u64, G>, deadline: u64) -> Self {
-        let key = wheel.schedule(deadline, 0);
-        let memory = Self::of(wheel);
-        assert_eq!(wheel.cancel(key), Some(0));
-        memory
-    }
-
-    /// Panics when the wheel holds more than this.
-    #[track_caller]
-    fn assert_bounds<G: Geometry>(self, wheel: &Wheel<u64, G>, what: &str) {
-        let held = Self::of(wheel);
-        let within = held.timers <= self.timers
-            && held.slots <= self.slots
-            && held.ready <= self.ready.max(self.timers)
-            && held.bytes <= self.bytes + SPARE;
-        assert!(within, "from {self:?} to {held:?}, {what}");
-    }
-}
-
-fn schedule_and_cancel<G: Geometry>(state: State, part: Part) {
-    let what = format!("{state:?} {part:?}");
-    let mut wheel = state.wheel::<G>();
-    for number in 0..FEW as u64 {
-        wheel.schedule(part.deadline::<G>(number), number);
-    }
-    state.interfere(&mut wheel);
-    let before = Memory::of(&wheel);
-    let most = Memory::with_one_more(&mut wheel, part.deadline::<G>(3));
-    for call in 0..MILLION {
-        let key = wheel.schedule(part.deadline::<G>(call as u64 % 32), 0);
-        if call % 1_009 == 0 {
-            most.assert_bounds(&wheel, &what);
-        }
-        assert_eq!(wheel.cancel(key), Some(0));
-        if call % 1_000 == 0 {
-            state.interfere(&mut wheel);
-        }
-    }
-    most.assert_bounds(&wheel, &what);
-    let after = Memory::of(&wheel);
-    assert_eq!(after.timers, before.timers, "timers, {what}");
-    check_rest(wheel, before.timers);
-}
-
-fn cancel_oldest_and_schedule<G: Geometry>(state: State, part: Part) {
-    let what = format!("{state:?} {part:?}");
-    let mut wheel = state.wheel::<G>();
-    let mut keys: Vec<TimerKey> = (0..FEW as u64)
-        .map(|number| wheel.schedule(part.deadline::<G>(number), number))
-        .collect();
-    state.interfere(&mut wheel);
-    let live = wheel.len();
-    let most = Memory::with_one_more(&mut wheel, part.deadline::<G>(3));
-    for call in 0..MILLION {
-        let deadline = part.deadline::<G>(call as u64 % 8);
-        assert!(wheel.cancel(keys[call % FEW]).is_some());
-        keys[call % FEW] = wheel.schedule(deadline, 0);
-        if call % 1_009 == 0 {
-            most.assert_bounds(&wheel, &what);
-            state.interfere(&mut wheel);
-        }
-    }
-    most.assert_bounds(&wheel, &what);
-    check_rest(wheel, live);
-}
-
-fn reschedule_back_and_forth<G: Geometry>(state: State, part: Part, other: Part) {
-    let what = format!("{state:?} between {part:?} and {other:?}");
-    let mut wheel = state.wheel::<G>();
-    let key = wheel.schedule(part.deadline::<G>(0), 1);
-    state.interfere(&mut wheel);
-    let live = wheel.len();
-    // Elsewhere it may need a level of its own; and one timer more interferes.
-    let mut most = Memory::of(&wheel);
-    for place in [part, other] {
-        wheel.reschedule(key, place.deadline::<G>(0));
-        let there = Memory::with_one_more(&mut wheel, 0);
-        most.timers = most.timers.max(there.timers);
-        most.slots = most.slots.max(there.slots);
-        most.bytes = most.bytes.max(there.bytes);
-    }
-    for call in 0..MILLION {
-        let to = if call % 2 == 0 { other } else { part };
-        assert!(wheel.reschedule(key, to.deadline::<G>(call as u64 % 5)));
-        if call % 1_009 == 0 {
-            most.assert_bounds(&wheel, &what);
-        }
-        if call % 1_000 == 0 {
-            state.interfere(&mut wheel);
-        }
-    }
-    most.assert_bounds(&wheel, &what);
-    check_rest(wheel, live);
+    check_all::<Millis>();
+    check_all::<Narrow>();
+    check_all::<Caffeine>();
 }
 
 /// All that is left fires, in order.
 fn check_rest<G: Geometry>(mut wheel: Wheel<u64, G>, live: usize) {
     wheel.check_invariants();
     let rest: Vec<u64> = wheel.advance(u64::MAX).map(|item| item.deadline).collect();
-    assert_eq!(rest.len(), live);
-    assert!(rest.is_sorted());
-    assert_eq!(wheel.stats().occupied, [0; LEVELS]);
+    assert_eq!((rest.len(), rest.is_sorted()), (live, true));
     wheel.check_invariants();
-}
-
-#[test]
-fn storm_of_schedule_and_cancel_leaves_the_memory_of_ten_timers() {
-    for state in STATES {
-        for part in PARTS {
-            schedule_and_cancel::<Millis>(state, part);
-        }
-    }
-}
-
-#[test]
-fn storm_of_replacing_the_oldest_leaves_the_memory_of_ten_timers() {
-    for state in STATES {
-        for part in PARTS {
-            cancel_oldest_and_schedule::<Narrow>(state, part);
-        }
-    }
-}
-
-#[test]
-fn storm_of_reschedules_between_parts_leaves_the_memory_of_one_timer() {
-    for state in STATES {
-        for (part, other) in [
-            (Part::Past, Part::Past),
-            (Part::Past, Part::CurrentTick),
-            (Part::Past, Part::Level(4)),
-            (Part::Now, Part::Level(0)),
-            (Part::CurrentTick, Part::CurrentTick),
-            (Part::CurrentTick, Part::Level(3)),
-            (Part::Level(0), Part::Level(1)),
-            (Part::Level(2), Part::Level(2)),
-            (Part::Level(4), Part::Level(0)),
-        ] {
-            reschedule_back_and_forth::<Caffeine>(state, part, other);
-        }
-    }
-}
-
-/// The storms above stand still. Here time passes: each timer is cancelled before it fires.
-#[test]
-fn churn_while_time_passes_leaves_the_memory_of_ten_timers() {
-    let mut wheel = with_lists::<Millis>(0);
-    let mut keys: Vec<TimerKey> = (0..FEW as u64)
-        .map(|n| wheel.schedule(30 << 30, n))
-        .collect();
-    let most = Memory::with_one_more(&mut wheel, 30 << 30);
-    for call in 0..MILLION {
-        assert!(wheel.cancel(keys[call % FEW]).is_some());
-        keys[call % FEW] = wheel.schedule(wheel.now() + (30 << 30), 0);
-        if call % 100 == 0 {
-            let now = wheel.now() + (1 << 20);
-            assert_eq!(wheel.advance(now).count(), 0);
-            most.assert_bounds(&wheel, "time passes");
-        }
-    }
-    let live = wheel.len();
-    check_rest(wheel, live);
 }
 
 /// The touch of a cache: always postponed, visited now and then, never fired.
@@ -321,7 +143,7 @@ fn touches_while_time_passes_leave_the_memory_of_one_timer() {
     let ttl = 600 << 30;
     let key = wheel.schedule(wheel.now() + ttl, 7);
     let timers = FAR_TIMERS + 1;
-    for _ in 0..MILLION {
+    for _ in 0..100_000 {
         let now = wheel.now() + (1 << 20);
         assert_eq!(wheel.advance(now).count(), 0);
         assert!(wheel.reschedule(key, now + ttl));
@@ -357,26 +179,6 @@ fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {
     wheel.check_invariants();
 }
 
-/// A crowd in one tick passes through the near heap, which does not keep its size.
-#[test]
-fn crowd_in_one_tick_leaves_no_memory_behind_when_it_has_fired() {
-    const KEPT: usize = 1 << 18;
-    for ahead in [0, 1, 1 << 30] {
-        let mut wheel: Wheel<u64> = Wheel::new(unaligned::<Millis>());
-        for n in 0..200_000 {
-            wheel.schedule(wheel.now() + ahead, n);
-        }
-        let scheduled = wheel.stats().bytes;
-        let to = wheel.now() + ahead;
-        assert_eq!(wheel.advance(to).count(), 200_000);
-        let fired = wheel.stats().bytes;
-        assert!(
-            fired <= scheduled + KEPT,
-            "from {scheduled} to {fired} bytes, {ahead} ahead"
-        );
-    }
-}
-
 /// Memory that a crowded tick needed goes back when it is asked for.
 #[test]
 fn shrink_after_a_crowded_tick_leaves_the_memory_of_an_empty_wheel() {
@@ -388,6 +190,30 @@ fn shrink_after_a_crowded_tick_leaves_the_memory_of_an_empty_wheel() {
     assert_eq!(wheel.advance(4_000).count(), 4_000);
     wheel.shrink_to_fit();
     assert_eq!(wheel.stats().bytes, empty);
+}
+
+/// Buckets are made up to the highest level in use, and given back by a shrink.
+#[test]
+fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
+    let spans = spans::<Millis>();
+    for kept in [None, Some(0), Some(1), Some(2), Some(3), Some(4)] {
+        let [mut fresh, mut used] = [(); 2].map(|()| with_lists::<Millis>(0));
+        let ballast = fresh.stats().bytes;
+        for wheel in [&mut fresh, &mut used] {
+            if let Some(level) = kept {
+                wheel.schedule(spans[level], 0);
+            }
+        }
+        let others = spans.map(|span| used.schedule(2 * span, 0));
+        assert!(others.into_iter().all(|key| used.cancel(key).is_some()));
+        fresh.shrink_to_fit();
+        used.shrink_to_fit();
+        assert_eq!(used.stats().bytes, fresh.stats().bytes, "{kept:?} is kept");
+        assert!(kept.is_some() || used.stats().bytes <= ballast);
+        used.check_invariants();
+        let left = FAR_TIMERS + usize::from(kept.is_some());
+        assert_eq!(used.advance(u64::MAX).count(), left);
+    }
 }
 
 /// Room that was asked for is there, and no more is claimed than is there.

@@ -1,6 +1,8 @@
 //! The model: a `BTreeMap` in the order of the contract and a table of keys. Slow, obviously right.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Debug;
+use std::hash::Hash;
 
 use timer_wheel::TimerKey;
 
@@ -12,16 +14,16 @@ pub(crate) struct Timer<T> {
     pub(crate) value: T,
 }
 
-/// A timer wheel without a wheel. Keys are those the real wheel gave out.
+/// A timer wheel without a wheel. Keys are those that the real one gave out, or the indexes of an index wheel.
 #[derive(Clone)]
-pub(crate) struct Model<T> {
+pub(crate) struct Model<T, K = TimerKey> {
     now: u64,
     next_sequence: u64,
-    queue: BTreeMap<(u64, u64), TimerKey>,
-    timers: HashMap<TimerKey, Timer<T>>,
+    queue: BTreeMap<(u64, u64), K>,
+    timers: HashMap<K, Timer<T>>,
 }
 
-impl<T> Model<T> {
+impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
     pub(crate) fn new(now: u64) -> Self {
         Self {
             now,
@@ -43,11 +45,11 @@ impl<T> Model<T> {
         self.queue.is_empty()
     }
 
-    pub(crate) fn get(&self, key: TimerKey) -> Option<&Timer<T>> {
+    pub(crate) fn get(&self, key: K) -> Option<&Timer<T>> {
         self.timers.get(&key)
     }
 
-    pub(crate) fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
         self.timers.get_mut(&key).map(|timer| &mut timer.value)
     }
 
@@ -65,17 +67,17 @@ impl<T> Model<T> {
     /// All live timers in the order of the contract.
     pub(crate) fn ascending(
         &self,
-    ) -> impl DoubleEndedIterator<Item = (TimerKey, &Timer<T>)> + ExactSizeIterator {
+    ) -> impl DoubleEndedIterator<Item = (K, &Timer<T>)> + ExactSizeIterator {
         self.queue.values().map(|key| (*key, &self.timers[key]))
     }
 
     /// The live timer at a place in the order, counted round and round.
-    pub(crate) fn nth(&self, n: usize) -> Option<TimerKey> {
+    pub(crate) fn nth(&self, n: usize) -> Option<K> {
         let place = n.checked_rem(self.len())?;
         self.queue.values().nth(place).copied()
     }
 
-    pub(crate) fn schedule(&mut self, key: TimerKey, deadline: u64, value: T) {
+    pub(crate) fn schedule(&mut self, key: K, deadline: u64, value: T) {
         let sequence = self.take_sequence();
         let timer = Timer {
             deadline,
@@ -87,13 +89,13 @@ impl<T> Model<T> {
         self.queue.insert((deadline, sequence), key);
     }
 
-    pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<T> {
+    pub(crate) fn cancel(&mut self, key: K) -> Option<T> {
         let timer = self.timers.remove(&key)?;
         self.queue.remove(&(timer.deadline, timer.sequence));
         Some(timer.value)
     }
 
-    pub(crate) fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
+    pub(crate) fn reschedule(&mut self, key: K, deadline: u64) -> bool {
         let sequence = self.take_sequence();
         let Some(timer) = self.timers.get_mut(&key) else {
             return false;
@@ -111,13 +113,13 @@ impl<T> Model<T> {
     }
 
     /// The first timer, when it is due.
-    pub(crate) fn first_due(&self) -> Option<TimerKey> {
+    pub(crate) fn first_due(&self) -> Option<K> {
         let (&(deadline, _), &key) = self.queue.first_key_value()?;
         (deadline <= self.now).then_some(key)
     }
 
     /// Takes the first timer out, when it is due.
-    pub(crate) fn pop_due(&mut self) -> Option<(TimerKey, u64, T)> {
+    pub(crate) fn pop_due(&mut self) -> Option<(K, u64, T)> {
         let key = self.first_due()?;
         let deadline = self.timers[&key].deadline;
         let value = self.cancel(key)?;

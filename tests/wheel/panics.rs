@@ -186,113 +186,89 @@ fn advance_with_panic_in_the_answer_leaves_that_timer_due() {
 }
 
 #[test]
-fn panic_in_the_answer_every_time_loses_nothing() {
-    let (mut wheel, ledger, _) = prepared::<Millis>(State::HalfFired);
-    let before = wheel.len();
-    for _ in 0..50 {
-        panicking(|| {
-            wheel.advance_with(u64::MAX, 1_000, |_, _, _| panic!("never an answer"));
-        });
-        assert_eq!(wheel.len(), before);
-        wheel.check_invariants();
-    }
-    check_rest(&mut wheel);
-    ledger.assert_each_once(COUNT);
-}
-
-#[test]
-fn removal_with_panicking_drop_leaves_the_wheel_valid() {
+fn panic_with_a_due_timer_in_hand_leaves_it_due() {
     for state in STATES {
-        let (mut wheel, ledger, _) = prepared::<Millis>(state);
-        let order: Vec<u64> = wheel.ascending().map(|timer| timer.value.number).collect();
-        ledger.fuse.set(Some(order[4]));
+        let (mut wheel, ledger, _) = prepared::<Compact>(state);
+        let first = wheel.ascending().next().expect("timers live").key;
+        let live = wheel.len();
         panicking(|| {
-            wheel.advance_with(u64::MAX, usize::MAX, |_, _, _| Verdict::Remove);
+            let mut timer = wheel.peek_expired(u64::MAX).expect("all are due");
+            timer.get_mut().number += 0;
+            panic!("with {:?} in hand", timer.key());
         });
         wheel.check_invariants();
-        assert_eq!(wheel.len(), order.len() - 5, "five were removed");
+        assert_eq!((wheel.len(), wheel.has_backlog()), (live, true));
+        assert_eq!(wheel.peek_expired(0).map(|timer| timer.key()), Some(first));
         check_rest(&mut wheel);
         ledger.assert_each_once(COUNT);
     }
 }
 
 #[test]
-fn fired_value_with_panicking_drop_leaves_the_rest() {
+fn panic_in_retain_keeps_what_was_not_answered_for() {
     for state in STATES {
         let (mut wheel, ledger, _) = prepared::<Millis>(state);
-        let order: Vec<u64> = wheel.ascending().map(|timer| timer.value.number).collect();
-        ledger.fuse.set(Some(order[2]));
-        panicking(|| wheel.advance(u64::MAX).for_each(drop));
-        assert_eq!(wheel.len(), order.len() - 3);
-        wheel.check_invariants();
-        ledger.fuse.set(Some(order[3]));
-        panicking(|| drop(wheel.pop_expired(u64::MAX)));
-        assert_eq!(wheel.len(), order.len() - 4);
+        let (live, mut asked) = (wheel.len(), 0);
+        panicking(|| {
+            wheel.retain(|_, _, _| {
+                asked += 1;
+                assert_ne!(asked, 10, "no answer");
+                asked % 2 == 0
+            });
+        });
+        assert_eq!(wheel.len(), live - 5);
         check_rest(&mut wheel);
         ledger.assert_each_once(COUNT);
     }
 }
 
-#[test]
-fn cancelled_value_with_panicking_drop_is_gone() {
-    for state in STATES {
-        let (mut wheel, ledger, _) = prepared::<Millis>(state);
-        let keys: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
-        for key in keys.into_iter().step_by(5) {
-            let number = wheel.get(key).expect("it lives").number;
-            ledger.fuse.set(Some(number));
-            panicking(|| drop(wheel.cancel(key)));
-            assert!(!wheel.contains(key));
-            wheel.check_invariants();
-        }
-        check_rest(&mut wheel);
-        ledger.assert_each_once(COUNT);
-    }
-}
+/// Something that takes values out of a wheel, given the keys of all that ever were in it.
+type Way<G> = fn(&mut Wheel<Value, G>, &[TimerKey]);
 
+/// In every way in which values leave, and whichever of them panics when it is dropped.
 #[test]
-fn clear_with_panicking_drop_leaves_the_wheel_valid() {
-    for state in STATES {
-        let (mut wheel, ledger, keys) = prepared::<Millis>(state);
-        ledger.fuse.set(Some(57));
-        panicking(|| wheel.clear());
-        wheel.check_invariants();
-        // Whatever was not dropped is still there, or goes with the wheel; nothing goes twice.
-        wheel.clear();
-        assert!(wheel.is_empty());
-        assert!(keys.iter().all(|&key| wheel.cancel(key).is_none()));
-        wheel.schedule(5, ledger.value(COUNT));
-        check_rest(&mut wheel);
-        drop(wheel);
-        ledger.assert_each_once(COUNT + 1);
-    }
-}
-
-#[test]
-fn drain_with_panicking_drop_leaves_the_wheel_valid() {
-    for state in STATES {
-        for taken in [0, 1, 10, usize::MAX] {
-            let (mut wheel, ledger, keys) = prepared::<Millis>(state);
-            ledger.fuse.set(Some(58));
-            panicking(|| drop(wheel.drain().take(taken).collect::<Vec<_>>()));
-            wheel.check_invariants();
-            wheel.clear();
-            assert!(keys.iter().all(|&key| !wheel.contains(key)));
-            wheel.schedule(5, ledger.value(COUNT));
-            check_rest(&mut wheel);
-            drop(wheel);
-            ledger.assert_each_once(COUNT + 1);
+fn values_leaving_in_every_way_are_dropped_once_and_one_that_panics_leaves_the_rest() {
+    fn check<G: Geometry>(state: State) {
+        let ways: [Way<G>; 14] = [
+            |wheel, _| wheel.clear(),
+            |wheel, _| drop(wheel.drain()),
+            |wheel, _| drop(wheel.drain().take(3).collect::<Vec<_>>()),
+            |wheel, _| wheel.advance(u64::MAX).for_each(drop),
+            |wheel, _| drop(wheel.advance(u64::MAX).take(3).collect::<Vec<_>>()),
+            |wheel, _| wheel.advance_with_budget(u64::MAX, 90).for_each(drop),
+            |wheel, _| _ = wheel.advance_with(u64::MAX, usize::MAX, |_, _, _| Verdict::Remove),
+            |wheel, _| while wheel.pop_expired(u64::MAX).is_some() {},
+            |wheel, _| while wheel.pop_first().is_some() {},
+            |wheel, _| {
+                while let Some(timer) = wheel.peek_expired(u64::MAX) {
+                    drop(timer.remove());
+                }
+            },
+            |wheel, keys| keys.iter().for_each(|&key| drop(wheel.cancel(key))),
+            |wheel, _| wheel.retain(|_, _, value| value.number % 7 == 0),
+            |wheel, _| std::mem::take(wheel).into_iter().take(9).for_each(drop),
+            |wheel, _| drop(std::mem::take(wheel)),
+        ];
+        for way in ways {
+            for fuse in (0..COUNT).step_by(6).map(Some).chain([None]) {
+                let (mut wheel, ledger, keys) = prepared::<G>(state);
+                let is_live = wheel.iter().any(|timer| Some(timer.value.number) == fuse);
+                ledger.fuse.set(fuse.filter(|_| is_live));
+                let left = catch_unwind(AssertUnwindSafe(|| way(&mut wheel, &keys)));
+                let went_off = is_live && ledger.fuse.take().is_none();
+                assert_eq!(left.is_err(), went_off, "value {fuse:?}");
+                let dropped = ledger.dropped();
+                assert_eq!(dropped.len() + wheel.len(), COUNT as usize);
+                let stale = |key: &&TimerKey| !wheel.contains(**key);
+                assert_eq!(keys.iter().filter(stale).count(), dropped.len());
+                check_rest(&mut wheel);
+                ledger.assert_each_once(COUNT);
+            }
         }
     }
-}
-
-#[test]
-fn dropped_wheel_with_panicking_drop_drops_the_others() {
     for state in STATES {
-        let (wheel, ledger, _) = prepared::<Millis>(state);
-        ledger.fuse.set(Some(59));
-        panicking(|| drop(wheel));
-        ledger.assert_each_once(COUNT);
+        check::<Millis>(state);
+        check::<TinyTick>(state);
     }
 }
 
@@ -300,55 +276,10 @@ fn dropped_wheel_with_panicking_drop_drops_the_others() {
 fn refused_value_is_handed_back_and_dropped_once() {
     let ledger = Rc::new(Ledger::default());
     let mut wheel: Wheel<Value> = Wheel::new(0);
-    wheel.set_limit(1);
-    assert!(wheel.try_schedule(1, ledger.value(0)).is_ok());
-    match wheel.try_schedule(1, ledger.value(1)) {
-        Ok(_) => panic!("past the limit"),
-        Err(full) => assert_eq!(full.0.number, 1),
-    }
-    assert_eq!(ledger.dropped(), [1]);
-    drop(wheel);
-    ledger.assert_each_once(2);
-}
-
-/// Something that takes values out of a wheel, given the keys of all that ever were in it.
-type Way<G> = fn(&mut Wheel<Value, G>, &[TimerKey]);
-
-#[test]
-fn values_leaving_in_every_way_are_dropped_once() {
-    fn check<G: Geometry>(state: State) {
-        let ways: [Way<G>; 10] = [
-            |wheel, _| wheel.clear(),
-            |wheel, _| drop(wheel.drain()),
-            |wheel, _| drop(wheel.drain().take(3).collect::<Vec<_>>()),
-            |wheel, _| wheel.advance(u64::MAX).for_each(drop),
-            |wheel, _| drop(wheel.advance(u64::MAX).take(3).collect::<Vec<_>>()),
-            |wheel, _| wheel.advance_with_budget(u64::MAX, 90).for_each(drop),
-            |wheel, _| {
-                wheel.advance_with(u64::MAX, usize::MAX, |_, _, _| Verdict::Remove);
-            },
-            |wheel, _| while wheel.pop_expired(u64::MAX).is_some() {},
-            |wheel, keys| keys.iter().for_each(|&key| drop(wheel.cancel(key))),
-            |wheel, keys| {
-                for &key in keys {
-                    wheel.reschedule(key, 0);
-                }
-                wheel.shrink_to_fit();
-            },
-        ];
-        for way in ways {
-            let (mut wheel, ledger, keys) = prepared::<G>(state);
-            way(&mut wheel, &keys);
-            wheel.check_invariants();
-            assert_eq!(ledger.dropped().len() + wheel.len(), COUNT as usize);
-            drop(wheel);
-            ledger.assert_each_once(COUNT);
-        }
-    }
-    for state in STATES {
-        check::<Millis>(state);
-        check::<TinyTick>(state);
-    }
+    wheel.set_limit(0);
+    let full = wheel.try_schedule(1, ledger.value(0)).err();
+    assert_eq!(full.map(|full| full.0.number), Some(0));
+    ledger.assert_each_once(1);
 }
 
 /// A forgotten iterator may leak what it holds. The wheel stays whole, and nothing comes twice.
@@ -359,29 +290,22 @@ fn values_leaving_in_every_way_are_dropped_once() {
 )]
 fn forgotten_iterators_leave_the_wheel_valid() {
     for state in STATES {
-        let (mut wheel, _, _) = prepared::<Millis>(state);
+        let (mut wheel, ledger, _) = prepared::<Millis>(state);
         let before = wheel.len();
         let mut advance = wheel.advance(u64::MAX);
         let taken = advance.next().expect("all are due").key;
         std::mem::forget(advance);
-        assert_eq!(wheel.len(), before - 1);
-        assert!(!wheel.contains(taken));
+        assert_eq!((wheel.len(), wheel.contains(taken)), (before - 1, false));
         wheel.check_invariants();
-        check_rest(&mut wheel);
-
-        let (mut wheel, ledger, _) = prepared::<Millis>(state);
         let mut drain = wheel.drain();
         let taken = drain.next().expect("timers live").key;
         std::mem::forget(drain);
         assert!(!wheel.contains(taken));
-        wheel.check_invariants();
         wheel.schedule(7, ledger.value(COUNT));
         check_rest(&mut wheel);
         drop(wheel);
         let dropped = ledger.dropped();
-        assert!(
-            dropped.windows(2).all(|pair| pair[0] < pair[1]),
-            "dropped twice"
-        );
+        let is_once = |pair: &[u64]| pair[0] < pair[1];
+        assert!(dropped.windows(2).all(is_once), "dropped twice");
     }
 }

@@ -31,27 +31,6 @@ fn in_order(wheel: &Wheel<u64>) -> Vec<u64> {
     up[..up.len() - FAR_TIMERS].to_vec()
 }
 
-/// A slot that is used again for the same tick has one entry all the same.
-#[test]
-fn slot_reused_for_the_same_tick_fires_once() {
-    let deadline = 300 * TICK + 5;
-    let mut wheel = lists();
-    wheel.schedule(deadline + 1, 100);
-    for value in 0..10 {
-        let key = wheel.schedule(deadline, value);
-        wheel.check_invariants();
-        assert_eq!(wheel.cancel(key), Some(value));
-    }
-    wheel.schedule(deadline, 10);
-    wheel.check_invariants();
-    assert_eq!(in_order(&wheel), [10, 100]);
-    assert_eq!(fired(&mut wheel, 256 * TICK), []);
-    assert_eq!(
-        fired(&mut wheel, deadline + 1),
-        [(deadline, 10), (deadline + 1, 100)]
-    );
-}
-
 /// The head of a chain leaves while others of the tick come.
 #[test]
 fn timers_behind_one_that_left_their_chain_keep_their_turn() {
@@ -112,67 +91,6 @@ fn timer_scheduled_into_an_early_chain_fires_in_its_place() {
         Some(19 * TICK),
         "a timer brought up early is exact"
     );
-}
-
-#[test]
-fn shrink_to_fit_time_and_again_keeps_every_timer() {
-    let mut wheel = lists();
-    let keys: Vec<TimerKey> = (0..500).map(|n| wheel.schedule(n << 21, n)).collect();
-    for key in keys.iter().step_by(2) {
-        assert!(wheel.cancel(*key).is_some());
-    }
-    for _ in 0..4 {
-        wheel.shrink_to_fit();
-        wheel.check_invariants();
-    }
-    assert_eq!(fired(&mut wheel, u64::MAX).len(), 250);
-}
-
-/// Postponed timers are walked in the order of their new deadlines.
-#[test]
-fn walks_show_postponed_timers_at_their_new_deadlines() {
-    let mut wheel = lists();
-    let from_1 = wheel.schedule(TICK, 3);
-    let from_5 = wheel.schedule(5 * TICK, 10);
-    wheel.schedule(4 * TICK, 4);
-    assert!(wheel.reschedule(from_1, 3 * TICK) && wheel.reschedule(from_5, 10 * TICK));
-    assert_eq!(in_order(&wheel), [3, 4, 10]);
-}
-
-/// What is due last of a chain is not all that is awaited.
-#[test]
-fn timer_scheduled_behind_the_last_of_a_chain_fires() {
-    let mut wheel = lists();
-    wheel.schedule(TICK + 5, 1);
-    assert_eq!(fired(&mut wheel, TICK + 1), []);
-    wheel.schedule(TICK + 10, 2);
-    assert_eq!(fired(&mut wheel, TICK + 5), [(TICK + 5, 1)]);
-    assert_eq!(wheel.expiration_delay(), Some(5));
-    assert_eq!(fired(&mut wheel, TICK + 10), [(TICK + 10, 2)]);
-}
-
-#[test]
-fn timer_scheduled_before_the_head_of_the_heap_wakes_first() {
-    let mut wheel = lists();
-    for deadline in [5, 6, 20] {
-        wheel.schedule(deadline, deadline);
-    }
-    assert_eq!(fired(&mut wheel, 5), [(5, 5)]);
-    wheel.schedule(10, 10);
-    assert_eq!(fired(&mut wheel, 6), [(6, 6)]);
-    assert_eq!(wheel.expiration_delay(), Some(4));
-}
-
-#[test]
-fn timer_that_left_an_early_chain_does_not_fire_at_its_old_time() {
-    let tick = 306 * TICK;
-    let mut wheel = lists();
-    wheel.schedule(tick + 5, 0);
-    let key = wheel.schedule(tick + 7, 1);
-    assert_eq!(fired(&mut wheel, 256 * TICK), []);
-    assert!(wheel.reschedule(key, tick + 9));
-    assert_eq!(fired(&mut wheel, tick + 8), [(tick + 5, 0)]);
-    assert_eq!(fired(&mut wheel, tick + 9), [(tick + 9, 1)]);
 }
 
 #[test]
@@ -245,36 +163,6 @@ fn timer_cancelled_while_a_far_rotation_is_moved_down_is_gone() {
     }
 }
 
-/// Those that left a chain before others come in between, and those after.
-#[test]
-fn cancelled_timers_of_a_chain_with_others_in_between_stay_cancelled() {
-    let start = 256 * TICK;
-    let crowd = start + 50 * TICK;
-    let mut wheel = lists();
-    let early: Vec<TimerKey> = (0..60)
-        .map(|n| wheel.schedule(start + (100 + n) * TICK, n))
-        .collect();
-    assert_eq!(fired(&mut wheel, start), []);
-    for n in (1..60).filter(|n| n % 3 == 1) {
-        assert_eq!(wheel.cancel(early[n]), Some(n as u64));
-        wheel.check_invariants();
-    }
-    // In the slots of those that left, and more.
-    for n in 0..500 {
-        wheel.schedule(crowd, 1_000 + n);
-    }
-    assert_eq!(fired(&mut wheel, crowd).len(), 500);
-    for n in (1..60).filter(|n| n % 3 == 2) {
-        assert_eq!(wheel.cancel(early[n]), Some(n as u64));
-        wheel.check_invariants();
-    }
-    let left: Vec<(u64, u64)> = (0..60)
-        .filter(|n| n % 3 == 0)
-        .map(|n| (start + (100 + n) * TICK, n))
-        .collect();
-    assert_eq!(fired(&mut wheel, u64::MAX), left);
-}
-
 /// Few enough to be sorted by rank, in both halves of their span.
 #[test]
 fn timers_spread_over_a_whole_bucket_fire_in_order() {
@@ -289,21 +177,4 @@ fn timers_spread_over_a_whole_bucket_fire_in_order() {
         expected.sort_unstable();
         assert_eq!(fired(&mut wheel, 2 * span - 1), expected);
     }
-}
-
-#[test]
-fn crowd_behind_a_crowd_before_an_early_timer_fires() {
-    let start = 256 * TICK;
-    let mut wheel = lists();
-    wheel.schedule(start + 100 * TICK, 0);
-    assert_eq!(fired(&mut wheel, start), []);
-    for tick in [40, 50, 60] {
-        let deadline = start + tick * TICK;
-        let crowd: Vec<(u64, u64)> = (1..9).map(|n| (deadline, n)).collect();
-        for &(deadline, n) in &crowd {
-            wheel.schedule(deadline, n);
-        }
-        assert_eq!(fired(&mut wheel, deadline), crowd);
-    }
-    assert_eq!(fired(&mut wheel, u64::MAX), [(start + 100 * TICK, 0)]);
 }

@@ -1,9 +1,9 @@
 //! A driver that sleeps for `expiration_delay` wakes up in time, and not much more often than there
-//! is something to do.
+//! is something to do. A [`Pair`] counts the wake-ups of every script that has a driver.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
 
-use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick};
+use crate::geometries::{Narrow, TinyTick};
 use crate::pair::{LEVELS, Pair};
 use crate::script::{Op, Rule, When, spans};
 
@@ -76,100 +76,17 @@ fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
     in_every_geometry!(check);
 }
 
-/// Many timers share wake-ups; none costs more than it would alone.
-#[test]
-fn driver_of_many_timers_wakes_up_within_the_bound_of_each() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(spans[2] / 7);
-        let (count, mut postponed) = (200, 0);
-        for n in 0..count {
-            let span = spans[n as usize % LEVELS];
-            let key = wheel.schedule(wheel.now() + span * (n % 9) + n * (span / 11), n);
-            if n % 4 == 0 {
-                assert!(wheel.reschedule(key, wheel.now() + span * 9 + n * 3));
-                postponed += 1;
-            }
-        }
-        let most = (LEVELS + 1) * count as usize + postponed;
-        let count = wake_ups(&mut wheel);
-        assert!(count <= most, "{count} wake-ups, {most} allowed");
-    }
-    // Not in `Wide`, whose rotations are too few to spread the timers over.
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Micros>();
-    check::<Compact>();
-    check::<Lopsided>();
-    check::<Tiny>();
-    check::<TinyTick>();
-}
-
-/// Touched at every wake-up, the timer is visited again, and a bounded number of times.
-#[test]
-fn driver_of_a_timer_touched_at_every_wake_up_makes_progress() {
-    fn check<G: Geometry>() {
-        let [tick, .., horizon] = spans::<G>();
-        for ttl in [3 * tick, horizon / 5, horizon, 2 * horizon] {
-            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(tick / 3);
-            let key = wheel.schedule(wheel.now() + ttl, 0);
-            for _ in 0..50 {
-                let delay = wheel.expiration_delay().expect("the timer lives");
-                assert!(delay > 0, "a wake-up for nothing");
-                let now = wheel.now().saturating_add(delay);
-                assert_eq!(
-                    wheel.advance(now).count(),
-                    usize::from(!wheel.contains(key))
-                );
-                if wheel.is_empty() {
-                    break;
-                }
-                assert!(wheel.reschedule(key, now.saturating_add(ttl)));
-            }
-            let count = wake_ups(&mut wheel);
-            assert!(count <= LEVELS + 2, "{count} wake-ups after the last touch");
-        }
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Tiny>();
-    check::<Lopsided>();
-}
-
 /// Found by random scripts: crowds of timers that come in no order, in a geometry of two buckets a level.
 #[test]
 fn crowd_postponed_behind_a_rearmed_one_asks_for_no_wake_up_at_once() {
-    let edge = |span, steps, offset| When::Edge {
-        span,
-        steps,
-        offset,
-    };
-    let rule = Rule::Mixed {
-        seed: 178,
-        delay: 7,
-    };
     Pair::<TinyTick>::new(0).run(&[
-        Op::Advance(edge(8, 7, 0)),
-        Op::Bunch {
-            at: When::In(32),
-            count: 15,
-        },
-        Op::Advance(edge(2, 3, -1)),
-        Op::AdvanceWith {
-            to: edge(2, 7, 0),
-            budget: 2,
-            rule,
-        },
+        Op::Advance(When::Edge(8, 7, 0)),
+        Op::Storm(When::In(32), 0, 15),
+        Op::Advance(When::Edge(2, 3, -1)),
+        Op::AdvanceWith(When::Edge(2, 7, 0), Budget::of_work(2), Rule::Mixed(178, 7)),
         Op::Advance(When::In(0)),
-        Op::RescheduleMany {
-            stride: 1,
-            to: When::In(30),
-        },
-        Op::Pop(When::Like {
-            nth: 2,
-            offset: -1,
-            within: 128,
-        }),
+        Op::RescheduleMany(1, When::In(30)),
+        Op::Pop(When::Like(2, -1, 128)),
     ]);
 }
 

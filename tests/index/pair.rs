@@ -1,0 +1,327 @@
+//! The pair: an index wheel and its model, run through the scripts of the wheel and compared after each operation.
+
+use timer_wheel::index::{Due, IndexWheel};
+use timer_wheel::{Budget, Geometry, Verdict};
+
+use crate::model::Model;
+use crate::script::{Op, Pick, Rule, Script, When};
+
+/// How many indexes a script may use. The last is enough for a crowd in each geometry.
+pub(crate) const INDEXES: [u32; 4] = [6, 60, 250, 1_000];
+
+/// A wheel and its model.
+pub(crate) struct Pair<G: Geometry> {
+    wheel: IndexWheel<G>,
+    model: Model<(), u32>,
+    indexes: u32,
+    /// The index that is set next, whether it is scheduled or not.
+    next: u32,
+}
+
+/// Runs a script with so many indexes, and lets everything fire in the end.
+pub(crate) fn run<G: Geometry>(script: &Script, indexes: u32) {
+    let mut pair = Pair::<G> {
+        wheel: IndexWheel::with_geometry(script.start),
+        model: Model::new(script.start),
+        indexes,
+        next: 0,
+    };
+    pair.compare();
+    for op in &script.ops {
+        pair.apply(op);
+        pair.compare();
+    }
+    pair.advance(u64::MAX, Budget::UNLIMITED, usize::MAX);
+    pair.compare();
+    assert!(pair.wheel.is_empty());
+}
+
+impl<G: Geometry> Pair<G> {
+    /// Panics when the two can be told apart.
+    fn compare(&self) {
+        let (wheel, model) = (&self.wheel, &self.model);
+        wheel.check_invariants();
+        assert_eq!((wheel.now(), wheel.len()), (model.now(), model.len()));
+        assert_eq!(wheel.is_empty(), model.is_empty());
+        let next = model.next_deadline();
+        assert_eq!(wheel.next_deadline(), next);
+        let delay = wheel.expiration_delay();
+        let wake_at = delay.map(|delay| model.now() + delay);
+        assert_eq!(wheel.wake_at(), wake_at);
+        assert_eq!(delay.is_some(), next.is_some(), "a delay says whether");
+        assert!(wake_at <= next.map(|next| next.max(model.now())), "late");
+        assert_eq!(wheel.has_backlog(), delay == Some(0), "a backlog");
+        assert!(wheel.has_backlog() || !model.has_due(), "it is denied");
+        assert_eq!(wheel.ascending().len(), model.len());
+        let order = || model.ascending().map(|(index, it)| due(index, it.deadline));
+        assert!(wheel.ascending().eq(order()), "ascending");
+        assert!(wheel.descending().eq(order().rev()), "descending");
+        for index in (0..=self.indexes).chain([u32::MAX]) {
+            let deadline = model.get(index).map(|timer| timer.deadline);
+            assert_eq!(wheel.deadline(index), deadline, "{index}");
+            assert_eq!(wheel.is_scheduled(index), deadline.is_some());
+        }
+    }
+
+    fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Schedule(at) | Op::FillToLimit(at, _) | Op::RescheduleOrInsert(_, at) => {
+                self.storm(self.resolve(at), 0, 1);
+            }
+            Op::Storm(from, step, count) => self.storm(self.resolve(from), step, count.into()),
+            Op::Cancel(pick) => self.cancel(self.pick(pick)),
+            Op::CancelMany(stride) | Op::Retain(stride) => {
+                let indexes = self.every(stride).into_iter();
+                indexes.for_each(|index| self.cancel(Some(index)));
+            }
+            Op::Reschedule(pick, to) => {
+                let (index, to) = (self.pick(pick), self.resolve(to));
+                index.into_iter().for_each(|index| self.set(index, to));
+            }
+            Op::RescheduleMany(stride, to) => {
+                let (indexes, to) = (self.every(stride).into_iter(), self.resolve(to));
+                indexes.for_each(|index| self.set(index, to));
+            }
+            Op::Churn {
+                from,
+                step,
+                count,
+                lag,
+                ..
+            } => {
+                let from = self.resolve(from);
+                for nth in 0..u64::from(count) {
+                    self.storm(from.saturating_add(step.saturating_mul(nth % 16)), 0, 1);
+                    let before = self.next + self.indexes - 1 - u32::from(lag) % self.indexes;
+                    self.cancel(Some(before % self.indexes));
+                }
+            }
+            Op::Advance(to) => _ = self.advance(self.resolve(to), Budget::UNLIMITED, usize::MAX),
+            Op::AdvanceDropped(to, taken) => {
+                self.advance(self.resolve(to), Budget::UNLIMITED, taken.into());
+            }
+            Op::AdvanceBudgeted(to, budget, _) => {
+                self.advance(self.resolve(to), budget, usize::MAX);
+            }
+            Op::AdvanceToEnd(to, work) => {
+                let (to, budget) = (self.resolve(to), Budget::of_work(work.max(1)));
+                let mut calls = 0..100_000;
+                while self.advance(to, budget, usize::MAX) {
+                    assert!(calls.next().is_some(), "a backlog comes to an end");
+                }
+            }
+            Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule),
+            Op::Pop(to) => self.pop_expired(self.resolve(to), 1),
+            Op::PeekExpired(to, nth, rule) => {
+                self.peek_expired(self.resolve(to), nth.into(), rule);
+            }
+            Op::PopFirst => self.first(true),
+            Op::PeekFirst => self.first(false),
+            Op::Evict(at, count) => {
+                for _ in 0..count {
+                    self.first(true);
+                    self.storm(self.resolve(at), 0, 1);
+                }
+            }
+            Op::PopAndSchedule(to, count) => {
+                let to = self.resolve(to);
+                for nth in 0..u64::from(count) {
+                    self.pop_expired(to, 1);
+                    self.storm(self.model.now().saturating_add(nth % 3), 0, 1);
+                }
+                self.pop_expired(to, usize::MAX);
+            }
+            Op::Drive(wake_ups, within) => {
+                for _ in 0..wake_ups {
+                    let delay = self.wheel.expiration_delay();
+                    let Some(delay) = delay.filter(|&delay| delay <= within) else {
+                        return;
+                    };
+                    let to = self.model.now() + delay;
+                    self.advance(to, Budget::UNLIMITED, usize::MAX);
+                }
+            }
+            Op::Clear => self.wheel.clear(),
+            Op::Drain(taken) => self.drain(taken.into()),
+            Op::Shrink => {
+                let before = self.wheel.stats().bytes;
+                self.wheel.shrink_to_fit();
+                assert!(self.wheel.stats().bytes <= before);
+            }
+            Op::Reserve(additional) => {
+                let indexes = usize::from(additional) * 16;
+                self.wheel.reserve(indexes);
+                assert!(self.wheel.stats().bytes >= 24 * indexes);
+            }
+            // Goes on with a copy, once the original has fired everything.
+            Op::Reload(_) => {
+                let copy = self.wheel.clone();
+                let all = self.wheel.advance(u64::MAX);
+                let order = self.model.ascending();
+                assert!(all.eq(order.map(|(index, it)| due(index, it.deadline))));
+                self.wheel.check_invariants();
+                self.wheel = copy;
+            }
+            Op::Exhaust(_) | Op::Touch(_) => {}
+        }
+        if matches!(op, Op::Clear | Op::Drain(_)) {
+            self.model.clear();
+        }
+    }
+
+    fn resolve(&self, when: When) -> u64 {
+        when.resolve(self.model.now(), |nth| {
+            let index = self.model.nth(nth)?;
+            self.model.get(index).map(|timer| timer.deadline)
+        })
+    }
+
+    fn pick(&self, pick: Pick) -> Option<u32> {
+        match pick {
+            Pick::Live(nth) => self.model.nth(nth.into()),
+            Pick::Any(age) => Some(u32::from(age) % self.indexes),
+        }
+    }
+
+    fn every(&self, stride: u8) -> Vec<u32> {
+        let indexes = self.model.ascending().map(|(index, _)| index);
+        indexes.step_by(usize::from(stride) + 1).collect()
+    }
+
+    fn set(&mut self, index: u32, deadline: u64) {
+        self.wheel.set(index, deadline);
+        if !self.model.reschedule(index, deadline) {
+            self.model.schedule(index, deadline, ());
+        }
+    }
+
+    fn storm(&mut self, from: u64, step: u64, count: u64) {
+        for nth in 0..count {
+            self.set(self.next, from.saturating_add(step.saturating_mul(nth)));
+            self.next = (self.next + 1) % self.indexes;
+        }
+    }
+
+    fn cancel(&mut self, index: Option<u32>) {
+        let Some(index) = index else { return };
+        assert_eq!(self.wheel.cancel(index), self.model.cancel(index).is_some());
+    }
+
+    /// Takes what is due one by one, and at most so much of it.
+    fn pop_expired(&mut self, now: u64, most: usize) {
+        self.model.set_clock(now);
+        let mut budget = Budget::UNLIMITED.with_fires(most);
+        for nth in 0..most {
+            let popped = match nth % 2 {
+                0 => self.wheel.pop_expired(now),
+                _ => self.wheel.pop_expired_with_budget(now, &mut budget),
+            };
+            let expected = self.model.pop_due();
+            assert_eq!(popped, expected.map(|(index, at, ())| due(index, at)));
+            if popped.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Pulls at most so many items of an advance, and says whether a backlog is left.
+    fn advance(&mut self, now: u64, budget: Budget, most: usize) -> bool {
+        self.model.set_clock(now);
+        let mut advance = self.wheel.advance_with_budget(now, budget);
+        let mut fired = 0;
+        for item in advance.by_ref().take(most) {
+            let expected = self.model.pop_due();
+            assert_eq!(Some(item), expected.map(|(index, at, ())| due(index, at)));
+            fired += 1;
+        }
+        assert!(fired + advance.unused() <= budget.work && fired <= budget.fires);
+        let has_backlog = advance.has_backlog();
+        let is_complete = fired < most && !has_backlog;
+        assert!(!is_complete || !self.model.has_due(), "what is due");
+        let is_stopped = fired == most || fired == budget.fires || advance.unused() == 0;
+        assert!(is_stopped || !has_backlog, "a backlog and budget left");
+        has_backlog
+    }
+
+    fn advance_with(&mut self, now: u64, budget: Budget, rule: Rule) {
+        self.model.set_clock(now);
+        let most = 2 * self.model.len() + 50;
+        let (mut asked, mut is_stopped) = (0, false);
+        let model = &mut self.model;
+        let progress = self.wheel.advance_with(now, budget, |index, deadline| {
+            assert!(!is_stopped, "asked again after a stop");
+            assert_eq!(model.first_due(), Some(index), "the first that is due");
+            assert_eq!(model.get(index).map(|it| it.deadline), Some(deadline));
+            let verdict = match rule.answer(asked, deadline, model.now()) {
+                Verdict::Rearm(_) if asked >= most => Verdict::Remove,
+                verdict => verdict,
+            };
+            asked += 1;
+            match verdict {
+                Verdict::Stop => is_stopped = true,
+                Verdict::Rearm(to) => _ = model.reschedule(index, to),
+                _ => _ = model.cancel(index),
+            }
+            verdict
+        });
+        assert_eq!(progress.fired, asked - usize::from(is_stopped));
+        assert!(progress.fired + progress.unused <= budget.work);
+        assert!(progress.fired <= budget.fires);
+        assert_eq!(progress.has_backlog, self.wheel.has_backlog());
+        assert!(progress.has_backlog || !is_stopped);
+    }
+
+    /// Looks at so many that are due and one, and gives each but that one what the rule says.
+    fn peek_expired(&mut self, now: u64, most: usize, rule: Rule) {
+        self.model.set_clock(now);
+        let mut budget = Budget::UNLIMITED;
+        for nth in 0..=most {
+            let peeked = match nth % 2 {
+                0 => self.wheel.peek_expired(now),
+                _ => self.wheel.peek_expired_with_budget(now, &mut budget),
+            };
+            let seen = peeked.as_ref().map(|it| it.index());
+            assert_eq!(seen, self.model.first_due());
+            let Some(peeked) = peeked.filter(|_| nth < most) else {
+                return;
+            };
+            let (index, deadline) = (peeked.index(), peeked.deadline());
+            match rule.answer(nth, deadline, self.model.now()) {
+                Verdict::Rearm(to) => {
+                    peeked.rearm(to);
+                    self.model.reschedule(index, to);
+                }
+                _ => {
+                    assert_eq!(peeked.remove(), due(index, deadline));
+                    self.model.cancel(index);
+                }
+            }
+        }
+    }
+
+    /// Looks at the earliest timer, due or not, and perhaps takes it.
+    fn first(&mut self, is_taken: bool) {
+        let first = self.model.ascending().next();
+        let first = first.map(|(index, it)| due(index, it.deadline));
+        assert_eq!(self.wheel.peek_first(), first, "the earliest");
+        if let Some(first) = first.filter(|_| is_taken) {
+            assert_eq!(self.wheel.pop_first(), Some(first), "the earliest");
+            self.model.cancel(first.index);
+        }
+    }
+
+    /// Takes so many timers out of a drain, which is dropped then.
+    fn drain(&mut self, taken: usize) {
+        let mut drain = self.wheel.drain();
+        for item in drain.by_ref().take(taken) {
+            let deadline = self.model.get(item.index).map(|it| it.deadline);
+            assert_eq!(deadline, Some(item.deadline), "a live timer, once");
+            self.model.cancel(item.index);
+        }
+        assert_eq!(drain.len(), self.model.len(), "the rest");
+    }
+}
+
+fn due(index: u32, deadline: u64) -> Due {
+    Due { index, deadline }
+}

@@ -1,0 +1,174 @@
+//! Crowds in one tick, in a coarse bucket and in a far rotation, fired by any budget and disturbed in between.
+
+use timer_wheel::{Budget, Compact, Geometry, Millis, TimerKey, Wheel};
+
+use crate::geometries::{FAR_TIMERS, Narrow, with_lists};
+use crate::pair::{LEVELS, Pair};
+use crate::script::{Op, Pick, When, spans};
+
+const TICK: u64 = 1 << 20;
+
+/// A bucket of [`Millis`] with more timers is crowded.
+const FEW: usize = 512;
+
+/// In which order a crowd of one tick comes.
+#[derive(Clone, Copy, Debug)]
+enum Arrival {
+    /// All at one nanosecond.
+    Together,
+    InOrder,
+    Reversed,
+    InNoOrder,
+}
+
+impl Arrival {
+    const ALL: [Self; 4] = [
+        Self::Together,
+        Self::InOrder,
+        Self::Reversed,
+        Self::InNoOrder,
+    ];
+
+    fn offset(self, n: u64, count: u64) -> u64 {
+        match self {
+            Self::Together => 0,
+            Self::InOrder => n,
+            Self::Reversed => count - 1 - n,
+            Self::InNoOrder => n * 7_919 % count,
+        }
+    }
+}
+
+/// Ours: a crowd in one tick made the heap's array double in the middle of a budgeted call.
+#[test]
+fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
+    fn check<G: Geometry>(arrival: Arrival, budget: usize) {
+        const CROWD: u64 = 20_000;
+        let tick = 3 * spans::<G>()[1];
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+        let mut expected: Vec<(u64, u64)> = (0..CROWD)
+            .map(|n| (tick + arrival.offset(n, CROWD), n))
+            .collect();
+        for &(deadline, n) in &expected {
+            wheel.schedule(deadline, n);
+        }
+        expected.sort_unstable();
+        let (mut fired, mut units, mut calls) = (Vec::new(), 0, 0);
+        while !wheel.is_empty() {
+            let mut advance = wheel.advance_with_budget(tick + CROWD, budget);
+            fired.extend(advance.by_ref().map(|item| (item.deadline, item.value)));
+            let used = budget - advance.unused();
+            assert!(used == budget || !advance.has_backlog());
+            units += used;
+            calls += 1;
+            assert!(calls <= 10 * CROWD, "{} fired", fired.len());
+        }
+        assert!(fired == expected, "{arrival:?}, budget {budget}");
+        // Moved down two levels at most, collected and fired; and what makes way for a piece.
+        let crowd = CROWD as usize;
+        let ways = (crowd / budget).min(crowd) * budget.min(FEW);
+        let most = 4 * crowd + LEVELS + ways;
+        assert!(units <= most, "{units} units, {arrival:?}, budget {budget}");
+    }
+    for arrival in Arrival::ALL {
+        for budget in [1, 7, 256, 5_000, usize::MAX / 2] {
+            check::<Millis>(arrival, budget);
+            check::<Narrow>(arrival, budget);
+        }
+    }
+}
+
+/// A crowd that is moved ahead, opened and fired by a unit a call, while timers are cancelled, postponed, taken back and
+/// scheduled between the calls: in one tick, in a coarse bucket, and in a far rotation.
+#[test]
+fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
+    fn check<G: Geometry>(level: usize, timers: u64, is_spread: bool) {
+        let spans = spans::<G>();
+        let start = 2 * spans[level];
+        let apart = if is_spread { spans[level] / timers } else { 0 };
+        let mut pair = Pair::<G>::new(start - spans[level] / 2 - 1);
+        pair.apply(&Op::Storm(When::At(u64::MAX), 0, FAR_TIMERS as u8));
+        (0..timers).for_each(|n| pair.schedule(start + n * apart));
+        // Some ticks before the crowd begins; when it does; and when all of it is due.
+        let end = start + timers * apart;
+        let mut calls = 0;
+        for to in [start - spans[level] / 3, start - 1, start, end] {
+            while pair.model.now() < to || pair.wheel.has_backlog() {
+                let before = pair.wheel.levels().map(|level| level.timers());
+                pair.apply(&Op::AdvanceBudgeted(When::At(to), Budget::of_work(1), 0));
+                let after = pair.wheel.levels().map(|level| level.timers());
+                let left = before.iter().zip(after);
+                let taken: usize = left
+                    .map(|(before, after)| before.saturating_sub(after))
+                    .sum();
+                assert!(taken <= 1, "{taken} timers were taken from buckets");
+                calls += 1;
+                assert!(calls <= 20 * timers, "{} are left", pair.model.len());
+                let nth = (calls * 7 % timers) as u8;
+                if calls > 2 * timers {
+                    continue;
+                }
+                match calls % 8 {
+                    1 => pair.apply(&Op::Cancel(Pick::Live(nth))),
+                    2 => pair.apply(&Op::Schedule(When::At(start + u64::from(nth) * apart))),
+                    4 => pair.apply(&Op::Reschedule(
+                        Pick::Live(nth),
+                        When::At(end + u64::from(nth)),
+                    )),
+                    5 => pair.apply(&Op::Schedule(When::At(end - apart / 2))),
+                    7 => pair.apply(&Op::Reschedule(Pick::Live(nth), When::In(0))),
+                    _ => {}
+                }
+            }
+        }
+        assert!(calls > timers, "{calls} calls of one unit");
+        pair.finish();
+    }
+    for is_spread in [true, false] {
+        for level in 0..LEVELS {
+            check::<Narrow>(level, 40, is_spread);
+        }
+        check::<Compact>(2, 150, is_spread);
+    }
+}
+
+/// Whichever of a sorted crowd are cancelled, the others keep their order, and no memory is asked for.
+#[test]
+fn sorted_timers_cancelled_from_a_crowd_leave_order_and_memory() {
+    const CROWD: u64 = 10_000;
+    let tick = 300 * TICK;
+    for arrival in Arrival::ALL {
+        for collected in [1_000, 5_000, 2 * CROWD as usize] {
+            for stride in [1, 2, 3, 100] {
+                let mut wheel = with_lists::<Millis>(0);
+                let mut timers: Vec<(u64, u64, TimerKey)> = (0..CROWD)
+                    .map(|n| {
+                        let deadline = tick + arrival.offset(n, CROWD);
+                        (deadline, n, wheel.schedule(deadline, n))
+                    })
+                    .collect();
+                timers.sort_unstable_by_key(|timer| (timer.0, timer.1));
+                let opened = wheel.advance_with_budget(tick, collected).count();
+                timers.drain(..opened);
+                let before = wheel.stats();
+                let mut nth = 0;
+                timers.retain(|&(_, n, key)| {
+                    nth += 1;
+                    let is_kept = nth % stride != 0 || nth % 1_000 == 1;
+                    assert!(is_kept || wheel.cancel(key) == Some(n));
+                    is_kept
+                });
+                let after = wheel.stats();
+                assert!(after.ready <= before.ready);
+                // But for the bits of the slots that are free now.
+                let (most, bytes) = (before.bytes + CROWD as usize / 4, after.bytes);
+                assert!(bytes <= most, "from {} to {bytes} bytes", before.bytes);
+                assert_eq!(after.timers, timers.len() + FAR_TIMERS);
+                wheel.check_invariants();
+                let fired = wheel.advance(tick + CROWD).map(|item| item.key);
+                assert!(fired.eq(timers.into_iter().map(|timer| timer.2)));
+                assert_eq!(wheel.stats().ready, 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Random lives of wheels, looked at at every moment: what no comparison with a model tells.
+
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+
+use crate::geometries::few;
+use crate::numbers::Numbers;
+
+/// Calls a function for every geometry that the crate brings.
+macro_rules! in_every_preset {
+    ($check:ident) => {
+        $check::<Millis>();
+        $check::<Caffeine>();
+        $check::<Micros>();
+        $check::<Compact>();
+    };
+}
+
+/// A time span of any order of magnitude, some of them alike.
+fn span(numbers: &mut Numbers) -> u64 {
+    let any = numbers.next() >> numbers.below(64);
+    match numbers.below(3) {
+        0 => any & !0xfff_ffff,
+        _ => any,
+    }
+}
+
+/// Lets a wheel of at most so many timers live for a while, and looks at it at every moment.
+fn live<G: Geometry>(most: usize, mut look: impl FnMut(&Wheel<u64, G>)) {
+    for seed in 1..=20 {
+        let mut numbers = Numbers(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));
+        let mut wheel = Wheel::<u64, G>::with_geometry(span(&mut numbers) >> 8);
+        let mut keys: Vec<TimerKey> = Vec::new();
+        for _ in 0..300 {
+            let at = wheel.now().saturating_add(span(&mut numbers));
+            let some_key = keys.get(numbers.below(keys.len() as u64 + 1) as usize);
+            match (numbers.below(8), some_key) {
+                (0..4, _) => {
+                    let some = numbers.below(most as u64 / 8) as usize;
+                    let count = some.min(most - wheel.len());
+                    keys.extend((0..count).map(|_| wheel.schedule(at, 0)));
+                }
+                (4, Some(&key)) => _ = wheel.cancel(key),
+                (5, Some(&key)) => _ = wheel.reschedule(key, at),
+                (6, _) => {
+                    let work = numbers.below(40) as usize;
+                    _ = wheel.advance_with_budget(at >> 1, work).count();
+                }
+                _ => {
+                    let delay = wheel.expiration_delay().unwrap_or(0);
+                    _ = wheel.advance(wheel.now().saturating_add(delay)).count();
+                }
+            }
+            look(&wheel);
+        }
+    }
+}
+
+fn least_of_all_levels<G: Geometry>(wheel: &Wheel<u64, G>) -> Option<u64> {
+    (0..5).filter_map(|level| wheel.peek_ahead(level)).min()
+}
+
+/// C1, C7: what is in no bucket counts as level 0, by its exact deadline.
+#[test]
+fn up_to_32_timers_need_no_bucket_and_count_as_level_0() {
+    fn check<G: Geometry>() {
+        live::<G>(32, |wheel| {
+            assert_eq!(wheel.stats().occupied, [0; 5]);
+            let next = wheel.next_deadline();
+            let delay = next.map(|deadline| deadline.saturating_sub(wheel.now()));
+            assert_eq!(wheel.peek_ahead(0), delay);
+            assert!((1..5).all(|level| wheel.peek_ahead(level).is_none()));
+        });
+    }
+    in_every_preset!(check);
+}
+
+/// C5: what a wake-up without a fire was for.
+#[test]
+fn wake_up_fires_or_opens_or_looks_at_what_was_postponed_or_moves_256() {
+    fn check<G: Geometry>() {
+        let mut without_a_fire = 0;
+        live::<G>(5_000, |wheel| {
+            let Some(delay) = wheel.expiration_delay() else {
+                return;
+            };
+            let mut after = wheel.clone();
+            if after.advance(wheel.now().saturating_add(delay)).count() > 0 {
+                return;
+            }
+            without_a_fire += 1;
+            let was_postponed = after.stats().ready < wheel.stats().ready;
+            let mut levels = wheel.levels().into_iter().zip(after.levels());
+            let is_moved = levels.any(|(before, after)| {
+                let is_far = before.bucket_span().is_none();
+                let mut buckets = before.buckets().zip(after.buckets());
+                buckets.any(|(before, after)| {
+                    // Of the far rotations one was opened.
+                    before > after && (after == 0 || is_far) || before >= after + few::<G>() / 2
+                })
+            });
+            assert!(was_postponed || is_moved, "{wheel:?}\n{after:?}");
+        });
+        assert!(without_a_fire > 100);
+    }
+    in_every_preset!(check);
+}
+
+/// C7: it is later only where a crowd is to be moved ahead first.
+#[test]
+fn least_peek_ahead_of_few_timers_is_the_expiration_delay() {
+    fn check<G: Geometry>() {
+        live::<G>(few::<G>(), |wheel| {
+            assert_eq!(least_of_all_levels(wheel), wheel.expiration_delay());
+        });
+    }
+    in_every_preset!(check);
+}
+
+/// C7.
+#[test]
+fn least_peek_ahead_is_never_before_the_expiration_delay() {
+    fn check<G: Geometry>() -> u32 {
+        let mut later = 0;
+        live::<G>(5_000, |wheel| {
+            let (least, delay) = (least_of_all_levels(wheel), wheel.expiration_delay());
+            assert!(least >= delay, "{least:?} {delay:?}");
+            assert_eq!(least.is_none(), wheel.is_empty());
+            later += u32::from(least > delay);
+        });
+        later
+    }
+    let later = [check::<Millis>(), check::<Caffeine>(), check::<Micros>()];
+    assert!(
+        later.iter().sum::<u32>() > 0,
+        "no crowd was ahead: this says no more than the one above"
+    );
+}
+
+/// C7: as much as one of the current tick.
+#[test]
+fn timer_brought_up_early_counts_as_level_0() {
+    fn check<G: Geometry>() {
+        let mut brought_up = 0;
+        live::<G>(2_000, |wheel| {
+            let mut copy = wheel.clone();
+            let Some(first) = copy.peek_first().map(|timer| timer.deadline) else {
+                return;
+            };
+            brought_up += usize::from(copy.stats().ready > wheel.stats().ready);
+            let delay = first.saturating_sub(wheel.now());
+            assert!(copy.peek_ahead(0).is_some_and(|ahead| ahead <= delay));
+        });
+        assert!(brought_up > 100);
+    }
+    in_every_preset!(check);
+}
+
+/// C8: O(timers touched), never O(time passed).
+#[test]
+fn jump_to_the_end_of_time_costs_by_timers() {
+    fn check<G: Geometry>() {
+        live::<G>(500, |wheel| {
+            let mut copy = wheel.clone();
+            let mut jump = copy.advance_with_budget(u64::MAX, usize::MAX);
+            assert_eq!(jump.by_ref().count(), wheel.len());
+            // Out of far, through four levels and the tick; and each may open a bucket on its way.
+            assert!(usize::MAX - jump.unused() <= 12 * wheel.len());
+        });
+    }
+    in_every_preset!(check);
+}
+
+/// C11: slots are given back from the end only.
+#[test]
+fn shrink_gives_slots_back_down_to_the_highest_in_use() {
+    for in_use in [0, 1, 63, 64, 255, 256, 257, 999] {
+        let mut wheel = Wheel::new(0);
+        let keys: Vec<TimerKey> = (0..1_000).map(|n| wheel.schedule(n, n)).collect();
+        for (_, key) in keys.iter().enumerate().filter(|(n, _)| *n != in_use) {
+            assert!(wheel.cancel(*key).is_some());
+        }
+        wheel.shrink_to_fit();
+        assert_eq!(wheel.stats().slots, in_use + 1);
+        assert!(wheel.contains(keys[in_use]));
+    }
+}
+
+/// C16: the bucket is opened and sorted as if its time had come, and what is scheduled before it goes to the near heap from
+/// then on.
+#[test]
+fn finding_the_first_opens_its_bucket_and_sends_what_is_earlier_to_the_near_heap() {
+    fn check<G: Geometry>() {
+        let mut opened = 0;
+        live::<G>(2_000, |wheel| {
+            let mut copy = wheel.clone();
+            let first = copy.peek_first().map(|timer| timer.deadline);
+            assert_eq!((first, copy.now()), (wheel.next_deadline(), wheel.now()));
+            let found = copy.stats();
+            assert_eq!(copy.peek_first().map(|timer| timer.deadline), first);
+            assert_eq!(copy.stats(), found, "it is prepared already");
+            assert_eq!(found.ready == 0, wheel.is_empty());
+
+            let is_opened = found.occupied != wheel.stats().occupied;
+            if is_opened && !wheel.has_backlog() {
+                opened += 1;
+                let start = wheel.now() + least_of_all_levels(wheel).expect("it is not empty");
+                copy.schedule(start - 1, 0);
+                let earlier = copy.stats();
+                assert_eq!(earlier.ready, found.ready + 1);
+                assert_eq!(earlier.occupied, found.occupied);
+            }
+        });
+        assert!(opened > 100);
+    }
+    in_every_preset!(check);
+}

@@ -1,0 +1,270 @@
+//! Crowds that are moved ahead of their time: each call takes its share, and a caller who sleeps is woken up for it.
+
+use timer_wheel::{Budget, Geometry, Millis, TimerKey, Verdict, Wheel};
+
+use crate::geometries::{FAR_TIMERS, with_lists};
+use crate::pair::LEVELS;
+use crate::pauses::{FEW, LONGEST, TICK, advance};
+use crate::script::spans;
+
+/// A sleeping caller is woken up once for so many timers that are moved ahead.
+const WOKEN_FOR: usize = FEW / 2;
+
+/// A crowd of timers spread evenly over one bucket of a level.
+pub(crate) fn crowd<G: Geometry>(
+    wheel: &mut Wheel<u64, G>,
+    level: usize,
+    number: u64,
+    timers: u64,
+) -> Vec<TimerKey> {
+    let span = spans::<G>()[level];
+    let at = |n: u64| number * span + n * (span / timers);
+    (0..timers).map(|n| wheel.schedule(at(n), n)).collect()
+}
+
+/// A sleeping caller is not woken up for each timer that is moved ahead, and never for nothing.
+#[test]
+fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() {
+    fn check<G: Geometry>(level: usize, number: u64, timers: u64) {
+        let start = number * spans::<G>()[level];
+        let mut wheel = with_lists::<G>(0);
+        crowd(&mut wheel, level, number, timers);
+        let mut wake_ups = 0;
+        let mut moved = 0;
+        loop {
+            let delay = wheel.expiration_delay().expect("timers live");
+            let now = wheel.now() + delay;
+            if now >= start {
+                break;
+            }
+            let call = advance(&mut wheel, now);
+            wake_ups += 1;
+            moved += call.units;
+            assert_eq!(call.fired, 0, "nothing is due");
+            assert!(call.units > 0, "woken up for nothing, {delay} later");
+        }
+        let most = timers as usize / WOKEN_FOR + LEVELS + 1;
+        assert!(wake_ups <= most, "{wake_ups} wake-ups, {most} allowed");
+        assert!(moved >= wake_ups * WOKEN_FOR, "{moved} moved in {wake_ups}");
+        // And not much later than that: what is left is no crowd.
+        let left: usize = wheel.levels()[level].timers();
+        assert!(
+            left <= FEW + FAR_TIMERS,
+            "{left} of {timers} are left for the last moment"
+        );
+        let call = advance(&mut wheel, start);
+        assert!(call.units <= 2 * (FEW + timers as usize / 64), "{call:?}");
+        wheel.check_invariants();
+    }
+    for timers in [1_000, 10_000] {
+        for number in [1, 2, 3, 70, 255] {
+            check::<Millis>(1, number, timers);
+            check::<Millis>(2, number, timers);
+        }
+        check::<Millis>(3, 1, timers);
+        check::<Millis>(3, 7, timers);
+        check::<Millis>(4, 2, timers);
+    }
+}
+
+/// What is cancelled wakes nobody, however far the crowd had been moved ahead.
+#[test]
+fn driver_of_a_crowd_that_was_cancelled_is_not_woken() {
+    for number in [1, 2, 5] {
+        let span = spans::<Millis>()[2];
+        let start = number * span;
+        for passed in [0, 1, span / 2, start - span, start - span / 2, start - TICK] {
+            let mut wheel = with_lists::<Millis>(0);
+            let keys = crowd(&mut wheel, 2, number, 5_000);
+            advance(&mut wheel, passed);
+            // All but one, and that one in the middle of the bucket.
+            for &key in keys.iter().filter(|&&key| key != keys[2_500]) {
+                assert!(wheel.cancel(key).is_some());
+            }
+            wheel.check_invariants();
+            let mut wake_ups = 0;
+            while wheel.contains(keys[2_500]) {
+                let delay = wheel.expiration_delay().expect("one lives");
+                assert!(delay >= start.saturating_sub(wheel.now()), "too early");
+                let now = wheel.now() + delay;
+                advance(&mut wheel, now);
+                wake_ups += 1;
+            }
+            assert!(wake_ups <= LEVELS, "{wake_ups} wake-ups after {passed}");
+
+            let keys = crowd(&mut wheel, 2, number + 2, 5_000);
+            for key in keys {
+                assert!(wheel.cancel(key).is_some());
+            }
+            // What is left is the ballast, in the last rotation.
+            let last = u64::MAX / spans::<Millis>()[4] * spans::<Millis>()[4];
+            assert_eq!(wheel.expiration_delay(), Some(last - wheel.now()));
+        }
+    }
+}
+
+/// A crowd that is cancelled down to few timers is none, and waits for its time.
+#[test]
+fn driver_of_a_crowd_that_was_cancelled_down_to_few_is_woken_at_its_start() {
+    for number in [1, 2, 5] {
+        let start = number * spans::<Millis>()[2];
+        for left in [FEW, FEW - 1, WOKEN_FOR, 1] {
+            for from_the_end in [false, true] {
+                let mut wheel = with_lists::<Millis>(0);
+                let mut keys = crowd(&mut wheel, 2, number, 5_000);
+                if from_the_end {
+                    keys.reverse();
+                }
+                assert!(wheel.expiration_delay() < Some(start));
+                for &key in &keys[left..] {
+                    assert!(wheel.cancel(key).is_some());
+                }
+                assert_eq!(wheel.expiration_delay(), Some(start), "{left} left");
+                // And it is opened at one go.
+                let call = advance(&mut wheel, start);
+                assert!(call.units <= 1 + 2 * left, "{call:?}");
+                wheel.check_invariants();
+            }
+        }
+    }
+}
+
+/// Timers that crowd into the next bucket late, in the last ticks before it begins: each call takes its
+/// share of them, and what comes once the bucket has been opened goes below at once.
+#[test]
+fn crowd_that_comes_late_is_moved_in_shares() {
+    const TIMERS: u64 = 20_000;
+    let span = spans::<Millis>()[2];
+    for ticks_left in [1, 2, 10, 100, 1_000] {
+        let mut wheel = with_lists::<Millis>(0);
+        let from = span - ticks_left * TICK;
+        advance(&mut wheel, from);
+        crowd(&mut wheel, 2, 1, TIMERS);
+        let share = (TIMERS / ticks_left) as usize;
+        let (mut longest, mut units) = (0, 0);
+        for tick in 0..=ticks_left {
+            let call = advance(&mut wheel, from + tick * TICK);
+            longest = longest.max(call.ahead());
+            units += call.units;
+        }
+        let most = share + share / 256 + LONGEST;
+        assert!(longest <= most, "{longest} units, {ticks_left} ticks left");
+        assert!(units <= TIMERS as usize + LONGEST, "{units} units");
+        wheel.check_invariants();
+    }
+    // As many, an advance after each few: only the first few are moved at all.
+    let mut wheel = with_lists::<Millis>(0);
+    advance(&mut wheel, span - 2 * TICK);
+    let mut units = 0;
+    for n in 0..TIMERS {
+        wheel.schedule(span + n * (span / TIMERS), n);
+        if n % 64 == 0 {
+            let now = wheel.now();
+            units += advance(&mut wheel, now).units;
+        }
+    }
+    units += advance(&mut wheel, span - TICK).units;
+    units += advance(&mut wheel, span).units;
+    assert!(units <= 3 * LONGEST, "{units} units");
+    wheel.check_invariants();
+}
+
+/// Ours: what lies ahead was moved only when nothing more was due, and then all of it at one go.
+#[test]
+fn advances_that_stop_at_a_few_fires_move_their_share_all_the_same() {
+    const TIMERS: u64 = 100_000;
+    for level in [1, 2] {
+        let mut wheel = with_lists::<Millis>(0);
+        let start = 4 * spans::<Millis>()[level];
+        crowd(&mut wheel, level, 4, TIMERS);
+        let first = start - 600 * TICK;
+        advance(&mut wheel, first - TICK);
+        // One more in each tick than may fire.
+        for tick in 0..600 {
+            (0..11).for_each(|n| _ = wheel.schedule(first + tick * TICK, n));
+        }
+        let mut longest = 0;
+        for tick in 0..600 {
+            let budget = Budget::UNLIMITED.with_fires(10);
+            let now = first + tick * TICK;
+            let call = wheel.advance_with(now, budget, |_, _, _| Verdict::Remove);
+            assert!(call.has_backlog, "there is one more");
+            longest = longest.max(usize::MAX - call.unused);
+        }
+        let most = 2 * TIMERS as usize / 256 + LONGEST;
+        assert!(longest <= most, "{longest} units, {most} allowed");
+        wheel.check_invariants();
+    }
+}
+
+/// Ours: a share that a budget cut short was taken for one that had not begun, until all had been moved.
+#[test]
+fn share_that_a_budget_cuts_short_is_moved_once() {
+    const TIMERS: u64 = 100_000;
+    for budget in [1, 32, 256, 4_096] {
+        let mut wheel = with_lists::<Millis>(0);
+        crowd(&mut wheel, 1, 1, TIMERS);
+        for tick in 1..20 {
+            let mut units = 0;
+            loop {
+                let mut advance = wheel.advance_with_budget(tick * TICK, budget);
+                assert_eq!(advance.by_ref().count(), 0);
+                units += budget - advance.unused();
+                if !advance.has_backlog() {
+                    break;
+                }
+            }
+            let share = TIMERS as usize / 256;
+            let most = share + share / 100 + FEW;
+            assert!(units <= most, "{units} units of {share} in a tick");
+            // What is left of it is too little to call again for.
+            assert!(units + WOKEN_FOR >= share, "{units} units of {share}");
+            wheel.check_invariants();
+        }
+    }
+}
+
+/// Ours: each few timers that came to a crowd brought the wake-up closer, and woke up a sleeping caller.
+#[test]
+fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
+    const TIMERS: u64 = 100_000;
+    for level in [1, 2, 3] {
+        let mut wheel: Wheel<u64> = Wheel::new(0);
+        let span = spans::<Millis>()[level];
+        let mut delays: Vec<u64> = (0..TIMERS)
+            .filter_map(|n| {
+                wheel.schedule(5 * span + n * (span / TIMERS), n);
+                wheel.expiration_delay()
+            })
+            .collect();
+        assert!(delays.is_sorted_by(|a, b| a >= b), "it comes closer");
+        delays.dedup();
+        assert!(delays.len() < 20, "{} wake-ups", delays.len());
+        // And it is early enough for a share that is not much more than a sleeping caller is woken up for.
+        let mut advance = wheel.advance_with_budget(delays[delays.len() - 1], usize::MAX);
+        assert!(advance.next().is_none());
+        let units = usize::MAX - advance.unused();
+        assert!((WOKEN_FOR..=FEW + LEVELS).contains(&units), "{units} units");
+    }
+}
+
+/// Ours: when the few timers before a crowd left, nobody woke up to move that ahead, but at its start for all.
+#[test]
+fn driver_asleep_is_woken_for_a_crowd_when_those_before_it_have_left() {
+    for level in 1..LEVELS {
+        let span = spans::<Millis>()[level];
+        let mut wheel = with_lists::<Millis>(0);
+        crowd(&mut wheel, level, 5, 10_000);
+        let before = [2, 3, 4].map(|number| wheel.schedule(number * span, 0));
+        advance(&mut wheel, TICK);
+        assert!(wheel.cancel(before[1]).is_some() && wheel.cancel(before[0]).is_some());
+        assert!(wheel.reschedule(before[2], 2 * TICK));
+        let mut longest = 0;
+        while wheel.now() < 5 * span {
+            let delay = wheel.expiration_delay().expect("timers live");
+            let now = wheel.now() + delay;
+            longest = longest.max(advance(&mut wheel, now).ahead());
+        }
+        assert!(longest <= 2 * FEW, "{longest} units, level {level}");
+    }
+}
