@@ -13,7 +13,8 @@ use libfuzzer_sys::fuzz_target;
 
 use crate::script::Op;
 
-#[path = "../../tests/delay_queue/model.rs"]
+#[path = "../../tests/wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel uses more of it")]
 mod model;
 
 #[path = "../../tests/delay_queue/pair.rs"]
@@ -24,7 +25,6 @@ mod pair;
 mod rig;
 
 #[path = "../../tests/delay_queue/script.rs"]
-#[allow(dead_code, reason = "the tests use more of it")]
 mod script;
 
 /// The longest script: everything is compared after each operation, so long ones are slow.

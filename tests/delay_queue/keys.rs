@@ -67,14 +67,6 @@ fn key_survives_compacting_and_staleness_does_too() {
 }
 
 #[test]
-fn item_is_changed_in_place() {
-    let mut queue = DelayQueue::new();
-    let key = queue.insert(1, ms(10));
-    *queue.get_mut(&key).expect("it is there") += 1;
-    assert_eq!(queue.remove(&key).into_inner(), 2);
-}
-
-#[test]
 fn key_is_small() {
     assert_eq!((size_of::<Key>(), size_of::<Option<Key>>()), (8, 8));
 }

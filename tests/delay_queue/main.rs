@@ -3,16 +3,19 @@
 //!
 //! What both promise is one source, compiled twice: `ours` and `theirs` differ in their `use` line.
 //!
-//! Every test runs on a paused clock. `model`, `pair`, `rig` and `script` need nothing but `std`,
-//! tokio and the crate, so that the fuzz target can include them by path.
+//! Every test runs on a paused clock. `pair`, `rig` and `script` need nothing but `std`, tokio, the crate and the model
+//! of the wheel's tests, so that the fuzz target can include them by path.
 
-#![cfg(feature = "tokio")]
 #![allow(
     clippy::duplicate_mod,
     reason = "what both queues promise is compiled for each of them"
 )]
 
+#[path = "../wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod model;
+#[path = "../wheel/numbers.rs"]
+mod numbers;
 mod pair;
 mod rig;
 mod script;

@@ -4,8 +4,6 @@ use timer_wheel::{DelayQueue, delay_queue};
 
 #[path = "shared/behaviour.rs"]
 mod behaviour;
-#[path = "shared/program.rs"]
-mod program;
 #[path = "shared/signatures.rs"]
 mod signatures;
 #[path = "shared/transcript.rs"]

@@ -9,7 +9,7 @@ use timer_wheel::DelayQueue;
 use timer_wheel::delay_queue::{Expired, Key};
 use tokio::time::{Instant, advance, timeout_at};
 
-use crate::model::{Item, Model};
+use crate::model::Model;
 use crate::rig::{Task, pass, paused};
 use crate::script::{Op, Pick, When};
 
@@ -31,11 +31,19 @@ enum Told {
     End,
 }
 
-/// A queue, its model, and the task that waits for it.
+/// An item, with its deadline in nanoseconds since the queue was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Item {
+    key: Key,
+    deadline: u64,
+    value: u32,
+}
+
+/// A queue, its model, and the task that waits for it. Values number the items.
 pub(crate) struct Pair {
     start: Instant,
     queue: DelayQueue<u32>,
-    model: Model,
+    model: Model<u32, Key>,
     task: Task,
     told: Told,
     /// Something has happened since that the task must hear of whatever the clock says.
@@ -64,7 +72,7 @@ impl Pair {
         Self {
             start: Instant::now(),
             queue: DelayQueue::new(),
-            model: Model::default(),
+            model: Model::new(0),
             task: Task::new(),
             told: Told::Item,
             must_be_woken: false,
@@ -76,11 +84,7 @@ impl Pair {
     async fn apply(&mut self, op: Op) {
         match op {
             Op::Insert(when) => self.insert(when),
-            Op::Bunch { at, count } => {
-                for _ in 0..count {
-                    self.insert(at);
-                }
-            }
+            Op::Bunch(at, count) => (0..count).for_each(|_| self.insert(at)),
             Op::Remove(pick) => self.remove(pick),
             Op::Reset(pick, when) => self.reset(pick, when),
             Op::Poll => _ = self.poll(),
@@ -91,7 +95,7 @@ impl Pair {
                 // The timers that this made ring have rung when another has.
                 pass(Duration::from_nanos(TICK)).await;
             }
-            Op::Wait { at_most } => self.wait(at_most).await,
+            Op::Wait(at_most) => self.wait(at_most).await,
             Op::Clear => self.clear(),
             Op::Shrink => self.queue.shrink_to_fit(),
             Op::Compact => self.queue.compact(),
@@ -111,7 +115,7 @@ impl Pair {
         }
         let due = self.now() + 10 * 86_400 * 1_000_000_000;
         self.wait(Duration::from_secs(10 * 86_400)).await;
-        assert!(self.model.first().is_none_or(|item| item.deadline >= due));
+        assert!(self.first().is_none_or(|item| item.deadline >= due));
         self.clear();
         self.compare();
         for at in 0..self.keys.len() {
@@ -126,10 +130,7 @@ impl Pair {
 
     fn pick(&self, pick: Pick) -> Option<Key> {
         match pick {
-            Pick::Live(nth) => {
-                let place = usize::from(nth).checked_rem(self.model.len())?;
-                self.model.items().nth(place).map(|item| item.key)
-            }
+            Pick::Live(nth) => self.model.nth(usize::from(nth)),
             Pick::Any(age) => {
                 let back = usize::from(age).checked_rem(self.keys.len())?;
                 Some(self.keys[self.keys.len() - 1 - back])
@@ -144,16 +145,15 @@ impl Pair {
             When::In(delay) => return (Ok(delay), self.now().saturating_add(nanoseconds(delay))),
             When::At(delay) => now.checked_add(delay).unwrap_or(now),
             When::Ago(delay) => now.checked_sub(delay).unwrap_or(now),
-            When::Like { nth, offset } => {
-                let deadline = self
-                    .pick(Pick::Live(nth))
-                    .map_or(now, |key| self.queue.deadline(&key));
-                let offset = Duration::from_nanos(offset.unsigned_abs().into());
-                match when {
-                    When::Like { offset: ..0, .. } => deadline.checked_sub(offset),
-                    _ => deadline.checked_add(offset),
-                }
-                .unwrap_or(deadline)
+            When::Like(nth, offset) => {
+                let like = self.pick(Pick::Live(nth));
+                let deadline = like.map_or(now, |key| self.queue.deadline(&key));
+                let apart = Duration::from_nanos(offset.unsigned_abs().into());
+                let instant = match offset {
+                    ..0 => deadline.checked_sub(apart),
+                    _ => deadline.checked_add(apart),
+                };
+                instant.unwrap_or(deadline)
             }
         };
         let deadline = instant.saturating_duration_since(self.start);
@@ -172,14 +172,15 @@ impl Pair {
         };
         assert!(!self.keys.contains(&key), "a key was given out twice");
         self.keys.push(key);
-        self.model.insert(key, deadline, value);
+        self.model.schedule(key, deadline, value);
         self.must_be_woken |= self.told == Told::End;
         self.polls_allowed += POLLS_EACH;
     }
 
     fn remove(&mut self, pick: Pick) {
         let Some(key) = self.pick(pick) else { return };
-        let expected = self.model.remove(key);
+        let expected = self.item_of(key);
+        self.model.cancel(key);
         let removed = self.queue.try_remove(&key);
         assert_eq!(removed.map(|removed| self.item(removed)), expected);
         self.must_be_woken |= expected.is_some() && self.model.is_empty() && self.is_told();
@@ -192,13 +193,13 @@ impl Pair {
             Ok(timeout) => self.queue.try_reset(&key, timeout),
             Err(instant) => self.queue.try_reset_at(&key, instant),
         };
-        assert_eq!(reset, self.model.reset(key, deadline));
+        assert_eq!(reset, self.model.reschedule(key, deadline));
         self.polls_allowed += POLLS_EACH;
     }
 
     fn touch(&mut self, pick: Pick) {
         let Some(key) = self.pick(pick) else { return };
-        let expected = self.model.get(key).map(|item| item.value);
+        let expected = self.item_of(key).map(|item| item.value);
         assert_eq!(self.queue.get(&key).copied(), expected);
         assert_eq!(self.queue.get_mut(&key).copied(), expected);
     }
@@ -212,13 +213,13 @@ impl Pair {
     /// Polls once, whether the task was woken or not.
     fn poll(&mut self) -> Told {
         let peeked = self.queue.peek();
-        let first = self.model.first();
+        let first = self.first();
         assert_eq!(peeked, first.map(|item| item.key), "peeked at another");
         let due = first.filter(|item| item.deadline <= self.now());
         let told = match self.task.poll(|cx| self.queue.poll_expired(cx)) {
             Poll::Ready(Some(expired)) => {
                 assert_eq!(Some(self.item(expired)), due, "early or out of order");
-                self.model.remove(peeked.expect("something was delivered"));
+                self.model.cancel(peeked.expect("something was delivered"));
                 Told::Item
             }
             Poll::Ready(None) => {
@@ -258,11 +259,11 @@ impl Pair {
                 break;
             };
             let item = self.item(expired.expect("the queue is not empty"));
-            assert_eq!(Some(item), self.model.first(), "out of order");
+            assert_eq!(Some(item), self.first(), "out of order");
             let late = self.now().checked_sub(item.deadline.max(begin));
             // A paused clock is moved by whole milliseconds, from wherever it stands.
             assert!(late.expect("early") < 2 * TICK, "late by {late:?}");
-            self.model.remove(item.key);
+            self.model.cancel(item.key);
         }
         let left = self.polls_allowed.checked_sub(polls);
         self.polls_allowed = left.expect("woken too often for nothing");
@@ -285,12 +286,10 @@ impl Pair {
             deadline: self.time(entry.deadline),
             value: *entry.value,
         });
-        assert!(
-            items.eq(self.model.items()),
-            "other items, or in other order"
-        );
-        assert_eq!(self.queue.peek(), self.model.first().map(|item| item.key));
-        for item in self.model.items() {
+        let is_equal = items.eq(self.items());
+        assert!(is_equal, "other items, or in other order");
+        assert_eq!(self.queue.peek(), self.first().map(|item| item.key));
+        for item in self.items() {
             assert_eq!(self.time(self.queue.deadline(&item.key)), item.deadline);
         }
         self.compare_wakes();
@@ -302,11 +301,28 @@ impl Pair {
         if self.must_be_woken {
             assert!(wakes > 0, "the task does not know: {:?}", self.told);
         }
-        let first = self.model.first();
+        let first = self.first();
         let is_due = first.is_some_and(|item| item.deadline <= self.rung());
         if is_due && self.told != Told::Item {
             assert!(wakes > 0, "the task sleeps over what is due");
         }
+    }
+
+    /// All items of the model in the order of their delivery.
+    fn items(&self) -> impl Iterator<Item = Item> + '_ {
+        self.model.ascending().map(|(key, timer)| Item {
+            key,
+            deadline: timer.deadline,
+            value: timer.value,
+        })
+    }
+
+    fn first(&self) -> Option<Item> {
+        self.items().next()
+    }
+
+    fn item_of(&self, key: Key) -> Option<Item> {
+        self.items().find(|item| item.key == key)
     }
 
     /// What was due by then has made the timers of tokio ring.

@@ -8,10 +8,7 @@ use std::time::Duration;
 pub(crate) enum Op {
     Insert(When),
     /// Many items at one deadline.
-    Bunch {
-        at: When,
-        count: u8,
-    },
+    Bunch(When, u8),
     Remove(Pick),
     Reset(Pick, When),
     /// Polls once.
@@ -22,10 +19,8 @@ pub(crate) enum Op {
     Pass(Duration),
     /// Moves the clock in one step.
     Jump(Duration),
-    /// Sleeps as the waiting task would, and polls when it is woken.
-    Wait {
-        at_most: Duration,
-    },
+    /// Sleeps as the waiting task would, so long at most, and polls when it is woken.
+    Wait(Duration),
     Clear,
     Shrink,
     Compact,
@@ -41,11 +36,8 @@ pub(crate) enum When {
     /// As an instant ahead.
     At(Duration),
     Ago(Duration),
-    /// As an instant next to the deadline of the item at that place in the order.
-    Like {
-        nth: u8,
-        offset: i8,
-    },
+    /// As an instant next to the deadline of the item at that place in the order, so far from it.
+    Like(u8, i8),
 }
 
 /// An item to act on.
@@ -68,31 +60,22 @@ pub(crate) fn decode(bytes: &[u8], limit: usize) -> Vec<Op> {
 }
 
 /// Bytes that choices are read from. Zeros follow their end.
-pub(crate) struct Decoder<'a> {
+struct Decoder<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Decoder<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
-    }
-
-    pub(crate) fn op(&mut self) -> Op {
+impl Decoder<'_> {
+    fn op(&mut self) -> Op {
         match self.byte() % 64 {
             0..14 => Op::Insert(self.when()),
-            14..17 => Op::Bunch {
-                at: self.when(),
-                count: self.byte() % 40,
-            },
+            14..17 => Op::Bunch(self.when(), self.byte() % 40),
             17..23 => Op::Remove(self.pick()),
             23..32 => Op::Reset(self.pick(), self.when()),
             32..38 => Op::Poll,
             38..44 => Op::PollAll,
             44..49 => Op::Pass(self.short()),
             49..52 => Op::Jump(self.jump()),
-            52..57 => Op::Wait {
-                at_most: self.short(),
-            },
+            52..57 => Op::Wait(self.short()),
             57 => Op::Clear,
             58 => Op::Shrink,
             59 => Op::Compact,
@@ -127,10 +110,7 @@ impl<'a> Decoder<'a> {
             0..6 => When::In(self.delay()),
             6..11 => When::At(self.delay()),
             11 => When::Ago(self.short()),
-            _ => When::Like {
-                nth: self.byte(),
-                offset: i8::from_le_bytes([self.byte()]),
-            },
+            _ => When::Like(self.byte(), i8::from_le_bytes([self.byte()])),
         }
     }
 

@@ -80,24 +80,6 @@ fn reset_later_wakes_nobody_and_costs_one_ring_for_nothing() {
 }
 
 #[test]
-fn remove_of_one_among_others_wakes_nobody() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        let first = queue.insert("first", ms(100));
-        queue.insert("second", ms(300));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        queue.remove(&first);
-        assert_eq!(task.wakes(), 0);
-        pass(ms(100)).await;
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(200)).await;
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("second")));
-    });
-}
-
-#[test]
 fn emptied_queue_wakes_once_and_leaves_no_timer_behind() {
     paused(async {
         for empty in [

@@ -12,7 +12,7 @@ use futures_core::Stream;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::DelayQueue;
-use super::delay_queue::Expired;
+use super::delay_queue::{Expired, Key};
 use crate::rig::{Task, ms, pass, paused};
 
 async fn next<T>(queue: &mut DelayQueue<T>) -> Option<Expired<T>> {
@@ -42,33 +42,6 @@ fn items_come_when_they_are_due() {
         let mut sorted = delays.to_vec();
         sorted.sort_unstable();
         assert_eq!(seen, sorted);
-    });
-}
-
-#[test]
-fn item_without_delay_is_there_at_once() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        queue.insert("item", Duration::ZERO);
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
-    });
-}
-
-#[test]
-fn item_of_the_past_is_there_at_once_also_after_a_poll() {
-    paused(async {
-        let task = Task::new();
-        let start = Instant::now();
-        let mut queue = DelayQueue::new();
-        queue.insert_at("later", start + ms(200));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(80)).await;
-        queue.insert_at("past", start + ms(40));
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("past")));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
     });
 }
 
@@ -122,43 +95,6 @@ fn empty_queue_ends_and_goes_on_when_filled() {
 }
 
 #[test]
-fn removed_item_is_handed_back_and_never_comes() {
-    paused(async {
-        let start = Instant::now();
-        let mut queue = DelayQueue::new();
-        let key = queue.insert("removed", ms(5));
-        queue.insert("kept", ms(10));
-        assert_eq!(queue.deadline(&key), start + ms(5));
-        let removed = queue.remove(&key);
-        assert_eq!((removed.key(), removed.deadline()), (key, start + ms(5)));
-        assert_eq!(removed.into_inner(), "removed");
-        assert_eq!(queue.len(), 1);
-        assert_eq!(
-            next(&mut queue).await.map(Expired::into_inner),
-            Some("kept")
-        );
-        assert!(next(&mut queue).await.is_none());
-    });
-}
-
-#[test]
-fn expired_item_that_was_not_delivered_can_be_removed() {
-    paused(async {
-        let mut queue = DelayQueue::new();
-        queue.insert("first", ms(2));
-        let key = queue.insert("second", ms(2));
-        pass(ms(50)).await;
-        // Whichever comes first: the order of equals is not promised by both.
-        let first = next(&mut queue).await.expect("both are due").into_inner();
-        if first == "first" {
-            assert_eq!(queue.remove(&key).into_inner(), "second");
-        }
-        queue.clear();
-        assert!(next(&mut queue).await.is_none());
-    });
-}
-
-#[test]
 fn key_without_an_item_panics_or_gives_none() {
     paused(async {
         let mut queue = DelayQueue::new();
@@ -195,63 +131,28 @@ fn reset_moves_an_item_both_ways() {
     });
 }
 
+/// tokio#6752, #8274 and #8320: the task slept on.
 #[test]
-fn item_put_off_is_not_delivered_at_its_old_time() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        let key = queue.insert("item", ms(5));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(1)).await;
-        queue.reset(&key, ms(9));
-        pass(ms(7)).await;
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(2)).await;
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
-    });
-}
-
-#[test]
-fn reset_to_the_past_wakes() {
-    paused(async {
-        let task = Task::new();
-        let start = Instant::now();
-        let mut queue = DelayQueue::new();
-        let key = queue.insert("item", ms(1_000));
-        pass(ms(10)).await;
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        queue.reset_at(&key, start);
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
-    });
-}
-
-#[test]
-fn removing_the_last_item_wakes() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        let key = queue.insert("item", ms(1_000));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        queue.remove(&key);
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
-    });
-}
-
-#[test]
-fn clearing_wakes() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        queue.insert("item", ms(1_000));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        queue.clear();
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
-        assert_eq!((queue.len(), queue.peek()), (0, None));
-    });
+fn removing_the_last_item_clearing_and_a_reset_to_the_past_wake() {
+    type Act = fn(&mut DelayQueue<&'static str>, &Key, Instant);
+    let acts: [(Act, Option<&str>); 3] = [
+        (|queue, key, _| _ = queue.remove(key), None),
+        (|queue, _, _| queue.clear(), None),
+        (|queue, key, past| queue.reset_at(key, past), Some("item")),
+    ];
+    for (act, expected) in acts {
+        paused(async {
+            let (task, start) = (Task::new(), Instant::now());
+            let mut queue = DelayQueue::new();
+            let key = queue.insert("item", ms(1_000));
+            pass(ms(10)).await;
+            assert_eq!(poll(&task, &mut queue), Poll::Pending);
+            act(&mut queue, &key, start);
+            assert!(task.is_woken());
+            assert_eq!(poll(&task, &mut queue), Poll::Ready(expected));
+            assert_eq!((queue.len(), queue.peek()), (0, None));
+        });
+    }
 }
 
 /// One task waits, another takes the last item away.
