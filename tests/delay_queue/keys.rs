@@ -1,8 +1,9 @@
-//! Keys that have outlived their items.
+//! Keys that have outlived their items, and what else a queue tells.
 
 use std::future::poll_fn;
 use std::time::Duration;
 
+use futures_core::FusedStream;
 use timer_wheel::DelayQueue;
 use timer_wheel::delay_queue::Key;
 
@@ -64,6 +65,16 @@ fn key_survives_compacting_and_staleness_does_too() {
             assert_stale(&mut queue, key);
         }
     }
+}
+
+#[test]
+fn stream_is_terminated_exactly_while_the_queue_is_empty() {
+    let mut queue = DelayQueue::new();
+    assert!(queue.is_terminated(), "polled now, it would end");
+    let key = queue.insert(1, ms(10));
+    assert!(!queue.is_terminated(), "an item is awaited");
+    queue.remove(&key);
+    assert!(queue.is_terminated());
 }
 
 #[test]

@@ -25,7 +25,6 @@ mod theirs;
 
 mod burst;
 mod deadlines;
-mod fused;
 mod keys;
 mod random;
 mod side_by_side;

@@ -41,21 +41,6 @@ fn insert_wakes_only_for_what_is_earlier() {
 }
 
 #[test]
-fn reset_earlier_wakes_and_the_alarm_is_set_anew() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        let key = queue.insert((), ms(60_000));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        queue.reset(&key, ms(300));
-        assert_eq!(task.wakes(), 1);
-        let start = Instant::now();
-        assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_some());
-        assert_eq!(start.elapsed(), ms(300));
-    });
-}
-
-#[test]
 fn reset_later_wakes_nobody_and_costs_one_ring_for_nothing() {
     paused(async {
         let task = Task::new();

@@ -163,19 +163,6 @@ fn postponed_timer_stays_in_its_bucket_until_that_begins() {
 }
 
 #[test]
-fn clear_keeps_the_clock_and_the_memory() {
-    let mut wheel = crowd(1_000);
-    assert_eq!(wheel.pop_expired(77), None);
-    let bytes = wheel.stats().bytes;
-    wheel.clear();
-    wheel.check_invariants();
-    assert_eq!(
-        (wheel.len(), wheel.now(), wheel.stats().bytes),
-        (0, 77, bytes)
-    );
-}
-
-#[test]
 fn shrink_gives_back_the_memory_above_the_highest_index_in_use() {
     let mut wheel = IndexWheel::with_capacity(0, 100_000);
     (0..100_000).for_each(|index| wheel.set(index, 1 << 40));

@@ -51,32 +51,6 @@ fn statistics_count_buckets_ready_timers_and_slots() {
     assert_eq!(wheel.stats().ready, 1);
 }
 
-/// The first few timers wait in exact order, whenever they are due: no bucket, no wake-up on the way.
-#[test]
-fn wheel_of_ten_timers_makes_no_lists_and_knows_exactly_when_to_wake() {
-    let mut wheel: Wheel<u64> = Wheel::new(12_345);
-    let spans = spans::<Millis>();
-    let mut deadlines: Vec<u64> = (0..10)
-        .map(|n| spans[n % 5] * (n as u64 + 1) + 777 * n as u64)
-        .collect();
-    for &deadline in &deadlines {
-        wheel.schedule(deadline, deadline);
-    }
-    deadlines.sort_unstable();
-    let most = wheel.stats().bytes + 100;
-    for deadline in deadlines {
-        let stats = wheel.stats();
-        assert_eq!(stats.occupied, [0; 5]);
-        assert!(stats.bytes <= most, "{} bytes", stats.bytes);
-        assert_eq!(stats.ready, wheel.len());
-        let delay = wheel.expiration_delay().expect("timers live");
-        assert_eq!(wheel.now() + delay, deadline, "exact");
-        let fired: Vec<u64> = wheel.advance(deadline).map(|item| item.value).collect();
-        assert_eq!(fired, [deadline]);
-    }
-    assert_eq!(wheel.expiration_delay(), None);
-}
-
 /// A touch writes to the timer and to nothing else: its entry stays where it is.
 #[test]
 fn postponed_timer_keeps_its_bucket_and_wakes_at_its_old_time() {

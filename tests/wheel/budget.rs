@@ -1,8 +1,8 @@
 //! A budget bounds one call, repeated calls come to an end, and work follows the timers.
 
-use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use crate::geometries::{FAR_TIMERS, Lopsided, Narrow, Tiny, TinyTick, Wide, with_lists};
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, with_lists};
 use crate::pair::LEVELS;
 use crate::script::spans;
 
@@ -124,30 +124,6 @@ fn million_timers_with_budget_one_end() {
     drain_by_one::<Caffeine>(12_345, &far.collect::<Vec<u64>>());
 }
 
-/// Fires cost the caller what they do, and are bounded apart.
-#[test]
-fn fires_are_bounded_apart_from_work() {
-    fn check<G: Geometry>() {
-        let [tick, _, coarse, ..] = spans::<G>();
-        for fires in [1, 2, 7, 100] {
-            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-            (0..300).for_each(|n| _ = wheel.schedule(coarse + n % 3 * tick, n));
-            let budget = Budget::UNLIMITED.with_fires(fires);
-            let mut calls = 0;
-            while !wheel.is_empty() {
-                let left = wheel.len();
-                let mut advance = wheel.advance_with_budget(2 * coarse, budget);
-                assert!(advance.size_hint().1 <= Some(fires));
-                assert_eq!(advance.by_ref().count(), fires.min(left));
-                assert_eq!(advance.has_backlog(), left > fires);
-                calls += 1;
-            }
-            assert_eq!(calls, 300usize.div_ceil(fires));
-        }
-    }
-    in_every_geometry!(check);
-}
-
 /// A budget that bounded nothing would be kept easily. Here the work is seen from outside: how many
 /// buckets were filled and entries collected by one call.
 #[test]
@@ -224,30 +200,6 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
     check::<Tiny>();
 }
 
-/// What has left a chain is not met again, however many timers it was.
-#[test]
-fn timers_cancelled_in_the_current_tick_cost_nothing_to_pass() {
-    let count = 100_000_u32;
-    let at = 5 << 20;
-    for cancelled in [2..49_000, 50_500..100_000] {
-        let mut wheel: Wheel<u32> = Wheel::new(0);
-        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(at, n)).collect();
-        assert_eq!(wheel.pop_expired(at).map(|item| item.value), Some(0));
-        for &key in &keys[cancelled.clone()] {
-            assert!(wheel.cancel(key).is_some());
-        }
-        let left = wheel.len();
-        let mut fired = vec![0];
-        for _ in 0..left {
-            let mut advance = wheel.advance_with_budget(at, 1);
-            fired.extend(advance.by_ref().map(|item| item.value));
-        }
-        let expected = (0..count).filter(|&n| !cancelled.contains(&(n as usize)));
-        assert!(fired.into_iter().eq(expected));
-        assert_eq!(wheel.stats().ready, 0);
-    }
-}
-
 /// However many rotations of the top level a jump passes, it looks at each timer beyond the levels
 /// once, and fires it.
 #[test]
@@ -274,45 +226,4 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
     check::<Micros>();
     check::<Tiny>();
     check::<TinyTick>();
-}
-
-/// Timers of the same tick that were brought up early lie among the crowd.
-#[test]
-fn crowd_among_timers_brought_up_early_is_paid_for_and_fires_in_order() {
-    const TICK: u64 = 1 << 20;
-    const EARLY: u64 = 64;
-    let tick = 356 * TICK;
-    for crowd in [10, 64, 1_000, 5_000] {
-        for budget in [1, 63, 64, 65, 1_000, 99_999] {
-            let mut wheel = with_lists::<Millis>(0);
-            let mut expected: Vec<(u64, u64)> = (0..EARLY).map(|n| (tick + 150 * n, n)).collect();
-            for &(deadline, n) in &expected {
-                wheel.schedule(deadline, n);
-            }
-            assert_eq!(wheel.advance(256 * TICK).count(), 0);
-            assert_eq!(wheel.stats().ready as u64, 1 + EARLY, "brought up early");
-            for n in 0..crowd {
-                // In no order, so that pieces of the crowd lie among each other as well.
-                let item = (tick + n * 7_919 % 10_000, EARLY + n);
-                wheel.schedule(item.0, item.1);
-                expected.push(item);
-            }
-            expected.sort_unstable();
-            let (mut fired, mut units) = (Vec::new(), 0);
-            while wheel.len() > FAR_TIMERS {
-                let mut advance = wheel.advance_with_budget(tick + 10_000, budget);
-                fired.extend(advance.by_ref().map(|item| (item.deadline, item.value)));
-                units += budget - advance.unused();
-                assert!(advance.unused() == 0 || !advance.has_backlog());
-                // Of thousands of timers after each unit it would take a minute.
-                if budget > 1 || crowd <= 1_000 {
-                    wheel.check_invariants();
-                }
-            }
-            assert_eq!(fired, expected, "{crowd}, budget {budget}");
-            // Opened; each of the crowd sorted and fired, each early one fired.
-            let most = 1 + (2 * crowd + EARLY) as usize;
-            assert!(units <= most, "{units} units, {crowd}, budget {budget}");
-        }
-    }
 }

@@ -1,12 +1,10 @@
 //! Crowds in one tick, in a coarse bucket and in a far rotation, fired by any budget and disturbed in between.
 
-use timer_wheel::{Budget, Compact, Geometry, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
 
-use crate::geometries::{FAR_TIMERS, Narrow, with_lists};
+use crate::geometries::{FAR_TIMERS, Narrow};
 use crate::pair::{LEVELS, Pair};
 use crate::script::{Op, Pick, When, spans};
-
-const TICK: u64 = 1 << 20;
 
 /// A bucket of [`Millis`] with more timers is crowded.
 const FEW: usize = 512;
@@ -129,46 +127,5 @@ fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
             check::<Narrow>(level, 40, is_spread);
         }
         check::<Compact>(2, 150, is_spread);
-    }
-}
-
-/// Whichever of a sorted crowd are cancelled, the others keep their order, and no memory is asked for.
-#[test]
-fn sorted_timers_cancelled_from_a_crowd_leave_order_and_memory() {
-    const CROWD: u64 = 10_000;
-    let tick = 300 * TICK;
-    for arrival in Arrival::ALL {
-        for collected in [1_000, 5_000, 2 * CROWD as usize] {
-            for stride in [1, 2, 3, 100] {
-                let mut wheel = with_lists::<Millis>(0);
-                let mut timers: Vec<(u64, u64, TimerKey)> = (0..CROWD)
-                    .map(|n| {
-                        let deadline = tick + arrival.offset(n, CROWD);
-                        (deadline, n, wheel.schedule(deadline, n))
-                    })
-                    .collect();
-                timers.sort_unstable_by_key(|timer| (timer.0, timer.1));
-                let opened = wheel.advance_with_budget(tick, collected).count();
-                timers.drain(..opened);
-                let before = wheel.stats();
-                let mut nth = 0;
-                timers.retain(|&(_, n, key)| {
-                    nth += 1;
-                    let is_kept = nth % stride != 0 || nth % 1_000 == 1;
-                    assert!(is_kept || wheel.cancel(key) == Some(n));
-                    is_kept
-                });
-                let after = wheel.stats();
-                assert!(after.ready <= before.ready);
-                // But for the bits of the slots that are free now.
-                let (most, bytes) = (before.bytes + CROWD as usize / 4, after.bytes);
-                assert!(bytes <= most, "from {} to {bytes} bytes", before.bytes);
-                assert_eq!(after.timers, timers.len() + FAR_TIMERS);
-                wheel.check_invariants();
-                let fired = wheel.advance(tick + CROWD).map(|item| item.key);
-                assert!(fired.eq(timers.into_iter().map(|timer| timer.2)));
-                assert_eq!(wheel.stats().ready, 1);
-            }
-        }
     }
 }

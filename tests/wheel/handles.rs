@@ -35,23 +35,6 @@ fn panic_of_the_value_takes_no_slot() {
 }
 
 #[test]
-fn set_reschedules_what_lives_and_schedules_what_does_not() {
-    let mut wheel: Wheel<&str> = Wheel::new(0);
-    let mut place = None;
-    let first = wheel.reschedule_or_insert(&mut place, 10, || "first");
-    assert_eq!(place, Some(first));
-    let same = wheel.reschedule_or_insert(&mut place, 30, || unreachable!("it lives"));
-    assert_eq!((same, wheel.deadline(first)), (first, Some(30)));
-    let sooner = wheel.reschedule_or_insert(&mut place, 5, || unreachable!("it lives"));
-    assert_eq!(wheel.peek_expired(5).map(|timer| timer.key()), Some(sooner));
-    assert_eq!(wheel.advance(5).count(), 1);
-    let second = wheel.reschedule_or_insert(&mut place, 50, || "second");
-    assert_ne!(second, first, "the first is stale for ever");
-    assert_eq!((place, wheel.len()), (Some(second), 1));
-    assert_eq!(wheel.get(second), Some(&"second"));
-}
-
-#[test]
 fn key_and_number_stand_for_each_other_in_the_same_order() {
     let mut wheel: Wheel<u32, Compact> = Wheel::with_geometry(0);
     let mut keys = Vec::new();

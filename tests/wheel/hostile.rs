@@ -39,32 +39,6 @@ fn units_of_cascade(level: usize, timers: usize, buckets: usize) -> usize {
     (level + 2) * timers + buckets
 }
 
-/// The way there in a thousand steps, none of which may look at what it does not move.
-#[test]
-fn timers_of_one_coarse_bucket_are_moved_once_a_level_in_however_many_steps() {
-    fn check<G: Geometry>() {
-        let span = spans::<G>()[3];
-        let apart = span / MANY as u64;
-        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-        for n in 0..MANY as u64 {
-            wheel.schedule(span + n * apart, n);
-        }
-        // Every timer may be alone in its bucket on all levels but the highest.
-        let most = units_of_cascade(3, MANY, 3 * MANY + 1);
-        let (mut fired, mut units) = (0, 0);
-        for step in 0..=1_000 {
-            let by_now = advance(&mut wheel, span + step * (span / 1_000));
-            fired += by_now.0;
-            units += by_now.1;
-        }
-        assert!(wheel.is_empty() && fired == MANY);
-        assert!(units <= most, "{units} units");
-    }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Compact>();
-}
-
 /// Crowds, so that nothing is brought up early, on the longest way down that there is.
 #[test]
 fn timers_that_cascade_through_every_level_are_moved_once_a_level() {
@@ -102,85 +76,6 @@ fn timers_that_cascade_through_every_level_are_moved_once_a_level() {
     }
     check::<Millis>();
     check::<Micros>();
-    check::<Compact>();
-}
-
-#[test]
-fn reschedule_storm_among_ready_timers_costs_a_visit_a_timer() {
-    let now = MANY as u64;
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    let keys: Vec<TimerKey> = (0..now).map(|n| wheel.schedule(n, n)).collect();
-    assert!(wheel.pop_expired(now).is_some());
-    let bytes = wheel.stats().bytes;
-    for round in 1..=5 {
-        // One has fired in every round.
-        for &key in &keys[round..] {
-            assert!(wheel.reschedule(key, round as u64));
-        }
-        let (fired, units) = {
-            let mut advance = wheel.advance_with_budget(now, usize::MAX);
-            let fired = usize::from(advance.next().is_some());
-            (fired, usize::MAX - advance.unused())
-        };
-        assert_eq!((fired, units), (1, 1), "in round {round}");
-        wheel.schedule(now, 0);
-        assert_eq!(wheel.stats().ready, wheel.len());
-        assert!(wheel.stats().bytes <= bytes + 10_000);
-    }
-}
-
-/// A bucket stays half emptied while its timers are cancelled, postponed, taken back and replaced. No
-/// call may make the backlog longer than by what it leaves there itself.
-#[test]
-fn storms_in_a_budgeted_backlog_cost_visits_in_proportion_to_their_calls() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        let start = spans[3];
-        let to = start + spans[2] / 2;
-        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-        let count = 2_000;
-        let apart = (spans[2] / count).max(1);
-        let mut keys: Vec<TimerKey> = (0..count)
-            .map(|n| wheel.schedule(start + n * apart, n))
-            .collect();
-        let mut calls = keys.len();
-        let mut units = 0;
-        for round in 0..40 {
-            let mut advance = wheel.advance_with_budget(to, 10);
-            while advance.next().is_some() {}
-            units += 10 - advance.unused();
-            assert!(advance.has_backlog(), "the budget was enough");
-            for (nth, key) in keys.iter_mut().enumerate() {
-                let deadline = start + (nth as u64 * 7 + round) % count * apart;
-                match (nth as u64 + round) % 4 {
-                    0 => drop(wheel.cancel(*key)),
-                    1 => _ = wheel.reschedule(*key, deadline + spans[3]),
-                    2 => _ = wheel.reschedule(*key, deadline),
-                    _ => {}
-                }
-                if !wheel.contains(*key) {
-                    *key = wheel.schedule(deadline, round);
-                }
-                calls += 2;
-            }
-        }
-        let live = wheel.len();
-        let end = start + 3 * spans[3];
-        let (fired, rest) = advance(&mut wheel, end);
-        assert_eq!(fired, live);
-        // An entry left behind may be visited on each level, and so may the bucket that it is in.
-        let most = 2 * (LEVELS + 1) * calls;
-        assert!(
-            units + rest <= most,
-            "{} units, {calls} calls",
-            units + rest
-        );
-        // And the storm has left nothing behind.
-        let most = 2 * (LEVELS + 2) * live;
-        assert!(rest <= most, "{rest} units for {live} timers");
-    }
-    check::<Millis>();
-    check::<Caffeine>();
     check::<Compact>();
 }
 

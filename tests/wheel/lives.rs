@@ -105,17 +105,6 @@ fn wake_up_fires_or_opens_or_looks_at_what_was_postponed_or_moves_256() {
     in_every_preset!(check);
 }
 
-/// C7: it is later only where a crowd is to be moved ahead first.
-#[test]
-fn least_peek_ahead_of_few_timers_is_the_expiration_delay() {
-    fn check<G: Geometry>() {
-        live::<G>(few::<G>(), |wheel| {
-            assert_eq!(least_of_all_levels(wheel), wheel.expiration_delay());
-        });
-    }
-    in_every_preset!(check);
-}
-
 /// C7.
 #[test]
 fn least_peek_ahead_is_never_before_the_expiration_delay() {
@@ -134,25 +123,6 @@ fn least_peek_ahead_is_never_before_the_expiration_delay() {
         later.iter().sum::<u32>() > 0,
         "no crowd was ahead: this says no more than the one above"
     );
-}
-
-/// C7: as much as one of the current tick.
-#[test]
-fn timer_brought_up_early_counts_as_level_0() {
-    fn check<G: Geometry>() {
-        let mut brought_up = 0;
-        live::<G>(2_000, |wheel| {
-            let mut copy = wheel.clone();
-            let Some(first) = copy.peek_first().map(|timer| timer.deadline) else {
-                return;
-            };
-            brought_up += usize::from(copy.stats().ready > wheel.stats().ready);
-            let delay = first.saturating_sub(wheel.now());
-            assert!(copy.peek_ahead(0).is_some_and(|ahead| ahead <= delay));
-        });
-        assert!(brought_up > 100);
-    }
-    in_every_preset!(check);
 }
 
 /// C8: O(timers touched), never O(time passed).

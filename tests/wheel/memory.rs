@@ -136,23 +136,6 @@ fn check_rest<G: Geometry>(mut wheel: Wheel<u64, G>, live: usize) {
     wheel.check_invariants();
 }
 
-/// The touch of a cache: always postponed, visited now and then, never fired.
-#[test]
-fn touches_while_time_passes_leave_the_memory_of_one_timer() {
-    let mut wheel = with_lists::<Millis>(12_345);
-    let ttl = 600 << 30;
-    let key = wheel.schedule(wheel.now() + ttl, 7);
-    let timers = FAR_TIMERS + 1;
-    for _ in 0..100_000 {
-        let now = wheel.now() + (1 << 20);
-        assert_eq!(wheel.advance(now).count(), 0);
-        assert!(wheel.reschedule(key, now + ttl));
-        let stats = wheel.stats();
-        assert_eq!((stats.timers, stats.slots), (timers, timers));
-    }
-    check_rest(wheel, timers);
-}
-
 /// A burst leaves slots behind for the next one, and nothing else.
 #[test]
 fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {

@@ -272,16 +272,6 @@ fn values_leaving_in_every_way_are_dropped_once_and_one_that_panics_leaves_the_r
     }
 }
 
-#[test]
-fn refused_value_is_handed_back_and_dropped_once() {
-    let ledger = Rc::new(Ledger::default());
-    let mut wheel: Wheel<Value> = Wheel::new(0);
-    wheel.set_limit(0);
-    let full = wheel.try_schedule(1, ledger.value(0)).err();
-    assert_eq!(full.map(|full| full.0.number), Some(0));
-    ledger.assert_each_once(1);
-}
-
 /// A forgotten iterator may leak what it holds. The wheel stays whole, and nothing comes twice.
 #[test]
 #[allow(

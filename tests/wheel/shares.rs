@@ -103,32 +103,6 @@ fn driver_of_a_crowd_that_was_cancelled_is_not_woken() {
     }
 }
 
-/// A crowd that is cancelled down to few timers is none, and waits for its time.
-#[test]
-fn driver_of_a_crowd_that_was_cancelled_down_to_few_is_woken_at_its_start() {
-    for number in [1, 2, 5] {
-        let start = number * spans::<Millis>()[2];
-        for left in [FEW, FEW - 1, WOKEN_FOR, 1] {
-            for from_the_end in [false, true] {
-                let mut wheel = with_lists::<Millis>(0);
-                let mut keys = crowd(&mut wheel, 2, number, 5_000);
-                if from_the_end {
-                    keys.reverse();
-                }
-                assert!(wheel.expiration_delay() < Some(start));
-                for &key in &keys[left..] {
-                    assert!(wheel.cancel(key).is_some());
-                }
-                assert_eq!(wheel.expiration_delay(), Some(start), "{left} left");
-                // And it is opened at one go.
-                let call = advance(&mut wheel, start);
-                assert!(call.units <= 1 + 2 * left, "{call:?}");
-                wheel.check_invariants();
-            }
-        }
-    }
-}
-
 /// Timers that crowd into the next bucket late, in the last ticks before it begins: each call takes its
 /// share of them, and what comes once the bucket has been opened goes below at once.
 #[test]

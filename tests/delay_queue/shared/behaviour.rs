@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::Duration;
 
 use futures_core::Stream;
 use tokio::time::{Instant, sleep, timeout};
@@ -22,60 +21,6 @@ async fn next<T>(queue: &mut DelayQueue<T>) -> Option<Expired<T>> {
 fn poll<T>(task: &Task, queue: &mut DelayQueue<T>) -> Poll<Option<T>> {
     let polled = task.poll(|cx| queue.poll_expired(cx));
     polled.map(|expired| expired.map(Expired::into_inner))
-}
-
-#[test]
-fn items_come_when_they_are_due() {
-    paused(async {
-        let start = Instant::now();
-        let mut queue = DelayQueue::new();
-        let delays = [1_000, 2, 60, 299_008, 234, 10, 86_400_000];
-        for delay in delays {
-            queue.insert(delay, ms(delay));
-        }
-        let mut seen = Vec::new();
-        while let Some(expired) = next(&mut queue).await {
-            assert_eq!(start.elapsed(), ms(*expired.get_ref()));
-            assert_eq!(expired.deadline(), start + ms(*expired.get_ref()));
-            seen.push(expired.into_inner());
-        }
-        let mut sorted = delays.to_vec();
-        sorted.sort_unstable();
-        assert_eq!(seen, sorted);
-    });
-}
-
-#[test]
-fn task_is_woken_when_an_item_is_due_and_not_before() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        queue.insert("item", ms(5));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(4)).await;
-        assert!(!task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(1)).await;
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
-    });
-}
-
-#[test]
-fn earlier_item_is_not_slept_over() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        queue.insert("later", ms(200));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        queue.insert("sooner", ms(100));
-        pass(ms(99)).await;
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(1)).await;
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("sooner")));
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-    });
 }
 
 #[test]
@@ -109,25 +54,6 @@ fn key_without_an_item_panics_or_gives_none() {
         panics(&mut || queue.reset_at(&key, Instant::now()));
         panics(&mut || _ = queue.deadline(&key));
         assert!(queue.is_empty());
-    });
-}
-
-#[test]
-fn reset_moves_an_item_both_ways() {
-    paused(async {
-        let start = Instant::now();
-        let mut queue = DelayQueue::new();
-        let later = queue.insert("later", ms(5));
-        let sooner = queue.insert_at("sooner", start + Duration::from_secs(3_600));
-        queue.insert("between", ms(70));
-        queue.reset(&later, ms(9_000));
-        queue.reset_at(&sooner, start + ms(20));
-        assert_eq!(queue.deadline(&sooner), start + ms(20));
-        for (value, at) in [("sooner", 20), ("between", 70), ("later", 9_000)] {
-            let expired = next(&mut queue).await.expect("three items");
-            assert_eq!((*expired.get_ref(), start.elapsed()), (value, ms(at)));
-            assert_eq!(expired.deadline(), start + ms(at));
-        }
     });
 }
 
@@ -220,25 +146,6 @@ fn memory_is_kept_and_given_back_on_demand() {
         assert!(queue.capacity() < 1_000);
         queue.insert(0, ms(1));
         assert!(next(&mut queue).await.is_some());
-    });
-}
-
-/// Some programs count on it: the item is out before its time has come for the waiting task.
-#[test]
-fn items_inserted_while_others_are_delivered_wait_for_their_time() {
-    paused(async {
-        let start = Instant::now();
-        let mut queue = DelayQueue::new();
-        queue.insert(3, ms(100));
-        let mut seen = Vec::new();
-        while let Some(expired) = next(&mut queue).await {
-            seen.push(start.elapsed());
-            let left = expired.into_inner();
-            if left > 0 {
-                queue.insert(left - 1, ms(100));
-            }
-        }
-        assert_eq!(seen, [ms(100), ms(200), ms(300), ms(400)]);
     });
 }
 

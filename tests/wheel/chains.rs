@@ -1,5 +1,4 @@
-//! Slots that are used again, timers that are postponed, and buckets that are sorted whole before their time: the
-//! corners in which one timer could be taken for another.
+//! Buckets that are sorted whole before their time: when they are, and what becomes of their timers.
 
 use timer_wheel::{Caffeine, Geometry, TimerKey, Wheel};
 
@@ -31,17 +30,6 @@ fn in_order(wheel: &Wheel<u64>) -> Vec<u64> {
     up[..up.len() - FAR_TIMERS].to_vec()
 }
 
-/// The head of a chain leaves while others of the tick come.
-#[test]
-fn timers_behind_one_that_left_their_chain_keep_their_turn() {
-    let mut wheel = lists();
-    let keys: Vec<TimerKey> = (0..4).map(|n| wheel.schedule(9, n)).collect();
-    assert_eq!(wheel.pop_expired(20).map(|item| item.value), Some(0));
-    wheel.schedule(9, 10);
-    assert!(wheel.reschedule(keys[1], 9), "behind all others");
-    assert_eq!(fired(&mut wheel, 20), [(9, 2), (9, 3), (9, 10), (9, 1)]);
-}
-
 /// A timer that was sorted early and leaves its chain may come back with a later bucket, while the chain is still
 /// there.
 #[test]
@@ -62,34 +50,6 @@ fn timer_that_comes_back_to_an_early_chain_fires_at_its_own_time() {
     assert_eq!(
         fired.iter().map(|item| item.1).collect::<Vec<_>>(),
         expected
-    );
-}
-
-/// What is scheduled into the range of a bucket that was brought up early fires in between.
-#[test]
-fn timer_scheduled_into_an_early_chain_fires_in_its_place() {
-    let start = 256 * TICK;
-    let mut wheel = lists();
-    for n in 0..10 {
-        wheel.schedule(start + 20 * n * TICK, n);
-    }
-    assert_eq!(fired(&mut wheel, start + TICK), [(start, 0)]);
-    let between = start + 30 * TICK + 7;
-    wheel.schedule(between, 100);
-    wheel.schedule(start + 2 * TICK, 101);
-    wheel.check_invariants();
-    assert_eq!(wheel.next_deadline(), Some(start + 2 * TICK));
-    assert!(wheel.expiration_delay().is_some_and(|delay| delay <= TICK));
-    let values: Vec<u64> = fired(&mut wheel, start + 41 * TICK)
-        .into_iter()
-        .map(|item| item.1)
-        .collect();
-    assert_eq!(values, [101, 1, 100, 2]);
-    assert_eq!(wheel.next_deadline(), Some(start + 60 * TICK));
-    assert_eq!(
-        wheel.expiration_delay(),
-        Some(19 * TICK),
-        "a timer brought up early is exact"
     );
 }
 
@@ -160,21 +120,5 @@ fn timer_cancelled_while_a_far_rotation_is_moved_down_is_gone() {
             wheel.check_invariants();
         }
         assert_eq!(fired(&mut wheel, u64::MAX).len(), 9);
-    }
-}
-
-/// Few enough to be sorted by rank, in both halves of their span.
-#[test]
-fn timers_spread_over_a_whole_bucket_fire_in_order() {
-    for span in [TICK, 256 * TICK, 1 << 36] {
-        let mut wheel = lists();
-        // The later, the less is left of the part below.
-        let deadline = |n: u64| span + n * (span / 16) + (16 - n) * (TICK / 256);
-        let mut expected = [15, 3, 8, 12, 1].map(|n| (deadline(n), n));
-        for (deadline, n) in expected {
-            wheel.schedule(deadline, n);
-        }
-        expected.sort_unstable();
-        assert_eq!(fired(&mut wheel, 2 * span - 1), expected);
     }
 }
