@@ -44,9 +44,10 @@ use std::marker::PhantomData;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
+use crate::decoder::Read;
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 use crate::pair::Pair;
-use crate::script::{Op, Read, Script, spans};
+use crate::script::{Op, Script, spans};
 
 /// A way of reading scripts, and how long they may be: everything is compared after each operation,
 /// so long ones are slow.

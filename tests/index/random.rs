@@ -2,10 +2,11 @@
 
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
+use crate::decoder::Read;
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 use crate::kinds::{BACKLOG, BURSTS, EDGES, script};
 use crate::pair::{INDEXES, run};
-use crate::script::{Op, Read, spans};
+use crate::script::{Op, spans};
 
 #[track_caller]
 fn check(read: Read, scripts: u64, length: usize) {

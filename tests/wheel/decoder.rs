@@ -2,11 +2,30 @@
 
 use timer_wheel::Budget;
 
-use crate::script::{Op, Pick, Road, Rule, When};
+use crate::script::{Op, Pick, Road, Rule, Script, When};
 
 /// Reads choices from bytes. Zeros follow their end.
 pub(crate) struct Decoder<'a> {
     bytes: &'a [u8],
+}
+
+/// A way of reading an operation: missing bytes count as zero.
+pub(crate) type Read = fn(&mut Decoder<'_>, &[u64; 5]) -> Op;
+
+impl Script {
+    /// Reads a start and operations until the bytes run out, at most `limit` of them.
+    pub(crate) fn decode_by(read: Read, bytes: &[u8], spans: &[u64; 5], limit: usize) -> Self {
+        let mut decoder = Decoder::new(bytes);
+        let start = decoder.clock(spans);
+        let mut ops = Vec::new();
+        let mut left = limit;
+        while !decoder.is_at_end() && left > 0 {
+            let op = read(&mut decoder, spans);
+            left = left.saturating_sub(op.size());
+            ops.push(op);
+        }
+        Self { start, ops }
+    }
 }
 
 impl Op {

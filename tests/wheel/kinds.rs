@@ -4,10 +4,10 @@
 
 use timer_wheel::Budget;
 
-use crate::decoder::Decoder;
+use crate::decoder::{Decoder, Read};
 use crate::geometries::FAR_TIMERS;
 use crate::numbers::Numbers;
-use crate::script::{Op, Read, Road, Script, When};
+use crate::script::{Op, Road, Script, When};
 
 /// Schedules and advances in turn, at the edges of buckets and levels, in one tick, in the past and
 /// at the end of time.

@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
+use crate::decoder::Read;
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest, few};
 use crate::kinds::{BACKLOG, BURSTS, EDGES, script};
 use crate::pair::Pair;
-use crate::script::{Op, Read, Script, spans};
+use crate::script::{Op, Script, spans};
 
 /// How many scripts to draw: so many, unless the environment says otherwise, as for mutants.
 pub(crate) fn tests(usual: u64) -> u64 {

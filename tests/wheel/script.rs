@@ -2,8 +2,6 @@
 
 use timer_wheel::{Budget, Geometry, Verdict};
 
-use crate::decoder::Decoder;
-
 /// One operation. Whatever it names that is not there (a timer of an empty wheel) is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -107,9 +105,6 @@ pub(crate) enum Road {
     Detour,
 }
 
-/// A way of reading an operation: missing bytes count as zero.
-pub(crate) type Read = fn(&mut Decoder<'_>, &[u64; 5]) -> Op;
-
 /// A clock to start at and the operations from there.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
@@ -130,26 +125,10 @@ pub(crate) const fn spans<G: Geometry>() -> [u64; 5] {
     ]
 }
 
-impl Script {
-    /// Reads a start and operations until the bytes run out, at most `limit` of them.
-    pub(crate) fn decode_by(read: Read, bytes: &[u8], spans: &[u64; 5], limit: usize) -> Self {
-        let mut decoder = Decoder::new(bytes);
-        let start = decoder.clock(spans);
-        let mut ops = Vec::new();
-        let mut left = limit;
-        while !decoder.is_at_end() && left > 0 {
-            let op = read(&mut decoder, spans);
-            left = left.saturating_sub(op.size());
-            ops.push(op);
-        }
-        Self { start, ops }
-    }
-}
-
 impl Op {
     /// What it counts for in the length of a script: a burst by the calls that it is made of, which are only partly
     /// compared.
-    fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match *self {
             Self::Churn { count, .. } => 1 + usize::from(count) / 32,
             _ => 1,
