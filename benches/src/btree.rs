@@ -1,20 +1,17 @@
-//! Exact queues made of an ordered set, with a slab or alone: what one writes without a wheel.
+//! Exact queues made of an ordered set: what one writes without a wheel. Every operation is O(log n).
 //!
-//! [`BTreeQueue`] is obviously right, which makes it the yardstick for answers. [`LeanBTreeQueue`]
-//! leaves out what it can while it still offers handle, value and cancellation, which makes it the
-//! yardstick for time. [`BareSet`] has no values at all. Every operation is O(log n).
+//! [`BTreeQueue`] is obviously right, and keeps all that the wheel promises. [`LeanBTreeQueue`] leaves out what it can
+//! while it still offers handle, value and cancellation, which makes it the yardstick for time.
 
-mod bare;
 mod lean;
 
 use std::collections::BTreeSet;
 
 use slab::Slab;
 
-use crate::queue::{Cancel, Counted, Pop, Promise, Queue, Reschedule, Wakes, Work};
+use crate::queue::{Need, Order, Queue};
 
-pub use bare::BareSet;
-pub use lean::{LeanBTreeKey, LeanBTreeQueue};
+pub use lean::{BareSet, LeanBTreeQueue, LeanKey, Numbers, Store};
 
 /// Names a scheduled timer. A key whose timer fired or was cancelled is refused for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,18 +43,13 @@ pub struct BTreeQueue<T> {
 
 impl<T> Queue<T> for BTreeQueue<T> {
     const NAME: &'static str = "btree-queue";
-    const PROMISE: Promise = Promise::FirstComeFirstServed;
-    const WORK: Work = Work::FiresOnly;
+    const ORDER: Order = Order::FirstComeFirstServed;
+    const LACKS: &'static [Need] = &[Need::List];
     type Key = BTreeKey;
 
     #[inline]
     fn new(now: u64) -> Self {
-        Self {
-            now,
-            next_sequence: 0,
-            order: BTreeSet::new(),
-            slots: Slab::new(),
-        }
+        Self { now, next_sequence: 0, order: BTreeSet::new(), slots: Slab::new() }
     }
 
     /// # Panics
@@ -66,18 +58,11 @@ impl<T> Queue<T> for BTreeQueue<T> {
     #[inline]
     fn schedule(&mut self, deadline: u64, value: T) -> BTreeKey {
         let sequence = self.take_sequence();
-        let slot = self.slots.insert(Slot {
-            deadline,
-            sequence,
-            birth: sequence,
-            value,
-        });
+        let slot = self.slots.insert(Slot { deadline, sequence, birth: sequence, value });
         let slot = u32::try_from(slot).expect("at most 2^32 timers");
         self.order.insert((deadline, sequence, slot));
-        BTreeKey {
-            slot,
-            birth: sequence,
-        }
+        let birth = sequence;
+        BTreeKey { slot, birth }
     }
 
     #[inline]
@@ -86,25 +71,19 @@ impl<T> Queue<T> for BTreeQueue<T> {
             fire(deadline, value);
         }
     }
-}
 
-impl<T> Counted<T> for BTreeQueue<T> {
     #[inline]
     fn len(&self) -> usize {
         self.slots.len()
     }
-}
 
-impl<T> Cancel<T> for BTreeQueue<T> {
     #[inline]
     fn cancel(&mut self, key: BTreeKey) -> Option<T> {
         let place = self.place(key)?;
         self.order.remove(&place);
         Some(self.slots.remove(key.slot as usize).value)
     }
-}
 
-impl<T> Reschedule<T> for BTreeQueue<T> {
     /// The key stays; the timer goes behind the others of its new deadline.
     #[inline]
     fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
@@ -115,23 +94,17 @@ impl<T> Reschedule<T> for BTreeQueue<T> {
         let sequence = self.take_sequence();
         self.order.insert((deadline, sequence, key.slot));
         let slot = &mut self.slots[key.slot as usize];
-        slot.deadline = deadline;
-        slot.sequence = sequence;
+        (slot.deadline, slot.sequence) = (deadline, sequence);
         true
     }
-}
 
-impl<T> Wakes<T> for BTreeQueue<T> {
     /// The earliest deadline, or now if that has passed.
     #[inline]
     fn next_wake(&self) -> Option<u64> {
-        self.order
-            .first()
-            .map(|&(deadline, ..)| deadline.max(self.now))
+        let &(deadline, ..) = self.order.first()?;
+        Some(deadline.max(self.now))
     }
-}
 
-impl<T> Pop<T> for BTreeQueue<T> {
     #[inline]
     fn pop_first(&mut self) -> Option<(u64, T)> {
         let (deadline, _, slot) = self.order.pop_first()?;

@@ -1,15 +1,15 @@
-//! The queues that `timer-wheel` is measured against, and the inputs they are measured with.
+//! The queues that `timer-wheel` is measured against, and what they are measured with.
 //!
+//! * [`queue`]: the trait by which all queues are driven.
 //! * [`textbook`]: a hierarchical wheel as it is usually built, one list node a timer.
-//! * [`btree`]: ordered sets with a slab of values, exact by construction.
+//! * [`btree`]: ordered sets with a store of values, exact by construction.
 //! * [`two_sets`]: the TTL layer's baseline, two ordered sets and a map.
-//! * [`queue`]: the traits by which all of them are driven, and those of others that `rivals` adapts.
-//! * [`turns`]: two subjects that take turns at the same work.
-//! * `results`, behind a feature: what a program has measured, for the tables of the documents.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
+//! * `rivals`, `experiments`: the queues of others and the workloads, behind the feature `compare`.
+//! * `results`: what a program has measured, for the tables of the documents.
 //!
-//! These queues answer alike, to the nanosecond and in the same order, so that a program can swap one for
-//! another and compare the answers.
+//! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
+//! compare the answers.
 //!
 //! ```
 //! use timer_wheel::Wheel;
@@ -29,20 +29,30 @@
 //! assert_eq!(fired::<TextbookWheel<_>>(), fired::<Wheel<_>>());
 //! ```
 //!
-//! [`LeanBTreeQueue`] is the exception: it gives up the order among equals, and more, for speed.
-//!
-//! The program `compare`, behind the default feature of that name, measures them side by side:
+//! The program `compare` measures them side by side:
 //! `cargo run --release -p timer-wheel-bench --bin compare -- --help`.
 
+#[cfg(feature = "compare")]
+pub mod answer;
 pub mod btree;
+#[cfg(feature = "compare")]
+pub mod clock;
+#[cfg(feature = "compare")]
+pub mod experiments;
+#[cfg(feature = "compare")]
+pub mod figure;
+#[cfg(feature = "compare")]
+pub mod heap;
 pub mod queue;
 #[cfg(feature = "results")]
 pub mod results;
 #[cfg(feature = "compare")]
 pub mod rivals;
 mod spread;
+#[cfg(feature = "compare")]
+pub mod subject;
 pub mod textbook;
-pub mod turns;
+#[rustfmt::skip]
 pub mod two_sets;
 pub mod workload;
 

@@ -66,6 +66,11 @@ impl Measured {
         let (min, median, max) = (self.min, self.median, self.max);
         self.counts.of(Spread { min, median, max })
     }
+
+    /// Whether its figure has this name, or a longer one that begins so. O(1).
+    pub fn is_named(&self, name: &str) -> bool {
+        is_named(&self.figure, name)
+    }
 }
 
 impl Counts {
@@ -95,8 +100,7 @@ impl Sheet {
         let open = |path: &Path| {
             let mut how = File::options();
             how.create(true).write(true).truncate(false);
-            how.open(path)
-                .map_err(|error| format!("cannot write '{}': {error}", path.display()))
+            how.open(path).map_err(|error| format!("cannot write '{}': {error}", path.display()))
         };
         Ok(Self {
             file: path.map(open).transpose()?,
@@ -132,6 +136,16 @@ impl Sheet {
         });
     }
 
+    /// Adds figures. O(figures).
+    pub fn extend(&mut self, figures: impl IntoIterator<Item = Measured>) {
+        self.results.figures.extend(figures);
+    }
+
+    /// The figures so far. O(1).
+    pub fn figures(&self) -> &[Measured] {
+        &self.results.figures
+    }
+
     /// Writes the file, if one was asked for, with what came of the goals.
     ///
     /// # Errors
@@ -164,14 +178,17 @@ impl Results {
     fn to_json(&self) -> String {
         let line = |value: &Measured| serde_json::to_string(value).expect("it is plain data");
         let lines: Vec<String> = self.figures.iter().map(line).collect();
-        let head = Self {
-            figures: Vec::new(),
-            ..self.clone()
-        };
+        let head = Self { figures: Vec::new(), ..self.clone() };
         let head = serde_json::to_string_pretty(&head).expect("it is plain data");
         let figures = format!("\"figures\": [\n    {}\n  ]", lines.join(",\n    "));
         head.replace("\"figures\": []", &figures) + "\n"
     }
+}
+
+/// Whether a figure has this name, or a longer one that begins so.
+pub fn is_named(figure: &str, name: &str) -> bool {
+    let rest = figure.strip_prefix(name);
+    rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.starts_with(' '))
 }
 
 /// How a program ends that has nobody to hand its error to.
@@ -217,16 +234,8 @@ fn command() -> String {
 /// The commit, and whether what is measured differs from it.
 fn version() -> String {
     let commit = said("git", &["describe", "--always"]);
-    let code = [
-        ":/src",
-        ":/benches/src",
-        ":/benches/benches",
-        ":/Cargo.lock",
-    ];
-    let difference = said(
-        "git",
-        &[&["status", "--porcelain", "--"][..], &code].concat(),
-    );
+    let code = [":/src", ":/benches/src", ":/benches/benches", ":/Cargo.lock"];
+    let difference = said("git", &[&["status", "--porcelain", "--"][..], &code].concat());
     match difference.is_empty() || commit == "unknown" {
         true => commit,
         false => commit + "-dirty",
@@ -235,9 +244,7 @@ fn version() -> String {
 
 fn machine() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = processors
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let cores = match cores {
@@ -253,10 +260,7 @@ fn machine() -> String {
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let said = output.ok().filter(|output| output.status.success());
-    said.map_or_else(
-        || "unknown".to_owned(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
+    said.map_or_else(|| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

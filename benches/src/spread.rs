@@ -31,10 +31,6 @@ impl Spread {
         assert!(!sorted.is_empty(), "a figure has a sample");
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len() - 1;
-        Self {
-            min: sorted[0],
-            median: f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]),
-            max: sorted[last],
-        }
+        Self { min: sorted[0], median: f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]), max: sorted[last] }
     }
 }

@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 
 use timer_wheel::{Geometry, Millis};
 
-use crate::queue::{Cancel, Counted, Promise, Queue, Reschedule, Wakes, Work};
+use crate::queue::{Need, Order, Queue};
 
 use layout::{BucketIndex, Layout};
 use lists::{Lists, Node, NodeIndex};
@@ -55,8 +55,8 @@ pub struct TextbookWheel<T, G: Geometry = Millis> {
 
 impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
     const NAME: &'static str = "textbook";
-    const PROMISE: Promise = Promise::FirstComeFirstServed;
-    const WORK: Work = Work::Counted;
+    const ORDER: Order = Order::FirstComeFirstServed;
+    const LACKS: &'static [Need] = &[Need::Budget, Need::List, Need::First, Need::Horizon];
     type Key = TextbookKey;
 
     /// O(buckets).
@@ -85,10 +85,7 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
         self.last_stamp = self.last_stamp.wrapping_add(1);
         let stamp = self.last_stamp;
         let node = self.lists.insert(bucket, deadline, stamp, value);
-        TextbookKey {
-            node: node.0,
-            stamp,
-        }
+        TextbookKey { node: node.0, stamp }
     }
 
     /// Costs a [`pop_expired`](Self::pop_expired) a timer.
@@ -106,26 +103,20 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
         self.advance(now, fire);
         (self.handled - before) as usize
     }
-}
 
-impl<T, G: Geometry> Counted<T> for TextbookWheel<T, G> {
     /// O(1).
     #[inline]
     fn len(&self) -> usize {
         self.lists.len() - Layout::<G>::BUCKETS
     }
-}
 
-impl<T, G: Geometry> Cancel<T> for TextbookWheel<T, G> {
     /// O(1).
     #[inline]
     fn cancel(&mut self, key: TextbookKey) -> Option<T> {
         let node = self.live(key)?;
         self.remove(node).value
     }
-}
 
-impl<T, G: Geometry> Reschedule<T> for TextbookWheel<T, G> {
     /// O(1). The key stays.
     #[inline]
     fn reschedule(&mut self, key: &mut TextbookKey, deadline: u64) -> bool {
@@ -140,30 +131,22 @@ impl<T, G: Geometry> Reschedule<T> for TextbookWheel<T, G> {
         self.lists.link(node, bucket);
         true
     }
-}
 
-impl<T, G: Geometry> Wakes<T> for TextbookWheel<T, G> {
     /// No later than the earliest deadline, unless that has passed already, and never before now; a timer
     /// beyond the levels costs a wake-up a rotation. O(levels).
     fn next_wake(&self) -> Option<u64> {
         if let Some(first) = self.lists.first(Layout::<G>::DUE) {
-            return Some(if self.due_is_sorted {
-                self.lists.deadline(first).max(self.now)
-            } else {
-                self.now
-            });
+            return Some(if self.due_is_sorted { self.lists.deadline(first).max(self.now) } else { self.now });
         }
         let bucket = self.occupancy.first()?;
         let tick = Layout::<G>::first_tick(bucket, self.current_tick);
         Some(Layout::<G>::tick_start_ns(tick).max(self.now))
     }
-}
 
-impl<T, G: Geometry> TextbookWheel<T, G> {
     /// Takes the earliest timer whose deadline is `now` or before, with its deadline. Time never
     /// goes back: an earlier `now` counts as the latest one. Amortized O(levels + log bucket).
     #[inline]
-    pub fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
         self.now = self.now.max(now);
         let target_tick = Layout::<G>::tick(self.now);
         loop {
@@ -181,7 +164,9 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
             }
         }
     }
+}
 
+impl<T, G: Geometry> TextbookWheel<T, G> {
     fn live(&self, key: TextbookKey) -> Option<NodeIndex> {
         let node = NodeIndex(key.node);
         (self.lists.get(node)?.stamp == key.stamp).then_some(node)

@@ -35,9 +35,7 @@ impl XorShift64Star {
     /// A generator that starts at `seed`; zero, on which xorshift is stuck, stands for [`SEED`].
     /// O(1).
     pub fn with_seed(seed: u64) -> Self {
-        Self {
-            state: if seed == 0 { SEED } else { seed },
-        }
+        Self { state: if seed == 0 { SEED } else { seed } }
     }
 
     /// The next 64 bits. O(1).
@@ -96,10 +94,7 @@ mod tests {
     fn generator_from_seed_one_gives_the_published_sequence() {
         // Computed by hand from the definition: 1 -> state 0x2000001, times the multiplier.
         let mut random = XorShift64Star::with_seed(1);
-        assert_eq!(
-            random.next_u64(),
-            0x0200_0001_u64.wrapping_mul(0x2545_F491_4F6C_DD1D)
-        );
+        assert_eq!(random.next_u64(), 0x0200_0001_u64.wrapping_mul(0x2545_F491_4F6C_DD1D));
     }
 
     #[test]

@@ -23,8 +23,7 @@ pub(crate) fn ceiling(group: &str, call: &str) -> LibraryBenchmarkConfig {
     if std::env::var_os(UNLIMITED).is_none() {
         let results = Results::read(&kept()).unwrap_or_default();
         let of_call = results.figures.iter();
-        let mut of_call =
-            of_call.filter(|it| it.subject == subject(group) && it.figure == figure(call));
+        let mut of_call = of_call.filter(|it| it.subject == subject(group) && it.figure == figure(call));
         let counted = of_call.next().map_or(0.0, |it| it.median * CALLS as f64);
         let mut callgrind = Callgrind::default();
         callgrind.hard_limits([(EventKind::Ir, counted as u64 * MOST / 100)]);
@@ -39,9 +38,7 @@ fn kept() -> PathBuf {
 
 /// The name in tables: `index_wheel` is `IndexWheel`.
 fn subject(group: &str) -> String {
-    let words = group
-        .split('_')
-        .map(|word| word[..1].to_uppercase() + &word[1..]);
+    let words = group.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
     words.collect()
 }
 

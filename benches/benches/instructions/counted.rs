@@ -70,11 +70,7 @@ pub(crate) fn run(check: impl FnOnce(), count: impl FnOnce()) -> ExitCode {
 fn can_count() -> bool {
     let runner = option_env!("GUNGRAUN_RUNNER").unwrap_or("gungraun-runner");
     ["valgrind", runner].into_iter().all(|program| {
-        let version = Command::new(program)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
+        let version = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if version.is_err() {
             println!("instructions: not counted, as there is no {program}");
         }

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use timer_wheel_bench::queue::{Reschedule, filled_with_keys};
+use timer_wheel_bench::queue::{Queue, filled_with_keys};
 use timer_wheel_bench::workload::{SECOND, STEP, XorShift64Star};
 
 /// How many calls are counted at one go.
@@ -16,7 +16,7 @@ const BATCH: usize = 100;
 
 /// A queue in use as for requests with a timeout: the oldest is cancelled, a new one is scheduled, and time
 /// goes on, until each that there was at first has been replaced twice.
-pub(crate) struct Steady<Q: Reschedule> {
+pub(crate) struct Steady<Q: Queue> {
     queue: Q,
     now: u64,
     /// When the first of all fire.
@@ -26,7 +26,7 @@ pub(crate) struct Steady<Q: Reschedule> {
     live: usize,
 }
 
-impl<Q: Reschedule> Steady<Q> {
+impl<Q: Queue> Steady<Q> {
     /// One for all states: what is inlined depends on from how many places a call is made.
     fn new(order: Vec<u32>) -> Self {
         let (mut queue, mut keys): (Q, _) = filled_with_keys(&[TIMEOUT; N]);
@@ -70,9 +70,7 @@ impl<Q: Reschedule> Steady<Q> {
         let mut steady = Self::with_oldest();
         while steady.now + STEP < steady.earliest {
             steady.now += STEP;
-            steady
-                .queue
-                .advance(steady.now, |_, _| unreachable!("nothing is due"));
+            steady.queue.advance(steady.now, |_, _| unreachable!("nothing is due"));
         }
         steady
     }
@@ -116,8 +114,7 @@ impl<Q: Reschedule> Steady<Q> {
     pub(crate) fn advance_idly(mut self) -> Self {
         let now = black_box(self.now);
         for ahead in 0..CALLS as u64 {
-            self.queue
-                .advance(now + ahead, |_, _| unreachable!("nothing is due"));
+            self.queue.advance(now + ahead, |_, _| unreachable!("nothing is due"));
         }
         self
     }

@@ -5,7 +5,7 @@ mod counted;
 mod steady;
 
 use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlKey, TtlSet};
-use timer_wheel_bench::queue::{Cancel, Promise, Queue, Reschedule, Work};
+use timer_wheel_bench::queue::{Order, Queue};
 use timer_wheel_bench::workload::MILLISECOND;
 
 use counted::counted;
@@ -29,8 +29,7 @@ impl Ttls {
 
 impl Queue for Ttls {
     const NAME: &'static str = "TtlSet";
-    const PROMISE: Promise = Promise::Late;
-    const WORK: Work = Work::Untold;
+    const ORDER: Order = Order::Step;
     type Key = TtlKey;
 
     fn new(now: u64) -> Self {
@@ -62,16 +61,12 @@ impl Queue for Ttls {
             }
         }
     }
-}
 
-impl Cancel for Ttls {
     #[inline]
     fn cancel(&mut self, key: TtlKey) -> Option<u32> {
         self.set.remove(key)
     }
-}
 
-impl Reschedule for Ttls {
     #[inline]
     fn reschedule(&mut self, key: &mut TtlKey, deadline: u64) -> bool {
         let (index, ttl_ms) = self.entry(deadline);

@@ -36,12 +36,7 @@ pub fn run<Q: Queue>() -> io::Result<()> {
         let line = line?;
         let mut words = line.split(' ');
         let call = words.next().unwrap_or_default();
-        let mut number = || {
-            words
-                .next()
-                .and_then(|word| word.parse::<u64>().ok())
-                .unwrap_or(0)
-        };
+        let mut number = || words.next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
         let (first, second) = (number(), number());
         let answer = match (call, keys.get_mut(first as usize)) {
             ("schedule", _) => {

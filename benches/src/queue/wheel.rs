@@ -2,14 +2,11 @@
 
 use timer_wheel::{Geometry, TimerKey, Wheel};
 
-use super::{
-    Budgeted, Cancel, Counted, Instalment, Ordered, Pop, Promise, Queue, Reschedule, Wakes, Work,
-};
+use super::{Instalment, Order, Queue};
 
 impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     const NAME: &'static str = "wheel";
-    const PROMISE: Promise = Promise::FirstComeFirstServed;
-    const WORK: Work = Work::Counted;
+    const ORDER: Order = Order::FirstComeFirstServed;
     type Key = TimerKey;
 
     #[inline]
@@ -32,52 +29,40 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     /// A budget that is never used up is the wheel's own count of its work, buckets opened included.
     #[inline]
     fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {
-        Budgeted::advance_with_budget(self, now, usize::MAX, fire).used
+        Queue::advance_with_budget(self, now, usize::MAX, fire).used
     }
-}
 
-impl<T, G: Geometry> Counted<T> for Wheel<T, G> {
     #[inline]
     fn len(&self) -> usize {
         Wheel::len(self)
     }
-}
 
-impl<T, G: Geometry> Cancel<T> for Wheel<T, G> {
     #[inline]
     fn cancel(&mut self, key: TimerKey) -> Option<T> {
         Wheel::cancel(self, key)
     }
-}
 
-impl<T, G: Geometry> Reschedule<T> for Wheel<T, G> {
     #[inline]
     fn reschedule(&mut self, key: &mut TimerKey, deadline: u64) -> bool {
         Wheel::reschedule(self, *key, deadline)
     }
-}
 
-impl<T, G: Geometry> Wakes<T> for Wheel<T, G> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
-        self.expiration_delay()
-            .map(|delay| self.now().saturating_add(delay))
-    }
-}
-
-impl<T: Copy, G: Geometry> Ordered<T> for Wheel<T, G> {
-    #[inline]
-    fn ascending(&self) -> impl Iterator<Item = T> {
-        Wheel::ascending(self).map(|timer| *timer.value)
+        let delay = self.expiration_delay()?;
+        Some(self.now().saturating_add(delay))
     }
 
     #[inline]
-    fn descending(&self) -> impl Iterator<Item = T> {
-        Wheel::descending(self).map(|timer| *timer.value)
+    fn ascending(&self, mut visit: impl FnMut(&T)) {
+        Wheel::ascending(self).for_each(|timer| visit(timer.value));
     }
-}
 
-impl<T, G: Geometry> Pop<T> for Wheel<T, G> {
+    #[inline]
+    fn descending(&self, mut visit: impl FnMut(&T)) {
+        Wheel::descending(self).for_each(|timer| visit(timer.value));
+    }
+
     #[inline]
     fn pop_first(&mut self) -> Option<(u64, T)> {
         Wheel::pop_first(self).map(|first| (first.deadline, first.value))
@@ -91,23 +76,13 @@ impl<T, G: Geometry> Pop<T> for Wheel<T, G> {
     fn clear(&mut self) {
         Wheel::clear(self);
     }
-}
 
-impl<T, G: Geometry> Budgeted<T> for Wheel<T, G> {
     #[inline]
-    fn advance_with_budget(
-        &mut self,
-        now: u64,
-        budget: usize,
-        mut fire: impl FnMut(u64, T),
-    ) -> Instalment {
+    fn advance_with_budget(&mut self, now: u64, budget: usize, mut fire: impl FnMut(u64, T)) -> Instalment {
         let mut advance = Wheel::advance_with_budget(self, now, budget);
         for expired in advance.by_ref() {
             fire(expired.deadline, expired.value);
         }
-        Instalment {
-            used: budget - advance.unused(),
-            has_backlog: advance.has_backlog(),
-        }
+        Instalment { used: budget - advance.unused(), has_backlog: advance.has_backlog() }
     }
 }

@@ -1,20 +1,20 @@
 //! `bitwheel`, its large and precise wheel with failover: a timer stays in the gear it was put into.
 //!
-//! It does not cascade, so a timer is as late as its gear is coarse, by seconds at the most: only a
-//! workload that asks for no more than that can have it. A handle of it can neither be copied nor
-//! asked for its timer, so the handles lie here, by value, where a program would have them.
+//! It does not cascade, so a timer is as late as its gear is coarse, by seconds at the most.
 
 use std::time::{Duration, Instant};
 
 use bitwheel::timer::{LargePreciseWheelWithFailover, Timer, TimerHandle};
 
-use crate::queue::{Cancel, Promise, Queue, Work};
+use super::Handles;
+use crate::queue::Need::{self, Budget, Fire, First, Horizon, List, Move, Wake, Work};
+use crate::queue::{Order, Queue};
 
-/// The wheel and the handles of its timers, by value.
+/// The wheel and the handles of its timers.
 pub struct BitWheel {
     epoch: Instant,
     wheel: Box<LargePreciseWheelWithFailover<Number>>,
-    handles: Vec<Option<TimerHandle>>,
+    handles: Handles<TimerHandle>,
     fired: Vec<u32>,
 }
 
@@ -38,8 +38,8 @@ impl BitWheel {
 
 impl Queue for BitWheel {
     const NAME: &'static str = "bitwheel";
-    const PROMISE: Promise = Promise::Late;
-    const WORK: Work = Work::Untold;
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[Fire, Move, First, List, Budget, Work, Wake, Horizon];
     type Key = u32;
 
     fn new(_now: u64) -> Self {
@@ -47,7 +47,7 @@ impl Queue for BitWheel {
         Self {
             epoch,
             wheel: LargePreciseWheelWithFailover::boxed_with_epoch(epoch),
-            handles: Vec::new(),
+            handles: Handles(Vec::new()),
             fired: Vec::new(),
         }
     }
@@ -55,11 +55,7 @@ impl Queue for BitWheel {
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
         let handle = self.wheel.insert(self.instant(deadline), Number(value));
-        let at = value as usize;
-        if at >= self.handles.len() {
-            self.handles.resize_with(at + 1, || None);
-        }
-        self.handles[at] = Some(handle);
+        self.handles.put(value, handle);
         value
     }
 
@@ -68,12 +64,10 @@ impl Queue for BitWheel {
         self.wheel.poll(self.instant(now), &mut self.fired);
         self.fired.drain(..).for_each(|value| fire(now, value));
     }
-}
 
-impl Cancel for BitWheel {
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
-        let handle = self.handles[key as usize].take()?;
+        let handle = self.handles.take(key)?;
         self.wheel.cancel(handle).map(|Number(value)| value)
     }
 }

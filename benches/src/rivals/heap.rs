@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::queue::{Pop, Promise, Queue, Wakes, Work};
+use crate::queue::Need::{self, Cancel, List, Move};
+use crate::queue::{Order, Queue};
 
 /// A heap of deadlines and numbers.
 #[derive(Clone, Debug)]
@@ -11,8 +12,8 @@ pub struct Heap(BinaryHeap<Reverse<(u64, u32)>>);
 
 impl Queue for Heap {
     const NAME: &'static str = "heap";
-    const PROMISE: Promise = Promise::DeadlineOrder;
-    const WORK: Work = Work::FiresOnly;
+    const ORDER: Order = Order::Deadline;
+    const LACKS: &'static [Need] = &[Cancel, Move, List];
     type Key = ();
 
     #[inline]
@@ -31,16 +32,12 @@ impl Queue for Heap {
             fire(deadline, value);
         }
     }
-}
 
-impl Wakes for Heap {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         self.0.peek().map(|&Reverse((deadline, _))| deadline)
     }
-}
 
-impl Pop for Heap {
     #[inline]
     fn pop_first(&mut self) -> Option<(u64, u32)> {
         self.0.pop().map(|Reverse(first)| first)

@@ -1,18 +1,17 @@
 //! `hierarchical_hash_wheel_timer`, in its variant whose timers can be cancelled.
 //!
-//! Its cheapest entry is an id in an `Rc`, here the value itself; the delay is handed over beside it
-//! rather than kept in it. The time unit is the caller's: a tick of the wheel it is compared with.
+//! Its cheapest entry is an id in an `Rc`, here the value itself; the delay is handed over beside it rather than kept in
+//! it. The time unit is the caller's: a tick of the wheel it is compared with.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use hierarchical_hash_wheel_timer::wheels::Skip;
-use hierarchical_hash_wheel_timer::wheels::cancellable::{
-    CancellableTimerEntry, QuadWheelWithOverflow,
-};
+use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 
-use super::ticks;
-use crate::queue::{Cancel, Promise, Queue, Wakes, Work};
+use super::{due_at, reached_by};
+use crate::queue::Need::{self, Budget, First, Horizon, List, Move, Work};
+use crate::queue::{Order, Queue};
 
 #[derive(Debug)]
 struct Entry {
@@ -36,34 +35,28 @@ pub struct HashWheel<const TICK_NS: u64> {
 
 impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     const NAME: &'static str = "hhwt";
-    const PROMISE: Promise = Promise::StepOrder;
-    const WORK: Work = Work::Untold;
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[Move, First, List, Budget, Work, Horizon];
     type Key = u32;
 
     #[inline]
     fn new(now: u64) -> Self {
-        Self {
-            now: ticks::reached_by::<TICK_NS>(now),
-            wheel: QuadWheelWithOverflow::new(),
-        }
+        Self { now: reached_by::<TICK_NS>(now), wheel: QuadWheelWithOverflow::new() }
     }
 
     /// A deadline that has come is refused by the wheel, and is moved to the next tick instead.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
-        let delay = ticks::due_at::<TICK_NS>(deadline)
-            .saturating_sub(self.now)
-            .max(1);
+        let delay = due_at::<TICK_NS>(deadline).saturating_sub(self.now).max(1);
         let entry = Rc::new(Entry { id: value });
-        let _ = self
-            .wheel
-            .insert_ref_with_delay(entry, Duration::from_millis(delay));
+        let delay = Duration::from_millis(delay);
+        let _ = self.wheel.insert_ref_with_delay(entry, delay);
         value
     }
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
-        let now = ticks::reached_by::<TICK_NS>(now);
+        let now = reached_by::<TICK_NS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             let skipped = match self.wheel.can_skip() {
@@ -82,16 +75,12 @@ impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
             }
         }
     }
-}
 
-impl<const TICK_NS: u64> Cancel for HashWheel<TICK_NS> {
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
         self.wheel.cancel(&key).ok().map(|()| key)
     }
-}
 
-impl<const TICK_NS: u64> Wakes for HashWheel<TICK_NS> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
         let skipped = match self.wheel.can_skip() {

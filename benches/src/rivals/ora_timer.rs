@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ora_timer::wheel::TimingWheel;
 
-use super::ticks;
-use crate::queue::{Promise, Queue, Wakes, Work};
+use super::{due_at, reached_by};
+use crate::queue::Need::{self, Budget, Cancel, First, Horizon, List, Move, Work};
+use crate::queue::{Order, Queue};
 
 /// The wheel, with a tick of so many nanoseconds.
 pub struct Ora<const TICK_NS: u64> {
@@ -16,31 +17,25 @@ pub struct Ora<const TICK_NS: u64> {
 
 impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     const NAME: &'static str = "ora-timer";
-    const PROMISE: Promise = Promise::StepOrder;
-    const WORK: Work = Work::Untold;
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[Cancel, Move, First, List, Budget, Work, Horizon];
     type Key = ();
 
     #[inline]
     fn new(now: u64) -> Self {
-        Self {
-            now: ticks::reached_by::<TICK_NS>(now),
-            wheel: TimingWheel::new(),
-            fired: Vec::new(),
-        }
+        Self { now: reached_by::<TICK_NS>(now), wheel: TimingWheel::new(), fired: Vec::new() }
     }
 
     /// A deadline that has come is refused by the wheel, and is moved to the next tick instead.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) {
-        let delay = ticks::due_at::<TICK_NS>(deadline)
-            .saturating_sub(self.now)
-            .max(1);
+        let delay = due_at::<TICK_NS>(deadline).saturating_sub(self.now).max(1);
         let _ = self.wheel.insert(value, Duration::from_millis(delay));
     }
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
-        let now = ticks::reached_by::<TICK_NS>(now);
+        let now = reached_by::<TICK_NS>(now);
         while self.now < now {
             let left = u32::try_from(now - self.now).unwrap_or(u32::MAX);
             // That nothing may be skipped is also what it says when it is empty.
@@ -59,14 +54,10 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
             }
         }
     }
-}
 
-impl<const TICK_NS: u64> Wakes for Ora<TICK_NS> {
     #[inline]
     fn next_wake(&self) -> Option<u64> {
-        if self.wheel.is_empty() {
-            return None;
-        }
-        Some((self.now + u64::from(self.wheel.can_skip()) + 1) * TICK_NS)
+        let skipped = u64::from(self.wheel.can_skip());
+        (!self.wheel.is_empty()).then_some((self.now + skipped + 1) * TICK_NS)
     }
 }

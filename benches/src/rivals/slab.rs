@@ -1,10 +1,9 @@
-//! A bare slab: what storing and finding the values costs when nothing is ever due.
-//!
-//! It is the limit, not a queue: it stores a `u32` and nothing else.
+//! A bare slab: what storing and finding the values costs when nothing is ever due. It is the limit, not a queue.
 
 use slab::Slab;
 
-use crate::queue::{Cancel, Promise, Queue, Reschedule, Work};
+use crate::queue::Need::{self, Fire, FireLate, First, List, Wake};
+use crate::queue::{Order, Queue};
 
 /// A slab of numbers.
 #[derive(Clone, Debug)]
@@ -12,8 +11,8 @@ pub struct BareSlab(Slab<u32>);
 
 impl Queue for BareSlab {
     const NAME: &'static str = "slab";
-    const PROMISE: Promise = Promise::NothingExpires;
-    const WORK: Work = Work::FiresOnly;
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[Fire, FireLate, Wake, First, List];
     type Key = u32;
 
     #[inline]
@@ -28,16 +27,12 @@ impl Queue for BareSlab {
 
     #[inline]
     fn advance(&mut self, _now: u64, _fire: impl FnMut(u64, u32)) {}
-}
 
-impl Cancel for BareSlab {
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
         self.0.try_remove(key as usize)
     }
-}
 
-impl Reschedule for BareSlab {
     /// Touches the entry: the deadline's low half takes the place of the value.
     #[inline]
     fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {

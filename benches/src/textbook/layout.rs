@@ -28,10 +28,7 @@ impl<G: Geometry> Layout<G> {
             shifts[level + 1] = shifts[level] + G::LEVEL_BITS[level];
             level += 1;
         }
-        assert!(
-            shifts[LEVELS] + G::TICK_BITS < u64::BITS,
-            "the levels must leave room for the overflow"
-        );
+        assert!(shifts[LEVELS] + G::TICK_BITS < u64::BITS, "the levels must leave room for the overflow");
         shifts
     };
 
@@ -108,46 +105,10 @@ impl<G: Geometry> Layout<G> {
     /// neither.
     #[inline]
     fn digit_of(bucket: BucketIndex) -> Option<(usize, usize)> {
-        (0..LEVELS)
-            .find(|level| bucket.0 < Self::BASES[level + 1])
-            .map(|level| (level, bucket.0 - Self::BASES[level]))
+        (0..LEVELS).find(|level| bucket.0 < Self::BASES[level + 1]).map(|level| (level, bucket.0 - Self::BASES[level]))
     }
 
     fn digit_mask(level: usize) -> usize {
         (1 << G::LEVEL_BITS[level]) - 1
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use timer_wheel::Millis;
-
-    type Arithmetic = Layout<Millis>;
-
-    #[test]
-    fn bucket_of_a_past_or_current_tick_is_the_due_bucket() {
-        assert_eq!(Arithmetic::bucket_of(7, 7), Arithmetic::DUE);
-        assert_eq!(Arithmetic::bucket_of(0, 7), Arithmetic::DUE);
-    }
-
-    #[test]
-    fn bucket_of_goes_by_the_highest_differing_digit() {
-        let at = |tick| Arithmetic::digit_of(Arithmetic::bucket_of(tick, 0xFF));
-        assert_eq!(at(0x100), Some((1, 1)), "one tick ahead, yet another lap");
-        assert_eq!(at(0x3_00FF), Some((2, 3)));
-        assert_eq!(at(0x0500_0000), Some((3, 5)));
-        assert_eq!(at(0x1_0000_0000), None);
-    }
-
-    #[test]
-    fn first_tick_names_the_bucket_it_came_from() {
-        let current = 0x12_3456_789A;
-        let first_tick =
-            |tick| Arithmetic::first_tick(Arithmetic::bucket_of(tick, current), current);
-        assert_eq!(first_tick(0x12_3456_78B0), 0x12_3456_78B0);
-        assert_eq!(first_tick(0x12_3477_1234), 0x12_3477_0000);
-        assert_eq!(first_tick(0x99_0000_0000), 0x13_0000_0000);
-        assert_eq!(Arithmetic::rotation_start(0x99_1234_0000), 0x99_0000_0000);
     }
 }

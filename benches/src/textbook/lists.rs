@@ -46,16 +46,10 @@ impl<T> Lists<T> {
     /// So many empty lists.
     pub(super) fn new(buckets: usize) -> Self {
         let mut nodes = Slab::new();
+        // A new slab hands out slots in order.
         for bucket in 0..buckets {
             let itself = NodeIndex::from(BucketIndex(bucket));
-            let slot = nodes.insert(Node {
-                deadline: 0,
-                previous: itself,
-                next: itself,
-                stamp: 0,
-                value: None,
-            });
-            debug_assert_eq!(slot, itself.slot(), "a new slab hands out slots in order");
+            nodes.insert(Node { deadline: 0, previous: itself, next: itself, stamp: 0, value: None });
         }
         Self { nodes }
     }
@@ -88,22 +82,10 @@ impl<T> Lists<T> {
     ///
     /// If there are no more node indexes.
     #[inline]
-    pub(super) fn insert(
-        &mut self,
-        bucket: BucketIndex,
-        deadline: u64,
-        stamp: u32,
-        value: T,
-    ) -> NodeIndex {
+    pub(super) fn insert(&mut self, bucket: BucketIndex, deadline: u64, stamp: u32, value: T) -> NodeIndex {
         let sentinel = NodeIndex::from(bucket);
         let last = self.nodes[sentinel.slot()].previous;
-        let slot = self.nodes.insert(Node {
-            deadline,
-            previous: last,
-            next: sentinel,
-            stamp,
-            value: Some(value),
-        });
+        let slot = self.nodes.insert(Node { deadline, previous: last, next: sentinel, stamp, value: Some(value) });
         let node = NodeIndex(u32::try_from(slot).expect("at most 2^32 nodes"));
         self.nodes[last.slot()].next = node;
         self.nodes[sentinel.slot()].previous = node;

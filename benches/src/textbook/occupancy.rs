@@ -22,15 +22,9 @@ pub(super) struct Occupancy {
 impl Occupancy {
     pub(super) fn new<G: Geometry>() -> Self {
         const {
-            assert!(
-                Layout::<G>::BUCKETS <= WORDS * WORDS,
-                "one summary word must cover every bucket"
-            );
+            assert!(Layout::<G>::BUCKETS <= WORDS * WORDS, "one summary word must cover every bucket");
         }
-        Self {
-            summary: 0,
-            words: [0; WORDS],
-        }
+        Self { summary: 0, words: [0; WORDS] }
     }
 
     #[inline]

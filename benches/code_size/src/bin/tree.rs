@@ -15,10 +15,7 @@ impl Queue for Tree {
     type Key = (u64, u32);
 
     fn new(now: u64) -> Self {
-        Self {
-            timers: BTreeSet::new(),
-            now,
-        }
+        Self { timers: BTreeSet::new(), now }
     }
 
     fn schedule(&mut self, deadline: u64, value: u32) -> (u64, u32) {
@@ -38,15 +35,8 @@ impl Queue for Tree {
 
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
         self.now = self.now.max(now);
-        while self
-            .timers
-            .first()
-            .is_some_and(|&(deadline, _)| deadline <= self.now)
-        {
-            self.timers
-                .pop_first()
-                .into_iter()
-                .for_each(|(deadline, value)| fire(deadline, value));
+        while self.timers.first().is_some_and(|&(deadline, _)| deadline <= self.now) {
+            self.timers.pop_first().into_iter().for_each(|(deadline, value)| fire(deadline, value));
         }
     }
 

@@ -1,265 +1,234 @@
-//! The goals that the wheel is held to: ratios of medians, within one run, against the others.
+//! The goals that the wheel is held to: ratios, within one run, to the others.
 
-use crate::experiment::{hold, server, small};
-use crate::figure::{
-    AGED_SCHEDULE, BURST_LONGEST_CALL, CALM_BUDGETED_LONGEST_CALL, CALM_LONGEST_CALL, CHURN,
-    EVICTION, EVICTION_OF_MANY_TTLS, EXPIRE, FAR, FRESH_BYTES, FRESH_SCHEDULE, Figure, HOLDS,
-    PAUSE_LONGEST, PAUSE_WHOLE, PEAK_CLEAR, PEAK_DROP, PEAK_LONGEST_CANCEL, PEAK_LONGEST_SCHEDULE,
-    RANDOM_CANCEL, REFRESH, ROTATED_BYTES, SERVER_CANCELS, SERVER_SCHEDULES, SMALL_BYTES,
-    SMALL_OPERATION,
-};
-use crate::ledger::Ledger;
+use timer_wheel_bench::figure::FIGURES;
+use timer_wheel_bench::results::{self, Measured};
+use timer_wheel_bench::subject;
 
-const WHEEL: &str = "wheel";
-const SET_WITH_SLAB: &str = "btree+slab";
-const SET: &str = "btree";
-const DELAY_QUEUE: &str = "delayqueue";
-const TEXTBOOK: &str = "textbook";
-const HEAP: &str = "heap";
-const BITWHEEL: &str = "bitwheel";
-
-const MOST: usize = 10_000_000;
-const VERY_MANY: usize = 4_000_000;
-const MANY: usize = 1_000_000;
-const FEW: usize = 10_000;
-
-/// How the wheel is to stand to a rival: their medians, or of single calls the least samples.
+/// How the wheel is to stand to a rival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
-    /// The rival's median is at least so many times the wheel's.
+    /// The rival's is at least so many times the wheel's.
     Faster(f64),
-    /// The wheel's median is at most so many times the rival's.
+    /// The wheel's is at most so many times the rival's.
     Within(f64),
-    /// The wheel's is at most so much, whatever a rival's.
-    AtMost(f64),
-    /// The wheel's is at most so much, or so many times the rival's where that is more.
-    AtMostOr { most: f64, times: f64 },
+    /// The same, or at most so much where that is more.
+    WithinOr(f64, f64),
+    /// The wheel's is at most so much.
+    Below(f64),
 }
 
-/// One thing that the wheel is to achieve.
-#[derive(Clone, Copy, Debug)]
+/// What the wheel is to achieve in the figures whose names begin so, with each of some numbers of timers.
 pub(crate) struct Goal {
-    pub(crate) n: usize,
-    pub(crate) figure: Figure,
-    pub(crate) rival: &'static str,
-    pub(crate) bound: Bound,
+    figure: &'static str,
+    sizes: &'static [u64],
+    rival: &'static str,
+    bound: Bound,
 }
 
-/// A goal whose subjects were measured.
-pub(crate) struct Verdict {
-    pub(crate) goal: Goal,
-    /// What the wheel was measured at.
-    pub(crate) wheel: f64,
-    rival: f64,
+use Bound::{Below, Faster, Within, WithinOr};
+
+const fn goal(figure: &'static str, sizes: &'static [u64], rival: &'static str, bound: Bound) -> Goal {
+    Goal { figure, sizes, rival, bound }
+}
+
+const EACH: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000];
+const LESS: &[u64] = &[10_000, 30_000, 100_000, 300_000];
+const MILLION: &[u64] = &[1_000_000];
+const PAUSES: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 10_000_000];
+const PEAKS: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
+const HOLDS: &[u64] = &[100, 1_000, 10_000, 100_000, 1_000_000];
+const HOLDS_OF_MANY: &[u64] = &[1_000, 10_000, 100_000, 1_000_000];
+const SERVERS: &[u64] = &[10_000, 100_000];
+
+const TREE: &str = "btree+slab";
+const LIST: &str = "textbook";
+const TOKIO: &str = "delayqueue";
+
+const US: f64 = 1_000.0;
+
+/// The goals. Times are in ns.
+#[rustfmt::skip]
+pub(crate) const ALL: &[Goal] = &[
+    goal("W1a schedule", LESS, TREE, Faster(8.0)),
+    goal("W1a schedule", MILLION, TREE, Faster(16.0)),
+    goal("W1a schedule", EACH, LIST, Within(1.5)),
+    goal("W1a schedule", EACH, TOKIO, Faster(2.5)),
+    goal("W1b cancel", EACH, TREE, Faster(6.0)),
+    goal("W1b cancel", LESS, LIST, Within(1.8)),
+    goal("W1b cancel", MILLION, LIST, Within(1.3)),
+    goal("W1b cancel", EACH, TOKIO, Faster(5.0)),
+    goal("W1c schedule, aged", LESS, TREE, Faster(10.0)),
+    goal("W1c schedule, aged", MILLION, TREE, Faster(18.0)),
+    goal("W1c schedule, aged", LESS, LIST, Within(1.3)),
+    goal("W1c schedule, aged", MILLION, LIST, Within(0.15)),
+    goal("W2 expire", LESS, TREE, Within(1.15)),
+    goal("W2 expire", MILLION, TREE, Within(1.0)),
+    goal("W2 expire", LESS, LIST, Within(1.0)),
+    goal("W2 expire", MILLION, LIST, Within(0.55)),
+    goal("W2 expire", EACH, TOKIO, Faster(4.0)),
+    goal("W3 cancel one, schedule one", EACH, TREE, Faster(6.0)),
+    goal("W3 cancel one, schedule one", EACH, LIST, Within(1.0)),
+    goal("W3 cancel one, schedule one", EACH, "nexus-timer", Within(1.0)),
+    goal("W4 reschedule to later", EACH, TREE, Faster(25.0)),
+    goal("W4 reschedule to later", EACH, LIST, Within(0.3)),
+    goal("W4 reschedule to later", EACH, TOKIO, Faster(20.0)),
+    goal("W6 calm longest call", EACH, TREE, WithinOr(3.0, 100.0 * US)),
+    goal("W10 longest advance", PAUSES, TREE, WithinOr(3.0, 100.0 * US)),
+    goal("W10 in all", EACH, TREE, Within(0.3)),
+    goal("W10 in all", EACH, LIST, Within(0.8)),
+    goal("W6b calm longest call", EACH, TREE, Within(3.0)),
+    goal("W7 longest call, budget 256", EACH, TREE, Within(3.0)),
+    goal("W7 expire a burst", EACH, TREE, Within(2.0)),
+    goal("W7 expire a burst, spread over its tick", EACH, TREE, Within(2.0)),
+    goal("W8 after W1a", EACH, TREE, Within(0.95)),
+    goal("W8 after W1a", &[1_000], TREE, Below(90.0)),
+    goal("W11", HOLDS, TREE, Within(0.8)),
+    goal("W11", HOLDS_OF_MANY, "heap", Within(1.0)),
+    goal("W11", &[100], "heap", Within(1.4)),
+    goal("W12 operation", &[10_000], TREE, Within(1.3)),
+    goal("W12 a queue", &[10_000], TREE, Below(1_600.0)),
+    goal("W13", EACH, TREE, Within(2.0)),
+    goal("W14", EACH, TREE, Within(5.0)),
+    goal("W15", PEAKS, TREE, WithinOr(3.0, 300.0 * US)),
+    goal("W16 p99 of schedules", SERVERS, TREE, Within(0.5)),
+    goal("W16 p99.9 of schedules", SERVERS, TREE, Within(0.5)),
+    goal("W16 p99 of cancels", SERVERS, TREE, Within(0.75)),
+    goal("W16 p99.9 of cancels", SERVERS, TREE, Within(0.75)),
+    goal("W16 p99 of advances", SERVERS, TREE, Below(2.0 * US)),
+    goal("W16 p99.9 of advances", SERVERS, TREE, Below(2.0 * US)),
+    goal("W16 p99 of schedules", SERVERS, "bitwheel", Within(0.5)),
+    goal("W16 p99.9 of schedules", SERVERS, "bitwheel", Within(0.5)),
+    goal("W16 p99 of cancels", SERVERS, "bitwheel", Within(0.75)),
+    goal("W16 p99.9 of cancels", SERVERS, "bitwheel", Within(0.75)),
+];
+
+/// Judges every goal whose figures were measured: a line for each, and one for all.
+pub(crate) fn judge(measured: &[Measured], goals: &[Goal]) -> Result<(String, String), String> {
+    let wheel = subject::ALL[0].name;
+    let (mut text, mut all, mut missed) = (String::new(), 0, Vec::<(&str, Vec<u64>)>::new());
+    for goal in goals {
+        goal.check()?;
+        let find = |figure: &str, n, subject: &str| {
+            let is_it = |it: &&Measured| (&*it.figure, it.n, &*it.subject) == (figure, n, subject);
+            measured.iter().find(is_it).map(Measured::value)
+        };
+        let wheels = measured.iter().filter(|it| it.subject == wheel && goal.covers(it));
+        for ours in wheels {
+            let Some(rival) = find(&ours.figure, ours.n, goal.rival) else {
+                continue;
+            };
+            let is_met = ours.value() <= goal.bound.limit(rival);
+            all += 1;
+            text += &format!(
+                "  {:<8}{:<40}n = {:<10}{:<34}{:.1} : {rival:.1}, {:.2} x\n",
+                if is_met { "met" } else { "missed" },
+                ours.figure,
+                ours.n,
+                goal.bound.told(goal.rival),
+                ours.value(),
+                rival / ours.value(),
+            );
+            if !is_met {
+                match missed.iter_mut().find(|(figure, _)| *figure == ours.figure) {
+                    Some((_, sizes)) if sizes.contains(&ours.n) => {}
+                    Some((_, sizes)) => sizes.push(ours.n),
+                    None => missed.push((&ours.figure, vec![ours.n])),
+                }
+            }
+        }
+    }
+    let count_missed = text.lines().filter(|line| line.starts_with("  missed")).count();
+    let missed = missed.iter().map(|(figure, sizes)| format!("{figure} (n = {sizes:?})"));
+    let missed: Vec<String> = missed.collect();
+    let summary = match all {
+        0 => "no goals judged: they need the wheel, a rival and the sizes of the goals".to_owned(),
+        _ => results::verdict(all - count_missed, all, &missed),
+    };
+    Ok((format!("\nGoals, wheel : rival\n{text}"), summary))
 }
 
 impl Goal {
-    const fn new(n: usize, figure: Figure, rival: &'static str, bound: Bound) -> Self {
-        Self {
-            n,
-            figure,
-            rival,
-            bound,
+    /// Whether there is what it names.
+    fn check(&self) -> Result<(), String> {
+        let is_figure = FIGURES.iter().any(|it| results::is_named(it.name, self.figure));
+        let is_subject = subject::ALL.iter().any(|it| it.name == self.rival);
+        match is_figure && is_subject {
+            true => Ok(()),
+            false => Err(format!("a goal names '{}' or '{}', unknown here", self.figure, self.rival)),
         }
     }
 
-    fn judge(self, ledger: &Ledger) -> Option<Verdict> {
-        let wheel = ledger.find(self.n, WHEEL, self.figure)?.value();
-        let rival = match self.bound {
-            Bound::AtMost(most) => most,
-            _ => ledger.find(self.n, self.rival, self.figure)?.value(),
+    /// A whole name covers its figure alone, though others begin so.
+    fn covers(&self, it: &Measured) -> bool {
+        let is_whole = FIGURES.iter().any(|figure| figure.name == self.figure);
+        let is_named = match is_whole {
+            true => it.figure == self.figure,
+            false => it.is_named(self.figure),
         };
-        Some(Verdict {
-            goal: self,
-            wheel,
-            rival,
-        })
+        is_named && self.sizes.contains(&it.n)
     }
 }
 
-impl Verdict {
-    pub(crate) fn is_met(&self) -> bool {
-        match self.goal.bound {
-            Bound::Faster(least) => self.ratio() >= least,
-            Bound::Within(most) => 1.0 / self.ratio() <= most,
-            Bound::AtMost(most) => self.wheel <= most,
-            Bound::AtMostOr { most, times } => self.wheel <= most.max(times * self.rival),
+impl Bound {
+    /// The most that the wheel's may be.
+    fn limit(self, rival: f64) -> f64 {
+        match self {
+            Faster(least) => rival / least,
+            Within(most) => rival * most,
+            WithinOr(times, most) => most.max(rival * times),
+            Below(most) => most,
         }
     }
 
-    /// The rival's in units of the wheel's.
-    pub(crate) fn ratio(&self) -> f64 {
-        self.rival / self.wheel
-    }
-}
-
-/// Every goal that the ledger has the figures for.
-pub(crate) fn judge(ledger: &Ledger) -> Vec<Verdict> {
-    all()
-        .into_iter()
-        .filter_map(|goal| goal.judge(ledger))
-        .collect()
-}
-
-fn all() -> Vec<Goal> {
-    let mut goals = of_many();
-    goals.extend(of_few());
-    goals.extend(of_pauses());
-    goals.extend(of_other_uses());
-    goals
-}
-
-/// What each operation costs at a million.
-fn of_many() -> Vec<Goal> {
-    use Bound::{Faster, Within};
-
-    let goal = |figure, rival, bound| Goal::new(MANY, figure, rival, bound);
-    vec![
-        goal(FRESH_SCHEDULE, SET_WITH_SLAB, Faster(18.0)),
-        goal(FRESH_SCHEDULE, TEXTBOOK, Within(1.2)),
-        goal(FRESH_SCHEDULE, DELAY_QUEUE, Faster(3.5)),
-        goal(RANDOM_CANCEL, SET_WITH_SLAB, Faster(8.0)),
-        goal(RANDOM_CANCEL, TEXTBOOK, Within(1.5)),
-        goal(RANDOM_CANCEL, DELAY_QUEUE, Faster(6.0)),
-        goal(AGED_SCHEDULE, SET_WITH_SLAB, Faster(18.0)),
-        goal(AGED_SCHEDULE, TEXTBOOK, Within(0.2)),
-        goal(EXPIRE, SET_WITH_SLAB, Faster(1.7)),
-        goal(EXPIRE, SET, Within(1.15)),
-        goal(EXPIRE, TEXTBOOK, Within(0.35)),
-        goal(EXPIRE, DELAY_QUEUE, Faster(7.0)),
-        goal(CHURN, SET_WITH_SLAB, Faster(7.5)),
-        goal(CHURN, TEXTBOOK, Within(1.3)),
-        goal(CHURN, DELAY_QUEUE, Faster(4.5)),
-        goal(REFRESH, SET_WITH_SLAB, Faster(40.0)),
-        goal(REFRESH, TEXTBOOK, Within(0.4)),
-        goal(REFRESH, DELAY_QUEUE, Faster(25.0)),
-        goal(FRESH_BYTES, SET_WITH_SLAB, Within(1.0)),
-        goal(ROTATED_BYTES, SET_WITH_SLAB, Within(1.1)),
-    ]
-}
-
-/// The same where all of it is in the cache, and bookkeeping shows.
-fn of_few() -> Vec<Goal> {
-    use Bound::{Faster, Within};
-
-    let goal = |figure, rival, bound| Goal::new(FEW, figure, rival, bound);
-    vec![
-        goal(FRESH_SCHEDULE, SET_WITH_SLAB, Faster(7.0)),
-        goal(FRESH_SCHEDULE, TEXTBOOK, Within(1.5)),
-        goal(FRESH_SCHEDULE, DELAY_QUEUE, Faster(3.0)),
-        goal(RANDOM_CANCEL, SET_WITH_SLAB, Faster(7.0)),
-        goal(RANDOM_CANCEL, TEXTBOOK, Within(2.5)),
-        goal(RANDOM_CANCEL, DELAY_QUEUE, Faster(6.0)),
-        goal(EXPIRE, SET_WITH_SLAB, Within(1.0)),
-        goal(EXPIRE, TEXTBOOK, Within(0.8)),
-        goal(EXPIRE, DELAY_QUEUE, Faster(8.0)),
-        goal(CHURN, SET_WITH_SLAB, Faster(7.0)),
-        goal(CHURN, TEXTBOOK, Within(1.5)),
-        goal(CHURN, DELAY_QUEUE, Faster(5.0)),
-        goal(REFRESH, SET_WITH_SLAB, Faster(60.0)),
-        goal(REFRESH, TEXTBOOK, Within(0.4)),
-        goal(REFRESH, DELAY_QUEUE, Faster(25.0)),
-    ]
-}
-
-/// No call takes long, and few take longer than most.
-fn of_pauses() -> Vec<Goal> {
-    use Bound::{AtMostOr, Within};
-
-    let mut goals = vec![
-        Goal::new(MANY, CALM_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
-        Goal::new(MANY, CALM_BUDGETED_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
-        Goal::new(MANY, BURST_LONGEST_CALL, SET_WITH_SLAB, Within(3.0)),
-        Goal::new(MANY, PAUSE_LONGEST, SET_WITH_SLAB, Within(3.0)),
-        Goal::new(VERY_MANY, PAUSE_LONGEST, SET_WITH_SLAB, Within(3.0)),
-        Goal::new(MANY, PAUSE_WHOLE, SET_WITH_SLAB, Within(0.35)),
-        Goal::new(MANY, PAUSE_WHOLE, TEXTBOOK, Within(1.0)),
-    ];
-    let short = AtMostOr {
-        most: 300_000.0,
-        times: 3.0,
-    };
-    for n in [MANY, MOST] {
-        for figure in [
-            PEAK_LONGEST_SCHEDULE,
-            PEAK_LONGEST_CANCEL,
-            PEAK_CLEAR,
-            PEAK_DROP,
-        ] {
-            goals.push(Goal::new(n, figure, SET_WITH_SLAB, short));
+    fn told(self, rival: &str) -> String {
+        match self {
+            Faster(least) => format!("{least} x faster than {rival}"),
+            Within(most) => format!("<= {most} x {rival}"),
+            WithinOr(times, most) => format!("<= {times} x {rival} or {most}"),
+            Below(most) => format!("<= {most}"),
         }
     }
-    for &n in server::SIZES {
-        for rival in [SET_WITH_SLAB, BITWHEEL] {
-            let [_, p99, p999, _] = SERVER_SCHEDULES;
-            goals.push(Goal::new(n, p99, rival, Within(0.5)));
-            goals.push(Goal::new(n, p999, rival, Within(0.5)));
-            let [_, p99, p999, _] = SERVER_CANCELS;
-            goals.push(Goal::new(n, p99, rival, Within(0.75)));
-            goals.push(Goal::new(n, p999, rival, Within(0.75)));
-        }
-    }
-    goals
-}
-
-/// What is a tree's own ground: the earliest timer, few timers, and those very far away.
-fn of_other_uses() -> Vec<Goal> {
-    use Bound::{AtMost, Within};
-
-    let mut goals = Vec::new();
-    for &n in hold::SIZES {
-        for figure in HOLDS {
-            goals.push(Goal::new(n, figure, SET_WITH_SLAB, Within(1.0)));
-            goals.push(Goal::new(n, figure, HEAP, Within(1.2)));
-        }
-    }
-    for &n in small::SIZES {
-        goals.push(Goal::new(n, SMALL_OPERATION, SET_WITH_SLAB, Within(1.2)));
-        goals.push(Goal::new(n, SMALL_BYTES, WHEEL, AtMost(1_600.0)));
-    }
-    for figure in [EVICTION, EVICTION_OF_MANY_TTLS] {
-        goals.push(Goal::new(MANY, figure, SET_WITH_SLAB, Within(3.0)));
-    }
-    goals.push(Goal::new(MANY, FAR, SET_WITH_SLAB, Within(5.0)));
-    goals
 }
 
 #[cfg(test)]
 mod tests {
+    use timer_wheel_bench::Spread;
+    use timer_wheel_bench::figure;
+
     use super::*;
 
-    fn verdict(bound: Bound, ratio: f64) -> bool {
-        let goal = Goal::new(MANY, CHURN, TEXTBOOK, bound);
-        let verdict = Verdict {
-            goal,
-            wheel: 1.0,
-            rival: ratio,
-        };
-        verdict.is_met()
+    fn measured(figure: &str, subject: &str, value: f64) -> Measured {
+        let figure = figure::named(figure).unwrap();
+        figure.measured(1_000_000, subject, Spread::of([value]))
     }
 
     #[test]
-    fn verdict_on_the_bound_is_met() {
-        assert!(verdict(Bound::Faster(4.0), 4.0));
-        assert!(!verdict(Bound::Faster(4.0), 3.9));
-        assert!(verdict(Bound::Within(2.0), 0.5));
-        assert!(!verdict(Bound::Within(2.0), 0.49));
-        assert!(verdict(Bound::AtMost(1.0), 0.0));
-        assert!(!verdict(Bound::AtMost(0.9), 9.0));
-        let or_twice = |most| Bound::AtMostOr { most, times: 2.0 };
-        assert!(verdict(or_twice(1.0), 0.1));
-        assert!(verdict(or_twice(0.1), 0.5));
-        assert!(!verdict(or_twice(0.9), 0.4));
+    fn bound_is_the_last_that_is_met() {
+        assert_eq!(Faster(4.0).limit(8.0), 2.0);
+        assert_eq!(Within(2.0).limit(8.0), 16.0);
+        assert_eq!(WithinOr(2.0, 20.0).limit(8.0), 20.0);
+        assert_eq!(Below(1.0).limit(8.0), 1.0);
     }
 
     #[test]
-    fn goal_without_its_subjects_is_left_out() {
-        let mut ledger = Ledger::new();
-        ledger.record(MANY, WHEEL, CHURN.sample(10.0));
-        assert!(judge(&ledger).is_empty());
-        ledger.record(MANY, TEXTBOOK, CHURN.sample(9.0));
-        let verdicts = judge(&ledger);
-        assert_eq!(verdicts.len(), 1);
-        assert!(verdicts[0].is_met());
+    fn last_line_says_what_is_missed() {
+        let mut run = vec![
+            measured("W3 cancel one, schedule one", "wheel", 10.0),
+            measured("W3 cancel one, schedule one", TREE, 65.0),
+            measured("W8 after W1a", "wheel", 60.0),
+        ];
+        assert_eq!(judge(&run, ALL).unwrap().1, "all 1 goals met");
+        run.push(measured("W8 after W1a", TREE, 50.0));
+        let (text, summary) = judge(&run, ALL).unwrap();
+        assert!(text.contains("6.50 x") && text.contains("missed  W8 after W1a"));
+        assert_eq!(summary, "1 of 2 goals met; missed: W8 after W1a (n = [1000000])");
+        assert!(judge(&[], ALL).unwrap().1.starts_with("no goals judged"));
+    }
+
+    #[test]
+    fn goal_that_names_an_unknown_figure_or_subject_is_an_error() {
+        for wrong in [goal("W1a cancel", EACH, TREE, Faster(2.0)), goal("W1a schedule", EACH, "sundial", Faster(2.0))] {
+            assert!(judge(&[], &[wrong]).is_err());
+        }
     }
 }

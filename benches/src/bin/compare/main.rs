@@ -1,91 +1,187 @@
 //! `compare`: measures timer queues side by side and holds the wheel to its goals.
 //!
-//! The subjects take turns within one process, round by round, on the same inputs, so that a noisy
-//! machine disturbs them alike; what counts is the ratio of the medians. Every answer is checked: a
-//! subject that answers wrongly is an error, not a figure.
+//! The subjects take turns within one process, round by round, on the same inputs, so that a noisy machine disturbs them
+//! alike; what counts is the ratio of the medians. Every answer is held against those of the other subjects: a difference
+//! is an error, not a figure.
 
-mod answer;
-mod child;
-mod cli;
-mod experiment;
-mod figure;
 mod goals;
-mod heap;
-mod ledger;
-mod plan;
 mod report;
-mod subject;
+mod turns;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use timer_wheel_bench::results::Sheet;
+use clap::builder::PossibleValuesParser;
+use timer_wheel_bench::experiments::Kind;
+use timer_wheel_bench::heap::Weighed;
+use timer_wheel_bench::results::{self, Sheet};
+use timer_wheel_bench::subject::{self, Subject};
 
-use answer::WrongAnswer;
-use cli::Options;
-use ledger::Ledger;
+use turns::Turns;
+
+#[global_allocator]
+static ALLOCATOR: Weighed = Weighed;
+
+/// Beyond this a round takes minutes.
+const MANY: usize = 1_000_000;
+/// Beyond this the inputs alone take gigabytes.
+const MOST_TIMERS: u64 = 100_000_000;
+
+/// Measures timer queues side by side and holds the wheel to its goals
+#[derive(Debug, Parser)]
+#[command(name = "compare", max_term_width = 100)]
+struct Options {
+    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 have sizes of their own
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
+          default_value = "10000,30000,100000,300000,1000000")]
+    n: Vec<usize>,
+
+    /// Also W1, W2, W10 and W15 with ten million timers, and W10 with four
+    #[arg(long)]
+    full: bool,
+
+    /// How many times each subject is measured [default: 5, from 300,000 timers on 3, beyond a million 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+
+    /// Only these workloads, separated by commas [default: all]
+    #[arg(long, value_delimiter = ',', ignore_case = true,
+          value_parser = PossibleValuesParser::new(Kind::ALL.iter().flat_map(|kind| kind.workloads())))]
+    workloads: Vec<String>,
+
+    /// Only these subjects, separated by commas [default: all but btree-queue]
+    #[arg(long, value_delimiter = ',',
+          value_parser = PossibleValuesParser::new(subject::ALL.iter().map(|subject| subject.name)))]
+    subjects: Vec<String>,
+
+    /// Write the results to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Measure one subject once, and print samples and answer
+    #[arg(long = "child", hide = true)]
+    is_child: bool,
+}
+
+impl Options {
+    fn wants(&self, workload: &str) -> bool {
+        let mut wanted = self.workloads.iter();
+        self.workloads.is_empty() || wanted.any(|wanted| wanted.eq_ignore_ascii_case(workload))
+    }
+
+    /// The rounds on so many timers.
+    fn rounds(&self, n: usize) -> u32 {
+        let default = match n {
+            0..300_000 => 5,
+            300_000..=MANY => 3,
+            _ => 1,
+        };
+        self.rounds.unwrap_or(default)
+    }
+
+    /// The subjects asked for, in the order of the register.
+    fn subjects(&self) -> Vec<&'static Subject> {
+        let is_wanted = |subject: &&Subject| match &self.subjects[..] {
+            [] => subject.name != subject::ON_REQUEST,
+            wanted => wanted.iter().any(|wanted| wanted == subject.name),
+        };
+        subject::ALL.iter().filter(is_wanted).collect()
+    }
+
+    /// What is to be run, in order, and on how many timers: by size, those with sizes of their own last.
+    fn agenda(&self) -> Vec<(Kind, usize)> {
+        let mut sizes = self.n.clone();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut agenda = Vec::new();
+        for (nth, &kind) in Kind::ALL.iter().enumerate() {
+            if !kind.workloads().iter().any(|it| self.wants(it)) {
+                continue;
+            }
+            let large = if self.full { kind.large_sizes() } else { &[] };
+            for n in [&kind.sizes(&sizes), large].concat() {
+                let is_asked = sizes.contains(&n);
+                agenda.push((!is_asked, if is_asked { n } else { nth }, kind, n));
+            }
+        }
+        agenda.sort_by_key(|&(is_own, rank, ..)| (is_own, rank));
+        agenda.into_iter().map(|(.., kind, n)| (kind, n)).collect()
+    }
+}
+
+fn parse_count(text: &str) -> Result<usize, String> {
+    let count = text.replace('_', "").parse::<u64>();
+    let count = count.map_err(|error| error.to_string())?;
+    if !(1..=MOST_TIMERS).contains(&count) {
+        return Err(format!("not between 1 and {MOST_TIMERS}"));
+    }
+    usize::try_from(count).map_err(|error| error.to_string())
+}
 
 fn main() -> ExitCode {
-    match compare(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        // The reader has closed the pipe.
-        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
-        }
-        Err(Failure::Output(error)) => fail(&format!("cannot write the results: {error}")),
-        Err(Failure::Answer(wrong)) => fail(&wrong.to_string()),
-        Err(Failure::Target(message)) => fail(&message),
-    }
+    results::exit(run(&Options::parse()))
 }
 
-/// Why there are no results.
-enum Failure {
-    Answer(WrongAnswer),
-    Output(io::Error),
-    /// There is nowhere to put them.
-    Target(String),
-}
-
-impl From<WrongAnswer> for Failure {
-    fn from(wrong: WrongAnswer) -> Self {
-        Self::Answer(wrong)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
-fn compare(options: &Options) -> Result<(), Failure> {
-    let rounds = options.rounds(options.sizes()[0]);
-    let mut sheet = Sheet::open(options.json.as_deref(), rounds).map_err(Failure::Target)?;
-    let mut out = io::stdout();
-    let mut ledger = Ledger::new();
-    let subjects = options.subjects();
-    let agenda = plan::agenda(options);
-    let progress = plan::progress_bar(&agenda, options);
-    for (plan, n) in agenda {
-        let measured = plan.run(n, options, &progress)?;
-        if !options.is_child {
-            progress.suspend(|| report::print_tables(&mut out, n, &subjects, &measured))?;
-        }
-        ledger.extend(measured);
-    }
-    progress.finish_and_clear();
-    ledger.copy_to(&mut sheet);
+fn run(options: &Options) -> Result<(), String> {
     if options.is_child {
-        return Ok(sheet.write("")?);
+        return turns::be_child(options);
     }
-    let verdict = report::print_goals(&mut out, &ledger)?;
-    out.flush()?;
-    Ok(sheet.write(&verdict)?)
+    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds(options.n[0]))?;
+    let subjects = options.subjects();
+    let agenda = options.agenda();
+    let mut turns = Turns::new(options, &subjects, &agenda);
+    let mut out = io::stdout();
+    // A reader who has closed the pipe has seen enough.
+    let written = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write the results: {error}")),
+        _ => Ok(()),
+    };
+    for (kind, n) in agenda {
+        let measured = turns.take(kind, n)?;
+        let table = report::tables(n, &subjects, &measured);
+        turns.pause(|| written(out.write_all(table.as_bytes())))?;
+        sheet.extend(measured);
+    }
+    let (verdicts, summary) = goals::judge(sheet.figures(), goals::ALL)?;
+    written(writeln!(out, "{verdicts}\n{summary}"))?;
+    written(sheet.write(&summary))
 }
 
-fn fail(message: &str) -> ExitCode {
-    // Nothing is left to be done if even this cannot be written.
-    let _ = writeln!(io::stderr(), "error: {message}");
-    ExitCode::FAILURE
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_arguments_are_refused() {
+        for arguments in [
+            ["--n", "0"],
+            ["--n", "many"],
+            ["--n", "99999999999999999999"],
+            ["--rounds", "0"],
+            ["--workloads", "W99"],
+            ["--subjects", "sundial"],
+        ] {
+            let refused = Options::try_parse_from(["compare"].iter().chain(&arguments));
+            assert_eq!(refused.map_err(|error| error.exit_code()).err(), Some(2));
+        }
+    }
+
+    #[test]
+    fn agenda_of_a_full_run_has_ten_million_and_the_sizes_of_a_definition() {
+        let options = Options::parse_from(["compare", "--full"]);
+        let agenda = options.agenda();
+        let sizes = |wanted| {
+            let of_kind = agenda.iter().filter(|(kind, _)| *kind == wanted);
+            of_kind.map(|&(_, n)| n).collect::<Vec<_>>()
+        };
+        let each = [10_000, 30_000, 100_000, 300_000, 1_000_000];
+        assert_eq!(sizes(Kind::Churn), each);
+        let with_large = [&each[..], &[10_000_000]].concat();
+        assert_eq!(sizes(Kind::Expire), with_large);
+        assert_eq!(sizes(Kind::Wake), [100]);
+        let quick = Options::parse_from(["compare", "--n", "2000"]).agenda();
+        assert!(quick.iter().all(|&(_, n)| n <= 2_000 || n == 32_768));
+    }
 }

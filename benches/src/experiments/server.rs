@@ -1,0 +1,127 @@
+//! W16: the server mix. Requests with one timeout end and begin again, and every call is timed.
+
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use super::{Answered, Samples, fire_rest};
+use crate::answer::Answer;
+use crate::clock::{Clock, timed};
+use crate::queue::{Need, Queue, filled_with_keys};
+use crate::workload::{MILLISECOND, MINUTE, SECOND, XorShift64Star};
+
+const STEP: u64 = MILLISECOND;
+const STEPS: u64 = 20_000;
+/// Fewer requests are there for their answers: they take a tenth of the steps.
+const FEW: usize = 10_000;
+/// How many requests end in a step. In every thousandth it is one in twenty.
+const REGULAR: usize = 20;
+const ROUND: u64 = 1_000;
+const ONE_IN: usize = 20;
+/// The longest that a queue which is late by its nature is waited for.
+const GRACE: u64 = MINUTE;
+
+/// The figures of schedules, of cancels and of advances.
+#[rustfmt::skip]
+const FIGURES: [[&str; 4]; 3] = [
+    ["W16 p50 of schedules", "W16 p99 of schedules", "W16 p99.9 of schedules", "W16 p99.99 of schedules"],
+    ["W16 p50 of cancels", "W16 p99 of cancels", "W16 p99.9 of cancels", "W16 p99.99 of cancels"],
+    ["W16 p50 of advances", "W16 p99 of advances", "W16 p99.9 of advances", "W16 p99.99 of advances"],
+];
+const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
+const SCHEDULE: usize = 0;
+const CANCEL: usize = 1;
+const ADVANCE: usize = 2;
+
+pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
+    let mut random = XorShift64Star::new();
+    let timeout = SECOND * if n <= FEW { 5 } else { 30 };
+    // As if the requests had begun one after the other.
+    let first: Vec<u64> = (1..=n as u64).map(|request| timeout * request / n as u64).collect();
+    let steps = 1..=if n < FEW { STEPS / 10 } else { STEPS };
+    let ended = steps.map(|step| {
+        let count = if step % ROUND == 0 { n / ONE_IN } else { REGULAR };
+        random.uniform(count, 0, n as u64)
+    });
+    let ended: Vec<Vec<u64>> = ended.collect();
+
+    let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
+    let mut whole = Duration::ZERO;
+    timed(&mut whole, || serve(&mut queue, &mut keys, &ended, timeout, &mut Untimed))?;
+    samples.push(("W16 in all", whole.as_nanos() as f64));
+    drop((queue, keys));
+
+    let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
+    let histogram = || Histogram::new_with_bounds(1, u32::MAX.into(), 3).expect("sound bounds");
+    let mut each = Each([histogram(), histogram(), histogram()]);
+    let mut answer = serve(&mut queue, &mut keys, &ended, timeout, &mut each)?;
+    for (figures, histogram) in FIGURES.iter().zip(&each.0) {
+        let ns = QUANTILES.map(|quantile| histogram.value_at_quantile(quantile) as f64);
+        samples.extend(figures.iter().copied().zip(ns));
+    }
+    let mut left = Answer::default();
+    fire_rest(&mut queue, ended.len() as u64 * STEP + timeout + GRACE, &mut left);
+    answer.give(left.count);
+    Ok(answer)
+}
+
+#[inline(never)]
+fn serve<Q: Queue>(
+    queue: &mut Q,
+    keys: &mut [Q::Key],
+    ended: &[Vec<u64>],
+    timeout: u64,
+    watch: &mut impl Watch,
+) -> Answered {
+    let mut fired = Vec::with_capacity(keys.len());
+    let mut answer = Answer::default();
+    let mut refused = 0;
+    for (step, ended) in (1..).zip(ended) {
+        let (now, deadline) = (step * STEP, step * STEP + timeout);
+        for &request in ended {
+            let key = &mut keys[request as usize];
+            let value = watch.call(CANCEL, || queue.cancel(*key));
+            if value.is_none() && !Q::has(Need::Fire) {
+                // It is overdue, and begins again when it fires.
+                continue;
+            }
+            refused += usize::from(value != Some(request as u32));
+            *key = watch.call(SCHEDULE, || queue.schedule(deadline, request as u32));
+        }
+        watch.call(ADVANCE, || queue.advance(now, |deadline, value| fired.push((deadline, value))));
+        for (due, request) in fired.drain(..) {
+            answer.fire(step, due, request);
+            keys[request as usize] = watch.call(SCHEDULE, || queue.schedule(deadline, request));
+        }
+    }
+    if refused == 0 { Ok(answer) } else { Err(format!("refuses {refused} live timers")) }
+}
+
+/// What is timed of a run.
+trait Watch {
+    /// A call of an operation.
+    fn call<R>(&mut self, operation: usize, work: impl FnOnce() -> R) -> R;
+}
+
+struct Untimed;
+
+impl Watch for Untimed {
+    #[inline(always)]
+    fn call<R>(&mut self, _operation: usize, work: impl FnOnce() -> R) -> R {
+        work()
+    }
+}
+
+/// Every call by itself, in nanoseconds, two readings of the clock included.
+struct Each([Histogram<u64>; 3]);
+
+impl Watch for Each {
+    #[inline(always)]
+    fn call<R>(&mut self, operation: usize, work: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = work();
+        let ns = Instant::now().ns_since(start);
+        self.0[operation].saturating_record(ns.into());
+        result
+    }
+}

@@ -1,0 +1,89 @@
+//! W12: many small queues, as of a program that has one for each connection.
+
+use std::time::Duration;
+
+use super::{Answered, Samples, ns_each};
+use crate::answer::Answer;
+use crate::clock::timed;
+use crate::heap::weigh;
+use crate::queue::Queue;
+use crate::workload::{SECOND, XorShift64Star};
+
+const TIMERS_EACH: usize = 10;
+const SECONDS: u64 = 30;
+const LATEST: u64 = 30 * SECOND;
+/// In a second: an advance, a timer postponed, one cancelled and scheduled again.
+const OPERATIONS_EACH: usize = 4;
+
+/// A queue with the keys of its timers.
+struct One<Q: Queue> {
+    queue: Q,
+    keys: [Q::Key; TIMERS_EACH],
+}
+
+/// Weighs what is on the heap for a queue at the end, its own struct included. The keys are the caller's.
+pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
+    let order = XorShift64Star::new().permutation(n as u32);
+    let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
+    let (all, weight) = weigh(|| {
+        let mut all = Vec::with_capacity(n);
+        all.extend((0..n as u32).map(One::<Q>::new));
+        timed(&mut elapsed, || use_all(&mut all, &order, &mut answer));
+        all
+    });
+    let keys = size_of::<[Q::Key; TIMERS_EACH]>() as f64;
+    samples.push(("W12 a queue", weight.left as f64 / all.len() as f64 - keys));
+    // What fires is scheduled again.
+    let operations = OPERATIONS_EACH * SECONDS as usize * n + answer.count as usize;
+    samples.push(("W12 operation", ns_each(elapsed, operations)));
+    Ok(answer)
+}
+
+#[inline(never)]
+fn use_all<Q: Queue>(all: &mut [One<Q>], order: &[u32], answer: &mut Answer) {
+    for second in 1..=SECONDS {
+        for &at in order {
+            all[at as usize].use_for_a_second(second, at, answer);
+        }
+    }
+}
+
+/// A number drawn from what is the same for every subject.
+fn drawn(second: u64, queue: u32, timer: usize, bound: u64) -> u64 {
+    let seed = (second << 40) | (u64::from(queue) << 8) | timer as u64;
+    XorShift64Star::with_seed(seed).below(bound)
+}
+
+/// The deadline of a timer that begins now.
+fn later(second: u64, queue: u32, timer: usize) -> u64 {
+    second * SECOND + 1 + drawn(second, queue, timer, LATEST)
+}
+
+impl<Q: Queue> One<Q> {
+    fn new(at: u32) -> Self {
+        let mut queue = Q::new(0);
+        let keys = std::array::from_fn(|timer| queue.schedule(later(0, at, timer), timer as u32));
+        Self { queue, keys }
+    }
+
+    fn use_for_a_second(&mut self, second: u64, at: u32, answer: &mut Answer) {
+        let Self { queue, keys } = self;
+        let mut fired = [(0, 0); TIMERS_EACH];
+        let mut count = 0;
+        queue.advance(second * SECOND, |deadline, value| {
+            fired[count] = (deadline, value);
+            count += 1;
+        });
+        answer.begin();
+        for &(deadline, timer) in &fired[..count] {
+            answer.fire((u64::from(at) << 8) | second, deadline, timer);
+            keys[timer as usize] = queue.schedule(later(second, at, timer as usize), timer);
+        }
+        let put_off = drawn(second, at, TIMERS_EACH, TIMERS_EACH as u64) as usize;
+        let ended = TIMERS_EACH - 1 - put_off;
+        let was_live = queue.reschedule(&mut keys[put_off], later(second, at, put_off));
+        answer.give(u64::from(was_live));
+        answer.give(queue.cancel(keys[ended]).map_or(u64::MAX - 1, u64::from));
+        keys[ended] = queue.schedule(later(second, at, ended), ended as u32);
+    }
+}

@@ -1,0 +1,166 @@
+//! Right answers agree, and wrong ones do not.
+
+use super::*;
+use crate::answer::{Parts, agree};
+use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue};
+use crate::figure;
+use crate::queue::{Instalment, Order};
+use crate::subject::{self, Same, Subject};
+
+const N: usize = 500;
+
+/// How a queue goes wrong.
+const LATE: u8 = 0;
+const EARLY: u8 = 1;
+const FORGETFUL: u8 = 2;
+const UNFAIR: u8 = 3;
+const TENACIOUS: u8 = 4;
+const HOURS_LATE: u8 = 5;
+const NONE: u8 = 6;
+
+/// An exact queue with a fault put in.
+struct Faulty<const FAULT: u8>(BTreeQueue<u32>);
+
+impl<const FAULT: u8> Faulty<FAULT> {
+    fn distort(now: u64) -> u64 {
+        match FAULT {
+            LATE => now.saturating_sub(3 << 30),
+            EARLY => now + (3 << 30),
+            HOURS_LATE => now + (10 << 40),
+            _ => now,
+        }
+    }
+}
+
+impl<const FAULT: u8> Queue for Faulty<FAULT> {
+    const NAME: &'static str = "faulty";
+    const ORDER: Order = Order::FirstComeFirstServed;
+    const LACKS: &'static [Need] = &[Need::List];
+    type Key = BTreeKey;
+
+    fn new(now: u64) -> Self {
+        Self(BTreeQueue::new(now))
+    }
+
+    fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
+        let is_moved = FAULT == UNFAIR && value % 2 == 1 && deadline > 0;
+        let value = if FAULT == FORGETFUL { value & !1 } else { value };
+        self.0.schedule(deadline - u64::from(is_moved), value)
+    }
+
+    fn advance(&mut self, now: u64, fire: impl FnMut(u64, u32)) {
+        self.0.advance(Self::distort(now), fire);
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
+        self.0.cancel(key)
+    }
+
+    fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
+        self.0.reschedule(key, deadline)
+    }
+
+    fn next_wake(&self) -> Option<u64> {
+        self.0.next_wake().map(Self::distort)
+    }
+
+    fn pop_first(&mut self) -> Option<(u64, u32)> {
+        self.0.pop_first()
+    }
+
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, u32)> {
+        self.0.pop_expired(Self::distort(now))
+    }
+
+    fn clear(&mut self) {
+        if FAULT != TENACIOUS {
+            self.0.clear();
+        }
+    }
+
+    fn advance_with_budget(&mut self, now: u64, budget: usize, fire: impl FnMut(u64, u32)) -> Instalment {
+        self.0.advance_with_budget(Self::distort(now), budget, fire)
+    }
+}
+
+/// Whether a queue is caught, by itself or beside one that is right.
+fn is_caught<F: Family>(kind: Kind) -> bool {
+    let right = Subject::of::<Same<BTreeQueue<u32>>>();
+    let mut known = Parts::default();
+    for measure in [right.measure, Subject::of::<F>().measure] {
+        let parts = measure(kind, N, &mut Samples::new());
+        let agreed = parts.and_then(|parts| agree(&mut known, &parts.unwrap_or_default()));
+        if agreed.is_err() {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn queue_that_fires_late_or_early_is_caught() {
+    for kind in [
+        Kind::Expire,
+        Kind::ExpireJumping,
+        Kind::Budgeted,
+        Kind::Burst,
+        Kind::Pause,
+        Kind::Small,
+        Kind::Far,
+        Kind::Idle,
+        Kind::Server,
+    ] {
+        assert!(is_caught::<Same<Faulty<LATE>>>(kind), "{kind:?}");
+    }
+    for kind in [Kind::Expire, Kind::Wake, Kind::Server] {
+        assert!(is_caught::<Same<Faulty<EARLY>>>(kind), "{kind:?}");
+    }
+    for kind in [Kind::Caffeine, Kind::Evict] {
+        assert!(is_caught::<Same<Faulty<HOURS_LATE>>>(kind), "{kind:?}");
+    }
+}
+
+#[test]
+fn queue_that_mixes_values_up_is_caught() {
+    for kind in [Kind::Fill, Kind::Churn, Kind::Refresh, Kind::Peak, Kind::Pause, Kind::Small, Kind::Server] {
+        assert!(is_caught::<Same<Faulty<FORGETFUL>>>(kind), "{kind:?}");
+    }
+    assert!(is_caught::<Same<Faulty<TENACIOUS>>>(Kind::Peak));
+}
+
+#[test]
+fn queue_that_mixes_the_order_up_is_caught() {
+    for kind in [Kind::Burst, Kind::Churn, Kind::Hold, Kind::Evict] {
+        assert!(is_caught::<Same<Faulty<UNFAIR>>>(kind), "{kind:?}");
+    }
+}
+
+#[test]
+fn right_answers_agree_and_have_figures() {
+    // The others take long without optimization; CI runs all of them.
+    for kind in [Kind::Fill, Kind::Expire, Kind::Burst, Kind::Pause, Kind::Evict, Kind::Small, Kind::Server] {
+        let mut known = Parts::default();
+        for subject in [Subject::of::<Same<Faulty<NONE>>>(), Subject::of::<Same<LeanBTreeQueue<u32>>>()] {
+            let mut samples = Samples::new();
+            let parts = (subject.measure)(kind, N, &mut samples).unwrap();
+            agree(&mut known, &parts.unwrap()).unwrap();
+            assert!(!samples.is_empty());
+            for (name, _) in samples {
+                let workload = figure::named(name).map(|figure| figure.workload());
+                assert!(kind.workloads().contains(&workload.unwrap()), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_subjects_are_distinct() {
+    let names = subject::ALL.iter().map(|subject| subject.name);
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+}

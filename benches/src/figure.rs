@@ -1,0 +1,142 @@
+//! What is measured: the workloads, their figures, and what each figure needs of a queue.
+
+use crate::Spread;
+use crate::queue::Need::{self, *};
+use crate::results::{Counts, Measured};
+
+/// One number of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// The workload and what it is the number of: `W1a schedule`.
+    pub name: &'static str,
+    /// What it counts: `ns`, `bytes`.
+    pub unit: &'static str,
+    /// Which of its samples is quoted.
+    pub counts: Counts,
+    needs: &'static [Need],
+}
+
+impl Figure {
+    const fn new(name: &'static str, unit: &'static str, needs: &'static [Need]) -> Self {
+        let counts = Counts::Median;
+        Self { name, unit, counts, needs }
+    }
+
+    /// The workload that it belongs to. O(1).
+    pub fn workload(&self) -> &'static str {
+        self.name.split(' ').next().unwrap_or_default()
+    }
+
+    /// What was measured of it with `n` timers. O(1).
+    pub fn measured(&self, n: u64, subject: &str, spread: Spread) -> Measured {
+        Measured {
+            figure: self.name.to_owned(),
+            n,
+            subject: subject.to_owned(),
+            unit: self.unit.to_owned(),
+            counts: self.counts,
+            min: spread.min,
+            median: spread.median,
+            max: spread.max,
+        }
+    }
+
+    /// Why a queue that lacks so much has no such figure, or `None` if it has. O(1).
+    pub fn reason_to_lack(&self, lacks: &[Need]) -> Option<&'static str> {
+        lacks.iter().find(|lack| self.needs.contains(lack)).map(|lack| lack.lack())
+    }
+}
+
+/// The figure of a name, if there is one. O(figures).
+pub fn named(name: &str) -> Option<&'static Figure> {
+    FIGURES.iter().find(|figure| figure.name == name)
+}
+
+const fn time(name: &'static str, needs: &'static [Need]) -> Figure {
+    Figure::new(name, "ns", needs)
+}
+
+/// The time of a single call: what else the machine did made some samples longer, and none shorter.
+const fn call(name: &'static str, needs: &'static [Need]) -> Figure {
+    let figure = time(name, needs);
+    Figure { counts: Counts::Min, ..figure }
+}
+
+const fn bytes(name: &'static str, needs: &'static [Need]) -> Figure {
+    Figure::new(name, "bytes", needs)
+}
+
+const STEADY: &[Need] = &[Cancel, Move, Fire, SingleCalls];
+const PEAK: &[Need] = &[Cancel, First, SingleCalls];
+const SERVER: &[Need] = &[Cancel, FireLate, SingleCalls];
+const CALLS: &[Need] = &[Fire, SingleCalls];
+const BUDGETED: &[Need] = &[Fire, SingleCalls, Budget];
+
+/// Every figure, in the order of the workloads.
+#[rustfmt::skip]
+pub static FIGURES: &[Figure] = &[
+    time("W1a schedule", &[]),
+    time("W1b cancel", &[Cancel]),
+    time("W1c schedule, aged", &[Cancel]),
+    time("W2 expire", &[Fire]),
+    time("W2j expire, 16 ticks a step", &[Fire]),
+    time("W3 cancel one, schedule one", &[Cancel]),
+    time("W4 reschedule to later", &[Move]),
+    // What the queries add to the advances.
+    time("W5 query", &[Wake, Fire, SingleCalls]),
+    time("W5 query and advance", &[Wake, Fire, SingleCalls]),
+    time("W5i in all, one advance", CALLS),
+    time("W5i in all, steps of 2^20 ns", CALLS),
+    call("W6 longest call", CALLS),
+    call("W6 calm longest call", CALLS),
+    time("W6 p99.99 of calls", CALLS),
+    Figure::new("W6 most entries in one call", "entries", &[Fire, SingleCalls, Work]),
+    time("W6 expire, in all", CALLS),
+    call("W6b longest call", BUDGETED),
+    call("W6b calm longest call", BUDGETED),
+    time("W6b p99.99 of calls", BUDGETED),
+    Figure::new("W6b most entries in one call", "entries", BUDGETED),
+    time("W6b expire, in all", BUDGETED),
+    time("W7 expire a burst", &[Fire]),
+    time("W7 expire a burst, spread over its tick", &[Fire]),
+    call("W7 longest call, budget 256", BUDGETED),
+    bytes("W8 after W1a", &[]),
+    bytes("W8 after W1b", &[Cancel]),
+    bytes("W8 after W1b and a rotation", &[Cancel]),
+    bytes("W8 worst during W3", &[Cancel]),
+    time("W9 reschedule", &[Fire, Move]),
+    time("W9 expire in 5 min steps", &[Fire]),
+    time("W9 query of the expiration delay", &[Fire, Wake]),
+    time("W9 timer, in ascending order", &[Fire, List]),
+    time("W9 timer, in descending order", &[Fire, List]),
+    call("W10 longest advance", STEADY),
+    time("W10 p99.99 of advances", STEADY),
+    time("W10 in all", STEADY),
+    time("W11 hold exponential", &[First]),
+    time("W11 hold uniform", &[First]),
+    time("W11 hold bimodal", &[First]),
+    time("W11 hold triangular", &[First]),
+    time("W11 hold nearly constant", &[First]),
+    bytes("W12 a queue", STEADY),
+    time("W12 operation", STEADY),
+    time("W13 eviction one TTL", &[First]),
+    time("W13 eviction many TTLs", &[First]),
+    time("W14 expire, far", &[Fire, Horizon]),
+    call("W15 longest schedule", PEAK),
+    call("W15 longest cancel of collected", PEAK),
+    call("W15 clear of 10 after the peak", PEAK),
+    call("W15 drop of 10 after the peak", PEAK),
+    time("W16 in all", SERVER),
+    time("W16 p50 of schedules", SERVER),
+    time("W16 p99 of schedules", SERVER),
+    time("W16 p99.9 of schedules", SERVER),
+    time("W16 p99.99 of schedules", SERVER),
+    time("W16 p50 of cancels", SERVER),
+    time("W16 p99 of cancels", SERVER),
+    time("W16 p99.9 of cancels", SERVER),
+    time("W16 p99.99 of cancels", SERVER),
+    time("W16 p50 of advances", SERVER),
+    time("W16 p99 of advances", SERVER),
+    time("W16 p99.9 of advances", SERVER),
+    time("W16 p99.99 of advances", SERVER),
+];

@@ -1,0 +1,92 @@
+//! `nexus-timer`, its wheel of any deadlines, which moves timers down as it polls.
+
+use std::time::{Duration, Instant};
+
+use nexus_timer::{TimerHandle, Wheel, WheelBuilder};
+
+use super::Handles;
+use crate::queue::Need::{self, Budget, First, Horizon, List, Work};
+use crate::queue::{Order, Queue};
+
+/// The wheel and the handles of its timers, with a tick of so many nanoseconds.
+pub struct Nexus<const TICK_NS: u64> {
+    epoch: Instant,
+    wheel: Wheel<u32>,
+    handles: Handles<TimerHandle<u32>>,
+    fired: Vec<u32>,
+}
+
+impl<const TICK_NS: u64> Nexus<TICK_NS> {
+    /// Deadlines are cut to whole ticks by the wheel; a nanosecond more makes up for its rounding.
+    #[inline]
+    fn instant(&self, time: u64) -> Instant {
+        self.epoch + Duration::from_nanos(time.next_multiple_of(TICK_NS) + 1)
+    }
+}
+
+impl<const TICK_NS: u64> Queue for Nexus<TICK_NS> {
+    const NAME: &'static str = "nexus-timer";
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[First, List, Budget, Work, Horizon];
+    type Key = u32;
+
+    fn new(_now: u64) -> Self {
+        let epoch = Instant::now();
+        let tick = WheelBuilder::default().tick_duration(Duration::from_nanos(TICK_NS));
+        Self {
+            epoch,
+            wheel: tick.unbounded(4_096).build(epoch).expect("a sound geometry"),
+            handles: Handles(Vec::new()),
+            fired: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
+        let handle = self.wheel.schedule(self.instant(deadline), value);
+        self.handles.put(value, handle);
+        value
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        let reached = self.epoch + Duration::from_nanos(now + 1);
+        self.wheel.poll_and_rebalance(reached, &mut self.fired);
+        for value in self.fired.drain(..) {
+            if let Some(handle) = self.handles.take(value) {
+                self.wheel.free(handle);
+            }
+            fire(now, value);
+        }
+    }
+
+    #[inline]
+    fn cancel(&mut self, key: u32) -> Option<u32> {
+        self.wheel.cancel(self.handles.take(key)?)
+    }
+
+    #[inline]
+    fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {
+        let Some(handle) = self.handles.take(*key) else {
+            return false;
+        };
+        let handle = self.wheel.reschedule(handle, self.instant(deadline));
+        self.handles.put(*key, handle);
+        true
+    }
+
+    #[inline]
+    fn next_wake(&self) -> Option<u64> {
+        let wake = self.wheel.next_deadline()?;
+        Some((wake - self.epoch).as_nanos() as u64)
+    }
+}
+
+impl<const TICK_NS: u64> Drop for Nexus<TICK_NS> {
+    /// The wheel wants every handle back.
+    fn drop(&mut self) {
+        for handle in self.handles.0.drain(..).flatten() {
+            self.wheel.free(handle);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What is measured: each queue in the geometries that the experiments ask for.
+//!
+//! To add a queue, implement [`Queue`](crate::queue::Queue) for it, and list it here.
+
+use timer_wheel::{Caffeine, Micros, Wheel};
+
+use crate::answer::Parts;
+use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue};
+use crate::experiments::{Family, Kind, Samples};
+use crate::queue::{Indexed, Need, Queue};
+use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, Ora, OwnDelays};
+use crate::rivals::{COARSE, FINE, MILLISECOND};
+use crate::textbook::TextbookWheel;
+
+/// A queue. What is chosen at run time is an experiment on it, never an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// The name under which it stands in tables.
+    pub name: &'static str,
+    /// What it cannot do.
+    pub lacks: &'static [Need],
+    /// Measures it once, if it has what the experiment needs.
+    pub measure: fn(Kind, usize, &mut Samples) -> Result<Option<Parts>, String>,
+}
+
+impl Subject {
+    /// A queue by its types.
+    pub const fn of<F: Family>() -> Self {
+        Self { name: F::Fine::NAME, lacks: F::Fine::LACKS, measure: Kind::measure::<F> }
+    }
+}
+
+impl<Fine: Queue, Coarse: Queue, Micro: Queue, Milli: Queue> Family for (Fine, Coarse, Micro, Milli) {
+    type Fine = Fine;
+    type Coarse = Coarse;
+    type Micro = Micro;
+    type Milli = Milli;
+}
+
+/// A queue in one geometry, or in none.
+pub type Same<Q> = (Q, Q, Q, Q);
+type OfWheel<Q, C, M> = (Q, C, M, Q);
+type OfTicks<F, C, M> = (F, C, F, M);
+
+/// Not measured unless asked for: it is there to show what its promises cost.
+pub const ON_REQUEST: &str = "btree-queue";
+
+/// Every subject, in the order of the tables. The others are held against the first.
+#[rustfmt::skip]
+pub static ALL: &[Subject] = &[
+    Subject::of::<OfWheel<Wheel<u32>, Wheel<u32, Caffeine>, Wheel<u32, Micros>>>(),
+    Subject::of::<OfWheel<Indexed, Indexed<Caffeine>, Indexed<Micros>>>(),
+    Subject::of::<OfWheel<TextbookWheel<u32>, TextbookWheel<u32, Caffeine>, TextbookWheel<u32, Micros>>>(),
+    Subject::of::<Same<BareSlab>>(),
+    Subject::of::<Same<BareSet>>(),
+    Subject::of::<Same<LeanBTreeQueue<u32>>>(),
+    Subject::of::<Same<BTreeQueue<u32>>>(),
+    Subject::of::<Same<Heap>>(),
+    Subject::of::<OfTicks<Delays<FINE>, Delays<COARSE>, Delays<MILLISECOND>>>(),
+    Subject::of::<OfTicks<OwnDelays<FINE>, OwnDelays<COARSE>, OwnDelays<MILLISECOND>>>(),
+    Subject::of::<OfTicks<HashWheel<FINE>, HashWheel<COARSE>, HashWheel<MILLISECOND>>>(),
+    Subject::of::<OfTicks<Nexus<FINE>, Nexus<COARSE>, Nexus<MILLISECOND>>>(),
+    Subject::of::<OfTicks<Ora<FINE>, Ora<COARSE>, Ora<MILLISECOND>>>(),
+    Subject::of::<Same<BitWheel>>(),
+];
