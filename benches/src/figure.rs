@@ -29,16 +29,7 @@ impl Figure {
 
     /// What was measured of it with `n` timers. O(1).
     pub fn measured(&self, n: u64, subject: &str, spread: Spread) -> Measured {
-        Measured {
-            figure: self.name.to_owned(),
-            n,
-            subject: subject.to_owned(),
-            unit: self.unit.to_owned(),
-            counts: self.counts,
-            min: spread.min,
-            median: spread.median,
-            max: spread.max,
-        }
+        Measured::new(self.name, n, subject, (self.unit, self.counts), spread)
     }
 
     /// Why a queue that lacks so much has no such figure, or `None` if it has. O(1).

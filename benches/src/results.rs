@@ -61,6 +61,13 @@ pub enum Counts {
 }
 
 impl Measured {
+    /// A figure of a subject, with its unit and which of its samples counts. O(1).
+    pub fn new(figure: &str, n: u64, subject: &str, (unit, counts): (&str, Counts), spread: Spread) -> Self {
+        let (figure, subject, unit) = (figure.to_owned(), subject.to_owned(), unit.to_owned());
+        let Spread { min, median, max } = spread;
+        Self { figure, n, subject, unit, counts, min, median, max }
+    }
+
     /// The number to be quoted. O(1).
     pub fn value(&self) -> f64 {
         let (min, median, max) = (self.min, self.median, self.max);
@@ -122,18 +129,9 @@ impl Sheet {
         n: impl Into<u64>,
         subject: &str,
         (unit, counts): (&str, Counts),
-        Spread { min, median, max }: Spread,
+        spread: Spread,
     ) {
-        self.results.figures.push(Measured {
-            figure: figure.to_owned(),
-            n: n.into(),
-            subject: subject.to_owned(),
-            unit: unit.to_owned(),
-            counts,
-            min,
-            median,
-            max,
-        });
+        self.results.figures.push(Measured::new(figure, n.into(), subject, (unit, counts), spread));
     }
 
     /// Adds figures. O(figures).
@@ -211,32 +209,25 @@ pub fn verdict(met: usize, all: usize, missed: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The command line, without the folder of the program.
+/// The command line, without the folder of the program, the number that cargo gives a benchmark's file, and where the
+/// results go, which says nothing of them.
 fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
-    if let Some(program) = words.first_mut() {
-        let name = Path::new(program).file_name().unwrap_or_default();
-        let name = name.to_string_lossy();
-        // Cargo gives a benchmark's file a number.
-        let is_number = |end: &str| end.len() == 16 && end.bytes().all(|it| it.is_ascii_hexdigit());
-        *program = match name.rsplit_once('-') {
-            Some((name, end)) if is_number(end) => name.to_owned(),
-            _ => name.into_owned(),
-        };
-    }
-    // Where the results go says nothing of them.
     if let Some(flag) = words.iter().position(|word| word == "--json") {
         words.drain(flag..words.len().min(flag + 2));
     }
+    let name = words[0].rsplit('/').next().unwrap_or_default();
+    let is_number = |end: &str| end.len() == 16 && end.bytes().all(|it| it.is_ascii_hexdigit());
+    let name = name.rsplit_once('-').filter(|(_, end)| is_number(end)).map_or(name, |(name, _)| name);
+    words[0] = name.to_owned();
     words.join(" ")
 }
 
 /// The commit, and whether what is measured differs from it.
 fn version() -> String {
     let commit = said("git", &["describe", "--always"]);
-    let code = [":/src", ":/benches/src", ":/benches/benches", ":/Cargo.lock"];
-    let difference = said("git", &[&["status", "--porcelain", "--"][..], &code].concat());
-    match difference.is_empty() || commit == "unknown" {
+    let code = ["status", "--porcelain", "--", ":/src", ":/benches/src", ":/benches/benches", ":/Cargo.lock"];
+    match said("git", &code).is_empty() || commit == "unknown" {
         true => commit,
         false => commit + "-dirty",
     }
@@ -247,13 +238,10 @@ fn machine() -> String {
     let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let cores = match cores {
-        1 => "1 core".to_owned(),
-        cores => format!("{cores} cores"),
-    };
+    let plural = if cores == 1 { "" } else { "s" };
     let compiler = said("rustc", &["--version"]);
     let compiler: Vec<&str> = compiler.split(' ').take(2).collect();
-    format!("{model}, {cores}, {}", compiler.join(" "))
+    format!("{model}, {cores} core{plural}, {}", compiler.join(" "))
 }
 
 /// What a program prints, or that nobody knows.

@@ -1,5 +1,7 @@
 //! The linked lists of a wheel: a sentinel a bucket and a node a timer, all in one slab.
 
+use std::ops::{Index, IndexMut};
+
 use slab::Slab;
 
 use super::layout::BucketIndex;
@@ -7,13 +9,6 @@ use super::layout::BucketIndex;
 /// Where a node is in the slab. The sentinel of bucket `b` is node `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NodeIndex(pub(super) u32);
-
-impl NodeIndex {
-    #[inline]
-    fn slot(self) -> usize {
-        self.0 as usize
-    }
-}
 
 impl From<BucketIndex> for NodeIndex {
     #[inline]
@@ -38,42 +33,44 @@ pub(super) struct Node<T> {
 ///
 /// Invariant: the lists are rings, each through exactly one sentinel, and every timer is on one.
 #[derive(Debug)]
-pub(super) struct Lists<T> {
-    nodes: Slab<Node<T>>,
+pub(super) struct Lists<T>(Slab<Node<T>>);
+
+impl<T> Index<NodeIndex> for Lists<T> {
+    type Output = Node<T>;
+
+    #[inline]
+    fn index(&self, node: NodeIndex) -> &Node<T> {
+        &self.0[node.0 as usize]
+    }
+}
+
+impl<T> IndexMut<NodeIndex> for Lists<T> {
+    #[inline]
+    fn index_mut(&mut self, node: NodeIndex) -> &mut Node<T> {
+        &mut self.0[node.0 as usize]
+    }
 }
 
 impl<T> Lists<T> {
-    /// So many empty lists.
+    /// So many empty lists. A new slab hands out slots in order.
     pub(super) fn new(buckets: usize) -> Self {
         let mut nodes = Slab::new();
-        // A new slab hands out slots in order.
         for bucket in 0..buckets {
             let itself = NodeIndex::from(BucketIndex(bucket));
             nodes.insert(Node { deadline: 0, previous: itself, next: itself, stamp: 0, value: None });
         }
-        Self { nodes }
+        Self(nodes)
     }
 
     /// How many nodes there are, sentinels included.
-    #[inline]
     pub(super) fn len(&self) -> usize {
-        self.nodes.len()
+        self.0.len()
     }
 
     /// The node of a timer, if the slot is in use.
     #[inline]
     pub(super) fn get(&self, node: NodeIndex) -> Option<&Node<T>> {
-        self.nodes.get(node.slot())
-    }
-
-    #[inline]
-    pub(super) fn deadline(&self, node: NodeIndex) -> u64 {
-        self.nodes[node.slot()].deadline
-    }
-
-    #[inline]
-    pub(super) fn set_deadline(&mut self, node: NodeIndex, deadline: u64) {
-        self.nodes[node.slot()].deadline = deadline;
+        self.0.get(node.0 as usize)
     }
 
     /// Makes a node at the end of a bucket's list.
@@ -83,19 +80,19 @@ impl<T> Lists<T> {
     /// If there are no more node indexes.
     #[inline]
     pub(super) fn insert(&mut self, bucket: BucketIndex, deadline: u64, stamp: u32, value: T) -> NodeIndex {
-        let sentinel = NodeIndex::from(bucket);
-        let last = self.nodes[sentinel.slot()].previous;
-        let slot = self.nodes.insert(Node { deadline, previous: last, next: sentinel, stamp, value: Some(value) });
+        let next = NodeIndex::from(bucket);
+        let previous = self[next].previous;
+        let slot = self.0.insert(Node { deadline, previous, next, stamp, value: Some(value) });
         let node = NodeIndex(u32::try_from(slot).expect("at most 2^32 nodes"));
-        self.nodes[last.slot()].next = node;
-        self.nodes[sentinel.slot()].previous = node;
+        self[previous].next = node;
+        self[next].previous = node;
         node
     }
 
     /// Takes a node off its list and out of the slab, and names the bucket if that left it empty.
     #[inline]
     pub(super) fn remove(&mut self, node: NodeIndex) -> (Node<T>, Option<BucketIndex>) {
-        let removed = self.nodes.remove(node.slot());
+        let removed = self.0.remove(node.0 as usize);
         let emptied = self.join(removed.previous, removed.next);
         (removed, emptied)
     }
@@ -103,78 +100,69 @@ impl<T> Lists<T> {
     /// Appends a node to a bucket's list.
     #[inline]
     pub(super) fn link(&mut self, node: NodeIndex, bucket: BucketIndex) {
-        let sentinel = NodeIndex::from(bucket);
-        let last = self.nodes[sentinel.slot()].previous;
-        let linked = &mut self.nodes[node.slot()];
-        linked.previous = last;
-        linked.next = sentinel;
-        self.nodes[last.slot()].next = node;
-        self.nodes[sentinel.slot()].previous = node;
+        let next = NodeIndex::from(bucket);
+        let previous = self[next].previous;
+        let linked = &mut self[node];
+        (linked.previous, linked.next) = (previous, next);
+        self[previous].next = node;
+        self[next].previous = node;
     }
 
-    /// Takes a node off its list, and names the bucket if that left it empty. The node's own links
-    /// are left as they were: the caller links it again.
+    /// Takes a node off its list, and names the bucket if that left it empty. The node's own links stay: the caller
+    /// links it again.
     #[inline]
     pub(super) fn unlink(&mut self, node: NodeIndex) -> Option<BucketIndex> {
-        let Node { previous, next, .. } = self.nodes[node.slot()];
+        let Node { previous, next, .. } = self[node];
         self.join(previous, next)
     }
 
-    /// Closes the gap between two nodes, and names the bucket if nothing else is on its list.
+    /// Closes the gap between two nodes, and names the bucket if nothing else is on its list: only a sentinel can be on
+    /// both sides of a gap.
     #[inline]
     fn join(&mut self, previous: NodeIndex, next: NodeIndex) -> Option<BucketIndex> {
-        self.nodes[previous.slot()].next = next;
-        self.nodes[next.slot()].previous = previous;
-        // Only a sentinel can be on both sides of a gap.
-        (previous == next).then_some(BucketIndex(previous.slot()))
+        self[previous].next = next;
+        self[next].previous = previous;
+        (previous == next).then_some(BucketIndex(previous.0 as usize))
     }
 
-    /// Empties a bucket's list in O(1) and gives its first node; the nodes keep their links, and
-    /// [`following`](Self::following) walks them.
+    /// Empties a bucket's list in O(1) and gives its first node; [`following`](Self::following) walks the others.
     #[inline]
     pub(super) fn detach(&mut self, bucket: BucketIndex) -> Option<NodeIndex> {
         let itself = NodeIndex::from(bucket);
-        let sentinel = &mut self.nodes[itself.slot()];
-        let first = sentinel.next;
-        sentinel.next = itself;
-        sentinel.previous = itself;
+        let first = self[itself].next;
+        let sentinel = &mut self[itself];
+        (sentinel.previous, sentinel.next) = (itself, itself);
         (first != itself).then_some(first)
     }
 
     /// Moves a bucket's whole list to the end of another's in O(1).
     #[inline]
     pub(super) fn splice(&mut self, from: BucketIndex, to: BucketIndex) {
-        let source = NodeIndex::from(from);
-        let last = self.nodes[source.slot()].previous;
-        let Some(first) = self.detach(from) else {
-            return;
-        };
-        let target = NodeIndex::from(to);
-        let before = self.nodes[target.slot()].previous;
-        self.nodes[before.slot()].next = first;
-        self.nodes[first.slot()].previous = before;
-        self.nodes[last.slot()].next = target;
-        self.nodes[target.slot()].previous = last;
+        let last = self[from.into()].previous;
+        if let Some(first) = self.detach(from) {
+            let before = self[to.into()].previous;
+            self.join(before, first);
+            self.join(last, to.into());
+        }
+    }
+
+    /// The node after this one on a bucket's list, or the first after the sentinel.
+    #[inline]
+    pub(super) fn following(&self, node: NodeIndex, bucket: BucketIndex) -> Option<NodeIndex> {
+        let next = self[node].next;
+        (next != bucket.into()).then_some(next)
     }
 
     /// The first node of a bucket's list.
     #[inline]
     pub(super) fn first(&self, bucket: BucketIndex) -> Option<NodeIndex> {
-        self.following(NodeIndex::from(bucket), bucket)
+        self.following(bucket.into(), bucket)
     }
 
     /// The last node of a bucket's list.
     #[inline]
     pub(super) fn last(&self, bucket: BucketIndex) -> Option<NodeIndex> {
-        let sentinel = NodeIndex::from(bucket);
-        let last = self.nodes[sentinel.slot()].previous;
-        (last != sentinel).then_some(last)
-    }
-
-    /// The node after this one on a bucket's list.
-    #[inline]
-    pub(super) fn following(&self, node: NodeIndex, bucket: BucketIndex) -> Option<NodeIndex> {
-        let next = self.nodes[node.slot()].next;
-        (next != NodeIndex::from(bucket)).then_some(next)
+        let last = self[bucket.into()].previous;
+        (last != bucket.into()).then_some(last)
     }
 }
