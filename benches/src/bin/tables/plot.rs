@@ -46,6 +46,7 @@ fn draw_on(
     let mut chart = ChartBuilder::on(&root)
         .caption(format!("{figure}, against the number of timers"), ("sans-serif", 18))
         .margin(12)
+        .margin_right(40)
         .x_label_area_size(32)
         .y_label_area_size(72)
         .build_cartesian_2d(sizes.log_scale(), values.log_scale())?;
