@@ -117,6 +117,7 @@ fn queue_with_a_fault_is_found_out_and_one_without_is_clean() {
         assert_eq!(found, faults, "{fault:?}");
         assert_eq!(comparison.digests_equal(), fault == none, "{fault:?}");
         assert_eq!(comparison.is_clean(), fault == none, "{fault:?}");
+        assert_eq!(crate::summary::verdict(&comparison).contains(" faulty: "), fault != none);
         let alone = compare_on(&trace, POLICY, vec![Faulty::contender(fault)]);
         assert_eq!(alone.is_clean(), faults == [false; 3], "{fault:?}");
     }
