@@ -449,7 +449,6 @@ fn cleared_queue_gives_its_memory_back() {
 #[test]
 fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     reserved_timers_ask_for_nothing_more();
-    room_is_tried_for_as_a_whole();
     little_is_reserved_beyond_what_is_asked_for();
     crowd_is_sorted_in_little_memory();
     no_call_asks_for_more_than_a_page_and_its_tables();
@@ -462,6 +461,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     cleared_queue_gives_its_memory_back();
     crowd_comes_and_goes_by_pages();
     // Exact, as by now the harness, which asks for memory when a test begins, waits for its end.
+    room_is_tried_for_as_a_whole();
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
     bytes_of_far_timers_are_nearly_those_of_the_allocator();
