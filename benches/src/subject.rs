@@ -1,6 +1,6 @@
 //! What is measured: each queue in the geometries that the experiments ask for.
 //!
-//! To add a queue, implement [`Queue`](crate::queue::Queue) for it, and list it here.
+//! To add a queue, implement [`Queue`] for it, and list it here.
 
 use timer_wheel::{Caffeine, Micros, Wheel};
 
