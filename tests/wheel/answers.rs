@@ -1,6 +1,6 @@
 //! What the lesser calls answer, to the number: statistics, limits, hints of size.
 
-use timer_wheel::{Compact, Full, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Full, Millis, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, with_lists};
 use crate::script::spans;
@@ -118,6 +118,9 @@ fn iterators_know_how_many_are_left() {
     assert!(iter.next().is_none() && up.next().is_none() && down.next().is_none());
     let advance = wheel.advance_with_budget(u64::MAX, 3);
     assert_eq!(advance.size_hint(), (0, Some(3)), "no more than the budget");
+    drop(advance);
+    let advance = wheel.advance_with_budget(u64::MAX, Budget::UNLIMITED.with_fires(2));
+    assert_eq!(advance.size_hint(), (0, Some(2)), "nor than its fires");
     drop(advance);
     assert_eq!(wheel.advance(0).size_hint(), (0, Some(4)));
     let mut drain = wheel.drain();

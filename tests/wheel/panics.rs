@@ -272,6 +272,23 @@ fn values_leaving_in_every_way_are_dropped_once_and_one_that_panics_leaves_the_r
     }
 }
 
+/// Whichever value panics, and however many are left.
+#[test]
+fn clear_and_a_dropped_drain_go_on_after_a_panicking_drop() {
+    let ways: [Way<Millis>; 2] = [|wheel, _| wheel.clear(), |wheel, _| drop(wheel.drain())];
+    for (way, fuse) in ways
+        .into_iter()
+        .flat_map(|way| [(way, 0), (way, 30), (way, 59)])
+    {
+        let (mut wheel, ledger, keys) = prepared::<Millis>(State::Fresh);
+        ledger.fuse.set(Some(fuse));
+        panicking(|| way(&mut wheel, &keys));
+        assert!(wheel.is_empty(), "{} are left", wheel.len());
+        check_rest(&mut wheel);
+        ledger.assert_each_once(COUNT);
+    }
+}
+
 /// A forgotten iterator may leak what it holds. The wheel stays whole, and nothing comes twice.
 #[test]
 #[allow(
