@@ -42,12 +42,16 @@ pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs
 
 pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
     let driver = D::start();
-    let ran = Arc::new(AtomicU64::new(0));
+    // One a producer: jobs of different threads must not meet in a count of references.
+    let ran: Vec<_> = (0..load.producers)
+        .map(|_| Arc::new(AtomicU64::new(0)))
+        .collect();
     let start = Arc::new(Barrier::new(load.producers as usize + 1));
     let producers: Vec<_> = (0..load.producers)
         .map(|number| {
             let client = driver.client(number);
-            let (ran, start, load) = (Arc::clone(&ran), Arc::clone(&start), *load);
+            let (start, load) = (Arc::clone(&start), *load);
+            let ran = Arc::clone(&ran[number as usize]);
             thread::spawn(move || {
                 start.wait();
                 produce(client, &load, &ran)
@@ -64,7 +68,7 @@ pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
     let elapsed = clock.elapsed();
     driver.stop();
     let cpu = cpu.elapsed();
-    if refused > 0 || ran.load(Ordering::Relaxed) > 0 {
+    if refused > 0 || ran.iter().any(|ran| ran.load(Ordering::Relaxed) > 0) {
         return Err(format!("{}: jobs ran that were cancelled", D::NAME));
     }
     let pairs = (load.pairs * load.producers) as f64;
