@@ -90,5 +90,5 @@ macro_rules! programs {
 
 programs! {
     "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
-    "session_expiry" "heartbeat" "delay_queue" "retry_queue" "reactor" "simulation"
+    "session_expiry" "heartbeat" "timeouts_async" "delay_queue" "retry_queue" "reactor" "simulation"
 }
