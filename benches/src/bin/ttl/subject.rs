@@ -12,7 +12,7 @@ pub(crate) trait Subject {
     fn new(config: &TtlConfig, keys: usize) -> Self;
     /// Makes room for so many entries.
     fn reserve(&mut self, keys: usize);
-    fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context);
+    fn init(&mut self, key: u64, index: u64, ttl_ms: u64, ctx: Context);
     /// Names these keys, which have a TTL, as the store's records do.
     fn names(&self, keys: &[u64]) -> Vec<Self::Name>;
     fn update(&mut self, index: u64, name: Self::Name, ttl_ms: u64, ctx: Context);
@@ -57,7 +57,7 @@ impl Subject for ByHandle {
         self.set.reserve(keys);
     }
 
-    fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
+    fn init(&mut self, key: u64, index: u64, ttl_ms: u64, ctx: Context) {
         let handle = &mut self.handles[nth(key)];
         let set = match *handle {
             Some(handle) => self.set.update(handle, index, ttl_ms, ctx).map(|_| ()),
@@ -121,7 +121,7 @@ impl Subject for TtlQueue<u64> {
         self.reserve(keys);
     }
 
-    fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
+    fn init(&mut self, key: u64, index: u64, ttl_ms: u64, ctx: Context) {
         self.init(key, index, ttl_ms, ctx)
             .expect("the TTL is not too long");
     }
@@ -131,7 +131,7 @@ impl Subject for TtlQueue<u64> {
     }
 
     fn update(&mut self, index: u64, name: u64, ttl_ms: u64, ctx: Context) {
-        Subject::init(self, index, name, ttl_ms, ctx);
+        Subject::init(self, name, index, ttl_ms, ctx);
     }
 
     fn index_of(&self, key: u64) -> u64 {
@@ -174,8 +174,8 @@ impl Subject for TwoSets<u64> {
         self.reserve(keys);
     }
 
-    fn init(&mut self, index: u64, key: u64, ttl_ms: u64, ctx: Context) {
-        self.init(key, index, ttl_ms, ctx);
+    fn init(&mut self, key: u64, index: u64, ttl_ms: u64, ctx: Context) {
+        self.init(index, key, ttl_ms, ctx);
     }
 
     fn names(&self, keys: &[u64]) -> Vec<u64> {
@@ -183,7 +183,7 @@ impl Subject for TwoSets<u64> {
     }
 
     fn update(&mut self, index: u64, name: u64, ttl_ms: u64, ctx: Context) {
-        Subject::init(self, index, name, ttl_ms, ctx);
+        Subject::init(self, name, index, ttl_ms, ctx);
     }
 
     fn index_of(&self, key: u64) -> u64 {
