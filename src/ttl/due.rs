@@ -18,6 +18,27 @@ struct Allowance {
     budget: usize,
 }
 
+/// Entries that a poll has made pending ahead of their turn: their memory is fetched at once, not one after the other.
+#[derive(Debug)]
+struct Batch {
+    slots: [NodeIndex; BATCH],
+    next: usize,
+    len: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            slots: [NodeIndex::NIL; BATCH],
+            next: 0,
+            len: 0,
+        }
+    }
+}
+
+/// As many reads of memory as processors keep going at once.
+const BATCH: usize = 16;
+
 impl<K, G: Geometry> TtlSet<K, G> {
     /// Moves the clock to `now` nanoseconds and yields what is to be proposed: on the leader up to
     /// [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then up
@@ -26,9 +47,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// [`max_pending`](super::TtlConfig::max_pending) in flight. On any other role nothing, and after
     /// [`stop`](Self::stop) nothing.
     ///
-    /// Lazy: an entry becomes pending just before it is yielded. Dropping the iterator early, or
-    /// panicking between two items, leaves the others due. [`Expiries::next_wake`] says when to poll
-    /// again.
+    /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. One that is leaked by
+    /// [`mem::forget`](core::mem::forget) leaves up to sixteen of them pending: they are proposed after the pending
+    /// timeout. [`Expiries::next_wake`] says when to poll again.
     ///
     /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
     /// batches together. A poll yields no entry twice, even at the end of time. A `now` before that of an earlier call
@@ -65,12 +86,17 @@ impl<K, G: Geometry> TtlSet<K, G> {
                 budget: self.config.poll_budget(),
             };
         }
-        Expiries { set: self, left }
+        Expiries {
+            set: self,
+            left,
+            batch: Batch::default(),
+        }
     }
 
-    /// Makes the next entry that is due pending, within what is left.
-    fn propose_next(&mut self, left: &mut Allowance) -> Option<NodeIndex> {
-        while let Some(slot) = self.entries.ended_flight(self.now, &mut left.budget) {
+    /// Makes the next entry that waits for a retry pending, within what is left.
+    fn retry_next(&mut self, left: &mut Allowance) -> Option<NodeIndex> {
+        while left.retries + left.timeouts != 0 {
+            let slot = self.entries.ended_flight(self.now, &mut left.budget)?;
             let flight = *self.entries.flight(slot)?;
             match flight.phase {
                 Phase::Pending if left.timeouts != 0 => {
@@ -82,33 +108,43 @@ impl<K, G: Geometry> TtlSet<K, G> {
                     left.retries -= 1;
                     self.stats.retried += 1;
                     self.entries.land(slot);
-                    self.propose(slot, flight.attempts);
+                    self.propose(&[slot], flight.attempts);
                     return Some(slot);
                 }
-                _ => break,
+                _ => return None,
             }
         }
-        if left.expiries == 0 || self.is_crowded() {
-            return None;
-        }
-        let slot = self.entries.take_due(self.now, &mut left.budget)?;
-        left.expiries -= 1;
-        self.stats.expired += 1;
-        self.propose(slot, 0);
-        Some(slot)
+        None
     }
 
-    /// Makes an entry that is on neither wheel pending.
-    fn propose(&mut self, entry: NodeIndex, attempts: u32) {
+    /// Makes as many entries that are due pending as a batch holds, within what is left.
+    fn expire_batch(&mut self, left: &mut Allowance) -> Batch {
+        let mut batch = Batch::default();
+        let room = self
+            .config
+            .max_pending()
+            .saturating_sub(self.entries.in_flight_len());
+        let most = left.expiries.min(room).min(batch.slots.len());
+        if most != 0 {
+            let taken = &mut batch.slots[..most];
+            batch.len = self.entries.take_due(self.now, &mut left.budget, taken);
+            left.expiries -= batch.len;
+            self.propose(&batch.slots[..batch.len], 0);
+        }
+        batch
+    }
+
+    /// Makes entries that are on neither wheel pending.
+    fn propose(&mut self, slots: &[NodeIndex], attempts: u32) {
         let flight = Flight {
-            entry,
+            entry: NodeIndex::NIL,
             phase: Phase::Pending,
             attempts: attempts.saturating_add(1),
             proposed_ns: self.now,
         };
         let timeout_ns = nanoseconds(self.config.pending_timeout());
         self.entries
-            .launch(flight, self.now.saturating_add(timeout_ns));
+            .launch(slots, self.now.saturating_add(timeout_ns), flight);
     }
 
     /// Lets a pending entry wait for its next proposal.
@@ -121,7 +157,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             ..flight
         };
         self.entries
-            .launch(retrying, self.now.saturating_add(delay_ns));
+            .launch(&[slot], self.now.saturating_add(delay_ns), retrying);
     }
 }
 
@@ -144,6 +180,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 pub struct Expiries<'a, K, G: Geometry> {
     set: &'a mut TtlSet<K, G>,
     left: Allowance,
+    batch: Batch,
 }
 
 impl<K, G: Geometry> Expiries<'_, K, G> {
@@ -159,13 +196,37 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.init("later", 2, 8, Context::default())?;
     /// let mut due = queue.poll(5_000_000);
-    /// assert_eq!(due.next_wake(), Some(0), "not at its end");
     /// assert_eq!(due.by_ref().count(), 1);
     /// assert_eq!(due.next_wake(), Some(3_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn next_wake(&self) -> Option<u64> {
+    pub fn next_wake(self) -> Option<u64> {
+        if self.batch.next < self.batch.len {
+            return Some(0);
+        }
         self.set.next_wake(self.set.now)
+    }
+
+    fn next_slot(&mut self) -> Option<NodeIndex> {
+        if self.batch.next == self.batch.len {
+            if let Some(slot) = self.set.retry_next(&mut self.left) {
+                return Some(slot);
+            }
+            self.batch = self.set.expire_batch(&mut self.left);
+        }
+        let slot = *self.batch.slots[..self.batch.len].get(self.batch.next)?;
+        self.batch.next += 1;
+        self.set.stats.expired += 1;
+        Some(slot)
+    }
+}
+
+impl<K, G: Geometry> Drop for Expiries<'_, K, G> {
+    /// What was not yielded is due again.
+    fn drop(&mut self) {
+        for &slot in &self.batch.slots[self.batch.next..self.batch.len] {
+            self.set.entries.put_back(slot);
+        }
     }
 }
 
@@ -173,22 +234,24 @@ impl<K: Clone, G: Geometry> Iterator for Expiries<'_, K, G> {
     type Item = Expiry<K>;
 
     fn next(&mut self) -> Option<Expiry<K>> {
-        let Some(slot) = self.set.propose_next(&mut self.left) else {
+        let Some(slot) = self.next_slot() else {
             self.left = Allowance::default();
             return None;
         };
-        let info = self.set.info(slot);
+        let entries = &self.set.entries;
+        let entry = entries.entry(slot);
         Some(Expiry {
-            key: info.entry.key.clone(),
-            handle: info.handle,
-            index: info.entry.index,
-            owner: info.entry.owner,
-            attempt: info.attempts,
+            key: entry.key.clone(),
+            handle: entries.key(slot),
+            index: entry.index,
+            owner: entry.owner,
+            attempt: entries.flight(slot)?.attempts,
         })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let allowed = self.left.expiries + self.left.retries;
+        let ahead = self.batch.len - self.batch.next;
+        let allowed = self.left.expiries + self.left.retries + ahead;
         (0, Some(self.set.len().min(allowed)))
     }
 }

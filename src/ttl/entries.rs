@@ -176,21 +176,40 @@ impl<K, G: Geometry> Entries<K, G> {
         (entry, flight)
     }
 
-    /// Takes the first entry that is due off the wheel, to be [launched](Self::launch), if the budget
-    /// suffices to find it: if nothing of it is left afterwards, there may be one.
-    pub(super) fn take_due(&mut self, now: u64, budget: &mut usize) -> Option<NodeIndex> {
+    /// Takes entries that are due off the wheel, in order, as many as there is room for in `batch` and as the budget
+    /// suffices to find: if nothing of it is left afterwards, there may be more. They are to be
+    /// [launched](Self::launch).
+    pub(super) fn take_due(
+        &mut self,
+        now: u64,
+        budget: &mut usize,
+        batch: &mut [NodeIndex],
+    ) -> usize {
         let mut advance = self.deadlines.advance_with_budget(now, *budget);
-        let due = advance.next();
+        let mut taken = 0;
+        for (slot, due) in batch.iter_mut().zip(&mut advance) {
+            *slot = NodeIndex::from_bits(due.index);
+            taken += 1;
+        }
         *budget = advance.unused();
-        Some(NodeIndex::from_bits(due?.index))
+        taken
     }
 
-    /// Takes note of the flight, until then, of an entry that is on neither wheel. O(1).
-    pub(super) fn launch(&mut self, flight: Flight, until_ns: u64) {
-        let index = self.flights.insert(flight) as u32;
-        self.in_flight.set(index, until_ns);
-        self.held_mut(flight.entry).flight = Some(index);
-        self.retrying += usize::from(flight.phase == Phase::Retrying);
+    /// Takes note of flights, until then, of entries that are on neither wheel. O(flights).
+    ///
+    /// All entries are written to before the wheel is: so the processor fetches them at once, not one after the other.
+    pub(super) fn launch(&mut self, slots: &[NodeIndex], until_ns: u64, flight: Flight) {
+        for &entry in slots {
+            let index = self.flights.insert(Flight { entry, ..flight }) as u32;
+            self.held_mut(entry).flight = Some(index);
+        }
+        for &entry in slots {
+            let index = self.held(entry).flight.expect(FLIGHT);
+            self.in_flight.set(index, until_ns);
+        }
+        if flight.phase == Phase::Retrying {
+            self.retrying += slots.len();
+        }
     }
 
     /// Ends the flight of an entry that is in flight, which then is on neither wheel. O(1).
@@ -213,6 +232,12 @@ impl<K, G: Geometry> Entries<K, G> {
         *budget = progress.unused;
         let flight = self.flights.get(ended? as usize)?;
         Some(flight.entry)
+    }
+
+    /// Puts an entry that is in flight back to where it was in the order of deadlines. O(1).
+    pub(super) fn put_back(&mut self, slot: NodeIndex) {
+        self.land(slot);
+        self.deadlines.put_back(slot.to_bits());
     }
 
     /// Puts all that is in flight back to where it was in the order of deadlines, and shows each

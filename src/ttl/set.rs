@@ -195,10 +195,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn remove(&mut self, handle: TtlKey) -> Option<K> {
-        let slot = self.entries.find(handle)?;
-        let (entry, flight) = self.entries.remove(slot);
-        self.stats.count_wait(flight, self.now);
-        Some(entry?.key)
+        Some(self.take(self.entries.find(handle)?)?.key)
     }
 
     /// The expiry at `index` came back through the log. O(1).
@@ -219,12 +216,11 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn applied(&mut self, handle: TtlKey, index: u64) -> Outcome {
-        let info = self.get(handle);
-        if info.is_none_or(|info| info.entry.index != index) {
-            return self.stale();
+        match self.find_at(handle, index) {
+            Some(slot) => drop(self.take(slot)),
+            None => return self.stale(),
         }
         self.stats.applied += 1;
-        drop(self.remove(handle));
         Outcome::Applied
     }
 
@@ -250,9 +246,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn failed(&mut self, handle: TtlKey, index: u64, now: u64) -> Outcome {
         self.tick(now);
-        let slot = self.entries.find(handle);
-        let slot = slot.filter(|&slot| self.entries.entry(slot).index == index);
-        let flight = slot.and_then(|slot| Some((slot, *self.entries.flight(slot)?)));
+        let flight = self
+            .find_at(handle, index)
+            .and_then(|slot| Some((slot, *self.entries.flight(slot)?)));
         let Some((slot, flight)) = flight.filter(|(_, it)| it.phase == Phase::Pending) else {
             return self.stale();
         };
@@ -548,6 +544,19 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub(super) fn stale(&mut self) -> Outcome {
         self.stats.stale += 1;
         Outcome::Stale
+    }
+
+    /// The entry of a handle if the log set it last at `index`.
+    fn find_at(&self, handle: TtlKey, index: u64) -> Option<NodeIndex> {
+        let slot = self.entries.find(handle)?;
+        (self.entries.entry(slot).index == index).then_some(slot)
+    }
+
+    /// Removes an entry, wherever it is.
+    fn take(&mut self, slot: NodeIndex) -> Option<Entry<K>> {
+        let (entry, flight) = self.entries.remove(slot);
+        self.stats.count_wait(flight, self.now);
+        entry
     }
 
     pub(super) fn info(&self, slot: NodeIndex) -> TtlInfo<'_, K> {

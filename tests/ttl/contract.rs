@@ -505,6 +505,7 @@ fn poll_says_how_many_it_may_yield_at_the_most() {
     assert_eq!(due.size_hint(), (0, Some(50)), "no more than a batch");
     let proposed: Vec<_> = due.by_ref().take(5).collect();
     assert_eq!(due.size_hint(), (0, Some(45)));
+    drop(due);
     for due in &proposed[..4] {
         queue.failed(&due.key, due.index, MS);
     }

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -55,6 +56,30 @@ fn dropped_poll_leaves_the_rest_due() {
         queue.check_invariants();
     }
     assert!(keys.into_iter().eq(0..100));
+}
+
+/// What a leaked poll had made pending ahead of its turn is proposed after the pending timeout.
+#[test]
+fn leaked_poll_loses_nothing() {
+    let mut queue = leader();
+    for key in 0..100 {
+        queue.init(key, 1, 5, Context::default()).unwrap();
+    }
+    let mut leaked = queue.poll(5 * MS);
+    assert_eq!(leaked.next().map(|due| due.key), Some(0));
+    mem::forget(leaked);
+    queue.check_invariants();
+    assert_eq!(queue.applied(&0, 1), Outcome::Applied);
+    let (mut now, mut keys) = (5 * MS, Vec::new());
+    while let Some(wait) = queue.next_wake(now) {
+        now += wait;
+        for due in queue.poll(now).collect::<Vec<_>>() {
+            assert_eq!(queue.applied(&due.key, 1), Outcome::Applied);
+            keys.push(due.key);
+        }
+    }
+    keys.sort_unstable();
+    assert!(keys.into_iter().eq(1..100));
 }
 
 /// What a key does when its fuse has burnt down.
