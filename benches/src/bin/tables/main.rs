@@ -15,7 +15,7 @@
 //! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and with `--check` nothing: it fails if one differs
 //! from what it should be.
 
-mod plot;
+mod chart;
 mod table;
 
 use std::collections::BTreeMap;
@@ -26,18 +26,52 @@ use std::process::ExitCode;
 
 use timer_wheel_bench::results::{self, Results};
 
+use crate::chart::Chart;
+
 const MARKER: &str = "<!-- results: ";
 const END: &str = "<!-- end -->";
 
-/// The figures of `compare` that are drawn, and the files' names in `docs/plots`.
-const PLOTS: [(&str, &str); 7] = [
-    ("W1a schedule", "w1a"),
-    ("W1b cancel", "w1b"),
-    ("W1c schedule, aged", "w1c"),
-    ("W2 expire", "w2"),
-    ("W3 cancel one, schedule one", "w3"),
-    ("W4 reschedule to later", "w4"),
-    ("W8 after W1a", "w8"),
+/// What is drawn.
+const CHARTS: [Chart; 3] = [
+    Chart {
+        name: "costs",
+        results: "compare",
+        panels: &[
+            ("W1a schedule", "schedule"),
+            ("W1b cancel", "cancel"),
+            ("W2 expire", "expire"),
+            ("W10 longest advance", "longest advance"),
+        ],
+        sizes: &[10_000, 100_000, 1_000_000],
+        of: "number of timers",
+        subjects: &[
+            ("wheel", "timer-wheel"),
+            ("btree+slab", "BTreeSet and slab"),
+            ("textbook", "textbook wheel"),
+            ("delayqueue", "tokio-util's DelayQueue"),
+        ],
+    },
+    Chart {
+        name: "producers",
+        results: "drivers",
+        panels: &[("W17 pairs a second", "pairs a second")],
+        sizes: &[1, 2, 4, 8],
+        of: "number of producers",
+        subjects: &[
+            ("Timer", "one Timer"),
+            ("a Timer each", "a Timer each"),
+            ("Mutex<BTreeMap>", "one Mutex<BTreeMap>"),
+            ("a Mutex<BTreeMap> each", "a Mutex<BTreeMap> each"),
+        ],
+    },
+    Chart {
+        name: "timeouts",
+        results: "drivers",
+        panels: &[("W18 timeout, never pending", "never pending"), ("W18 timeout, pending once", "pending once")],
+        sizes: &[1, 2],
+        of: "number of threads",
+        subjects: &[("Timer", "Timer::timeout"), ("tokio::time::timeout", "tokio::time::timeout")],
+    },
 ];
 
 type AllResults = BTreeMap<String, Results>;
@@ -73,9 +107,10 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
         let filled = fill(&text, &all).map_err(|error| told(&path, error))?;
         wanted.push((path, filled));
     }
-    let compare = all.get("compare").ok_or("there are no results of compare")?;
-    for (figure, name) in PLOTS {
-        wanted.push((root.join(format!("docs/plots/{name}.svg")), plot::draw(compare, figure)?));
+    for chart in CHARTS {
+        let Chart { name, results, .. } = chart;
+        let results = all.get(results).ok_or_else(|| format!("there are no results of {results}"))?;
+        wanted.push((root.join(format!("docs/plots/{name}.svg")), chart.draw(results)?));
     }
     wanted.retain(|(path, text)| !fs::read_to_string(path).is_ok_and(|there| there == *text));
     for (path, text) in wanted.iter().filter(|_| !is_check) {
@@ -157,9 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn drawing_names_the_subjects_that_it_shows() {
-        let svg = plot::draw(&results()["compare"], "W1a schedule").unwrap();
-        assert!(svg.contains("wheel") && !svg.contains("heap") && svg.ends_with("</svg>\n"));
-        assert!(plot::draw(&results()["compare"], "W2 expire").is_err());
+    fn chart_shows_what_was_measured_and_refuses_what_was_not() {
+        let chart =
+            |figure: &'static [(&'static str, &'static str)]| Chart { panels: figure, sizes: &[10], ..CHARTS[0] };
+        let svg = chart(&[("W1a schedule", "schedule")]).draw(&results()["compare"]).unwrap();
+        assert!(svg.contains(">2.00 ns<") && svg.contains(">10<") && svg.ends_with("</svg>\n"), "{svg}");
+        assert!(chart(&[("W2 expire", "expire")]).draw(&results()["compare"]).is_err());
     }
 }
