@@ -6,6 +6,11 @@
 //! | [`promises`] | what a wheel promises, each promise with its limits and an example |
 //! | [`embedding`] | a wheel in a cache: who owns the key, replace, remove and evict, threads, budgets |
 //! | [`replacing`] | a wheel in the place of another crate's timers |
+//! | [`drivers`] | `Timer` and `KeyedTimer`: threads, guarantees, awaiting |
+//! | [`ttl`] | expiry around a replicated log, and a retry queue |
+//! | [`design`] | how the wheel works, from zero, and what was decided against |
+//! | [`performance`] | what it costs, how that was measured, where it is not ahead |
+//! | [`terms`] | the words |
 //! | [`programs`] | whole programs, to read and to copy |
 //!
 //! ```
@@ -21,29 +26,28 @@
 #[doc = "[`Wheel`]: crate::Wheel"]
 #[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
 #[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
-#[cfg_attr(feature = "timer", doc = "[drivers.md]: crate::timer")]
 #[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
 #[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
 #[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
 #[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
 #[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
-#[cfg_attr(feature = "ttl", doc = "[ttl.md]: crate::ttl")]
 #[doc = "[embedding.md]: crate::guide::embedding"]
 #[doc = "[`Timer`]: crate#features"]
 #[doc = "[`KeyedTimer`]: crate#features"]
 #[doc = "[`DelayQueue`]: crate#features"]
 #[doc = "[`TtlSet`]: crate#features"]
 #[doc = "[`TtlQueue`]: crate#features"]
-#[doc = "[drivers.md]: crate#features"]
+#[doc = "[drivers.md]: crate::guide::drivers"]
 #[doc = "[delay-queue.md]: crate#features"]
-#[doc = "[ttl.md]: crate#features"]
-#[doc = "[performance.md]: crate#documents"]
+#[doc = "[ttl.md]: crate::guide::ttl"]
+#[doc = "[performance.md]: crate::guide::performance"]
 #[doc = ""]
 #[doc = include_str!("../docs/choosing.md")]
 pub mod choosing {}
 
 #[doc = "[testing.md]: crate#documents"]
-#[doc = "[design.md]: crate#documents"]
+#[doc = "[design.md]: crate::guide::design"]
+#[doc = "[terms.md]: crate::guide::terms"]
 #[doc = ""]
 #[doc = include_str!("../docs/semantics.md")]
 pub mod promises {}
@@ -54,8 +58,7 @@ pub mod promises {}
 #[doc = "[quick_cache_ttl.rs]: crate::guide::programs#quick_cache_ttl"]
 #[doc = "[index_cache.rs]: crate::guide::programs#index_cache"]
 #[doc = "[reactor.rs]: crate::guide::programs#reactor"]
-#[cfg_attr(feature = "timer", doc = "[drivers.md]: crate::timer")]
-#[doc = "[drivers.md]: crate#features"]
+#[doc = "[drivers.md]: crate::guide::drivers"]
 #[doc = ""]
 #[doc = include_str!("../docs/embedding.md")]
 pub mod embedding {}
@@ -69,6 +72,43 @@ pub mod embedding {}
 #[doc = ""]
 #[doc = include_str!("../docs/replacing-a-wheel.md")]
 pub mod replacing {}
+
+#[doc = "[choosing.md]: crate::guide::choosing"]
+#[doc = "[testing.md#the-drivers]: crate#documents"]
+#[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
+#[doc = "[delay-queue.md]: crate#features"]
+#[doc = "[../examples/sleep_loop.rs]: crate::guide::programs#sleep_loop"]
+#[doc = "[../examples/request_timeouts.rs]: crate::guide::programs#request_timeouts"]
+#[doc = "[../examples/heartbeat.rs]: crate::guide::programs#heartbeat"]
+#[doc = "[../examples/session_expiry.rs]: crate::guide::programs#session_expiry"]
+#[doc = "[../examples/timeouts_async.rs]: crate::guide::programs#timeouts_async"]
+#[doc = ""]
+#[doc = include_str!("../docs/drivers.md")]
+pub mod drivers {}
+
+#[doc = "[testing.md#the-ttl-layer]: crate#documents"]
+#[doc = "[../demos/raft-ttl/README.md#clocks]: crate#documents"]
+#[doc = "[../examples/retry_queue.rs]: crate::guide::programs#retry_queue"]
+#[doc = ""]
+#[doc = include_str!("../docs/ttl.md")]
+pub mod ttl {}
+
+#[doc = "[semantics.md]: crate::guide::promises"]
+#[doc = "[terms.md]: crate::guide::terms"]
+#[doc = "[performance.md#where-the-wheel-is-not-ahead]: crate::guide::performance#where-the-wheel-is-not-ahead"]
+#[doc = "[../src/wheel.rs]: crate::Wheel"]
+#[doc = "[../src/index.rs]: crate::index::IndexWheel"]
+#[doc = ""]
+#[doc = include_str!("../docs/design.md")]
+pub mod design {}
+
+#[doc = "[../demos/replay/README.md#on-a-real-trace]: crate#documents"]
+#[doc = ""]
+#[doc = include_str!("../docs/performance.md")]
+pub mod performance {}
+
+#[doc = include_str!("../docs/terms.md")]
+pub mod terms {}
 
 /// Makes a page of the programs of those names.
 macro_rules! programs {

@@ -210,10 +210,11 @@
 //! - [What the wheel promises](guide::promises): sixteen promises, each with its limits and an example.
 //! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
 //! - [Replacing another wheel](guide::replacing): what to watch when this wheel takes the place of a crate's own timers.
+//! - [Drivers](guide::drivers) and [the TTL layer](guide::ttl): jobs on threads, and keys of a replicated store.
+//! - [How the wheel works](guide::design), [what it costs](guide::performance), and [the words](guide::terms).
 //! - [Programs](guide::programs): whole ones, to read and to copy.
 //!
-//! In the package, beside `src`, are `docs/design.md`, which explains the wheel from zero, `docs/performance.md`,
-//! `docs/drivers.md`, `docs/delay-queue.md`, `docs/ttl.md` and `docs/testing.md`.
+//! In the package, beside `src`, are `docs/delay-queue.md` and `docs/testing.md` as well.
 //!
 //! # Features
 //!
@@ -222,7 +223,7 @@
 //! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash` and `slab`.
 //! - `tokio`: `DelayQueue`, a stream of items that come when they are due, in place of
 //!   tokio-util's. Uses `std`.
-//! - `tracing`: a timer tells when it starts and stops, and of late and panicking jobs. Uses `timer`.
+//! - `tracing`: a timer reports its start, its end, and jobs that are late or panic. Uses `timer`.
 //! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
 //!   snapshots of a [`ttl::TtlSet`].
 //!

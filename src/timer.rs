@@ -34,7 +34,7 @@
 // *Shards*, each with one lock around a `Queue`: the wheel with the jobs, and what is counted. A thread
 // schedules in its own shard, and a handle names the shard of its job. A
 // job is in the wheel exactly as long as it can be cancelled, so that a cancel is a cancel of the wheel:
-// its answer is true exactly if it took the job out, and whoever takes a job out owns its closure. The
+// its answer is true exactly if it took the job out, and the call that takes a job out owns its closure. The
 // key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
 // write: lock, counts and references are those of the shard.
 //
@@ -45,8 +45,8 @@
 // ended. A job that runs on the timer thread is started where it is handed out.
 //
 // *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
-// until the first of these, its *alarm*, `Times::alarm`. Whoever changes a queue lowers the shard's time if
-// the wheel needs the thread sooner, and then the alarm; whoever lowers the alarm unparks the thread. The
+// until the first of these, its *alarm*, `Times::alarm`. A call that changes a queue lowers the shard's time if
+// the wheel needs the thread sooner, and then the alarm; a call that lowers the alarm unparks the thread. The
 // thread sets the alarm and then looks at all the times once more before it parks. All changes of the alarm
 // are read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost.
 // An unpark that comes before the park makes that return; between the alarm and the park nothing runs that

@@ -76,7 +76,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         (since.max(self.moved_until[bucket.level]), start)
     }
 
-    /// The beginning of the tick in which the share of a bucket of `len` timers comes to so many, in
+    /// The beginning of the tick in which the share of a bucket of `len` timers comes to `timers`, in
     /// nanoseconds.
     fn share_is(&self, bucket: Bucket, len: usize, timers: usize) -> u64 {
         let (since, start) = self.share_spans(bucket);

@@ -144,7 +144,7 @@ impl Builder {
         self
     }
 
-    /// How much the thread does before it looks at the clock again: so many jobs, or moves of jobs
+    /// How much the thread does before it looks at the clock again: a number of jobs, or of moves of jobs
     /// within the wheel, and at least 1. 1,024, unless told otherwise.
     ///
     /// That is also how many missed runs of periodic jobs are [caught up](super::Missed::CatchUp) before

@@ -72,7 +72,7 @@ impl TimerHandle {
     /// is due and was handed out, has run, was cancelled, or the timer is shut down. O(1).
     ///
     /// After `true` the job does not run at its old deadline. It has a new place behind all jobs of
-    /// equal deadline. A periodic job's next run is put off or brought forward, and those after it
+    /// equal deadline. A periodic job's next run is moved, and the runs after it
     /// follow at whole periods.
     ///
     /// ```

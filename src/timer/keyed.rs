@@ -23,7 +23,7 @@ use crate::sync::{Mutex, lock};
 /// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
 /// clone cancels nothing, unless nobody else has the timer: that then ends, and discards its jobs.
 ///
-/// Keys are hashed, compared and cloned under that lock, and whoever sets one waits when the map doubles:
+/// Keys are hashed, compared and cloned under that lock, and a caller that sets one waits when the map doubles:
 /// 40 ms with a million keys in it. A key that panics there may leave a job without a key, or not run. The map keeps
 /// room for the most keys there were, until [`clear`](KeyedTimer::clear) gives it back.
 ///
@@ -389,7 +389,7 @@ impl<K> fmt::Debug for KeyedTimer<K> {
     }
 }
 
-/// A job's place in the map. Whoever drops the job's closure, for whatever reason, gives it up.
+/// A job's place in the map. Dropping the job's closure gives it up.
 struct Registration<K: Eq + Hash> {
     map: Arc<KeyMap<K>>,
     key: K,

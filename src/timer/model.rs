@@ -96,7 +96,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// The last of so many jobs in all, once they have come.
+    /// Waits until `jobs` jobs have come, and returns the last.
     fn wait(&self, jobs: usize) -> Job {
         self.bell.wait(jobs);
         self.jobs.lock().unwrap().pop().unwrap()

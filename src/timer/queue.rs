@@ -116,7 +116,7 @@ impl Queue {
     }
 }
 
-/// For whoever runs a job that was handed out.
+/// For the thread or executor that runs a job.
 impl Queue {
     /// Takes the work of a job to do it, or to give it up; `None` if it was cancelled.
     pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {

@@ -29,7 +29,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// An empty shard that may hold so many jobs.
+    /// An empty shard that may hold `limit` jobs.
     pub(super) fn new(shared: Arc<Shared>, limit: usize) -> Self {
         let queue = Queue {
             limit,

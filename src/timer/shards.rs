@@ -16,7 +16,7 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// So many shards, which hold `limit` jobs together.
+    /// Makes `count` shards, which hold `limit` jobs together.
     pub(super) fn new(shared: Shared, count: usize, limit: Option<usize>) -> Self {
         let shared = Arc::new(shared);
         let part = |number| match limit {

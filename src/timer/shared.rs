@@ -58,7 +58,7 @@ pub(super) struct Times {
     /// The time until which the thread sleeps, or [`AWAKE`].
     ///
     /// Invariant: while it is not `AWAKE`, no shard needs the thread sooner, or a caller is about to lower it.
-    /// Whoever lowers it wakes the thread.
+    /// The call that lowers it wakes the thread.
     alarm: AtomicU64,
     /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
     pub(super) missed_from: AtomicU64,
@@ -210,7 +210,7 @@ impl Shared {
 
 /// Running what the user wrote.
 impl Shared {
-    /// Runs `f` as a job of this timer: it panics in vain, and cannot wait for the timer.
+    /// Runs `f` as a job of this timer: its panics are swallowed, and it cannot wait for the timer.
     pub(super) fn guard(&self, f: impl FnOnce()) {
         // A thread that is ending has none any more.
         _ = RUNNING.try_with(|running| running.borrow_mut().push(ptr::from_ref(self).addr()));

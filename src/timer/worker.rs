@@ -128,7 +128,7 @@ impl Worker<'_> {
     /// Hands out the first job of a shard if it is due `until` then, and looks at the second: what is left of
     /// the budget, or `None` if nothing may start any more.
     ///
-    /// One at a time: a job may cancel and put off those after it.
+    /// One at a time: a job may cancel or postpone the jobs after it.
     fn hand_out(&mut self, place: usize, until: u64, now: u64, budget: usize) -> Option<usize> {
         let (shard, executor) = (self.heads[place].1, &self.executor);
         let seen = self.shared.last_now();

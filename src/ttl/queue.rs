@@ -63,8 +63,8 @@ pub(super) struct Listed {
     slot: NodeIndex,
 }
 
-/// Tables of the keys: the one that doubles holds one in so many of all keys, and that is no pause. As many as
-/// [`table`] tells apart.
+/// The number of hash tables, which [`table`] tells apart. The one that doubles holds a 256th of all keys, so no call takes
+/// long.
 const TABLES: usize = 256;
 
 /// Doubles a hash of 32 bits: the table finds places by the low end and tells entries apart by the high.

@@ -1,4 +1,4 @@
-//! A job runs, or is cancelled, put off or replaced: one of them, never two.
+//! A job runs, or is cancelled, postponed or replaced: one of them, never two.
 
 use std::sync::Arc;
 use std::time::Duration;
