@@ -40,17 +40,8 @@ struct Cache<K, V> {
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     /// A cache whose `sweeper` is woken when it must sleep less than it thought.
     fn new(now: u64, sweeper: Thread) -> Self {
-        let shard = |_| {
-            Mutex::new(Shard {
-                entries: HashMap::new(),
-                timers: Wheel::with_geometry(now),
-            })
-        };
-        Self {
-            shards: (0..SHARDS).map(shard).collect(),
-            hasher: RandomState::new(),
-            sweeper,
-        }
+        let shard = |_| Mutex::new(Shard { entries: HashMap::new(), timers: Wheel::with_geometry(now) });
+        Self { shards: (0..SHARDS).map(shard).collect(), hasher: RandomState::new(), sweeper }
     }
 
     fn shard_of(&self, key: &K) -> MutexGuard<'_, Shard<K, V>> {
@@ -72,11 +63,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         let wake = shard.timers.wake_at();
         let timer = shard.timers.schedule(deadline, key.clone());
         let sooner = wake.is_none_or(|wake| shard.timers.wake_at() < Some(wake));
-        let entry = Entry {
-            value,
-            deadline,
-            timer,
-        };
+        let entry = Entry { value, deadline, timer };
         let replaced = shard.entries.insert(key, entry);
         if let Some(old) = &replaced {
             shard.timers.cancel(old.timer);
@@ -104,14 +91,9 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
             let mut shard = shard.lock().expect("no shard is left broken");
             let Shard { entries, timers } = &mut *shard;
             let due = timers.advance_with_budget(now, BUDGET);
-            let gone: Vec<_> = due
-                .filter_map(|timer| entries.remove(&timer.value))
-                .collect();
+            let gone: Vec<_> = due.filter_map(|timer| entries.remove(&timer.value)).collect();
             // 0 while there is a backlog, so that the next round comes at once.
-            wait = [wait, timers.expiration_delay()]
-                .into_iter()
-                .flatten()
-                .min();
+            wait = [wait, timers.expiration_delay()].into_iter().flatten().min();
             drop(shard);
             assert!(gone.len() <= BUDGET, "the lock was held for no more");
             expired += gone.len(); // the values are dropped here, with no lock held

@@ -32,10 +32,7 @@ impl Sessions {
     }
 
     /// Takes in messages until there are no more, and says which sessions ended and when.
-    async fn serve(
-        mut self,
-        mut messages: mpsc::Receiver<&'static str>,
-    ) -> Vec<(&'static str, u64)> {
+    async fn serve(mut self, mut messages: mpsc::Receiver<&'static str>) -> Vec<(&'static str, u64)> {
         let start = Instant::now();
         let mut ended = Vec::new();
         loop {

@@ -43,10 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let felt: Vec<(u32, Duration)> = beats.iter().take(BEATS as usize - 1).collect();
     assert!(heart.cancel(), "it would have gone on for ever");
 
-    assert!(
-        felt.iter().all(|(count, _)| *count != 3),
-        "the third failed"
-    );
+    assert!(felt.iter().all(|(count, _)| *count != 3), "the third failed");
     assert_eq!(felt.last().map(|(count, _)| *count), Some(BEATS));
     // A fixed rate: however late a beat was, the ones after it are not the later for it. And none
     // is early.
@@ -54,20 +51,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         assert!(*at >= PERIOD * *count, "beat {count} came after {at:?}");
     }
     let statistics = timer.stats();
-    assert_eq!(
-        (statistics.panicked, failures.load(Ordering::Relaxed)),
-        (1, 1)
-    );
-    println!(
-        "{BEATS} beats in {:?}: {:?}",
-        start.elapsed(),
-        statistics.lateness
-    );
+    assert_eq!((statistics.panicked, failures.load(Ordering::Relaxed)), (1, 1));
+    println!("{BEATS} beats in {:?}: {:?}", start.elapsed(), statistics.lateness);
 
-    assert!(
-        timer.shutdown(Shutdown::Drain)?.is_empty(),
-        "it was cancelled"
-    );
+    assert!(timer.shutdown(Shutdown::Drain)?.is_empty(), "it was cancelled");
     drop(timer);
     pool.join().expect("the pool ends with the executor");
     Ok(())

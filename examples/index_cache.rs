@@ -57,11 +57,7 @@ impl Cache {
             self.wheel.cancel(oldest);
             self.free(oldest);
         }
-        let entry = Entry {
-            key: key.into(),
-            value,
-            ..Entry::default()
-        };
+        let entry = Entry { key: key.into(), value, ..Entry::default() };
         let index = self.entries.insert(entry) as u32;
         self.index_of.insert(key.into(), index);
         self.link(index, now);
@@ -117,11 +113,7 @@ impl Cache {
 
 fn main() {
     let second = Duration::from_secs;
-    let mut cache = Cache {
-        capacity: 3,
-        ttl: second(60),
-        ..Cache::default()
-    };
+    let mut cache = Cache { capacity: 3, ttl: second(60), ..Cache::default() };
     for (at, key) in ["ada", "bob", "cyd"].into_iter().enumerate() {
         cache.insert(key, 1, second(at as u64));
     }
@@ -129,20 +121,11 @@ fn main() {
     cache.insert("dan", 1, second(55)); // There is no room, and bob is the oldest.
     assert_eq!(cache.get("bob", second(56)), None);
     assert_eq!(cache.get("cyd", second(62)), None); // It came at 0:02.
-    println!(
-        "at 1:02 {} of four entries are left, and as many timers",
-        cache.wheel.len()
-    );
+    println!("at 1:02 {} of four entries are left, and as many timers", cache.wheel.len());
     assert_eq!(cache.get("ada", second(109)), Some(1));
     assert_eq!(cache.get("dan", second(115)), None);
-    assert_eq!(
-        (cache.entries.len(), cache.index_of.len(), cache.wheel.len()),
-        (1, 1, 1)
-    );
+    assert_eq!((cache.entries.len(), cache.index_of.len(), cache.wheel.len()), (1, 1, 1));
     cache.expire(second(169));
-    assert_eq!(
-        (cache.entries.len(), cache.index_of.len(), cache.wheel.len()),
-        (0, 0, 0)
-    );
+    assert_eq!((cache.entries.len(), cache.index_of.len(), cache.wheel.len()), (0, 0, 0));
     println!("at 2:49 none is: ada was last used at 1:49");
 }

@@ -96,11 +96,7 @@ impl TtlCache {
     /// entries gave way: evicted ones, the one of the same key, or this one.
     fn insert(&self, key: u64, value: Arc<[u8]>, deadline: u64) -> usize {
         let mut wheel = self.wheel_of(key);
-        let entry = Timed {
-            value,
-            deadline,
-            timer: wheel.schedule(deadline, key),
-        };
+        let entry = Timed { value, deadline, timer: wheel.schedule(deadline, key) };
         let mut gone = Vec::new();
         self.cache.insert_with_lifecycle(key, entry, &mut gone);
         for (evicted, entry) in &gone {
@@ -174,9 +170,7 @@ fn serve(cache: &TtlCache, requests: &Requests, seed: u64) -> Tally {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut tally = Tally::default();
     while let Some((number, now)) = requests.next() {
-        let key = random
-            .random_range(0..4_000u64)
-            .min(random.random_range(0..4_000));
+        let key = random.random_range(0..4_000u64).min(random.random_range(0..4_000));
         if cache.get(key, now).is_none() {
             let ttl = seconds([60, 600, 1][key as usize % 3]);
             let value = vec![0; 100 + key as usize % 900].into();
@@ -202,23 +196,15 @@ fn main() {
     assert_eq!(cache.insert(2, value(900_000), seconds(9)), 1);
     assert_eq!((cache.cache.len(), cache.timers()), (1, 1));
     assert_eq!(cache.expire(seconds(5), usize::MAX), (0, false), "replaced");
-    assert_eq!(
-        cache.get(1, seconds(9) - 1).map(|value| value.len()),
-        Some(20)
-    );
+    assert_eq!(cache.get(1, seconds(9) - 1).map(|value| value.len()), Some(20));
     assert_eq!(cache.get(1, seconds(9)), None, "overdue, if not swept");
     assert_eq!(cache.expire(seconds(9), usize::MAX), (1, false));
 
     let requests = Requests::default();
     let tallies: Vec<Tally> = std::thread::scope(|scope| {
         let (cache, requests) = (&cache, &requests);
-        let threads: Vec<_> = (0..4)
-            .map(|seed| scope.spawn(move || serve(cache, requests, seed)))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no request fails"))
-            .collect()
+        let threads: Vec<_> = (0..4).map(|seed| scope.spawn(move || serve(cache, requests, seed))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no request fails")).collect()
     });
     let sum = |part: fn(&Tally) -> usize| tallies.iter().map(part).sum::<usize>();
     let (written, gone, removed) = (sum(|t| t.written), sum(|t| t.gone), sum(|t| t.removed));

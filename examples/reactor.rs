@@ -49,10 +49,7 @@ impl Reactor {
         self.turns.set(self.turns.get() + 1);
         let now = self.clock.now();
         let mut timers = self.timers.borrow_mut();
-        let due: Vec<Waker> = timers
-            .advance_with_budget(now, TURN)
-            .map(|timer| timer.value)
-            .collect();
+        let due: Vec<Waker> = timers.advance_with_budget(now, TURN).map(|timer| timer.value).collect();
         // Zero while there is a backlog. It counts from the wheel's clock, which is at `now`.
         let wait = timers.expiration_delay().map(Duration::from_nanos);
         // Wakers are the code of others, and may come back for another timer.
@@ -62,11 +59,7 @@ impl Reactor {
     }
 
     fn sleep(self: &Rc<Self>, delay: Duration) -> Sleep {
-        Sleep {
-            deadline: self.clock.after(delay),
-            reactor: Rc::clone(self),
-            timer: None,
-        }
+        Sleep { deadline: self.clock.after(delay), reactor: Rc::clone(self), timer: None }
     }
 }
 
@@ -139,10 +132,7 @@ fn run(reactor: &Reactor, tasks: Vec<Pin<Box<dyn Future<Output = ()>>>>) {
         .map(|(task, future)| {
             let ready = Arc::clone(&ready);
             ready.lock().unwrap().push_back(task);
-            (
-                Waker::from(Arc::new(TaskWaker { task, ready })),
-                Some(future),
-            )
+            (Waker::from(Arc::new(TaskWaker { task, ready })), Some(future))
         })
         .collect();
     while live != 0 {
@@ -150,11 +140,7 @@ fn run(reactor: &Reactor, tasks: Vec<Pin<Box<dyn Future<Output = ()>>>>) {
         for task in std::mem::take(&mut *ready.lock().unwrap()) {
             let (waker, future) = &mut tasks[task];
             if let Some(running) = future {
-                if running
-                    .as_mut()
-                    .poll(&mut Context::from_waker(waker))
-                    .is_ready()
-                {
+                if running.as_mut().poll(&mut Context::from_waker(waker)).is_ready() {
                     *future = None;
                     live -= 1;
                 }
@@ -174,11 +160,8 @@ const REQUESTS: u64 = 10;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() {
-    let reactor = Rc::new(Reactor {
-        clock: SystemClock::new(),
-        timers: RefCell::new(Wheel::new(0)),
-        turns: Cell::new(0),
-    });
+    let reactor =
+        Rc::new(Reactor { clock: SystemClock::new(), timers: RefCell::new(Wheel::new(0)), turns: Cell::new(0) });
     let answered = Rc::new(Cell::new(0));
     let timed_out = Rc::new(Cell::new(0));
     let mut tasks: Vec<Pin<Box<dyn Future<Output = ()>>>> = Vec::new();
@@ -190,20 +173,13 @@ fn main() {
             let mut timeout = reactor.sleep(TIMEOUT);
             for request in 0..REQUESTS {
                 let is_lost = (connection, request) == (7, REQUESTS - 1);
-                timeout.reset(if is_lost {
-                    Duration::from_millis(5)
-                } else {
-                    TIMEOUT
-                });
+                timeout.reset(if is_lost { Duration::from_millis(5) } else { TIMEOUT });
                 let answer = Duration::from_micros(200 + (connection * 37 + request * 101) % 1_900);
                 let begun = reactor.clock.now();
                 let answer = if is_lost { TIMEOUT } else { answer };
                 let count = match in_time(reactor.sleep(answer), &mut timeout).await {
                     true => {
-                        assert!(
-                            reactor.clock.now() >= begun + answer.as_nanos() as u64,
-                            "early"
-                        );
+                        assert!(reactor.clock.now() >= begun + answer.as_nanos() as u64, "early");
                         &answered
                     }
                     false => &timed_out,
@@ -214,14 +190,8 @@ fn main() {
     }
     run(&reactor, tasks);
 
-    assert_eq!(
-        (answered.get(), timed_out.get()),
-        (CONNECTIONS * REQUESTS - 1, 1)
-    );
-    assert!(
-        reactor.timers.borrow().is_empty(),
-        "what was dropped is gone"
-    );
+    assert_eq!((answered.get(), timed_out.get()), (CONNECTIONS * REQUESTS - 1, 1));
+    assert!(reactor.timers.borrow().is_empty(), "what was dropped is gone");
     println!(
         "{} requests, {} timed out, {} turns of the reactor",
         CONNECTIONS * REQUESTS,

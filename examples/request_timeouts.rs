@@ -36,11 +36,7 @@ impl Client {
     fn new(timer: Timer) -> (Self, Receiver<(u64, Outcome)>) {
         let (outcomes, receiver) = mpsc::channel();
         let pending = Pending::default();
-        let client = Self {
-            timer,
-            pending,
-            outcomes,
-        };
+        let client = Self { timer, pending, outcomes };
         (client, receiver)
     }
 

@@ -26,19 +26,11 @@ fn deliver(hook: &str, attempt: u32) -> Option<(u64, bool)> {
 fn main() -> Result<(), TtlError> {
     let config = RetryConfig::default()
         .retry_delay(Duration::from_millis(500))
-        .backoff(Backoff::Exponential {
-            cap: Duration::from_secs(30),
-        })
+        .backoff(Backoff::Exponential { cap: Duration::from_secs(30) })
         .timeout(Duration::from_secs(2))
         .attempts(5);
     let mut queue = RetryQueue::new(0, config)?;
-    for hook in [
-        "plain",
-        "refused three times",
-        "lost once",
-        "slow",
-        "never answered",
-    ] {
+    for hook in ["plain", "refused three times", "lost once", "slow", "never answered"] {
         queue.push(hook, 20 * MS);
     }
 
@@ -59,11 +51,7 @@ fn main() -> Result<(), TtlError> {
         }
         while let Some(event) = queue.poll(now) {
             match event {
-                RetryEvent::Deliver {
-                    key,
-                    attempt,
-                    value,
-                } => {
+                RetryEvent::Deliver { key, attempt, value } => {
                     println!("{:6} ms  attempt {attempt}: {value}", now / MS);
                     if let Some((delay, is_fine)) = deliver(value, attempt) {
                         answers.entry(now + delay).or_default().push((key, is_fine));

@@ -30,10 +30,7 @@ struct Sessions {
 
 impl Sessions {
     fn new(timer: Timer) -> Self {
-        Self {
-            open: Arc::default(),
-            expiry: KeyedTimer::new(timer),
-        }
+        Self { open: Arc::default(), expiry: KeyedTimer::new(timer) }
     }
 
     /// Puts the end of a session off, or begins one.
@@ -53,9 +50,7 @@ impl Sessions {
                 open.sessions.remove(user);
             }
         };
-        self.expiry
-            .set_after(user, IDLE, end)
-            .expect("the timer runs");
+        self.expiry.set_after(user, IDLE, end).expect("the timer runs");
     }
 
     fn log_out(&self, user: &'static str) {

@@ -93,10 +93,7 @@ fn simulate<G: Geometry>(seed: u64) -> Vec<Cycle> {
     let mut events: Wheel<Event, G> = Wheel::with_geometry(0);
     let mut servers = Vec::new();
     for index in 0..SERVERS {
-        servers.push(Server {
-            cycles_left: CYCLES,
-            ..Server::default()
-        });
+        servers.push(Server { cycles_left: CYCLES, ..Server::default() });
         events.schedule(after(0, arrivals), Event::Arrival(index));
     }
 
@@ -137,16 +134,8 @@ struct Measure {
 }
 
 const MEASURES: [Measure; 4] = [
-    Measure {
-        name: "part of the time that a server is busy",
-        theory: LOAD,
-        sums: |cycle| (cycle.busy, cycle.time),
-    },
-    Measure {
-        name: "requests in a server",
-        theory: LOAD / (1.0 - LOAD),
-        sums: |cycle| (cycle.present, cycle.time),
-    },
+    Measure { name: "part of the time that a server is busy", theory: LOAD, sums: |cycle| (cycle.busy, cycle.time) },
+    Measure { name: "requests in a server", theory: LOAD / (1.0 - LOAD), sums: |cycle| (cycle.present, cycle.time) },
     Measure {
         name: "nanoseconds that a request stays",
         theory: MEAN_SERVICE / (1.0 - LOAD),
@@ -188,10 +177,7 @@ fn main() {
     println!("{:56} {:>12} {:>12}", "", "theory", "simulated");
     for measure in MEASURES {
         let (ratio, errors) = measure.compare(&cycles);
-        println!(
-            "{:56} {:12.4} {ratio:12.4}, {errors:+.1} standard errors off",
-            measure.name, measure.theory
-        );
+        println!("{:56} {:12.4} {ratio:12.4}, {errors:+.1} standard errors off", measure.name, measure.theory);
         assert!(errors.abs() < 4.0, "theory and simulation disagree");
     }
     let served: u64 = cycles.iter().map(|cycle| cycle.served).sum();

@@ -40,11 +40,7 @@ struct TtlCache<K, V> {
 
 impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
     fn new(now: u64, expiry: Expiry) -> Self {
-        Self {
-            entries: HashMap::new(),
-            timers: Wheel::with_geometry(now),
-            expiry,
-        }
+        Self { entries: HashMap::new(), timers: Wheel::with_geometry(now), expiry }
     }
 
     /// Writes an entry and hands back the value it replaces. Its time begins anew.
@@ -57,11 +53,7 @@ impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
             self.timers.reschedule(entry.timer, deadline);
             return Some(std::mem::replace(&mut entry.value, value));
         }
-        let entry = Entry {
-            value,
-            timer: self.timers.schedule(deadline, key.clone()),
-            latest_end,
-        };
+        let entry = Entry { value, timer: self.timers.schedule(deadline, key.clone()), latest_end };
         self.entries.insert(key, entry);
         None
     }
@@ -71,8 +63,7 @@ impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
         self.expire(now);
         let entry = self.entries.get(key)?;
         let deadline = now.saturating_add(self.expiry.after_access);
-        self.timers
-            .reschedule(entry.timer, deadline.min(entry.latest_end));
+        self.timers.reschedule(entry.timer, deadline.min(entry.latest_end));
         Some(&entry.value)
     }
 
@@ -92,13 +83,7 @@ impl<K: Hash + Eq + Clone, V> TtlCache<K, V> {
 }
 
 fn main() {
-    let mut cache = TtlCache::new(
-        0,
-        Expiry {
-            after_write: seconds(60),
-            after_access: seconds(10),
-        },
-    );
+    let mut cache = TtlCache::new(0, Expiry { after_write: seconds(60), after_access: seconds(10) });
     for (key, value) in [("popular", 1), ("forgotten", 2), ("removed", 3)] {
         assert_eq!(cache.insert(key, value, 0), None);
     }

@@ -35,10 +35,7 @@ impl Budget {
     ///
     /// assert_eq!(Budget::UNLIMITED.work, usize::MAX);
     /// ```
-    pub const UNLIMITED: Self = Self {
-        work: usize::MAX,
-        fires: usize::MAX,
-    };
+    pub const UNLIMITED: Self = Self { work: usize::MAX, fires: usize::MAX };
 
     /// At most `work` units of work, and any number of fires.
     ///
@@ -48,10 +45,7 @@ impl Budget {
     /// assert_eq!(Budget::of_work(256), Budget::from(256));
     /// ```
     pub const fn of_work(work: usize) -> Self {
-        Self {
-            work,
-            ..Self::UNLIMITED
-        }
+        Self { work, ..Self::UNLIMITED }
     }
 
     /// The same with at most `fires` fires.

@@ -242,11 +242,7 @@ impl<T> DelayQueue<T> {
             self.alarm.cancel();
             self.wake();
         }
-        Some(Expired {
-            key: *key,
-            deadline: self.timeline.instant(deadline),
-            data,
-        })
+        Some(Expired { key: *key, deadline: self.timeline.instant(deadline), data })
     }
 
     /// Puts an item off, or moves it forward, until `timeout` has passed from now. O(1).

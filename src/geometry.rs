@@ -229,10 +229,7 @@ pub(crate) struct Layout<G>(PhantomData<G>);
 impl<G: Geometry> Layout<G> {
     /// Named by whatever makes a wheel, so that a geometry that cannot work does not compile there.
     pub(crate) const CHECKED: () = {
-        assert!(
-            G::TICK_BITS <= MAX_TICK_BITS,
-            "TICK_BITS must be at most 32"
-        );
+        assert!(G::TICK_BITS <= MAX_TICK_BITS, "TICK_BITS must be at most 32");
         let mut level = 0;
         while level < LEVELS {
             assert!(
@@ -241,10 +238,7 @@ impl<G: Geometry> Layout<G> {
             );
             level += 1;
         }
-        assert!(
-            G::TICK_BITS + Self::bits(FAR) < u64::BITS,
-            "TICK_BITS and LEVEL_BITS together must stay below 64"
-        );
+        assert!(G::TICK_BITS + Self::bits(FAR) < u64::BITS, "TICK_BITS and LEVEL_BITS together must stay below 64");
     };
 
     /// A bucket with more timers than these is crowded: moved down, they would be more than two in each bucket
@@ -259,11 +253,7 @@ impl<G: Geometry> Layout<G> {
 
     /// What is known of each level, the far one included.
     const LEVELS: [LevelLayout; LEVELS + 1] = {
-        let mut levels = [LevelLayout {
-            bits: 0,
-            index_mask: 0,
-            first: 0,
-        }; LEVELS + 1];
+        let mut levels = [LevelLayout { bits: 0, index_mask: 0, first: 0 }; LEVELS + 1];
         let mut level = 0;
         while level < LEVELS {
             let room = 2 << G::LEVEL_BITS[level];
@@ -377,10 +367,7 @@ mod tests {
             for level in 0..=FAR {
                 let number = Layout::<Millis>::number(level, tick);
                 let bucket = Bucket { level, number };
-                let (start, end) = (
-                    Layout::<Millis>::start(bucket),
-                    Layout::<Millis>::end(bucket),
-                );
+                let (start, end) = (Layout::<Millis>::start(bucket), Layout::<Millis>::end(bucket));
                 assert!(start <= tick && tick <= end);
                 assert_eq!(end.0 - start.0 + 1, 1 << Layout::<Millis>::bits(level));
             }

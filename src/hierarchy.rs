@@ -150,19 +150,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Schedules a timer that is not scheduled, and lets `fill` write the owner's value. O(1); O(log k) among the k
     /// chains of the near heap.
     #[inline]
-    pub(crate) fn schedule<R>(
-        &mut self,
-        index: NodeIndex,
-        deadline: u64,
-        fill: impl FnOnce(&mut V) -> R,
-    ) -> R {
+    pub(crate) fn schedule<R>(&mut self, index: NodeIndex, deadline: u64, fill: impl FnOnce(&mut V) -> R) -> R {
         let sequence = self.next_sequence();
         let tick = Layout::<G>::tick(deadline);
-        let (place, prev) = if self.is_near(tick) {
-            (Place::NONE, NodeIndex::NIL)
-        } else {
-            self.append(index, tick)
-        };
+        let (place, prev) = if self.is_near(tick) { (Place::NONE, NodeIndex::NIL) } else { self.append(index, tick) };
         let node = self.node_mut(index);
         node.deadline = deadline;
         node.set_sequence(sequence);
@@ -184,11 +175,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Cancels a timer, if its node is there and scheduled, and `take` takes the owner's value. O(1), O(log k) for the
     /// head of one of k chains, O(log rotations) far.
     #[inline]
-    pub(crate) fn cancel<R>(
-        &mut self,
-        index: NodeIndex,
-        take: impl FnOnce(&mut V) -> Option<R>,
-    ) -> Option<R> {
+    pub(crate) fn cancel<R>(&mut self, index: NodeIndex, take: impl FnOnce(&mut V) -> Option<R>) -> Option<R> {
         let node = self.nodes.get_mut(index.get())?;
         if !node.is_scheduled() {
             return None;
@@ -228,12 +215,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// value. A later one is only written down where the timer is in a bucket. O(1); O(log k) among the k chains of
     /// the near heap.
     #[inline]
-    pub(crate) fn set(
-        &mut self,
-        index: NodeIndex,
-        deadline: u64,
-        is_live: impl FnOnce(&V) -> bool,
-    ) -> bool {
+    pub(crate) fn set(&mut self, index: NodeIndex, deadline: u64, is_live: impl FnOnce(&V) -> bool) -> bool {
         let node = self.nodes.get_mut(index.get());
         let Some(node) = node.filter(|node| is_live(&node.value)) else {
             return false;
@@ -370,11 +352,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// The length of a list is looked at only when it has changed by so much: a quarter of what makes a crowd.
-    const STEP: usize = if Layout::<G>::FEW < 4 {
-        1
-    } else {
-        Layout::<G>::FEW / 4
-    };
+    const STEP: usize = if Layout::<G>::FEW < 4 { 1 } else { Layout::<G>::FEW / 4 };
 
     #[inline(never)]
     fn list_lengthened(&mut self, index: BucketIndex, len: usize) {
@@ -470,9 +448,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
                 continue;
             };
             let found = Bucket { level, number };
-            if next.map_or(true, |next| {
-                Layout::<G>::start(found) <= Layout::<G>::start(next)
-            }) {
+            if next.map_or(true, |next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
                 next = Some(found);
             }
         }
@@ -486,8 +462,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
         let of_level_1 = |tick| Layout::<G>::number(1, tick);
         of_level_1(Layout::<G>::start(bucket)) == of_level_1(self.cursor)
-            || (level..=FAR)
-                .all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
+            || (level..=FAR).all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
     }
 
     /// When a level's next occupied bucket falls due, if one is occupied. What is in no bucket counts
@@ -498,8 +473,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
         let least = Layout::<G>::number(level, self.cursor);
         let number = self.lists.first_from(level, least, self.cursor);
-        let bucket = number
-            .map(|number| Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })));
+        let bucket = number.map(|number| Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })));
         let ready = (level == 0 && self.ready() != 0).then(|| self.first_ready());
         [bucket, ready].into_iter().flatten().min()
     }
@@ -524,19 +498,15 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     fn renumber(&mut self) {
         // Those that are not scheduled as well: the TTL layer puts some of them back.
         let nodes = self.nodes.iter().enumerate();
-        let timers = nodes.map(|(index, node)| Ordered {
-            deadline: 0,
-            sequence: node.sequence(),
-            node: NodeIndex::new(index),
-        });
+        let timers =
+            nodes.map(|(index, node)| Ordered { deadline: 0, sequence: node.sequence(), node: NodeIndex::new(index) });
         let mut timers: Vec<Ordered> = timers.collect();
         let mut order = Vec::new();
         sort(&mut timers, &mut order);
         self.next_sequence = 0;
         for index in order {
             let sequence = self.next_sequence;
-            self.node_mut(timers[index as usize].node)
-                .set_sequence(sequence);
+            self.node_mut(timers[index as usize].node).set_sequence(sequence);
             self.next_sequence += 1;
         }
         self.near.renumber(&self.nodes);

@@ -86,10 +86,7 @@ pub struct Due {
 impl From<Ordered> for Due {
     #[inline]
     fn from(timer: Ordered) -> Self {
-        Self {
-            index: timer.node.to_bits(),
-            deadline: timer.deadline,
-        }
+        Self { index: timer.node.to_bits(), deadline: timer.deadline }
     }
 }
 
@@ -139,10 +136,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.is_empty());
     /// ```
     pub fn with_geometry(now: u64) -> Self {
-        Self {
-            hierarchy: Hierarchy::new(now),
-            len: 0,
-        }
+        Self { hierarchy: Hierarchy::new(now), len: 0 }
     }
 
     /// Schedules the timer of an index for `deadline` nanoseconds, or moves it there, behind all timers of equal
@@ -190,10 +184,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     fn make_node(&mut self, index: u32) {
         let index = index as usize;
-        assert!(
-            index < MAX_TIMERS,
-            "an index of a timer is below {MAX_TIMERS}"
-        );
+        assert!(index < MAX_TIMERS, "an index of a timer is below {MAX_TIMERS}");
         while self.hierarchy.nodes.len() <= index {
             self.hierarchy.nodes.push_any();
         }
@@ -281,11 +272,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.advance(60_000_000_000).count() >= 1_000 - 64);
     /// ```
     #[inline]
-    pub fn advance_with_budget(
-        &mut self,
-        now: u64,
-        budget: impl Into<Budget>,
-    ) -> IndexAdvance<'_, G> {
+    pub fn advance_with_budget(&mut self, now: u64, budget: impl Into<Budget>) -> IndexAdvance<'_, G> {
         IndexAdvance::new(self, now, budget.into())
     }
 
@@ -368,11 +355,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert_eq!((wheel.len(), wheel.has_backlog()), (100, true));
     /// ```
     #[inline]
-    pub fn peek_expired_with_budget(
-        &mut self,
-        now: u64,
-        budget: &mut Budget,
-    ) -> Option<DueIndex<'_, G>> {
+    pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
         self.hierarchy.set_now(now);
         let due = self.hierarchy.next_due(budget)?;
         budget.pay_for_fire();
@@ -415,11 +398,7 @@ impl<G: Geometry> IndexWheel<G> {
             fired += 1;
             advance.pay_for_fire();
         }
-        Progress {
-            fired,
-            unused: advance.unused(),
-            has_backlog: advance.has_backlog(),
-        }
+        Progress { fired, unused: advance.unused(), has_backlog: advance.has_backlog() }
     }
 
     /// Takes the earliest timer out, due or not; the clock stays. As
@@ -596,10 +575,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, indexes: usize) {
-        assert!(
-            indexes <= MAX_TIMERS,
-            "an index of a timer is below {MAX_TIMERS}"
-        );
+        assert!(indexes <= MAX_TIMERS, "an index of a timer is below {MAX_TIMERS}");
         let nodes = &mut self.hierarchy.nodes;
         nodes.reserve(indexes.saturating_sub(nodes.len()));
     }
@@ -672,10 +648,7 @@ impl<G: Geometry> IndexWheel<G> {
 
 impl<G: Geometry> Clone for IndexWheel<G> {
     fn clone(&self) -> Self {
-        Self {
-            hierarchy: self.hierarchy.clone(),
-            len: self.len,
-        }
+        Self { hierarchy: self.hierarchy.clone(), len: self.len }
     }
 }
 
@@ -689,9 +662,6 @@ impl<G: Geometry> Default for IndexWheel<G> {
 impl<G: Geometry> fmt::Debug for IndexWheel<G> {
     /// Prints the clock and the number of timers, never the timers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexWheel")
-            .field("now", &self.now())
-            .field("len", &self.len)
-            .finish_non_exhaustive()
+        f.debug_struct("IndexWheel").field("now", &self.now()).field("len", &self.len).finish_non_exhaustive()
     }
 }

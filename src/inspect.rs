@@ -93,10 +93,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn stats(&self) -> Stats {
         let stats = Stats::of(&self.hierarchy, self.len());
         let own = mem::size_of::<Self>() + self.slots.bytes();
-        Stats {
-            bytes: stats.bytes + own,
-            ..stats
-        }
+        Stats { bytes: stats.bytes + own, ..stats }
     }
 
     /// Checks every invariant of the structure. O(n log n). For tests and fuzzing: a wheel that was used through
@@ -136,10 +133,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     pub fn stats(&self) -> Stats {
         let stats = Stats::of(&self.hierarchy, self.len());
-        Stats {
-            bytes: stats.bytes + mem::size_of::<Self>(),
-            ..stats
-        }
+        Stats { bytes: stats.bytes + mem::size_of::<Self>(), ..stats }
     }
 
     /// Checks every invariant of the structure, as [`Wheel::check_invariants`] does. O(n log n).

@@ -32,10 +32,7 @@ struct Ends {
 }
 
 impl Ends {
-    const EMPTY: Self = Self {
-        head: NodeIndex::NIL,
-        tail: NodeIndex::NIL,
-    };
+    const EMPTY: Self = Self { head: NodeIndex::NIL, tail: NodeIndex::NIL };
 
     /// Links a node behind the tail, and returns what that was. The links of the node are the caller's to write.
     #[inline]
@@ -83,10 +80,7 @@ pub(crate) struct Lanes<const LANES: usize> {
 }
 
 impl<const LANES: usize> Lanes<LANES> {
-    const EMPTY: Self = Self {
-        ends: [Ends::EMPTY; LANES],
-        len: 0,
-    };
+    const EMPTY: Self = Self { ends: [Ends::EMPTY; LANES], len: 0 };
 
     /// The number of timers.
     #[inline]
@@ -116,10 +110,7 @@ impl<const LANES: usize> Lanes<LANES> {
                 let node = nodes.at(index.get());
                 len += 1;
                 assert!(len <= self.len, "a list does not run in a circle");
-                assert!(
-                    index.get() % LANES == lane,
-                    "a node is in the lane that follows from its index"
-                );
+                assert!(index.get() % LANES == lane, "a node is in the lane that follows from its index");
                 assert!(node.place == place, "a node in a list says which");
                 assert!(node.prev == prev, "neighbours in a list name each other");
                 prev = index;
@@ -140,10 +131,7 @@ pub(crate) struct Batch {
 impl Batch {
     #[inline]
     pub(crate) const fn new() -> Self {
-        Self {
-            indexes: [NodeIndex::NIL; BATCH],
-            len: 0,
-        }
+        Self { indexes: [NodeIndex::NIL; BATCH], len: 0 }
     }
 
     #[inline]
@@ -175,12 +163,7 @@ impl<G> Clone for Lists<G> {
 
 impl<G: Geometry> Lists<G> {
     pub(crate) fn new() -> Self {
-        Self {
-            buckets: Vec::new(),
-            occupancy: Occupancy::default(),
-            far: BTreeMap::new(),
-            geometry: PhantomData,
-        }
+        Self { buckets: Vec::new(), occupancy: Occupancy::default(), far: BTreeMap::new(), geometry: PhantomData }
     }
 
     /// Links a node at the end of a bucket of levels 0 to 3. Returns the node before it, and the timers of the bucket;
@@ -284,23 +267,13 @@ impl<G: Geometry> Lists<G> {
     }
 
     /// The nodes of a bucket, in no particular order.
-    pub(crate) fn iter<'a, V>(
-        &'a self,
-        nodes: &'a Nodes<V>,
-        bucket: Bucket,
-    ) -> impl Iterator<Item = NodeIndex> + 'a {
+    pub(crate) fn iter<'a, V>(&'a self, nodes: &'a Nodes<V>, bucket: Bucket) -> impl Iterator<Item = NodeIndex> + 'a {
         self.get(bucket).0.iter().flat_map(|ends| ends.iter(nodes))
     }
 
     /// Takes up to `most` nodes from a bucket, at most a batch of them. They are linked nowhere then. O(taken),
     /// far O(log rotations).
-    pub(crate) fn take<V>(
-        &mut self,
-        nodes: &mut Nodes<V>,
-        bucket: Bucket,
-        most: usize,
-        batch: &mut Batch,
-    ) {
+    pub(crate) fn take<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, most: usize, batch: &mut Batch) {
         batch.len = 0;
         let (lanes, len) = if bucket.level == FAR {
             let Some(list) = self.far.get_mut(&bucket.number) else {
@@ -382,12 +355,7 @@ impl<G: Geometry> Lists<G> {
     /// # Panics
     ///
     /// If an invariant is broken, with its name.
-    pub(crate) fn check<V>(
-        &self,
-        nodes: &Nodes<V>,
-        cursor: Tick,
-        mut visit: impl FnMut(NodeIndex, Bucket),
-    ) {
+    pub(crate) fn check<V>(&self, nodes: &Nodes<V>, cursor: Tick, mut visit: impl FnMut(NodeIndex, Bucket)) {
         for (index, list) in self.buckets.iter().enumerate() {
             let index = BucketIndex::new(index);
             let (level, on_level) = Layout::<G>::level_and_index(index);
@@ -403,10 +371,7 @@ impl<G: Geometry> Lists<G> {
             assert!(list.len != 0, "no far list is empty");
             list.check(nodes, Place::FAR, |node| {
                 let tick = Layout::<G>::tick(nodes.at(node.get()).deadline);
-                assert!(
-                    Layout::<G>::number(FAR, tick) == number,
-                    "a far timer is in the list of its rotation"
-                );
+                assert!(Layout::<G>::number(FAR, tick) == number, "a far timer is in the list of its rotation");
                 visit(node, Bucket { level: FAR, number });
             });
         }
@@ -456,10 +421,7 @@ mod tests {
     use super::*;
     use crate::geometry::Millis;
 
-    const BUCKET: Bucket = Bucket {
-        level: 1,
-        number: 7,
-    };
+    const BUCKET: Bucket = Bucket { level: 1, number: 7 };
 
     /// A bucket of `len` nodes.
     fn filled(len: usize, bucket: Bucket) -> (Lists<Millis>, Nodes<()>) {
@@ -471,9 +433,7 @@ mod tests {
             if count == 1 {
                 lists.set_occupied(bucket);
             }
-            nodes
-                .at_mut(index.get())
-                .link_behind(prev, Place::bucket(index_of));
+            nodes.at_mut(index.get()).link_behind(prev, Place::bucket(index_of));
         }
         (lists, nodes)
     }
@@ -528,10 +488,7 @@ mod tests {
     #[test]
     fn sentinels_of_empty_levels_are_given_back() {
         let (mut lists, mut nodes) = filled(3, BUCKET);
-        let far = Bucket {
-            level: 3,
-            number: 1,
-        };
+        let far = Bucket { level: 3, number: 1 };
         nodes.push_any();
         let index = NodeIndex::new(3);
         let index_of = Layout::<Millis>::index(far);

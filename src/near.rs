@@ -36,11 +36,7 @@ pub(crate) struct NearHeap {
 
 impl NearHeap {
     pub(crate) fn new() -> Self {
-        Self {
-            first: Ordered::default(),
-            others: Pages::new(),
-            len: 0,
-        }
+        Self { first: Ordered::default(), others: Pages::new(), len: 0 }
     }
 
     /// The number of timers.
@@ -88,11 +84,7 @@ impl NearHeap {
     }
 
     /// Adds timers that are linked nowhere, in the order in which they fire. O(timers + log chains).
-    pub(crate) fn push_chain<V>(
-        &mut self,
-        nodes: &mut Nodes<V>,
-        mut timers: impl Iterator<Item = Ordered>,
-    ) {
+    pub(crate) fn push_chain<V>(&mut self, nodes: &mut Nodes<V>, mut timers: impl Iterator<Item = Ordered>) {
         let Some(head) = timers.next() else {
             return;
         };
@@ -250,10 +242,7 @@ impl NearHeap {
             while let Some(node) = nodes.get(next.get()) {
                 let timer = Ordered::of(nodes, next);
                 assert!(prev.precedes(&timer), "a chain is in order");
-                assert!(
-                    node.place == Place::CHAIN && node.prev == prev.node,
-                    "neighbours in a chain name each other"
-                );
+                assert!(node.place == Place::CHAIN && node.prev == prev.node, "neighbours in a chain name each other");
                 visit(next);
                 len += 1;
                 (prev, next) = (timer, node.next);
@@ -279,11 +268,7 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            Self {
-                heap: NearHeap::new(),
-                nodes: Nodes::new(),
-                model: BTreeSet::new(),
-            }
+            Self { heap: NearHeap::new(), nodes: Nodes::new(), model: BTreeSet::new() }
         }
 
         /// A node for a timer of that deadline.
@@ -306,8 +291,7 @@ mod tests {
 
         fn chain(&mut self, deadlines: impl IntoIterator<Item = u64>) -> Vec<Ordered> {
             let timers: Vec<Ordered> = deadlines.into_iter().map(|it| self.timer(it)).collect();
-            self.heap
-                .push_chain(&mut self.nodes, timers.iter().copied());
+            self.heap.push_chain(&mut self.nodes, timers.iter().copied());
             timers
         }
 

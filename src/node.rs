@@ -75,11 +75,7 @@ impl Place {
     /// The bucket of levels 0 to 3, if the place is one.
     #[inline]
     pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
-        if self.0 < Self::CHAIN.0 {
-            Some(BucketIndex::new(self.0 as usize))
-        } else {
-            None
-        }
+        if self.0 < Self::CHAIN.0 { Some(BucketIndex::new(self.0 as usize)) } else { None }
     }
 }
 
@@ -143,11 +139,7 @@ impl<V> Node<V> {
 
     #[inline]
     pub(crate) fn links(&self) -> Links {
-        Links {
-            place: self.place,
-            prev: self.prev,
-            next: self.next,
-        }
+        Links { place: self.place, prev: self.prev, next: self.next }
     }
 
     #[inline]
@@ -160,11 +152,7 @@ impl<V> Node<V> {
     /// Links the node behind the last of a list.
     #[inline]
     pub(crate) fn link_behind(&mut self, prev: NodeIndex, place: Place) {
-        self.set_links(Links {
-            place,
-            prev,
-            next: NodeIndex::NIL,
-        });
+        self.set_links(Links { place, prev, next: NodeIndex::NIL });
     }
 
     #[inline]
@@ -183,11 +171,7 @@ pub(crate) struct Ordered {
 
 impl Default for Ordered {
     fn default() -> Self {
-        Self {
-            deadline: 0,
-            sequence: 0,
-            node: NodeIndex::NIL,
-        }
+        Self { deadline: 0, sequence: 0, node: NodeIndex::NIL }
     }
 }
 
@@ -201,11 +185,7 @@ impl Ordered {
     /// The timer of the node at an index, as the node says.
     #[inline]
     pub(crate) fn new<V>(node: &Node<V>, index: NodeIndex) -> Self {
-        Self {
-            deadline: node.deadline,
-            sequence: node.sequence(),
-            node: index,
-        }
+        Self { deadline: node.deadline, sequence: node.sequence(), node: index }
     }
 
     /// Whether this timer fires before another.

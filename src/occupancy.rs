@@ -85,11 +85,7 @@ impl Occupancy {
 
     /// The number of occupied buckets of a level.
     pub(crate) fn count(&self, level: usize) -> usize {
-        let words = self
-            .levels
-            .get(level)
-            .into_iter()
-            .flat_map(|bits| bits.words);
+        let words = self.levels.get(level).into_iter().flat_map(|bits| bits.words);
         words.map(|word| word.count_ones() as usize).sum()
     }
 }

@@ -51,12 +51,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     const IS_SMALL: bool = mem::size_of::<E>() <= 64;
 
     pub(crate) const fn new() -> Self {
-        Self {
-            aligned: Vec::new(),
-            large: Vec::new(),
-            few: Vec::new(),
-            len: 0,
-        }
+        Self { aligned: Vec::new(), large: Vec::new(), few: Vec::new(), len: 0 }
     }
 
     #[inline]
@@ -67,29 +62,17 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     /// The number of pages.
     #[inline]
     fn pages(&self) -> usize {
-        if Self::IS_SMALL {
-            self.aligned.len()
-        } else {
-            self.large.len()
-        }
+        if Self::IS_SMALL { self.aligned.len() } else { self.large.len() }
     }
 
     #[inline]
     fn page(&self, index: usize) -> Option<&[E; PAGE]> {
-        if Self::IS_SMALL {
-            Some(&self.aligned.get(index)?.0)
-        } else {
-            Some(self.large.get(index)?)
-        }
+        if Self::IS_SMALL { Some(&self.aligned.get(index)?.0) } else { Some(self.large.get(index)?) }
     }
 
     #[inline]
     fn page_mut(&mut self, index: usize) -> Option<&mut [E; PAGE]> {
-        if Self::IS_SMALL {
-            Some(&mut self.aligned.get_mut(index)?.0)
-        } else {
-            Some(self.large.get_mut(index)?)
-        }
+        if Self::IS_SMALL { Some(&mut self.aligned.get_mut(index)?.0) } else { Some(self.large.get_mut(index)?) }
     }
 
     /// Elements that there is memory for.
@@ -143,11 +126,8 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
 
     /// All elements, to be changed, in order.
     pub(crate) fn iter_mut(&mut self) -> IterMut<'_, E, PAGE> {
-        let elements = Elements {
-            aligned: self.aligned.iter_mut(),
-            large: self.large.iter_mut(),
-            here: self.few.iter_mut(),
-        };
+        let elements =
+            Elements { aligned: self.aligned.iter_mut(), large: self.large.iter_mut(), here: self.few.iter_mut() };
         elements.take(self.len)
     }
 
@@ -353,11 +333,7 @@ mod tests {
         let mut pages = Paged::new();
         for len in 1..=3 * PAGE {
             pages.push(len);
-            let room = if len <= PAGE / 2 {
-                len.next_power_of_two().max(8)
-            } else {
-                len.next_multiple_of(PAGE)
-            };
+            let room = if len <= PAGE / 2 { len.next_power_of_two().max(8) } else { len.next_multiple_of(PAGE) };
             assert_eq!(pages.capacity(), room, "{len} elements");
         }
     }
@@ -411,18 +387,8 @@ mod tests {
             pages.push_any();
             pages.at_mut(index.into()).0[9] = index;
         }
-        assert!(
-            pages
-                .iter()
-                .zip(0..)
-                .all(|(element, index)| element.0[9] == index)
-        );
-        assert!(
-            pages
-                .iter_mut()
-                .zip(0..)
-                .all(|(element, index)| element.0[9] == index)
-        );
+        assert!(pages.iter().zip(0..).all(|(element, index)| element.0[9] == index));
+        assert!(pages.iter_mut().zip(0..).all(|(element, index)| element.0[9] == index));
         pages.truncate(5);
         assert_eq!((pages.len(), pages.capacity()), (5, 5));
         assert_eq!(pages.at(4).0[9], 4);

@@ -90,9 +90,7 @@ impl<T> Slot<T> {
         let Self::Taken { generation, .. } = *self else {
             return None;
         };
-        let free = Self::Free {
-            generation: generation.get().wrapping_add(1),
-        };
+        let free = Self::Free { generation: generation.get().wrapping_add(1) };
         match mem::replace(self, free) {
             Self::Taken { generation, value } => Some((TimerKey::new(index, generation), value)),
             Self::Free { .. } => None,
@@ -116,12 +114,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(first_generation: u32) -> Self {
-        Self {
-            free: FreeSet::new(),
-            taken: 0,
-            retired: 0,
-            first_generation,
-        }
+        Self { free: FreeSet::new(), taken: 0, retired: 0, first_generation }
     }
 
     /// Takes note of a slot that was restored at an index.
@@ -175,10 +168,7 @@ impl Slots {
     /// If there is no room for another timer.
     #[inline]
     #[track_caller]
-    pub(crate) fn vacant<E: Default, const PAGE: usize>(
-        &mut self,
-        elements: &mut Pages<E, PAGE>,
-    ) -> NodeIndex {
+    pub(crate) fn vacant<E: Default, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
         match self.free.take_lowest() {
             Some(slot) => slot,
             None => self.make(elements),
@@ -190,10 +180,7 @@ impl Slots {
     #[track_caller]
     fn make<E: Default, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
         let index = elements.len();
-        assert!(
-            index < MAX_TIMERS,
-            "a timer wheel holds at most {MAX_TIMERS} timers"
-        );
+        assert!(index < MAX_TIMERS, "a timer wheel holds at most {MAX_TIMERS} timers");
         elements.push_any();
         if index % PAGE == 0 {
             self.make_room_to_free(elements);
@@ -234,18 +221,11 @@ impl Slots {
     }
 
     /// Drops the free slots at the end of all, of which `slot` shows each. Returns how many are left. O(slots dropped).
-    pub(crate) fn shrink_to_fit<'a, T: 'a>(
-        &mut self,
-        mut len: usize,
-        slot: impl Fn(usize) -> &'a Slot<T>,
-    ) -> usize {
+    pub(crate) fn shrink_to_fit<'a, T: 'a>(&mut self, mut len: usize, slot: impl Fn(usize) -> &'a Slot<T>) -> usize {
         while len > 0 {
             // A used-up slot stays: dropping it would bring its first generations back. So does a
             // worn one: all slots made later would start as worn as it is.
-            let Slot::Free {
-                generation: generation @ 1..=MOST_WORN,
-            } = *slot(len - 1)
-            else {
+            let Slot::Free { generation: generation @ 1..=MOST_WORN } = *slot(len - 1) else {
                 break;
             };
             self.first_generation = self.first_generation.max(generation);
@@ -266,26 +246,17 @@ impl Slots {
         let mut retired = 0;
         for (index, slot) in slots.enumerate() {
             let is_taken = matches!(slot, Slot::Taken { .. });
-            assert!(
-                is_taken == (slot.generation() % 2 == 1),
-                "a generation is odd if and only if the slot is taken"
-            );
+            assert!(is_taken == (slot.generation() % 2 == 1), "a generation is odd if and only if the slot is taken");
             taken += usize::from(is_taken);
             let is_free = !is_taken && slot.generation() != 0;
             free += usize::from(is_free);
             retired += usize::from(!is_taken && !is_free);
-            assert!(
-                self.free.contains(NodeIndex::new(index)) == is_free,
-                "the free set holds exactly the free slots"
-            );
+            assert!(self.free.contains(NodeIndex::new(index)) == is_free, "the free set holds exactly the free slots");
         }
         assert!(taken == self.len(), "taken slots are counted");
         assert!(retired == self.retired(), "retired slots are counted");
         self.free.check(free);
-        assert!(
-            self.first_generation % 2 == 0,
-            "a slot to be made is not taken"
-        );
+        assert!(self.first_generation % 2 == 0, "a slot to be made is not taken");
     }
 }
 
@@ -303,10 +274,7 @@ mod tests {
 
     impl Rig {
         fn new() -> Self {
-            Self {
-                slots: Slots::new(0),
-                elements: Pages::new(),
-            }
+            Self { slots: Slots::new(0), elements: Pages::new() }
         }
 
         fn take(&mut self, value: u32) -> TimerKey {
@@ -345,9 +313,7 @@ mod tests {
 
         fn shrink(&mut self) {
             let elements = &self.elements;
-            let len = self
-                .slots
-                .shrink_to_fit(elements.len(), |index| elements.at(index));
+            let len = self.slots.shrink_to_fit(elements.len(), |index| elements.at(index));
             self.elements.truncate(len);
             self.slots.make_room_to_free(&self.elements);
             self.check();

@@ -163,11 +163,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
     /// ```
     pub fn with_geometry(now: u64) -> Self {
-        Self {
-            hierarchy: Hierarchy::new(now),
-            slots: Slots::new(0),
-            limit: MAX_TIMERS,
-        }
+        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0), limit: MAX_TIMERS }
     }
 
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
@@ -197,8 +193,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
         let index = self.slots.vacant(&mut self.hierarchy.nodes);
         let slots = &mut self.slots;
-        self.hierarchy
-            .schedule(index, deadline, |slot| slots.fill(index, slot, value))
+        self.hierarchy.schedule(index, deadline, |slot| slots.fill(index, slot, value))
     }
 
     /// As [`schedule`](Wheel::schedule), if the value needs its key. O(1).
@@ -370,8 +365,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        self.hierarchy
-            .set(key.index(), deadline, |slot| slot.is_of(key))
+        self.hierarchy.set(key.index(), deadline, |slot| slot.is_of(key))
     }
 
     /// The value of a live timer, or `None` to a stale key. O(1).
@@ -663,10 +657,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
-        assert!(
-            additional <= MAX_TIMERS - self.len(),
-            "a timer wheel holds at most {MAX_TIMERS} timers"
-        );
+        assert!(additional <= MAX_TIMERS - self.len(), "a timer wheel holds at most {MAX_TIMERS} timers");
         let nodes = &mut self.hierarchy.nodes;
         let free = nodes.len() - self.slots.len() - self.slots.retired();
         nodes.reserve(additional.saturating_sub(free));
@@ -753,11 +744,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {
-        Self {
-            hierarchy: self.hierarchy.clone(),
-            slots: self.slots.clone(),
-            limit: self.limit,
-        }
+        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone(), limit: self.limit }
     }
 }
 
@@ -797,17 +784,10 @@ mod tests {
             wheel.check_invariants();
         }
         let after: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
-        let old: Vec<TimerKey> = after
-            .iter()
-            .copied()
-            .filter(|key| !keys[40..].contains(key))
-            .collect();
+        let old: Vec<TimerKey> = after.iter().copied().filter(|key| !keys[40..].contains(key)).collect();
         assert_eq!(old, before);
-        let at_later: Vec<u32> = wheel
-            .ascending()
-            .filter(|timer| timer.deadline == later)
-            .map(|timer| *timer.value)
-            .collect();
+        let at_later: Vec<u32> =
+            wheel.ascending().filter(|timer| timer.deadline == later).map(|timer| *timer.value).collect();
         assert!(at_later.is_sorted() && at_later.ends_with(&[48, 49]));
         let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|timer| timer.key).collect();
         assert_eq!(fired, after);
@@ -820,9 +800,7 @@ mod tests {
         let mut wheel: Wheel<u64> = Wheel::new(0);
         // The later the sooner they were scheduled.
         let deadline = |value| tick + (59 - value) / 6;
-        let keys: Vec<TimerKey> = (0..60)
-            .map(|value| wheel.schedule(deadline(value), value))
-            .collect();
+        let keys: Vec<TimerKey> = (0..60).map(|value| wheel.schedule(deadline(value), value)).collect();
         assert_eq!(wheel.advance(tick).count(), 6, "the others are sorted");
         // Across two deadlines, within one, and the last of one; none that the near heap holds.
         let cancelled = [52, 53, 42, 43, 45, 41];
@@ -835,10 +813,7 @@ mod tests {
         let mut expected: Vec<u64> = (0..54).collect();
         expected.retain(|value| !cancelled.contains(value));
         expected.sort_by_key(|&value| deadline(value));
-        expected.insert(
-            expected.partition_point(|&it| deadline(it) <= tick + 2),
-            100,
-        );
+        expected.insert(expected.partition_point(|&it| deadline(it) <= tick + 2), 100);
         let fired: Vec<u64> = wheel.advance(u64::MAX).map(|timer| timer.value).collect();
         assert_eq!(fired, expected);
     }

@@ -28,8 +28,7 @@ impl Bench {
         for _ in 0..JOBS {
             let job = move || assert_eq!(payload.iter().sum::<u64>(), 4);
             let handle = self.timer.schedule_after(30 * SECOND, job);
-            self.handles
-                .push(handle.expect("the timer is not shut down"));
+            self.handles.push(handle.expect("the timer is not shut down"));
         }
     }
 
@@ -51,11 +50,7 @@ impl Bench {
     fn cancel_filed(&mut self) {
         self.schedule();
         self.timer.settle().unwrap();
-        assert!(
-            self.handles
-                .iter()
-                .all(|handle| handle.reschedule_after(40 * SECOND))
-        );
+        assert!(self.handles.iter().all(|handle| handle.reschedule_after(40 * SECOND)));
         self.timer.settle().unwrap();
         assert!(self.handles.drain(..).all(|handle| handle.cancel()));
         self.timer.settle().unwrap();
@@ -88,20 +83,14 @@ fn churn_while_the_thread_is_held_up(bench: &Bench) -> usize {
     let_go.send(()).unwrap();
     assert!(oldest.cancel());
     bench.timer.settle().unwrap();
-    change
-        .bytes_allocated
-        .saturating_sub(change.bytes_deallocated)
+    change.bytes_allocated.saturating_sub(change.bytes_deallocated)
 }
 
 #[test]
 fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
     let clock = ManualClock::new();
     let timer = Timer::builder().clock(clock.clone()).start().unwrap();
-    let mut bench = Bench {
-        timer,
-        clock,
-        handles: Vec::with_capacity(JOBS),
-    };
+    let mut bench = Bench { timer, clock, handles: Vec::with_capacity(JOBS) };
     let rounds: [(&str, Round); 3] = [
         ("fired", Bench::fire),
         ("cancelled at once", Bench::cancel_at_once),
@@ -117,14 +106,8 @@ fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
         let others = change.allocations + change.reallocations - JOBS;
         // The wheel's, which gives back what it needed for a crowded tick. How many depends on how the
         // jobs came to the thread, in few pieces or in many: 0 to 51 were seen.
-        assert!(
-            others <= JOBS / 20,
-            "{others} allocations beside the jobs', {what}"
-        );
-        assert!(
-            change.deallocations >= JOBS,
-            "jobs {what} leave memory behind"
-        );
+        assert!(others <= JOBS / 20, "{others} allocations beside the jobs', {what}");
+        assert!(change.deallocations >= JOBS, "jobs {what} leave memory behind");
     }
     let bytes = churn_while_the_thread_is_held_up(&bench);
     assert!(bytes < 20_000, "{bytes} bytes stay of what was cancelled");

@@ -16,11 +16,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 /// Writes events down, one line each, and looks at the timer that it was given, as no lock of that is held.
 #[derive(Clone, Default)]
-struct Listener(
-    Arc<Mutex<Vec<String>>>,
-    Arc<AtomicBool>,
-    Arc<Mutex<Option<Timer>>>,
-);
+struct Listener(Arc<Mutex<Vec<String>>>, Arc<AtomicBool>, Arc<Mutex<Option<Timer>>>);
 
 struct Line(String);
 
@@ -63,13 +59,9 @@ fn start_stop_lateness_and_panics_are_told() {
     let timer = builder.clock(clock.clone()).start().unwrap();
     *listener.2.lock().unwrap() = Some(timer.clone());
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
-    timer
-        .schedule_after(Duration::from_secs(9), panics)
-        .unwrap();
+    timer.schedule_after(Duration::from_secs(9), panics).unwrap();
     timer.schedule_after(Duration::from_secs(7), || ()).unwrap();
-    timer
-        .schedule_after(Duration::from_secs(60), || ())
-        .unwrap();
+    timer.schedule_after(Duration::from_secs(60), || ()).unwrap();
     clock.advance(Duration::from_secs(10));
     timer.settle().unwrap();
     timer.shutdown(Shutdown::Drain).unwrap().clear();
@@ -100,9 +92,7 @@ fn listener_that_panics_loses_no_job() {
         timer.schedule_after(delay, job).unwrap();
     }
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
-    timer
-        .schedule_after(Duration::from_secs(3), panics)
-        .unwrap();
+    timer.schedule_after(Duration::from_secs(3), panics).unwrap();
     clock.advance(Duration::from_secs(10));
     timer.settle().unwrap();
     let unrun = timer.shutdown(Shutdown::Drain).unwrap();

@@ -54,10 +54,7 @@ fn bytes_are_those_of_the_allocator<G: Geometry>() {
     for n in 0..3_000 {
         wheel.schedule(100 * TICK + n % 5, n);
     }
-    assert_eq!(
-        wheel.pop_expired(100 * TICK).map(|item| item.value),
-        Some(0)
-    );
+    assert_eq!(wheel.pop_expired(100 * TICK).map(|item| item.value), Some(0));
     for n in 0..2_000 {
         wheel.schedule(n, n);
     }
@@ -92,10 +89,7 @@ fn bytes_of_far_timers_are_nearly_those_of_the_allocator() {
     let counted = change.bytes_allocated - change.bytes_deallocated;
     let said = wheel.stats().bytes - size_of_val(&wheel);
     let differing = said.abs_diff(counted);
-    assert!(
-        differing < counted / 20,
-        "{said} bytes, {counted} were counted"
-    );
+    assert!(differing < counted / 20, "{said} bytes, {counted} were counted");
 }
 
 fn allocations(of: impl FnOnce()) -> usize {
@@ -248,19 +242,13 @@ fn no_call_asks_for_more_than_a_page_and_its_tables() {
         }));
         let cancelled = greediest(keys.iter().map(|&key| _ = wheel.cancel(key)));
         let asked = [scheduled, moved, cancelled];
-        assert!(
-            asked.into_iter().all(|asked| asked <= MOST),
-            "{asked:?} bytes, {what}"
-        );
+        assert!(asked.into_iter().all(|asked| asked <= MOST), "{asked:?} bytes, {what}");
         assert!(wheel.is_empty());
     }
     let mut wheel: Wheel<u64> = Wheel::new(TICK);
     (0..TIMERS as u64).for_each(|n| _ = wheel.schedule(n * 7_919 % TICK, n));
     let asked = greediest((0..TIMERS).map(|_| assert!(wheel.pop_first().is_some())));
-    assert!(
-        asked <= MOST,
-        "{asked} bytes to take one out of the near heap"
-    );
+    assert!(asked <= MOST, "{asked} bytes to take one out of the near heap");
 }
 
 /// Timers come, are due a second later and go, so many a tick: once there is memory for them, no more is asked for.
@@ -321,9 +309,7 @@ fn no_key_asks_for_more_than_a_page_and_its_tables() {
 /// C15: the set of free slots is made with the slots, not when the first of many is freed.
 fn first_slot_freed_asks_for_little() {
     let mut wheel: Wheel<u64> = Wheel::new(0);
-    let keys: Vec<TimerKey> = (0..TIMERS as u64)
-        .map(|n| wheel.schedule(5 * TICK, n))
-        .collect();
+    let keys: Vec<TimerKey> = (0..TIMERS as u64).map(|n| wheel.schedule(5 * TICK, n)).collect();
     let frees = |wheel: &mut Wheel<u64>, keys: [TimerKey; 3]| {
         let mut region = Region::new(ALLOCATOR);
         for key in keys {

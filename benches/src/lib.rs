@@ -52,7 +52,6 @@ mod spread;
 #[cfg(feature = "compare")]
 pub mod subject;
 pub mod textbook;
-#[rustfmt::skip]
 pub mod two_sets;
 pub mod workload;
 

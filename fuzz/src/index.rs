@@ -45,11 +45,7 @@ impl<'a> Arbitrary<'a> for Case {
 
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            subject,
-            indexes,
-            script,
-        } = self;
+        let Self { subject, indexes, script } = self;
         write!(f, "{}, {indexes} indexes: {script:#?}", subject.name)
     }
 }

@@ -114,9 +114,7 @@ impl Subject {
             name,
             spans: spans::<G>(),
             run: |script| {
-                Pair::<G>::new(script.start)
-                    .exhausting(exhaust)
-                    .run(&script.ops);
+                Pair::<G>::new(script.start).exhausting(exhaust).run(&script.ops);
             },
             run_index: index_pair::run::<G>,
             load: stored::Input::load::<G>,
@@ -167,11 +165,7 @@ impl<'a, K: Kinds> Arbitrary<'a> for Case<K> {
         let (subject, kind) = Subject::choose(choice);
         let kind = K::KINDS[kind % K::KINDS.len()];
         let script = Script::decode_by(kind.read, rest, &subject.spans, kind.limit);
-        Ok(Self {
-            subject,
-            script,
-            kinds: PhantomData,
-        })
+        Ok(Self { subject, script, kinds: PhantomData })
     }
 }
 

@@ -71,18 +71,13 @@ impl Stored {
         self.first_generation % 2 == 0
             && self.first_generation <= MOST_WORN
             && sequences.len() == timers.count()
-            && self
-                .slots
-                .iter()
-                .all(|slot| (slot.generation % 2 == 1) == slot.timer.is_some())
+            && self.slots.iter().all(|slot| (slot.generation % 2 == 1) == slot.timer.is_some())
     }
 
     fn by_sequence(&self) -> BTreeMap<u64, (usize, &Timer)> {
         let slots = self.slots.iter().enumerate();
         let timers = slots.filter_map(|(index, slot)| Some((index, slot.timer.as_ref()?)));
-        timers
-            .map(|(index, timer)| (timer.sequence, (index, timer)))
-            .collect()
+        timers.map(|(index, timer)| (timer.sequence, (index, timer))).collect()
     }
 
     /// The model of the wheel that is stored.
@@ -109,8 +104,7 @@ impl Stored {
 
 fn key(index: usize, generation: u32) -> TimerKey {
     let parts = [index as u32, generation].into_iter();
-    TimerKey::deserialize(SeqDeserializer::<_, Error>::new(parts))
-        .expect("an index and an odd generation are a key")
+    TimerKey::deserialize(SeqDeserializer::<_, Error>::new(parts)).expect("an index and an odd generation are a key")
 }
 
 impl Format {
@@ -181,11 +175,7 @@ impl<'a> Arbitrary<'a> for Input {
             0 => Format::Postcard,
             _ => Format::Json,
         };
-        Ok(Self {
-            subject,
-            format,
-            bytes: rest.to_vec(),
-        })
+        Ok(Self { subject, format, bytes: rest.to_vec() })
     }
 }
 

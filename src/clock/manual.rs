@@ -63,13 +63,7 @@ impl ManualClock {
     /// assert_eq!((clock.now(), clock.clone().now()), (0, 0));
     /// ```
     pub fn new() -> Self {
-        Self {
-            origin: Instant::now(),
-            face: Arc::new(Mutex::new(Face {
-                now: 0,
-                sleepers: Vec::new(),
-            })),
-        }
+        Self { origin: Instant::now(), face: Arc::new(Mutex::new(Face { now: 0, sleepers: Vec::new() })) }
     }
 
     /// Moves the clock on, at most to the end of time. O(threads that wait for it).
@@ -135,23 +129,17 @@ impl Clock for ManualClock {
             if face.now >= time {
                 return;
             }
-            face.sleepers.push(Sleeper {
-                thread: me.clone(),
-                until: time,
-            });
+            face.sleepers.push(Sleeper { thread: me.clone(), until: time });
         }
         thread::park();
         let mut face = lock(&self.face);
-        face.sleepers
-            .retain(|sleeper| sleeper.thread.id() != me.id());
+        face.sleepers.retain(|sleeper| sleeper.thread.id() != me.id());
     }
 }
 
 impl fmt::Debug for ManualClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ManualClock")
-            .field("now", &Duration::from_nanos(self.now()))
-            .finish_non_exhaustive()
+        f.debug_struct("ManualClock").field("now", &Duration::from_nanos(self.now())).finish_non_exhaustive()
     }
 }
 

@@ -27,11 +27,7 @@ pub const NEVER: u64 = u64::MAX;
 #[inline]
 pub const fn nanoseconds(duration: Duration) -> u64 {
     let nanoseconds = duration.as_nanos();
-    if nanoseconds < NEVER as u128 {
-        nanoseconds as u64
-    } else {
-        NEVER
-    }
+    if nanoseconds < NEVER as u128 { nanoseconds as u64 } else { NEVER }
 }
 
 /// The time `delay` after `time` in nanoseconds, or [`NEVER`]: the deadline of a timeout

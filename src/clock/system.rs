@@ -31,9 +31,7 @@ impl SystemClock {
     /// assert!(clock.now() < 3_600_000_000_000, "less than an hour has passed");
     /// ```
     pub fn new() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 }
 

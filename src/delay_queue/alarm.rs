@@ -45,12 +45,7 @@ impl Alarm {
     /// # Panics
     ///
     /// Outside of a tokio runtime that keeps time.
-    pub(super) fn poll_until(
-        &mut self,
-        time: u64,
-        timeline: Timeline,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
+    pub(super) fn poll_until(&mut self, time: u64, timeline: Timeline, cx: &mut Context<'_>) -> Poll<()> {
         if !self.is_set_for(time) {
             self.set(time, timeline);
         }

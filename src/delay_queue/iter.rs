@@ -78,19 +78,13 @@ impl<T> DelayQueue<T> {
     /// assert_eq!(values, ["sooner", "later"]);
     /// ```
     pub fn iter(&self) -> Items<'_, T> {
-        Items {
-            timers: self.wheel.ascending(),
-            timeline: self.timeline,
-        }
+        Items { timers: self.wheel.ascending(), timeline: self.timeline }
     }
 }
 
 impl<T> Clone for Items<'_, T> {
     fn clone(&self) -> Self {
-        Self {
-            timers: self.timers.clone(),
-            timeline: self.timeline,
-        }
+        Self { timers: self.timers.clone(), timeline: self.timeline }
     }
 }
 
@@ -107,16 +101,8 @@ impl<'a, T> Iterator for Items<'a, T> {
     type Item = QueuedItem<'a, T>;
 
     fn next(&mut self) -> Option<QueuedItem<'a, T>> {
-        let TimerRef {
-            key,
-            deadline,
-            value,
-        } = self.timers.next()?;
-        Some(QueuedItem {
-            key: Key(key),
-            deadline: self.timeline.instant(deadline),
-            value,
-        })
+        let TimerRef { key, deadline, value } = self.timers.next()?;
+        Some(QueuedItem { key: Key(key), deadline: self.timeline.instant(deadline), value })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -130,8 +116,6 @@ impl<T> FusedIterator for Items<'_, T> {}
 
 impl<T> fmt::Debug for Items<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Items")
-            .field("left", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Items").field("left", &self.len()).finish_non_exhaustive()
     }
 }

@@ -17,9 +17,7 @@ pub(super) struct Timeline {
 
 impl Timeline {
     pub(super) fn from_now() -> Self {
-        Self {
-            origin: Instant::now(),
-        }
+        Self { origin: Instant::now() }
     }
 
     pub(super) fn now(self) -> u64 {
@@ -65,10 +63,7 @@ mod tests {
         let timeline = Timeline::from_now();
         assert_eq!(timeline.after(Duration::MAX), u64::MAX);
         assert_eq!(timeline.after(Duration::from_nanos(u64::MAX)), u64::MAX);
-        assert_eq!(
-            nanoseconds(Duration::from_secs(600 * 366 * 86_400)),
-            u64::MAX
-        );
+        assert_eq!(nanoseconds(Duration::from_secs(600 * 366 * 86_400)), u64::MAX);
         if let Some(before) = timeline.origin.checked_sub(Duration::from_secs(1)) {
             assert_eq!(timeline.at(before), 0);
         }

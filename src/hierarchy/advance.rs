@@ -113,11 +113,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     fn open(&mut self, bucket: Bucket, budget: &mut Budget) {
         let start = Layout::<G>::start(bucket);
         let len = self.lists.len(bucket);
-        let is_new = if bucket.level == 0 {
-            self.cursor < start
-        } else {
-            self.reach[bucket.level] <= bucket.number
-        };
+        let is_new = if bucket.level == 0 { self.cursor < start } else { self.reach[bucket.level] <= bucket.number };
         budget.work -= usize::from(is_new);
         let is_sorted = bucket.level == 0 || is_new && len <= Layout::<G>::FEW.min(budget.work);
         // What is moved down into the first tick is to be sorted there like the others.
@@ -169,8 +165,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         while count != 0 {
             let rest = count.saturating_sub(LONGEST_CHAIN);
             while count != rest {
-                self.lists
-                    .take(&mut self.nodes, bucket, count - rest, &mut batch);
+                self.lists.take(&mut self.nodes, bucket, count - rest, &mut batch);
                 count -= batch.as_slice().len();
                 for &index in batch.as_slice() {
                     let timer = Ordered::of(&self.nodes, index);
@@ -192,11 +187,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             [] => {}
             [timer] => self.near.push(&mut self.nodes, timer),
             [one, other] => {
-                let pair = if one.precedes(&other) {
-                    [one, other]
-                } else {
-                    [other, one]
-                };
+                let pair = if one.precedes(&other) { [one, other] } else { [other, one] };
                 self.near.push_chain(&mut self.nodes, pair.into_iter());
             }
             _ => {

@@ -35,11 +35,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     #[inline(never)]
     fn move_ahead(&mut self, budget: &mut Budget) {
-        let least = if self.now >= self.moves_due {
-            Self::WOKEN_FOR
-        } else {
-            1
-        };
+        let least = if self.now >= self.moves_due { Self::WOKEN_FOR } else { 1 };
         for level in (1..=FAR).rev() {
             let number = Layout::<G>::number(level, self.cursor) + 1;
             let bucket = Bucket { level, number };
@@ -58,8 +54,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             self.move_down(bucket, count);
             budget.work -= count;
             // As much of the time as of the share: what a budget leaves of it is still to be done.
-            self.moved_until[level] =
-                since + passed - part(passed, (share - count) as u64, share as u64);
+            self.moved_until[level] = since + passed - part(passed, (share - count) as u64, share as u64);
             self.closed_if_empty(bucket);
         }
     }
@@ -67,12 +62,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// From when until when the timers of a bucket are moved ahead, in nanoseconds: from the beginning of the
     /// bucket before it, unless its share has been moved until later, to its own.
     fn share_spans(&self, bucket: Bucket) -> (u64, u64) {
-        let before = Bucket {
-            number: bucket.number - 1,
-            ..bucket
-        };
-        let [since, start] =
-            [before, bucket].map(|it| Layout::<G>::start_ns(Layout::<G>::start(it)));
+        let before = Bucket { number: bucket.number - 1, ..bucket };
+        let [since, start] = [before, bucket].map(|it| Layout::<G>::start_ns(Layout::<G>::start(it)));
         (since.max(self.moved_until[bucket.level]), start)
     }
 
@@ -95,9 +86,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         // Only when it has doubled, or a sleeping caller would wake up for every few that come.
         let doubled = |len: usize| len.next_power_of_two();
         if doubled(len) != doubled(len.saturating_sub(Self::STEP)) {
-            self.moves_due = self
-                .moves_due
-                .min(self.share_is(bucket, len, Self::WOKEN_FOR));
+            self.moves_due = self.moves_due.min(self.share_is(bucket, len, Self::WOKEN_FOR));
             self.wake_by(self.moves_due);
         }
     }
@@ -129,9 +118,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
                 self.chores = 0;
             }
             if len > Layout::<G>::FEW {
-                self.moves_due = self
-                    .moves_due
-                    .min(self.share_is(bucket, len, Self::WOKEN_FOR));
+                self.moves_due = self.moves_due.min(self.share_is(bucket, len, Self::WOKEN_FOR));
             }
         }
         self.chores = self.chores.min(self.moves_due);

@@ -39,19 +39,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         sequences.sort_unstable();
         assert!(
             sequences.windows(2).all(|pair| pair[0] < pair[1])
-                && sequences
-                    .last()
-                    .map_or(true, |last| *last < self.next_sequence),
+                && sequences.last().map_or(true, |last| *last < self.next_sequence),
             "no two timers share a sequence number, and none has one to come"
         );
         assert!(
             self.first == First::at::<G>(first) && self.first.bucket == self.bucket_after(None),
             "the first occupied bucket is known"
         );
-        assert!(
-            self.collected.is_empty(),
-            "the memory in which timers are collected is empty"
-        );
+        assert!(self.collected.is_empty(), "the memory in which timers are collected is empty");
         self.check_clock();
     }
 
@@ -63,10 +58,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             number >= Layout::<G>::number(level, self.cursor),
             "no bucket that is occupied lies before the cursor's"
         );
-        assert!(
-            level == 0 || start > self.cursor,
-            "no coarser bucket that is occupied begins by the cursor's tick"
-        );
+        assert!(level == 0 || start > self.cursor, "no coarser bucket that is occupied begins by the cursor's tick");
         assert!(
             level == FAR || Layout::<G>::number(level + 1, start) < self.reach[level + 1],
             "an occupied bucket lies within the reach of its level"
@@ -81,8 +73,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         for level in 1..=LEVELS {
             let number = Layout::<G>::number(level, self.cursor);
             assert!(
-                self.first.bucket.is_none()
-                    || (number + 1..=number + 2).contains(&self.reach[level]),
+                self.first.bucket.is_none() || (number + 1..=number + 2).contains(&self.reach[level]),
                 "the bucket that the cursor is in has been opened, and at most the next"
             );
             assert!(
@@ -94,9 +85,6 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             self.wake <= self.first.start.min(self.first_ready()),
             "the wake-up is no later than the next thing to be done"
         );
-        assert!(
-            self.idle_until <= self.wake.min(self.chores),
-            "no advance is idle that has something to do"
-        );
+        assert!(self.idle_until <= self.wake.min(self.chores), "no advance is idle that has something to do");
     }
 }

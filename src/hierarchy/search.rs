@@ -29,9 +29,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// All timers, of which the heap hands out the latest first. O(nodes): a timer that was postponed may be later
     /// than those of any bucket behind its own, so all of them are read.
     pub(crate) fn latest_first(&self) -> BinaryHeap<Ordered> {
-        self.scheduled()
-            .map(|(index, _)| Ordered::of(&self.nodes, index))
-            .collect()
+        self.scheduled().map(|(index, _)| Ordered::of(&self.nodes, index)).collect()
     }
 }
 
@@ -60,10 +58,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
 impl<V, G> Clone for Ascent<'_, V, G> {
     fn clone(&self) -> Self {
-        Self {
-            waiting: self.waiting.clone(),
-            ..*self
-        }
+        Self { waiting: self.waiting.clone(), ..*self }
     }
 }
 

@@ -90,11 +90,7 @@ impl<'a, G: Geometry> IndexAdvance<'a, G> {
     #[inline]
     pub(super) fn new(wheel: &'a mut IndexWheel<G>, now: u64, budget: Budget) -> Self {
         wheel.hierarchy.set_now(now);
-        Self {
-            is_done: wheel.hierarchy.is_idle(),
-            wheel,
-            budget,
-        }
+        Self { is_done: wheel.hierarchy.is_idle(), wheel, budget }
     }
 
     /// Whether work that is due by now is left. O(1).
@@ -167,10 +163,7 @@ impl<G: Geometry> FusedIterator for IndexAdvance<'_, G> {}
 
 impl<G: Geometry> fmt::Debug for IndexAdvance<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexAdvance")
-            .field("wheel", &self.wheel)
-            .field("budget", &self.budget)
-            .finish_non_exhaustive()
+        f.debug_struct("IndexAdvance").field("wheel", &self.wheel).field("budget", &self.budget).finish_non_exhaustive()
     }
 }
 

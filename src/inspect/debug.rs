@@ -31,10 +31,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
         f.debug_struct("Wheel")
             .field("now", &Duration::from_nanos(self.now()))
             .field("len", &self.len())
-            .field(
-                "expiration_delay",
-                &self.expiration_delay().map(Duration::from_nanos),
-            )
+            .field("expiration_delay", &self.expiration_delay().map(Duration::from_nanos))
             .field("ready", &self.hierarchy.ready())
             .field("levels", &Occupied(&levels))
             .finish_non_exhaustive()

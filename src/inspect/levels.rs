@@ -123,10 +123,7 @@ impl<'a> Level<'a> {
     /// assert_eq!(buckets, [0, 0, 0, 2, 0, 1]);
     /// ```
     pub fn buckets(&self) -> Buckets<'a> {
-        Buckets {
-            level: *self,
-            next: 0,
-        }
+        Buckets { level: *self, next: 0 }
     }
 
     /// The bucket that the wheel has come to on this level, as an index into

@@ -32,9 +32,7 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
         if !sort_few::<32>(order) && !sort_few::<64>(order) {
             order.sort_unstable();
         }
-        order
-            .iter_mut()
-            .for_each(|word| *word &= (1 << of_index) - 1);
+        order.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
         shift += u64::BITS - of_index;
         if shift >= of_deadline + of_sequence {
             return;
@@ -81,9 +79,8 @@ fn sort_few<const MOST: usize>(words: &mut [u64]) -> bool {
 /// The least of some numbers, and the number of bits that the others need beyond it.
 #[inline]
 fn span(numbers: impl Iterator<Item = u64>) -> (u64, u32) {
-    let (least, greatest) = numbers.fold((u64::MAX, 0), |(least, greatest), number| {
-        (number.min(least), number.max(greatest))
-    });
+    let (least, greatest) =
+        numbers.fold((u64::MAX, 0), |(least, greatest), number| (number.min(least), number.max(greatest)));
     (least, bits(greatest.saturating_sub(least)))
 }
 
@@ -110,11 +107,7 @@ mod tests {
         ] {
             let mut words: Vec<u64> = (0..len).rev().map(|nth| first + nth * step).collect();
             let before = words.clone();
-            assert_eq!(
-                sort_few::<32>(&mut words),
-                is_few,
-                "{len} words, {step} apart"
-            );
+            assert_eq!(sort_few::<32>(&mut words), is_few, "{len} words, {step} apart");
             assert_eq!(words.is_sorted(), is_few);
             assert!(is_few || words == before);
         }
@@ -125,9 +118,7 @@ mod tests {
     fn timers_are_sorted_however_far_apart_they_are() {
         let mut state = 7_u64;
         let mut random = |bits: u32| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 7).wrapping_shr(57_u32.saturating_sub(bits))
         };
         for len in [0, 1, 2, 3, 20, 33, 64, 65, 400] {

@@ -38,13 +38,7 @@ pub(crate) struct FreeSet {
 
 impl FreeSet {
     pub(crate) const fn new() -> Self {
-        Self {
-            lowest: 0,
-            index: 0,
-            words: Pages::new(),
-            summary: Vec::new(),
-            used: 0,
-        }
+        Self { lowest: 0, index: 0, words: Pages::new(), summary: Vec::new(), used: 0 }
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -177,9 +171,7 @@ mod tests {
         let mut model = BTreeSet::new();
         let mut state = 7_u64;
         for step in 0..40_000 {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(step);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step);
             // Ever larger, so that words are added while the set is in use.
             let index = ((state >> 33) % (64 << (step / 2_000))) as usize;
             if state >> 63 == 0 && model.insert(index) {

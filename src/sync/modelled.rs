@@ -63,10 +63,7 @@ pub(crate) mod thread {
     pub(crate) use loom::thread::Builder;
 
     pub(crate) fn current() -> Thread {
-        Thread {
-            id: loom::thread::current().id(),
-            token: TOKEN.with(Arc::clone),
-        }
+        Thread { id: loom::thread::current().id(), token: TOKEN.with(Arc::clone) }
     }
 
     pub(crate) fn park() {

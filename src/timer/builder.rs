@@ -250,13 +250,10 @@ impl Builder {
         let count = count.next_power_of_two();
         let shards = Shards::new(shared, count, self.limit);
         let own = shards.clone();
-        let thread = thread::Builder::new()
-            .name(self.name)
-            .spawn(move || worker::run(own, self.executor, self.budget))?;
+        let thread =
+            thread::Builder::new().name(self.name).spawn(move || worker::run(own, self.executor, self.budget))?;
         let thread = Mutex::new(Some(thread));
-        Ok(Timer {
-            owner: Arc::new(Owner { shards, thread }),
-        })
+        Ok(Timer { owner: Arc::new(Owner { shards, thread }) })
     }
 }
 

@@ -108,8 +108,7 @@ impl TimerHandle {
     }
 
     pub(super) fn reschedule(&self, deadline: u64) -> bool {
-        self.shard
-            .change(|queue| queue.reschedule(self.key, deadline))
+        self.shard.change(|queue| queue.reschedule(self.key, deadline))
     }
 
     /// Whether the job can still be cancelled: it waits, or was handed out and has not started, or
@@ -168,8 +167,6 @@ impl Hash for TimerHandle {
 
 impl fmt::Debug for TimerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TimerHandle")
-            .field("is_live", &self.is_live())
-            .finish_non_exhaustive()
+        f.debug_struct("TimerHandle").field("is_live", &self.is_live()).finish_non_exhaustive()
     }
 }

@@ -58,15 +58,8 @@ impl Timer {
             true => Sleep::refused(self, Reason::ZeroPeriod),
             false => self.sleep(period),
         };
-        let period = Period {
-            ns: nanoseconds(period),
-            missed: Missed::Skip,
-        };
-        Interval {
-            sleep,
-            period,
-            has_failed: false,
-        }
+        let period = Period { ns: nanoseconds(period), missed: Missed::Skip };
+        Interval { sleep, period, has_failed: false }
     }
 }
 
@@ -139,8 +132,6 @@ impl futures_core::Stream for Interval {
 
 impl fmt::Debug for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interval")
-            .field("period", &Duration::from_nanos(self.period.ns))
-            .finish_non_exhaustive()
+        f.debug_struct("Interval").field("period", &Duration::from_nanos(self.period.ns)).finish_non_exhaustive()
     }
 }

@@ -38,12 +38,7 @@ pub struct Job {
 impl Job {
     /// Of a job that was just handed out.
     pub(super) fn new(shard: Arc<Shard>, key: TimerKey, deadline: u64) -> Self {
-        Self {
-            shard,
-            key,
-            deadline,
-            is_open: true,
-        }
+        Self { shard, key, deadline, is_open: true }
     }
 
     /// Runs the job on this thread, unless it was cancelled. A panic is caught, counted and
@@ -109,8 +104,6 @@ impl Drop for Job {
 
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job")
-            .field("deadline", &self.deadline())
-            .finish_non_exhaustive()
+        f.debug_struct("Job").field("deadline", &self.deadline()).finish_non_exhaustive()
     }
 }

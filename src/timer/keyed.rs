@@ -68,11 +68,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     pub fn new(timer: Timer) -> Self {
         let shards = timer.shards().all().iter();
         let maps = shards.map(|_| Arc::new(KeyMap(Mutex::default()))).collect();
-        Self {
-            timer,
-            hasher: RandomState::new(),
-            maps,
-        }
+        Self { timer, hasher: RandomState::new(), maps }
     }
 
     /// The timer that runs the jobs. O(1).
@@ -145,13 +141,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     {
         let number = self.number(&key);
         let map = &self.maps[number];
-        let work = Keyed {
-            registration: Some(Registration {
-                map: Arc::clone(map),
-                key: key.clone(),
-            }),
-            job: Once(Some(job)),
-        };
+        let work =
+            Keyed { registration: Some(Registration { map: Arc::clone(map), key: key.clone() }), job: Once(Some(job)) };
         let shard = &self.timer.shards().all()[number];
         // What is dropped of the user's is dropped after the lock.
         let mut jobs = lock(&map.0);
@@ -383,9 +374,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
 
 impl<K> fmt::Debug for KeyedTimer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyedTimer")
-            .field("timer", &self.timer)
-            .finish_non_exhaustive()
+        f.debug_struct("KeyedTimer").field("timer", &self.timer).finish_non_exhaustive()
     }
 }
 

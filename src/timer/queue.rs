@@ -43,11 +43,7 @@ pub(super) struct Entry {
 /// For callers.
 impl Queue {
     /// Lets a job wait for its deadline, or hands it back.
-    pub(super) fn schedule<W: Work>(
-        &mut self,
-        deadline: u64,
-        work: Box<W>,
-    ) -> Result<TimerKey, Refused<Box<W>>> {
+    pub(super) fn schedule<W: Work>(&mut self, deadline: u64, work: Box<W>) -> Result<TimerKey, Refused<Box<W>>> {
         if self.ending.is_some() {
             return Err(Refused::new(Reason::ShutDown, work));
         }
@@ -55,12 +51,7 @@ impl Queue {
             return Err(Refused::new(Reason::Full, work));
         }
         self.scheduled += 1;
-        let entry = Entry {
-            kind: work.kind(),
-            work: Some(work),
-            deadline,
-            is_waiting: true,
-        };
+        let entry = Entry { kind: work.kind(), work: Some(work), deadline, is_waiting: true };
         Ok(self.wheel.schedule(deadline, entry))
     }
 
@@ -131,13 +122,7 @@ impl Queue {
 
     /// Lets a periodic job that was started wait for its next run, from `earliest` on. Otherwise it ends
     /// here, and what is left of it is to be dropped with nothing locked.
-    pub(super) fn conclude(
-        &mut self,
-        key: TimerKey,
-        work: AnyWork,
-        now: u64,
-        earliest: u64,
-    ) -> Option<AnyWork> {
+    pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64, earliest: u64) -> Option<AnyWork> {
         let (period, entry) = (work.period(), self.wheel.get_mut(key));
         let (Some(period), Some(entry), None) = (period, entry, self.ending) else {
             self.wheel.cancel(key);

@@ -111,9 +111,7 @@ impl<F> fmt::Display for Refused<F> {
 
 impl<F> fmt::Debug for Refused<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused")
-            .field("reason", &self.reason)
-            .finish_non_exhaustive()
+        f.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
     }
 }
 

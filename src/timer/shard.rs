@@ -31,15 +31,8 @@ pub(super) struct Shard {
 impl Shard {
     /// An empty shard that may hold `limit` jobs.
     pub(super) fn new(shared: Arc<Shared>, limit: usize) -> Self {
-        let queue = Queue {
-            limit,
-            ..Queue::default()
-        };
-        Self {
-            queue: Mutex::new(queue),
-            wake: AtomicU64::new(NEVER),
-            shared,
-        }
+        let queue = Queue { limit, ..Queue::default() };
+        Self { queue: Mutex::new(queue), wake: AtomicU64::new(NEVER), shared }
     }
 
     pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -63,11 +56,7 @@ impl Shard {
     }
 
     /// Lets a job wait for its deadline, or hands it back.
-    pub(super) fn schedule<W: Work>(
-        &self,
-        deadline: u64,
-        mut work: Box<W>,
-    ) -> Result<TimerKey, Refused<Box<W>>> {
+    pub(super) fn schedule<W: Work>(&self, deadline: u64, mut work: Box<W>) -> Result<TimerKey, Refused<Box<W>>> {
         loop {
             match self.change(|queue| queue.schedule(deadline, work)) {
                 // It ends: what was borrowed is gone only if another thread has scheduled.

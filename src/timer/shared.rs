@@ -92,15 +92,8 @@ impl Shared {
             late_after_ns,
             lenders: OnceLock::new(),
             borrowing: Mutex::new(()),
-            times: Times {
-                floor: AtomicU64::new(0),
-                alarm: AtomicU64::new(AWAKE),
-                missed_from: AtomicU64::new(0),
-            },
-            runs: Runs {
-                ended: AtomicUsize::new(0),
-                stats: Mutex::default(),
-            },
+            times: Times { floor: AtomicU64::new(0), alarm: AtomicU64::new(AWAKE), missed_from: AtomicU64::new(0) },
+            runs: Runs { ended: AtomicUsize::new(0), stats: Mutex::default() },
             calls: Mutex::default(),
             answered: Condvar::new(),
         }

@@ -88,11 +88,7 @@ impl Timer {
 
 impl Sleep {
     pub(super) fn new(timer: &Timer, deadline: u64) -> Self {
-        Self {
-            shard: Arc::clone(timer.shards().own()),
-            deadline,
-            stage: Stage::New,
-        }
+        Self { shard: Arc::clone(timer.shards().own()), deadline, stage: Stage::New }
     }
 
     /// One that has failed.
@@ -158,20 +154,12 @@ impl Sleep {
 
     /// Lets the timer thread wake `waker`; `false` if it has woken one already.
     fn set_waker(&self, key: TimerKey, waker: &Waker) -> bool {
-        let is_set = self
-            .shard
-            .queue()
-            .waker(key)
-            .map(|set| set.will_wake(waker));
+        let is_set = self.shard.queue().waker(key).map(|set| set.will_wake(waker));
         if is_set != Some(false) {
             return is_set.is_some();
         }
         let mut waker = waker.clone();
-        let replaced = self
-            .shard
-            .queue()
-            .waker(key)
-            .map(|set| mem::swap(set, &mut waker));
+        let replaced = self.shard.queue().waker(key).map(|set| mem::swap(set, &mut waker));
         // The old waker is dropped here, with nothing locked.
         replaced.is_some()
     }
@@ -192,9 +180,7 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.stage = match self.stage {
             Stage::New => self.arm(self.shard.shared.now(), context.waker()),
-            Stage::Armed(key) if !self.set_waker(key, context.waker()) => {
-                Stage::Over(self.result())
-            }
+            Stage::Armed(key) if !self.set_waker(key, context.waker()) => Stage::Over(self.result()),
             stage => stage,
         };
         self.state()
@@ -213,8 +199,6 @@ impl Drop for Sleep {
 
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sleep")
-            .field("deadline", &self.deadline())
-            .finish_non_exhaustive()
+        f.debug_struct("Sleep").field("deadline", &self.deadline()).finish_non_exhaustive()
     }
 }

@@ -85,9 +85,7 @@ impl Default for Lateness {
     /// That of no runs.
     fn default() -> Self {
         let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
-        Self {
-            nanoseconds: nanoseconds.expect("the bounds are sound"),
-        }
+        Self { nanoseconds: nanoseconds.expect("the bounds are sound") }
     }
 }
 

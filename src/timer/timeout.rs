@@ -80,12 +80,7 @@ impl Timer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn timeout<F: Future>(&self, delay: Duration, future: F) -> Timeout<'_, F> {
-        Timeout {
-            future,
-            timer: self,
-            delay,
-            sleep: None,
-        }
+        Timeout { future, timer: self, delay, sleep: None }
     }
 }
 
@@ -113,9 +108,7 @@ impl<F: Future> Future for Timeout<'_, F> {
 
 impl<F> fmt::Debug for Timeout<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timeout")
-            .field("delay", &self.delay)
-            .finish_non_exhaustive()
+        f.debug_struct("Timeout").field("delay", &self.delay).finish_non_exhaustive()
     }
 }
 

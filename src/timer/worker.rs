@@ -28,13 +28,7 @@ pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<J
     let _ = shared.thread.set(thread::current());
     trace::started();
     let heads = shards.all().iter().map(|shard| (NEVER, shard)).collect();
-    let mut worker = Worker {
-        shards: &shards,
-        shared: &shared,
-        executor,
-        budget,
-        heads,
-    };
+    let mut worker = Worker { shards: &shards, shared: &shared, executor, budget, heads };
     if cfg!(all(loom, test)) {
         worker.work(); // Loom tells by a panic what it has found.
     } else {

@@ -20,19 +20,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn check_invariants(&self) {
         self.entries.check();
         let in_flight = self.entries.in_flight_len();
-        assert!(
-            self.role() == Role::Leader || in_flight == 0,
-            "only a leader has proposals out"
-        );
-        assert!(
-            in_flight <= self.config.max_pending(),
-            "no more is in flight than may be"
-        );
+        assert!(self.role() == Role::Leader || in_flight == 0, "only a leader has proposals out");
+        assert!(in_flight <= self.config.max_pending(), "no more is in flight than may be");
         for info in self.iter().filter(|info| info.phase != Phase::Queued) {
-            assert!(
-                info.deadline_ns <= self.now,
-                "only what is due is in flight"
-            );
+            assert!(info.deadline_ns <= self.now, "only what is due is in flight");
         }
     }
 }
@@ -54,11 +45,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         let listed: usize = self.tables.iter().map(|table| table.len()).sum();
         assert_eq!(listed, self.len(), "each entry is listed once");
         for info in self.set.iter() {
-            assert_eq!(
-                self.find(&info.entry.key),
-                Some(info.handle),
-                "an entry is listed under the hash of its key"
-            );
+            assert_eq!(self.find(&info.entry.key), Some(info.handle), "an entry is listed under the hash of its key");
         }
     }
 }

@@ -440,9 +440,7 @@ mod tests {
     #[cfg(feature = "serde")]
     #[test]
     fn stored_configuration_is_checked_as_a_built_one_is() {
-        let config = TtlConfig::builder()
-            .expire_batch(7)
-            .backoff(Backoff::Jittered { cap: CAP });
+        let config = TtlConfig::builder().expire_batch(7).backoff(Backoff::Jittered { cap: CAP });
         let config = config.build().unwrap();
         let stored = serde_json::to_string(&config).unwrap();
         assert_eq!(serde_json::from_str::<TtlConfig>(&stored).unwrap(), config);
@@ -460,9 +458,7 @@ mod tests {
 
     #[test]
     fn settings_are_what_was_set() {
-        let backoff = Backoff::Exponential {
-            cap: Duration::from_secs(9),
-        };
+        let backoff = Backoff::Exponential { cap: Duration::from_secs(9) };
         let config = TtlConfig::builder()
             .expire_batch(2)
             .retry_batch(3)
@@ -499,17 +495,12 @@ mod tests {
             builder().max_ttl(Duration::ZERO),
             builder().max_ttl(Duration::from_micros(999)),
             builder().max_ttl(Duration::MAX),
-            builder().backoff(Backoff::Exponential {
-                cap: Duration::from_millis(999),
-            }),
+            builder().backoff(Backoff::Exponential { cap: Duration::from_millis(999) }),
             builder().backoff(Backoff::Exponential { cap: Duration::MAX }),
         ];
         for builder in refused {
             let refusal = builder.clone().build();
-            assert!(
-                matches!(refusal, Err(TtlError::InvalidConfig(_))),
-                "{builder:?}"
-            );
+            assert!(matches!(refusal, Err(TtlError::InvalidConfig(_))), "{builder:?}");
         }
     }
 

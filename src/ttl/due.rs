@@ -28,11 +28,7 @@ struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        Self {
-            slots: [NodeIndex::NIL; BATCH],
-            next: 0,
-            len: 0,
-        }
+        Self { slots: [NodeIndex::NIL; BATCH], next: 0, len: 0 }
     }
 }
 
@@ -86,11 +82,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
                 budget: self.config.poll_budget(),
             };
         }
-        Expiries {
-            set: self,
-            left,
-            batch: Batch::default(),
-        }
+        Expiries { set: self, left, batch: Batch::default() }
     }
 
     /// Makes the next entry that waits for a retry pending, within what is left.
@@ -120,10 +112,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Makes as many entries that are due pending as a batch holds, within what is left.
     fn expire_batch(&mut self, left: &mut Allowance) -> Batch {
         let mut batch = Batch::default();
-        let room = self
-            .config
-            .max_pending()
-            .saturating_sub(self.entries.in_flight_len());
+        let room = self.config.max_pending().saturating_sub(self.entries.in_flight_len());
         let most = left.expiries.min(room).min(batch.slots.len());
         if most != 0 {
             let taken = &mut batch.slots[..most];
@@ -143,8 +132,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             proposed_ns: self.now,
         };
         let timeout_ns = nanoseconds(self.config.pending_timeout());
-        self.entries
-            .launch(slots, self.now.saturating_add(timeout_ns), flight);
+        self.entries.launch(slots, self.now.saturating_add(timeout_ns), flight);
     }
 
     /// Lets a pending entry wait for its next proposal.
@@ -152,12 +140,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let index = self.entries.entry(slot).index;
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
         self.stats.count_wait(self.entries.land(slot), self.now);
-        let retrying = Flight {
-            phase: Phase::Retrying,
-            ..flight
-        };
-        self.entries
-            .launch(&[slot], self.now.saturating_add(delay_ns), retrying);
+        let retrying = Flight { phase: Phase::Retrying, ..flight };
+        self.entries.launch(&[slot], self.now.saturating_add(delay_ns), retrying);
     }
 }
 

@@ -110,11 +110,7 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     fn held_mut(&mut self, slot: NodeIndex) -> &mut Held<K> {
-        self.entries
-            .at_mut(slot.get())
-            .timer_mut(slot)
-            .expect(TAKEN)
-            .1
+        self.entries.at_mut(slot.get()).timer_mut(slot).expect(TAKEN).1
     }
 
     pub(super) fn entry(&self, slot: NodeIndex) -> &Entry<K> {
@@ -148,10 +144,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Adds an entry, for which there must be room. O(1).
     pub(super) fn insert(&mut self, entry: Entry<K>, deadline_ns: u64) -> TtlKey {
         let slot = self.slots.vacant(&mut self.entries);
-        let held = Held {
-            entry,
-            flight: None,
-        };
+        let held = Held { entry, flight: None };
         let key = self.slots.fill(slot, self.entries.at_mut(slot.get()), held);
         self.deadlines.set(slot.to_bits(), deadline_ns);
         TtlKey(key)
@@ -179,12 +172,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Takes entries that are due off the wheel, in order, as many as there is room for in `batch` and as the budget
     /// suffices to find: if nothing of it is left afterwards, there may be more. They are to be
     /// [launched](Self::launch).
-    pub(super) fn take_due(
-        &mut self,
-        now: u64,
-        budget: &mut usize,
-        batch: &mut [NodeIndex],
-    ) -> usize {
+    pub(super) fn take_due(&mut self, now: u64, budget: &mut usize, batch: &mut [NodeIndex]) -> usize {
         let mut advance = self.deadlines.advance_with_budget(now, *budget);
         let mut taken = 0;
         for (slot, due) in batch.iter_mut().zip(&mut advance) {
@@ -259,10 +247,7 @@ impl<K, G: Geometry> Entries<K, G> {
         self.flights = Slab::new();
         self.retrying = 0;
         // Last, because keys may panic when they are dropped: `rest` then drops the others.
-        let mut rest = Clear {
-            entries: self,
-            next: 0,
-        };
+        let mut rest = Clear { entries: self, next: 0 };
         while rest.drop_next() {}
     }
 
@@ -282,10 +267,7 @@ impl<K, G: Geometry> Entries<K, G> {
         let order = flights.map(|slot| self.deadlines.last_order(slot.to_bits()));
         let mut in_flight: Vec<Ordered> = order.collect();
         in_flight.sort_unstable();
-        Walk {
-            queued: self.deadlines.ascent().peekable(),
-            in_flight: in_flight.into_iter().peekable(),
-        }
+        Walk { queued: self.deadlines.ascent().peekable(), in_flight: in_flight.into_iter().peekable() }
     }
 
     /// Checks the invariants by name. O(n log n).
@@ -304,15 +286,8 @@ impl<K, G: Geometry> Entries<K, G> {
         for (index, flight) in &self.flights {
             let of_entry = self.held(flight.entry).flight;
             assert_eq!(of_entry, Some(index as u32), "{FLIGHT}");
-            assert_ne!(
-                flight.phase,
-                Phase::Queued,
-                "an entry that is queued is not in flight"
-            );
-            assert!(
-                self.in_flight.is_scheduled(index as u32),
-                "all flights are in order"
-            );
+            assert_ne!(flight.phase, Phase::Queued, "an entry that is queued is not in flight");
+            assert!(self.in_flight.is_scheduled(index as u32), "all flights are in order");
             retrying += usize::from(flight.phase == Phase::Retrying);
         }
         assert_eq!(

@@ -63,13 +63,7 @@ impl<K> Entry<K> {
     /// assert_eq!((entry.key, entry.index, entry.ttl_ms), ("key", 1, 500));
     /// ```
     pub const fn new(key: K, index: u64, ttl_ms: u64) -> Self {
-        Self {
-            key,
-            index,
-            owner: 0,
-            leader_start_ms: 0,
-            ttl_ms,
-        }
+        Self { key, index, owner: 0, leader_start_ms: 0, ttl_ms }
     }
 
     /// The same with an owner. O(1).
@@ -91,10 +85,7 @@ impl<K> Entry<K> {
     /// assert_eq!(Entry::new("key", 1, 500).with_leader_start_ms(1_000).leader_start_ms, 1_000);
     /// ```
     pub fn with_leader_start_ms(self, leader_start_ms: u64) -> Self {
-        Self {
-            leader_start_ms,
-            ..self
-        }
+        Self { leader_start_ms, ..self }
     }
 }
 
@@ -133,11 +124,7 @@ impl Context {
     /// assert_eq!(Context::new(3_000_000).created_ns, 3_000_000);
     /// ```
     pub const fn new(created_ns: u64) -> Self {
-        Self {
-            owner: 0,
-            leader_start_ms: 0,
-            created_ns,
-        }
+        Self { owner: 0, leader_start_ms: 0, created_ns }
     }
 
     /// The same with an owner. O(1).
@@ -159,10 +146,7 @@ impl Context {
     /// assert_eq!(Context::new(0).with_leader_start_ms(1_000).leader_start_ms, 1_000);
     /// ```
     pub const fn with_leader_start_ms(self, leader_start_ms: u64) -> Self {
-        Self {
-            leader_start_ms,
-            ..self
-        }
+        Self { leader_start_ms, ..self }
     }
 }
 

@@ -42,10 +42,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn oldest_pending(&self, now: u64) -> Option<u64> {
-        let pending = self
-            .entries
-            .flights()
-            .filter(|it| it.phase == Phase::Pending);
+        let pending = self.entries.flights().filter(|it| it.phase == Phase::Pending);
         let proposed_ns = pending.map(|flight| flight.proposed_ns).min()?;
         Some(now.saturating_sub(proposed_ns))
     }

@@ -8,9 +8,7 @@ use core::hash::{BuildHasher, Hash};
 pub use foldhash::fast::RandomState as DefaultHashBuilder;
 use hashbrown::{Equivalent, HashTable};
 
-use super::{
-    Context, Entry, Expiries, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet,
-};
+use super::{Context, Entry, Expiries, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
 use crate::geometry::{Geometry, Millis};
 use crate::node::NodeIndex;
 
@@ -99,11 +97,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// assert!(queue.is_empty());
     /// ```
     pub fn with_hasher(now: u64, config: TtlConfig, hasher: S) -> Self {
-        Self {
-            set: TtlSet::new(now, config),
-            tables: alloc::vec![HashTable::new(); TABLES],
-            hasher,
-        }
+        Self { set: TtlSet::new(now, config), tables: alloc::vec![HashTable::new(); TABLES], hasher }
     }
 
     /// Makes room for `additional` more entries. O(n + additional), as the tables of the keys may
@@ -290,13 +284,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert!(queue.init("key", 4, u64::MAX, ctx).is_err());
     /// assert_eq!(queue.get("key").unwrap().deadline_ns, 5_001_000);
     /// ```
-    pub fn init(
-        &mut self,
-        key: K,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Outcome, TtlError> {
+    pub fn init(&mut self, key: K, index: u64, ttl_ms: u64, ctx: Context) -> Result<Outcome, TtlError> {
         let hash = self.hash(&key);
         if let Some(handle) = self.find_hashed(hash, &key) {
             return self.set.update(handle, index, ttl_ms, ctx);
@@ -330,24 +318,14 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.remaining("key", 0), Some(8_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn update<Q>(
-        &mut self,
-        key: &Q,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Outcome, TtlError>
+    pub fn update<Q>(&mut self, key: &Q, index: u64, ttl_ms: u64, ctx: Context) -> Result<Outcome, TtlError>
     where
         Q: Hash + Equivalent<K> + ?Sized,
     {
         match self.find(key) {
             Some(handle) => self.set.update(handle, index, ttl_ms, ctx),
             None if ttl_ms == 0 => Ok(Outcome::Ignored),
-            None => self
-                .set
-                .config()
-                .check_ttl(ttl_ms)
-                .map(|()| Outcome::Missing),
+            None => self.set.config().check_ttl(ttl_ms).map(|()| Outcome::Missing),
         }
     }
 
@@ -413,12 +391,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.poll(1_006_000_000).next().unwrap().attempt, 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn failed<Q: Hash + Equivalent<K> + ?Sized>(
-        &mut self,
-        key: &Q,
-        index: u64,
-        now: u64,
-    ) -> Outcome {
+    pub fn failed<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q, index: u64, now: u64) -> Outcome {
         self.set.tick(now);
         match self.find(key) {
             Some(handle) => self.set.failed(handle, index, now),
@@ -644,8 +617,7 @@ mod tests {
     fn compared_with<H: Hasher + Default>() -> usize {
         let compared = Cell::new(0);
         let hasher = BuildHasherDefault::<H>::default();
-        let mut queue: TtlQueue<_, Millis, _> =
-            TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+        let mut queue: TtlQueue<_, Millis, _> = TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
         for key in 0..10_000 {
             let set = queue.init(Counting(key, &compared), 1, 5, Context::default());
             assert_eq!(set, Ok(Outcome::Scheduled));
@@ -695,10 +667,7 @@ mod tests {
         assert_eq!(compared.get(), 999, "each with the next");
         assert!(!has_duplicates(&entries((0..1_000).rev(), &compared)));
         for duplicate in [0, 500, 999] {
-            assert!(has_duplicates(&entries(
-                (0..1_000).chain([duplicate]),
-                &compared
-            )));
+            assert!(has_duplicates(&entries((0..1_000).chain([duplicate]), &compared)));
         }
     }
 }

@@ -278,11 +278,7 @@ impl<T> RetryQueue<T> {
     /// ```
     pub fn new(now: u64, config: RetryConfig) -> Result<Self, TtlError> {
         config.check()?;
-        Ok(Self {
-            entries: Wheel::new(now),
-            config,
-            stats: RetryStats::default(),
-        })
+        Ok(Self { entries: Wheel::new(now), config, stats: RetryStats::default() })
     }
 
     /// Puts in a value that is to be delivered at `at` nanoseconds. O(1).
@@ -302,12 +298,7 @@ impl<T> RetryQueue<T> {
     /// ```
     #[track_caller]
     pub fn push(&mut self, value: T, at: u64) -> RetryKey {
-        let entry = Entry {
-            value,
-            attempts: 0,
-            left: self.config.attempts,
-            is_on_delivery: false,
-        };
+        let entry = Entry { value, attempts: 0, left: self.config.attempts, is_on_delivery: false };
         RetryKey(self.entries.schedule(at, entry))
     }
 
@@ -338,15 +329,9 @@ impl<T> RetryQueue<T> {
         self.stats.timed_out += u64::from(entry.is_on_delivery);
         if entry.left == 0 {
             self.stats.gave_up += 1;
-            let Entry {
-                value, attempts, ..
-            } = timer.remove().value;
+            let Entry { value, attempts, .. } = timer.remove().value;
             let key = RetryKey(key);
-            return Some(RetryEvent::GaveUp {
-                key,
-                attempts,
-                value,
-            });
+            return Some(RetryEvent::GaveUp { key, attempts, value });
         }
         entry.attempts += 1;
         entry.left -= 1;
@@ -361,11 +346,7 @@ impl<T> RetryQueue<T> {
         self.stats.delivered += 1;
         let value = &mut self.entries.get_mut(key)?.value;
         let key = RetryKey(key);
-        Some(RetryEvent::Deliver {
-            key,
-            attempt,
-            value,
-        })
+        Some(RetryEvent::Deliver { key, attempt, value })
     }
 
     /// The value was delivered: takes it out. `None` to a stale key. O(1); O(log k) among the k values that are due.
@@ -401,11 +382,7 @@ impl<T> RetryQueue<T> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn failed(&mut self, key: RetryKey, now: u64) -> Retry<T> {
-        let Some(entry) = self
-            .entries
-            .get_mut(key.0)
-            .filter(|entry| entry.is_on_delivery)
-        else {
+        let Some(entry) = self.entries.get_mut(key.0).filter(|entry| entry.is_on_delivery) else {
             return Retry::Stale;
         };
         entry.is_on_delivery = false;

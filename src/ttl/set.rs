@@ -100,13 +100,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     #[inline]
-    pub fn init(
-        &mut self,
-        key: K,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Option<TtlKey>, TtlError> {
+    pub fn init(&mut self, key: K, index: u64, ttl_ms: u64, ctx: Context) -> Result<Option<TtlKey>, TtlError> {
         if ttl_ms == 0 {
             return Ok(None);
         }
@@ -114,9 +108,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         if !self.entries.has_room(1) {
             return Err(TtlError::Full);
         }
-        let entry = Entry::new(key, index, ttl_ms)
-            .with_owner(ctx.owner)
-            .with_leader_start_ms(ctx.leader_start_ms);
+        let entry = Entry::new(key, index, ttl_ms).with_owner(ctx.owner).with_leader_start_ms(ctx.leader_start_ms);
         self.stats.scheduled += 1;
         let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
         Ok(Some(self.entries.insert(entry, deadline_ns)))
@@ -151,13 +143,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     #[inline]
-    pub fn update(
-        &mut self,
-        handle: TtlKey,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Outcome, TtlError> {
+    pub fn update(&mut self, handle: TtlKey, index: u64, ttl_ms: u64, ctx: Context) -> Result<Outcome, TtlError> {
         if ttl_ms == 0 {
             return Ok(Outcome::Ignored);
         }
@@ -246,9 +232,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn failed(&mut self, handle: TtlKey, index: u64, now: u64) -> Outcome {
         self.tick(now);
-        let flight = self
-            .find_at(handle, index)
-            .and_then(|slot| Some((slot, *self.entries.flight(slot)?)));
+        let flight = self.find_at(handle, index).and_then(|slot| Some((slot, *self.entries.flight(slot)?)));
         let Some((slot, flight)) = flight.filter(|(_, it)| it.phase == Phase::Pending) else {
             return self.stale();
         };

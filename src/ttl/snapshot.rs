@@ -32,9 +32,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let mut entries: Vec<&Entry<K>> = Vec::with_capacity(self.len());
         entries.extend(self.entries.slots().map(|slot| self.entries.entry(slot)));
         entries.sort_unstable_by(|a, b| a.key.cmp(&b.key).then(a.index.cmp(&b.index)));
-        Snapshot {
-            entries: entries.into_iter(),
-        }
+        Snapshot { entries: entries.into_iter() }
     }
 
     /// Replaces **everything** by these entries, and answers their handles, in the order of the entries.
@@ -93,10 +91,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             self.config.check_ttl(entry.ttl_ms)?;
         }
         let more = entries.len().saturating_sub(self.len());
-        self.entries
-            .has_room(more)
-            .then_some(())
-            .ok_or(TtlError::Full)
+        self.entries.has_room(more).then_some(()).ok_or(TtlError::Full)
     }
 }
 

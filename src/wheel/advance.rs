@@ -116,17 +116,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(calls >= 1_000 / 64);
     /// ```
     #[inline]
-    pub fn advance_with_budget(
-        &mut self,
-        now: u64,
-        budget: impl Into<Budget>,
-    ) -> Advance<'_, T, G> {
+    pub fn advance_with_budget(&mut self, now: u64, budget: impl Into<Budget>) -> Advance<'_, T, G> {
         self.hierarchy.set_now(now);
-        Advance {
-            is_done: self.hierarchy.is_idle(),
-            wheel: self,
-            budget: budget.into(),
-        }
+        Advance { is_done: self.hierarchy.is_idle(), wheel: self, budget: budget.into() }
     }
 
     /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is
@@ -238,11 +230,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         let vacated = self.hierarchy.fire(due, |slot| slot.vacate(due.node));
         let (key, value) = vacated.expect(LIVE);
         self.slots.freed(key);
-        Expired {
-            key,
-            deadline: due.deadline,
-            value,
-        }
+        Expired { key, deadline: due.deadline, value }
     }
 
     /// Moves the clock to `now` nanoseconds and hands each due timer to `f`, in order and in
@@ -293,11 +281,7 @@ impl<T, G: Geometry> Wheel<T, G> {
             fired += 1;
             advance.budget.pay_for_fire();
         }
-        Progress {
-            fired,
-            unused: advance.unused(),
-            has_backlog: advance.has_backlog(),
-        }
+        Progress { fired, unused: advance.unused(), has_backlog: advance.has_backlog() }
     }
 }
 
@@ -408,9 +392,6 @@ impl<T, G: Geometry> FusedIterator for Advance<'_, T, G> {}
 
 impl<T, G: Geometry> fmt::Debug for Advance<'_, T, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Advance")
-            .field("wheel", &self.wheel)
-            .field("budget", &self.budget)
-            .finish_non_exhaustive()
+        f.debug_struct("Advance").field("wheel", &self.wheel).field("budget", &self.budget).finish_non_exhaustive()
     }
 }

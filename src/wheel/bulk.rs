@@ -42,11 +42,7 @@ impl<'a, T> TimerMut<'a, T> {
     /// assert_eq!(TimerMut::new(key, 10, &mut 7).deadline, 10);
     /// ```
     pub fn new(key: TimerKey, deadline: u64, value: &'a mut T) -> Self {
-        Self {
-            key,
-            deadline,
-            value,
-        }
+        Self { key, deadline, value }
     }
 }
 
@@ -67,10 +63,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.get(key), Some(&10));
     /// ```
     pub fn iter_mut(&mut self) -> IterMut<'_, T> {
-        IterMut {
-            left: self.len(),
-            nodes: self.hierarchy.nodes.iter_mut().enumerate(),
-        }
+        IterMut { left: self.len(), nodes: self.hierarchy.nodes.iter_mut().enumerate() }
     }
 
     /// Cancels every timer that `f` answers `false` for, given its key, deadline and value, in no
@@ -93,12 +86,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn retain(&mut self, mut f: impl FnMut(TimerKey, u64, &mut T) -> bool) {
         for index in 0..self.hierarchy.nodes.len() {
             let node = self.hierarchy.nodes.at_mut(index);
-            let Some(TimerMut {
-                key,
-                deadline,
-                value,
-            }) = timer_mut((index, node))
-            else {
+            let Some(TimerMut { key, deadline, value }) = timer_mut((index, node)) else {
                 continue;
             };
             if !f(key, deadline, value) {
@@ -113,11 +101,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         let deadline = self.hierarchy.node(index).deadline;
         let (key, value) = self.hierarchy.cancel(index, |slot| slot.vacate(index))?;
         self.slots.freed(key);
-        Some(Expired {
-            key,
-            deadline,
-            value,
-        })
+        Some(Expired { key, deadline, value })
     }
 }
 
@@ -217,11 +201,7 @@ pub struct IntoIter<T, G: Geometry> {
 /// The timer of the node at an index, to be changed, if there is one.
 fn timer_mut<T>((index, node): (usize, &mut Node<Slot<T>>)) -> Option<TimerMut<'_, T>> {
     let (key, value) = node.value.timer_mut(NodeIndex::new(index))?;
-    Some(TimerMut {
-        key,
-        deadline: node.deadline,
-        value,
-    })
+    Some(TimerMut { key, deadline: node.deadline, value })
 }
 
 impl<'a, T> Iterator for IterMut<'a, T> {

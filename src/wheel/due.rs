@@ -64,11 +64,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((evicted.len(), cache.len(), cache.has_backlog()), (15, 85, true));
     /// ```
     #[inline]
-    pub fn peek_expired_with_budget(
-        &mut self,
-        now: u64,
-        budget: &mut Budget,
-    ) -> Option<DueTimer<'_, T, G>> {
+    pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueTimer<'_, T, G>> {
         self.hierarchy.set_now(now);
         let due = self.hierarchy.next_due(budget)?;
         budget.pay_for_fire();

@@ -40,11 +40,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.iter().map(|timer| timer.value).sum::<u32>(), 3);
     /// ```
     pub fn iter(&self) -> Iter<'_, T, G> {
-        Iter {
-            wheel: self,
-            next: 0,
-            left: self.len(),
-        }
+        Iter { wheel: self, next: 0, left: self.len() }
     }
 
     /// All live timers in the order in which they will fire, without disturbing the wheel.
@@ -63,10 +59,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(oldest, "ab");
     /// ```
     pub fn ascending(&self) -> Ascending<'_, T, G> {
-        Ascending {
-            wheel: self,
-            ascent: self.hierarchy.ascent(self.len()),
-        }
+        Ascending { wheel: self, ascent: self.hierarchy.ascent(self.len()) }
     }
 
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
@@ -86,10 +79,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(youngest, "cb");
     /// ```
     pub fn descending(&self) -> Descending<'_, T, G> {
-        Descending {
-            wheel: self,
-            left: self.hierarchy.latest_first(),
-        }
+        Descending { wheel: self, left: self.hierarchy.latest_first() }
     }
 
     /// Takes all timers out, due or not, in no particular order. O(n) in all.
@@ -113,11 +103,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub(super) fn timer_in(&self, index: NodeIndex) -> TimerRef<'_, T> {
         let node = self.hierarchy.node(index);
         let (key, value) = node.value.timer(index).expect(LIVE);
-        TimerRef {
-            key,
-            deadline: node.deadline,
-            value,
-        }
+        TimerRef { key, deadline: node.deadline, value }
     }
 }
 
@@ -265,19 +251,13 @@ impl<T, G: Geometry> Clone for Iter<'_, T, G> {
 
 impl<T, G: Geometry> Clone for Ascending<'_, T, G> {
     fn clone(&self) -> Self {
-        Self {
-            ascent: self.ascent.clone(),
-            ..*self
-        }
+        Self { ascent: self.ascent.clone(), ..*self }
     }
 }
 
 impl<T, G: Geometry> Clone for Descending<'_, T, G> {
     fn clone(&self) -> Self {
-        Self {
-            wheel: self.wheel,
-            left: self.left.clone(),
-        }
+        Self { wheel: self.wheel, left: self.left.clone() }
     }
 }
 

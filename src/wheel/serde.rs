@@ -122,11 +122,7 @@ impl<T> Stored<T> {
         for (_, index, deadline) in sequences {
             hierarchy.schedule(index, deadline, |_| {});
         }
-        Ok(Wheel {
-            hierarchy,
-            slots,
-            limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
-        })
+        Ok(Wheel { hierarchy, slots, limit: usize::try_from(self.limit).unwrap_or(usize::MAX) })
     }
 }
 

@@ -34,11 +34,7 @@ impl<T> Expired<T> {
     /// assert_eq!(Expired::new(key, 10, "value").deadline, 10);
     /// ```
     pub const fn new(key: TimerKey, deadline: u64, value: T) -> Self {
-        Self {
-            key,
-            deadline,
-            value,
-        }
+        Self { key, deadline, value }
     }
 }
 
@@ -72,11 +68,7 @@ impl<'a, T> TimerRef<'a, T> {
     /// assert_eq!(TimerRef::new(key, 10, &7).deadline, 10);
     /// ```
     pub const fn new(key: TimerKey, deadline: u64, value: &'a T) -> Self {
-        Self {
-            key,
-            deadline,
-            value,
-        }
+        Self { key, deadline, value }
     }
 }
 

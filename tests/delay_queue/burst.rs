@@ -47,10 +47,7 @@ fn burst_is_delivered_in_order_by_bounded_polls() {
         assert_eq!(next, ITEMS);
         // All of them are moved before the first comes out: by 4096 at most in each poll, and no
         // more than once a level.
-        assert!(
-            (ITEMS / 4096..6 * ITEMS / 4096).contains(&pauses),
-            "{pauses}"
-        );
+        assert!((ITEMS / 4096..6 * ITEMS / 4096).contains(&pauses), "{pauses}");
     });
 }
 

@@ -94,9 +94,7 @@ fn debug_prints_no_items() {
 fn queue_tells_what_it_holds_and_compacting_gives_back_the_rest() {
     paused(async {
         let mut queue = DelayQueue::with_capacity(10_000);
-        let keys: Vec<Key> = (0..5_u32)
-            .map(|n| queue.insert(n, ms(10 + u64::from(n))))
-            .collect();
+        let keys: Vec<Key> = (0..5_u32).map(|n| queue.insert(n, ms(10 + u64::from(n)))).collect();
         assert!(keys.iter().all(|key| queue.contains(key)));
         let mut items = queue.iter();
         for left in (0..5).rev() {
@@ -120,8 +118,5 @@ fn key_stored_and_loaded_names_the_same_item() {
     queue.remove(&key);
     assert_stale(&mut queue, loaded);
     let refused = serde_json::from_str::<Key>("[0,2]").expect_err("no key has that generation");
-    assert!(
-        refused.to_string().contains("an odd generation"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("an odd generation"), "{refused}");
 }

@@ -6,10 +6,7 @@
 //! Every test runs on a paused clock. `pair`, `rig` and `script` need nothing but `std`, tokio, the crate and the model
 //! of the wheel's tests, so that the fuzz target can include them by path.
 
-#![allow(
-    clippy::duplicate_mod,
-    reason = "what both queues promise is compiled for each of them"
-)]
+#![allow(clippy::duplicate_mod, reason = "what both queues promise is compiled for each of them")]
 
 #[path = "../wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]

@@ -310,11 +310,7 @@ impl Pair {
 
     /// All items of the model in the order of their delivery.
     fn items(&self) -> impl Iterator<Item = Item> + '_ {
-        self.model.ascending().map(|(key, timer)| Item {
-            key,
-            deadline: timer.deadline,
-            value: timer.value,
-        })
+        self.model.ascending().map(|(key, timer)| Item { key, deadline: timer.deadline, value: timer.value })
     }
 
     fn first(&self) -> Option<Item> {
@@ -331,11 +327,7 @@ impl Pair {
     }
 
     fn item(&self, expired: Expired<u32>) -> Item {
-        Item {
-            key: expired.key(),
-            deadline: self.time(expired.deadline()),
-            value: expired.into_inner(),
-        }
+        Item { key: expired.key(), deadline: self.time(expired.deadline()), value: expired.into_inner() }
     }
 
     fn time(&self, instant: Instant) -> u64 {

@@ -98,11 +98,7 @@ impl Decoder<'_> {
 
     fn pick(&mut self) -> Pick {
         let byte = self.byte();
-        if byte < 192 {
-            Pick::Live(byte)
-        } else {
-            Pick::Any(u16::from_le_bytes([self.byte(), self.byte()]))
-        }
+        if byte < 192 { Pick::Live(byte) } else { Pick::Any(u16::from_le_bytes([self.byte(), self.byte()])) }
     }
 
     fn when(&mut self) -> When {

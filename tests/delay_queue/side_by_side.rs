@@ -28,9 +28,7 @@ impl Arbitrary for Step {
             14..18 => Self::Remove { nth },
             18..24 => Self::Reset { nth, delay },
             24..32 => Self::Poll,
-            32..37 => Self::Pass {
-                time: delay % 100_000,
-            },
+            32..37 => Self::Pass { time: delay % 100_000 },
             37 => Self::Jump { days: nth % 30 },
             38 => Self::Clear,
             _ => Self::Compact,
@@ -52,8 +50,5 @@ fn same_script_leads_to_the_same_events() {
         // The events are of two types that come from one source.
         assert_eq!(format!("{ours:#?}"), format!("{theirs:#?}"));
     }
-    QuickCheck::new()
-        .rng(Gen::new(150))
-        .tests(500)
-        .quickcheck(agree as fn(Vec<Step>));
+    QuickCheck::new().rng(Gen::new(150)).tests(500).quickcheck(agree as fn(Vec<Step>));
 }

@@ -150,10 +150,7 @@ fn postponed_timer_stays_in_its_bucket_until_that_begins() {
     // All that are in a bucket, as the first is not.
     let later = (1 << 44) + (5 << 20);
     (1..300).for_each(|index| wheel.set(index, later));
-    assert_eq!(
-        (wheel.stats().bytes, wheel.expiration_delay()),
-        (bytes, delay)
-    );
+    assert_eq!((wheel.stats().bytes, wheel.expiration_delay()), (bytes, delay));
     assert!(wheel.advance(1 << 35).map(|due| due.index).eq([0]));
     let delay = (1 << 44) - (1 << 35);
     assert_eq!(wheel.expiration_delay(), Some(delay), "as the next bucket");
@@ -166,9 +163,7 @@ fn postponed_timer_stays_in_its_bucket_until_that_begins() {
 fn shrink_gives_back_the_memory_above_the_highest_index_in_use() {
     let mut wheel = IndexWheel::with_capacity(0, 100_000);
     (0..100_000).for_each(|index| wheel.set(index, 1 << 40));
-    (0..100_000)
-        .filter(|index| index % 1_000 != 7)
-        .for_each(|index| assert!(wheel.cancel(index)));
+    (0..100_000).filter(|index| index % 1_000 != 7).for_each(|index| assert!(wheel.cancel(index)));
     let before = wheel.stats().bytes;
     wheel.shrink_to_fit();
     assert!(before - wheel.stats().bytes < 200_000, "99,007 is in use");
@@ -217,9 +212,6 @@ fn debug_output_names_no_timer() {
     let mut wheel: IndexWheel = IndexWheel::default();
     wheel.set(7, 10);
     let due = wheel.peek_expired(15).expect("it is due");
-    assert_eq!(
-        format!("{due:?}"),
-        "DueIndex { index: 7, deadline: 10, .. }"
-    );
+    assert_eq!(format!("{due:?}"), "DueIndex { index: 7, deadline: 10, .. }");
     assert_eq!(format!("{wheel:?}"), "IndexWheel { now: 15, len: 1, .. }");
 }

@@ -20,12 +20,8 @@ pub(crate) struct Pair<G: Geometry> {
 
 /// Runs a script with so many indexes, and lets everything fire in the end.
 pub(crate) fn run<G: Geometry>(script: &Script, indexes: u32) {
-    let mut pair = Pair::<G> {
-        wheel: IndexWheel::with_geometry(script.start),
-        model: Model::new(script.start),
-        indexes,
-        next: 0,
-    };
+    let mut pair =
+        Pair::<G> { wheel: IndexWheel::with_geometry(script.start), model: Model::new(script.start), indexes, next: 0 };
     pair.compare();
     for op in &script.ops {
         pair.apply(op);
@@ -82,13 +78,7 @@ impl<G: Geometry> Pair<G> {
                 let (indexes, to) = (self.every(stride).into_iter(), self.resolve(to));
                 indexes.for_each(|index| self.set(index, to));
             }
-            Op::Churn {
-                from,
-                step,
-                count,
-                lag,
-                ..
-            } => {
+            Op::Churn { from, step, count, lag, .. } => {
                 let from = self.resolve(from);
                 for nth in 0..u64::from(count) {
                     self.storm(from.saturating_add(step.saturating_mul(nth % 16)), 0, 1);

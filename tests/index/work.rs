@@ -23,14 +23,7 @@ struct World {
 
 impl World {
     fn new(indexes: u32) -> Self {
-        Self {
-            wheel: IndexWheel::new(0),
-            numbers: Numbers(42),
-            indexes: indexes.into(),
-            fired: 0,
-            sum: 0,
-            longest: 0,
-        }
+        Self { wheel: IndexWheel::new(0), numbers: Numbers(42), indexes: indexes.into(), fired: 0, sum: 0, longest: 0 }
     }
 
     fn any(&mut self) -> u32 {
@@ -40,9 +33,7 @@ impl World {
     /// Lets everything fire that is due, and rearms it for as long as `ahead` says.
     fn step(&mut self, now: u64, ahead: impl Fn(&mut Numbers) -> u64) {
         let (budget, numbers) = (Budget::UNLIMITED, &mut self.numbers);
-        let progress = self
-            .wheel
-            .advance_with(now, budget, |_, _| Verdict::Rearm(now + 1 + ahead(numbers)));
+        let progress = self.wheel.advance_with(now, budget, |_, _| Verdict::Rearm(now + 1 + ahead(numbers)));
         assert!(!progress.has_backlog);
         let work = budget.work - progress.unused;
         self.fired += progress.fired;

@@ -7,9 +7,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use timer_wheel::ttl::{
-    Backoff, Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats, TtlError,
-};
+use timer_wheel::ttl::{Backoff, Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats, TtlError};
 
 const MS: u64 = 1_000_000;
 
@@ -48,11 +46,7 @@ fn answer_after_the_timeout_ends_the_delivery() {
     let key = queue.push("slow", 0);
     assert_eq!(delivered(&mut queue, 0), [(key, 1)]);
     assert_eq!(delivered(&mut queue, 11_000 * MS - 1), []);
-    assert_eq!(
-        delivered(&mut queue, 11_000 * MS),
-        [(key, 2)],
-        "timeout and retry delay"
-    );
+    assert_eq!(delivered(&mut queue, 11_000 * MS), [(key, 2)], "timeout and retry delay");
     assert_eq!(queue.stats().timed_out, 1);
     assert_eq!(queue.done(key), Some("slow"));
     assert_eq!(queue.failed(key, 11_000 * MS), Retry::Stale);
@@ -63,11 +57,7 @@ fn answer_after_the_timeout_ends_the_delivery() {
 fn second_refusal_of_one_delivery_changes_nothing() {
     let mut queue = queue(RetryConfig::default());
     let key = queue.push("mail", 0);
-    assert_eq!(
-        queue.failed(key, 0),
-        Retry::Stale,
-        "it was not delivered yet"
-    );
+    assert_eq!(queue.failed(key, 0), Retry::Stale, "it was not delivered yet");
     assert_eq!(delivered(&mut queue, 0), [(key, 1)]);
     assert_eq!(queue.failed(key, 5 * MS), Retry::At(1_005 * MS));
     assert_eq!(queue.failed(key, 900 * MS), Retry::Stale);
@@ -91,10 +81,7 @@ fn doubling_backoff_stays_between_the_delay_and_the_cap() {
     }
     for (nth, wait) in waits.into_iter().enumerate() {
         let grown = ((1_000 * MS) << nth).min(8_000 * MS);
-        assert!(
-            ((1_000 * MS).max(grown / 2)..=grown).contains(&wait),
-            "{nth}: {wait}"
-        );
+        assert!(((1_000 * MS).max(grown / 2)..=grown).contains(&wait), "{nth}: {wait}");
     }
 }
 
@@ -114,17 +101,11 @@ fn value_is_handed_back_after_its_last_attempt_however_that_ends() {
         assert_eq!(refused.failed(keys[0], now), expected);
     }
     // No retry delay after the last timeout.
-    let gave_up = RetryEvent::GaveUp {
-        key: keys[1],
-        attempts: 2,
-        value: "silent",
-    };
+    let gave_up = RetryEvent::GaveUp { key: keys[1], attempts: 2, value: "silent" };
     assert_eq!(silent.poll(21_000 * MS - 1), None);
     assert_eq!(silent.poll(21_000 * MS), Some(gave_up));
     assert!(refused.is_empty() && silent.is_empty());
-    let RetryStats {
-        gave_up, timed_out, ..
-    } = silent.stats();
+    let RetryStats { gave_up, timed_out, .. } = silent.stats();
     assert_eq!((gave_up, timed_out, refused.stats().gave_up), (1, 2, 1));
 }
 
@@ -149,9 +130,7 @@ fn loop_at_the_end_of_time_ends() {
 #[test]
 fn configuration_that_cannot_work_is_refused_with_a_reason() {
     let zero = Duration::ZERO;
-    let low_cap = Backoff::Exponential {
-        cap: Duration::from_millis(999),
-    };
+    let low_cap = Backoff::Exponential { cap: Duration::from_millis(999) };
     let config = RetryConfig::default();
     for (config, word) in [
         (config.retry_delay(zero), "retry delay"),

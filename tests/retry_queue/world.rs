@@ -47,14 +47,7 @@ impl World {
         let value = self.sequence as u32;
         let (attempts, left, is_on_delivery) = (0, self.attempts, false);
         let key = self.queue.push(value, at);
-        let entry = Entry {
-            value,
-            key,
-            due,
-            attempts,
-            left,
-            is_on_delivery,
-        };
+        let entry = Entry { value, key, due, attempts, left, is_on_delivery };
         assert!(self.entries.insert(key, entry).is_none() && !self.stale.contains(&key));
     }
 
@@ -86,16 +79,8 @@ impl World {
             self.sequence += 1;
             self.heard = now;
             let event = self.queue.poll(told).map(|event| match event {
-                RetryEvent::Deliver {
-                    key,
-                    attempt,
-                    value,
-                } => (key, attempt, *value, false),
-                RetryEvent::GaveUp {
-                    key,
-                    attempts,
-                    value,
-                } => (key, attempts, value, true),
+                RetryEvent::Deliver { key, attempt, value } => (key, attempt, *value, false),
+                RetryEvent::GaveUp { key, attempts, value } => (key, attempts, value, true),
                 other => panic!("{other:?}"),
             });
             assert_eq!(event, expected);
@@ -134,10 +119,7 @@ impl World {
 
     fn fail(&mut self, key: RetryKey) {
         let due = self.due_at(self.now.saturating_add(self.delay));
-        let entry = self
-            .entries
-            .get_mut(&key)
-            .filter(|entry| entry.is_on_delivery);
+        let entry = self.entries.get_mut(&key).filter(|entry| entry.is_on_delivery);
         let expected = match entry {
             None => Retry::Stale,
             Some(entry) => {
@@ -216,11 +198,7 @@ pub(crate) fn run(bytes: &[u8]) {
                 world.now = world.now.saturating_add(wake);
                 world.poll(2);
             }
-            6 => {
-                _ = world
-                    .key(number)
-                    .map(|key| world.take_out(key, operation > 127))
-            }
+            6 => _ = world.key(number).map(|key| world.take_out(key, operation > 127)),
             _ => _ = world.key(number).map(|key| world.fail(key)),
         }
         world.check();

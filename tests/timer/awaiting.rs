@@ -314,10 +314,7 @@ fn sleep_over_the_limit_is_an_error() {
 
 #[test]
 fn tasks_are_woken_by_the_thread_whatever_the_executor_does_with_jobs() {
-    let (bench, hand) = (
-        Bench::with(|builder| builder.executor(|job: Job| drop(job))),
-        Hand::default(),
-    );
+    let (bench, hand) = (Bench::with(|builder| builder.executor(|job: Job| drop(job))), Hand::default());
     let mut sleep = bench.timer.sleep(SECOND);
     assert!(hand.poll(&mut sleep).is_pending());
     bench.timer.schedule_after(SECOND, || ()).unwrap();
@@ -353,10 +350,7 @@ fn waker_that_uses_the_timer_and_panics_harms_nobody() {
         let poll = Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker));
         assert!(poll.is_pending());
     }
-    bench
-        .timer
-        .schedule_after(SECOND, bench.log.job(1))
-        .unwrap();
+    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
     bench.advance(SECOND);
     assert_eq!(last.1.load(Ordering::SeqCst), 2, "the job still waited");
     let stats = bench.timer.stats();
@@ -465,9 +459,7 @@ fn futures_run_on_tokio_without_its_timer() {
     let runtime = runtime.unwrap();
     let timer = Timer::new().unwrap();
     runtime.block_on(async {
-        let tasks: Vec<_> = (0..50)
-            .map(|_| tokio::spawn(program(timer.clone())))
-            .collect();
+        let tasks: Vec<_> = (0..50).map(|_| tokio::spawn(program(timer.clone()))).collect();
         for task in tasks {
             assert_eq!(task.await.unwrap(), 7);
         }

@@ -100,15 +100,7 @@ impl Bench {
             .on_panic(move |payload| sender.send(payload.is::<Broken>()).unwrap())
             .start()
             .expect("a thread can be started");
-        Self {
-            timer,
-            clock,
-            inside,
-            parking,
-            outside,
-            log: Log::default(),
-            reports,
-        }
+        Self { timer, clock, inside, parking, outside, log: Log::default(), reports }
     }
 
     fn settle(&self) {
@@ -186,12 +178,7 @@ fn clock_that_panics_during_a_shutdown_loses_no_job() {
         bench.schedule_three();
         let timer = bench.timer.clone();
         let ending = thread::spawn(move || timer.shutdown(Shutdown::Drain).unwrap());
-        let is_open = || {
-            bench
-                .timer
-                .schedule_after(MS, || ())
-                .map(|job| job.cancel())
-        };
+        let is_open = || bench.timer.schedule_after(MS, || ()).map(|job| job.cancel());
         while is_open().is_ok() {
             thread::yield_now();
         }
@@ -212,16 +199,12 @@ fn clock_that_panics_during_a_shutdown_loses_no_job() {
 fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
     let bench = Bench::new();
     bench.schedule_three();
-    let handle = bench
-        .timer
-        .schedule_after(SECOND, bench.log.job(4))
-        .unwrap();
+    let handle = bench.timer.schedule_after(SECOND, bench.log.job(4)).unwrap();
     bench.outside.set(u32::MAX);
-    let calls: [&dyn Fn(); 3] = [
-        &|| drop(bench.timer.schedule_after(MS, || ())),
-        &|| drop(bench.timer.every(MS, || ())),
-        &|| assert!(!handle.reschedule_after(10 * SECOND)),
-    ];
+    let calls: [&dyn Fn(); 3] =
+        [&|| drop(bench.timer.schedule_after(MS, || ())), &|| drop(bench.timer.every(MS, || ())), &|| {
+            assert!(!handle.reschedule_after(10 * SECOND))
+        }];
     for call in calls {
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
         assert_eq!(payload.downcast_ref(), Some(&Broken));

@@ -17,10 +17,7 @@ fn cancelled_job_does_not_run_and_its_closure_is_dropped_in_the_call() {
     for is_filed in [false, true] {
         let held = Arc::new(());
         let witness = Arc::clone(&held);
-        let handle = bench
-            .timer
-            .schedule_after(SECOND, move || drop(held))
-            .unwrap();
+        let handle = bench.timer.schedule_after(SECOND, move || drop(held)).unwrap();
         if is_filed {
             bench.settle();
         }
@@ -63,11 +60,7 @@ fn job_cancels_its_successor_of_the_same_turn() {
     bench.advance(MS);
     assert_eq!(*answer.lock().unwrap(), Some(true));
     assert_eq!(bench.log.read(), [3]);
-    assert_eq!(
-        bench.timer.len(),
-        0,
-        "cancelled inside the firing window and counted once"
-    );
+    assert_eq!(bench.timer.len(), 0, "cancelled inside the firing window and counted once");
 }
 
 #[test]
@@ -95,8 +88,7 @@ fn job_cannot_cancel_itself_once_it_runs() {
         log.write(u64::from(handle.get().unwrap().is_live()));
         log.write(u64::from(handle.get().unwrap().cancel()));
     };
-    own.set(bench.timer.schedule_after(MS, job).unwrap())
-        .unwrap();
+    own.set(bench.timer.schedule_after(MS, job).unwrap()).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [0, 0]);
     assert_eq!(bench.timer.len(), 0);
@@ -113,10 +105,7 @@ fn job_that_an_executor_has_not_started_is_cancelled() {
     assert!(handle.cancel());
     jobs.recv().unwrap().run();
     let statistics = bench.timer.stats();
-    assert_eq!(
-        (bench.log.len(), statistics.fired, statistics.len),
-        (0, 0, 0)
-    );
+    assert_eq!((bench.log.len(), statistics.fired, statistics.len), (0, 0, 0));
     assert_eq!((statistics.cancelled, statistics.abandoned), (1, 0));
 }
 
@@ -125,10 +114,7 @@ fn rescheduled_job_runs_at_its_new_time_only() {
     for is_filed in [false, true] {
         for delay in [Duration::ZERO, MS, 5 * SECOND, HOUR, 100 * HOUR] {
             let bench = Bench::new();
-            let handle = bench
-                .timer
-                .schedule_after(10 * SECOND, bench.log.job(1))
-                .unwrap();
+            let handle = bench.timer.schedule_after(10 * SECOND, bench.log.job(1)).unwrap();
             if is_filed {
                 bench.settle();
             }
@@ -184,10 +170,7 @@ fn closure_that_panics_when_dropped_by_cancel_leaves_the_timer_in_order() {
 }
 
 #[test]
-#[allow(
-    clippy::mutable_key_type,
-    reason = "what is hashed and compared does not change"
-)]
+#[allow(clippy::mutable_key_type, reason = "what is hashed and compared does not change")]
 fn handles_are_equal_exactly_if_they_are_of_one_job() {
     let (bench, other) = (Bench::new(), Bench::new());
     let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
@@ -199,8 +182,7 @@ fn handles_are_equal_exactly_if_they_are_of_one_job() {
     assert_ne!(handle, in_its_place, "the same slot, another job");
     let hash = |handle| BuildHasherDefault::<DefaultHasher>::default().hash_one(handle);
     assert_ne!(hash(&handle), hash(&in_its_place), "they share no bucket");
-    let handles: HashSet<TimerHandle> =
-        [handle.clone(), handle, of_other_timer, in_its_place].into();
+    let handles: HashSet<TimerHandle> = [handle.clone(), handle, of_other_timer, in_its_place].into();
     assert_eq!(handles.len(), 3);
 }
 
@@ -220,11 +202,7 @@ fn deadline_of_a_handle_is_that_of_the_next_run_while_the_job_is_live() {
     assert_eq!([once.deadline(), beat.deadline()], both, "handed out");
     jobs.try_iter().for_each(Job::run);
     assert_eq!(once.deadline(), None, "it has run");
-    assert_eq!(
-        beat.deadline(),
-        Some(origin + 6 * SECOND),
-        "at whole periods"
-    );
+    assert_eq!(beat.deadline(), Some(origin + 6 * SECOND), "at whole periods");
     beat.cancel();
     assert_eq!((beat.deadline(), never.deadline()), (None, None));
 }
@@ -236,10 +214,7 @@ fn closure_that_uses_the_timer_when_it_is_dropped_does_not_hang() {
     impl Drop for Nosy {
         fn drop(&mut self) {
             self.1.write(self.0.len() as u64);
-            _ = self
-                .0
-                .schedule_after(HOUR, || ())
-                .map(|handle| handle.cancel());
+            _ = self.0.schedule_after(HOUR, || ()).map(|handle| handle.cancel());
         }
     }
     let is_dropping = Arc::new(AtomicBool::new(false));
@@ -262,11 +237,7 @@ fn closure_that_uses_the_timer_when_it_is_dropped_does_not_hang() {
     is_dropping.store(true, Ordering::Relaxed);
     bench.timer.schedule_after(MS, nosy()).unwrap();
     bench.advance(MS);
-    assert_eq!(
-        bench.log.read(),
-        [1, 0, 0],
-        "one-shot within its run, else gone"
-    );
+    assert_eq!(bench.log.read(), [1, 0, 0], "one-shot within its run, else gone");
     bench.timer.schedule_after(MS, nosy()).unwrap();
     bench.timer.every(MS, nosy()).unwrap();
     drop(bench.timer.shutdown(Shutdown::Discard).unwrap());

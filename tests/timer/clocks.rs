@@ -11,15 +11,8 @@ use crate::log::{Bench, HOUR, MS, SECOND};
 #[test]
 fn durations_and_times_convert_without_loss_and_saturate() {
     assert_eq!(nanoseconds(Duration::ZERO), 0);
-    assert_eq!(
-        nanoseconds(Duration::from_nanos(1)),
-        1,
-        "nothing is rounded"
-    );
-    assert_eq!(
-        nanoseconds(Duration::from_nanos(u64::MAX - 1)),
-        u64::MAX - 1
-    );
+    assert_eq!(nanoseconds(Duration::from_nanos(1)), 1, "nothing is rounded");
+    assert_eq!(nanoseconds(Duration::from_nanos(u64::MAX - 1)), u64::MAX - 1);
     assert_eq!(nanoseconds(Duration::from_nanos(u64::MAX)), NEVER);
     assert_eq!(nanoseconds(Duration::MAX), NEVER);
     let origin = Instant::now();
@@ -55,10 +48,7 @@ impl Clock for Dozing {
 
 #[test]
 fn sleep_goes_on_until_its_time_and_is_over_at_once_when_that_has_come() {
-    let clock = Dozing {
-        now: AtomicU64::new(100),
-        parked: AtomicUsize::new(0),
-    };
+    let clock = Dozing { now: AtomicU64::new(100), parked: AtomicUsize::new(0) };
     for time in [0, 99, 100] {
         clock.sleep_until(time);
         assert_eq!(clock.parked.load(Ordering::Relaxed), 0, "until {time}");
@@ -145,17 +135,13 @@ fn clock_that_jumps_an_hour_fires_everything_once_in_order_within_the_budget() {
     let (timer, log) = (&bench.timer, &bench.log);
     for number in 0..COUNT {
         let delay = Duration::from_micros(number * 7_919 % COUNT * 719);
-        timer
-            .schedule_after(delay, log.job(nanoseconds(delay)))
-            .unwrap();
+        timer.schedule_after(delay, log.job(nanoseconds(delay))).unwrap();
     }
     // One more, scheduled from within the burst for a time before the others: the thread looks at it
     // after the budget, not after the burst.
     let (inner, urgent, origin) = (timer.clone(), log.clone(), bench.clock.origin());
     let job = move || {
-        inner
-            .schedule_at(origin, move || urgent.write(u64::MAX))
-            .unwrap();
+        inner.schedule_at(origin, move || urgent.write(u64::MAX)).unwrap();
     };
     timer.schedule_after(Duration::ZERO, job).unwrap();
     bench.advance(HOUR);
@@ -165,34 +151,22 @@ fn clock_that_jumps_an_hour_fires_everything_once_in_order_within_the_budget() {
     ran.remove(urgent);
     assert_eq!(ran.len() as u64, COUNT);
     assert!(ran.is_sorted());
-    assert!(
-        ran.windows(2).all(|pair| pair[0] < pair[1]),
-        "something ran twice"
-    );
+    assert!(ran.windows(2).all(|pair| pair[0] < pair[1]), "something ran twice");
     assert_eq!(timer.stats().fired, COUNT + 2);
 }
 
 #[test]
 fn clock_that_goes_back_fires_nothing_twice_and_nothing_early() {
     let bench = Bench::new();
-    bench
-        .timer
-        .schedule_after(SECOND, bench.log.job(1))
-        .unwrap();
-    bench
-        .timer
-        .schedule_after(20 * SECOND, bench.log.job(2))
-        .unwrap();
+    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    bench.timer.schedule_after(20 * SECOND, bench.log.job(2)).unwrap();
     bench.advance(10 * SECOND);
     assert_eq!(bench.log.read(), [1]);
 
     bench.clock.set(2 * SECOND);
     bench.settle();
     // From the latest time that was acted upon: the clock has shown 10 s.
-    bench
-        .timer
-        .schedule_after(5 * SECOND, bench.log.job(3))
-        .unwrap();
+    bench.timer.schedule_after(5 * SECOND, bench.log.job(3)).unwrap();
     let at = bench.clock.origin() + 4 * SECOND;
     bench.timer.schedule_at(at, bench.log.job(4)).unwrap();
     bench.settle();

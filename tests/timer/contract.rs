@@ -30,10 +30,7 @@ fn job_runs_at_its_deadline_to_the_nanosecond_and_once() {
 fn job_without_delay_or_in_the_past_runs_at_once() {
     let bench = Bench::new();
     bench.advance(HOUR);
-    bench
-        .timer
-        .schedule_after(Duration::ZERO, bench.log.job(1))
-        .unwrap();
+    bench.timer.schedule_after(Duration::ZERO, bench.log.job(1)).unwrap();
     bench.settle();
     let before = bench.clock.origin();
     bench.timer.schedule_at(before, bench.log.job(2)).unwrap();
@@ -49,15 +46,9 @@ fn instants_and_delays_name_the_same_deadlines() {
     let bench = Bench::new();
     let at = bench.clock.origin() + 3 * SECOND;
     bench.timer.schedule_at(at, bench.log.job(1)).unwrap();
-    bench
-        .timer
-        .schedule_after(3 * SECOND, bench.log.job(2))
-        .unwrap();
+    bench.timer.schedule_after(3 * SECOND, bench.log.job(2)).unwrap();
     let just_before = at - Duration::from_nanos(1);
-    bench
-        .timer
-        .schedule_at(just_before, bench.log.job(0))
-        .unwrap();
+    bench.timer.schedule_at(just_before, bench.log.job(0)).unwrap();
     bench.advance(3 * SECOND);
     assert_eq!(bench.log.read(), [0, 1, 2]);
 }
@@ -82,11 +73,7 @@ fn timer_on_the_system_clock_runs_jobs_no_earlier_than_their_deadline() {
 fn jobs_run_on_the_timer_thread_unless_an_executor_is_brought() {
     let (sender, receiver) = mpsc::channel();
     let timer = Timer::builder().name("clockwork").start().unwrap();
-    let job = move || {
-        sender
-            .send(thread::current().name().map(str::to_owned))
-            .unwrap()
-    };
+    let job = move || sender.send(thread::current().name().map(str::to_owned)).unwrap();
     timer.schedule_after(Duration::ZERO, job).unwrap();
     assert_eq!(receiver.recv().unwrap().as_deref(), Some("clockwork"));
 }
@@ -139,9 +126,7 @@ fn jobs_may_schedule_further_jobs() {
         log.write(left);
         if left > 0 {
             let next = timer.clone();
-            timer
-                .schedule_after(SECOND, move || chain(next, log, left - 1))
-                .unwrap();
+            timer.schedule_after(SECOND, move || chain(next, log, left - 1)).unwrap();
         }
     }
     let bench = Bench::new();

@@ -17,21 +17,9 @@ fn keyed(bench: &Bench) -> KeyedTimer<String> {
 fn set_replaces_the_job_of_the_key_and_of_no_other() {
     let bench = Bench::new();
     let keyed = keyed(&bench);
-    assert!(
-        !keyed
-            .set_after("a".into(), SECOND, bench.log.job(1))
-            .unwrap()
-    );
-    assert!(
-        !keyed
-            .set_after("b".into(), SECOND, bench.log.job(2))
-            .unwrap()
-    );
-    assert!(
-        keyed
-            .set_after("a".into(), 2 * SECOND, bench.log.job(3))
-            .unwrap()
-    );
+    assert!(!keyed.set_after("a".into(), SECOND, bench.log.job(1)).unwrap());
+    assert!(!keyed.set_after("b".into(), SECOND, bench.log.job(2)).unwrap());
+    assert!(keyed.set_after("a".into(), 2 * SECOND, bench.log.job(3)).unwrap());
     assert_eq!((keyed.len(), bench.timer.len()), (2, 2));
     bench.advance(HOUR);
     assert_eq!(bench.log.read(), [2, 3]);
@@ -56,9 +44,7 @@ fn remove_prevents_the_run_and_contains_tells() {
 fn refreshed_job_runs_at_the_new_time() {
     let bench = Bench::new();
     let keyed = keyed(&bench);
-    keyed
-        .set_after("a".into(), 10 * SECOND, bench.log.job(1))
-        .unwrap();
+    keyed.set_after("a".into(), 10 * SECOND, bench.log.job(1)).unwrap();
     for _ in 0..10 {
         bench.advance(9 * SECOND);
         assert!(keyed.reschedule_after("a", 10 * SECOND));
@@ -85,10 +71,7 @@ fn key_is_free_while_its_job_runs() {
     keyed.set_after("a".into(), SECOND, job).unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [0, 0]);
-    assert!(
-        keyed.contains("a"),
-        "the job that has run does not take its successor away"
-    );
+    assert!(keyed.contains("a"), "the job that has run does not take its successor away");
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [0, 0, 2]);
 }
@@ -113,9 +96,7 @@ fn closure_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
     keyed.remove("a");
     assert_eq!(bench.log.read(), [1, 0]);
     bench.timer.shutdown(Shutdown::Discard).unwrap();
-    let refused = keyed
-        .set_after("a".into(), SECOND, nosy(&keyed))
-        .unwrap_err();
+    let refused = keyed.set_after("a".into(), SECOND, nosy(&keyed)).unwrap_err();
     assert_eq!((refused.reason(), bench.log.len()), (Reason::ShutDown, 2));
     drop(refused.into_job());
     assert_eq!(bench.log.read(), [1, 0, 0]);
@@ -125,12 +106,8 @@ fn closure_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
 fn keys_are_given_up_with_the_jobs_of_a_shutdown() {
     let bench = Bench::new();
     let keyed = keyed(&bench);
-    keyed
-        .set_after("a".into(), SECOND, bench.log.job(1))
-        .unwrap();
-    keyed
-        .set_after("b".into(), 2 * SECOND, bench.log.job(2))
-        .unwrap();
+    keyed.set_after("a".into(), SECOND, bench.log.job(1)).unwrap();
+    keyed.set_after("b".into(), 2 * SECOND, bench.log.job(2)).unwrap();
     let mut unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
     unrun.remove(0).run();
     assert_eq!((bench.log.read(), keyed.len()), (vec![1], 1));
@@ -154,9 +131,7 @@ fn set_that_is_refused_leaves_the_job_of_the_key() {
 #[test]
 fn dropping_the_keyed_timer_cancels_nothing() {
     let bench = Bench::new();
-    keyed(&bench)
-        .set_after("a".into(), SECOND, bench.log.job(1))
-        .unwrap();
+    keyed(&bench).set_after("a".into(), SECOND, bench.log.job(1)).unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
 }
@@ -185,10 +160,7 @@ fn keys_set_by_two_threads_while_they_fire_keep_one_live_job_each() {
         clock.advance(MS);
         thread::yield_now();
     }
-    let replaced: u64 = setters
-        .into_iter()
-        .map(|setter| setter.join().unwrap())
-        .sum();
+    let replaced: u64 = setters.into_iter().map(|setter| setter.join().unwrap()).sum();
     bench.advance(SECOND);
     assert_eq!(bench.log.len() as u64 + replaced, 10_000);
     assert!(keyed.is_empty() && bench.timer.is_empty());
@@ -208,15 +180,9 @@ fn keys_and_deadlines_are_those_of_live_jobs() {
     keys.sort();
     assert_eq!(keys, ["a", "c"]);
     assert_eq!(keyed.deadline("a"), Some(origin + SECOND));
-    assert_eq!(
-        (keyed.deadline("b"), keyed.deadline("c")),
-        (None, Some(origin + HOUR))
-    );
+    assert_eq!((keyed.deadline("b"), keyed.deadline("c")), (None, Some(origin + HOUR)));
     bench.advance(SECOND);
-    assert_eq!(
-        (keyed.keys(), keyed.deadline("a")),
-        (vec!["c".to_owned()], None)
-    );
+    assert_eq!((keyed.keys(), keyed.deadline("a")), (vec!["c".to_owned()], None));
 }
 
 #[test]
@@ -287,9 +253,7 @@ fn key_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
     let key = |name| NosyKey::new(name, &keyed);
     let job = |number| bench.log.job(number);
     for number in 0..2 {
-        keyed
-            .set_after(key("replaced"), SECOND, job(number))
-            .unwrap();
+        keyed.set_after(key("replaced"), SECOND, job(number)).unwrap();
     }
     keyed.set_after(key("removed"), SECOND, job(2)).unwrap();
     assert!(keyed.remove(&key("removed")));

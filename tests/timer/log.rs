@@ -52,11 +52,7 @@ impl Bench {
         let clock = ManualClock::new();
         let builder = Timer::builder().clock(clock.clone());
         let timer = configure(builder).start().expect("a thread can be started");
-        Self {
-            timer,
-            clock,
-            log: Log::default(),
-        }
+        Self { timer, clock, log: Log::default() }
     }
 
     /// Moves the clock, and returns once all that is due has run.

@@ -11,15 +11,9 @@ use crate::log::{Bench, HOUR, MS, SECOND};
 fn period_of_zero_is_refused_and_hands_the_job_back() {
     let bench = Bench::new();
     let log = bench.log.clone();
-    let refused = bench
-        .timer
-        .every(Duration::ZERO, move || log.write(7))
-        .unwrap_err();
+    let refused = bench.timer.every(Duration::ZERO, move || log.write(7)).unwrap_err();
     assert_eq!(refused.reason(), Reason::ZeroPeriod);
-    assert_eq!(
-        refused.to_string(),
-        "the period of a job must be longer than zero"
-    );
+    assert_eq!(refused.to_string(), "the period of a job must be longer than zero");
     refused.into_job()();
     assert_eq!((bench.log.read(), bench.timer.len()), (vec![7], 0));
 }
@@ -62,9 +56,7 @@ fn instant_centuries_ahead_is_no_trouble() {
     let bench = Bench::new();
     let mut far = bench.clock.origin();
     for _ in 0..10 {
-        far = far
-            .checked_add(Duration::from_secs(100 * 365 * 86_400))
-            .unwrap_or(far);
+        far = far.checked_add(Duration::from_secs(100 * 365 * 86_400)).unwrap_or(far);
     }
     let handle = bench.timer.schedule_at(far, bench.log.job(1)).unwrap();
     assert!(handle.reschedule_at(far));
@@ -76,10 +68,7 @@ fn instant_centuries_ahead_is_no_trouble() {
 fn budget_of_zero_is_one() {
     let bench = Bench::with(|builder| builder.budget(0));
     for number in 0..10 {
-        bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
     }
     bench.advance(SECOND);
     assert_eq!(bench.log.len(), 10);
@@ -97,14 +86,8 @@ fn job_that_blocks_shows_in_the_lateness_of_those_behind_it() {
     let bench = Bench::new();
     let clock = bench.clock.clone();
     // What takes ten seconds by the clock.
-    bench
-        .timer
-        .schedule_after(MS, move || clock.advance(10 * SECOND))
-        .unwrap();
-    bench
-        .timer
-        .schedule_after(2 * MS, bench.log.job(1))
-        .unwrap();
+    bench.timer.schedule_after(MS, move || clock.advance(10 * SECOND)).unwrap();
+    bench.timer.schedule_after(2 * MS, bench.log.job(1)).unwrap();
     bench.advance(2 * MS);
     assert_eq!(bench.log.len(), 1);
     let statistics = bench.timer.stats();

@@ -13,10 +13,7 @@ use crate::log::{Bench, HOUR, Log, SECOND};
 fn ten_thousand_jobs_of_one_deadline_run_in_the_order_they_were_scheduled() {
     let bench = Bench::new();
     for number in 0..10_000 {
-        bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
     }
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), (0..10_000).collect::<Vec<_>>());
@@ -34,9 +31,7 @@ fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
             thread::spawn(move || {
                 start.wait();
                 for number in 0..5_000 {
-                    timer
-                        .schedule_after(deadline, log.job(producer * 10_000 + number))
-                        .unwrap();
+                    timer.schedule_after(deadline, log.job(producer * 10_000 + number)).unwrap();
                 }
             })
         })
@@ -48,16 +43,9 @@ fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
     let ran = log.read();
     assert_eq!(ran.len(), 20_000);
     for producer in 0..4 {
-        let own: Vec<u64> = ran
-            .iter()
-            .copied()
-            .filter(|n| n / 10_000 == producer)
-            .collect();
+        let own: Vec<u64> = ran.iter().copied().filter(|n| n / 10_000 == producer).collect();
         assert_eq!(own.len(), 5_000);
-        assert!(
-            own.is_sorted(),
-            "producer {producer} was overtaken by itself"
-        );
+        assert!(own.is_sorted(), "producer {producer} was overtaken by itself");
     }
 }
 
@@ -65,22 +53,13 @@ fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
 fn rescheduled_job_goes_behind_those_of_equal_deadline() {
     for is_filed in [false, true] {
         let bench = Bench::new();
-        let first = bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(1))
-            .unwrap();
-        bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(2))
-            .unwrap();
+        let first = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+        bench.timer.schedule_after(SECOND, bench.log.job(2)).unwrap();
         if is_filed {
             bench.settle();
         }
         assert!(first.reschedule_after(SECOND));
-        bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(3))
-            .unwrap();
+        bench.timer.schedule_after(SECOND, bench.log.job(3)).unwrap();
         bench.advance(SECOND);
         assert_eq!(bench.log.read(), [2, 1, 3], "filed: {is_filed}");
     }
@@ -94,10 +73,7 @@ fn crowd_scheduled_before_a_jump_runs_in_order() {
     for _ in 0..30_000 {
         delay = delay * 48_271 % 2_147_483_647;
         let job = bench.log.job(delay);
-        bench
-            .timer
-            .schedule_after(Duration::from_nanos(delay), job)
-            .unwrap();
+        bench.timer.schedule_after(Duration::from_nanos(delay), job).unwrap();
     }
     bench.advance(HOUR);
     let ran = bench.log.read();
@@ -191,11 +167,7 @@ impl Clock for Hooked {
 fn job_scheduled_just_before_the_clock_jumps_runs_in_order_with_those_filed_long_ago() {
     let (clock, log) = (ManualClock::new(), Log::default());
     let hook = Hook::default();
-    let hooked = Hooked {
-        clock: clock.clone(),
-        hook: Arc::clone(&hook),
-        test: thread::current().id(),
-    };
+    let hooked = Hooked { clock: clock.clone(), hook: Arc::clone(&hook), test: thread::current().id() };
     let timer = Timer::builder().clock(hooked).start().unwrap();
     let origin = clock.origin();
     timer.schedule_at(origin + 5 * SECOND, log.job(5)).unwrap();

@@ -21,19 +21,13 @@ fn panic_is_counted_and_reported_and_the_others_run() {
     };
     let bench = Bench::with(|builder| builder.on_panic(hook));
     bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
-    bench
-        .timer
-        .schedule_after(MS, || panic_quietly(42_u32))
-        .unwrap();
+    bench.timer.schedule_after(MS, || panic_quietly(42_u32)).unwrap();
     bench.timer.schedule_after(MS, bench.log.job(2)).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1, 2]);
     assert_eq!(reports.try_iter().collect::<Vec<_>>(), [Some(42)]);
     let statistics = bench.timer.stats();
-    assert_eq!(
-        (statistics.panicked, statistics.fired, statistics.len),
-        (1, 3, 0)
-    );
+    assert_eq!((statistics.panicked, statistics.fired, statistics.len), (1, 3, 0));
 }
 
 #[test]
@@ -63,25 +57,13 @@ fn hook_that_panics_and_payload_that_panics_when_dropped_are_survived() {
         }
     }
     let bench = Bench::with(|builder| builder.on_panic(|_| panic_quietly(())));
-    bench
-        .timer
-        .schedule_after(MS, || panic_quietly(Bomb))
-        .unwrap();
-    bench
-        .timer
-        .schedule_after(2 * MS, bench.log.job(1))
-        .unwrap();
+    bench.timer.schedule_after(MS, || panic_quietly(Bomb)).unwrap();
+    bench.timer.schedule_after(2 * MS, bench.log.job(1)).unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
     let quiet = Bench::new();
-    quiet
-        .timer
-        .schedule_after(MS, || panic_quietly(Bomb))
-        .unwrap();
-    quiet
-        .timer
-        .schedule_after(2 * MS, quiet.log.job(1))
-        .unwrap();
+    quiet.timer.schedule_after(MS, || panic_quietly(Bomb)).unwrap();
+    quiet.timer.schedule_after(2 * MS, quiet.log.job(1)).unwrap();
     quiet.advance(SECOND);
     assert_eq!(quiet.log.read(), [1]);
 }
@@ -98,20 +80,11 @@ fn executor_that_panics_loses_its_job_and_no_other() {
     };
     let bench = Bench::with(|builder| builder.executor(executor));
     // Those that are an hour ahead of the real time are run.
-    bench
-        .timer
-        .schedule_after(std::time::Duration::ZERO, bench.log.job(1))
-        .unwrap();
-    bench
-        .timer
-        .schedule_after(crate::log::HOUR, bench.log.job(2))
-        .unwrap();
+    bench.timer.schedule_after(std::time::Duration::ZERO, bench.log.job(1)).unwrap();
+    bench.timer.schedule_after(crate::log::HOUR, bench.log.job(2)).unwrap();
     bench.settle();
     bench.advance(crate::log::HOUR);
     assert_eq!(bench.log.read(), [2]);
     let statistics = bench.timer.stats();
-    assert_eq!(
-        (statistics.panicked, statistics.abandoned, statistics.len),
-        (1, 1, 0)
-    );
+    assert_eq!((statistics.panicked, statistics.abandoned, statistics.len), (1, 1, 0));
 }

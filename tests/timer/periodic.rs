@@ -17,10 +17,8 @@ fn time_writer(clock: &ManualClock, log: &Log) -> impl FnMut() + Send + 'static 
 #[test]
 fn periodic_job_does_not_drift_however_late_its_runs_are() {
     // Due at 10, 20, ... 80 ms; two fall due by the step to 60, and two by that to 80.
-    let ran_at = [
-        (Missed::Skip, vec![19, 28, 36, 49, 60, 80]),
-        (Missed::CatchUp, vec![19, 28, 36, 49, 60, 60, 80, 80]),
-    ];
+    let ran_at =
+        [(Missed::Skip, vec![19, 28, 36, 49, 60, 80]), (Missed::CatchUp, vec![19, 28, 36, 49, 60, 60, 80, 80])];
     for (missed, ran_at) in ran_at {
         let bench = Bench::new();
         let job = time_writer(&bench.clock, &bench.log);
@@ -35,10 +33,7 @@ fn periodic_job_does_not_drift_however_late_its_runs_are() {
 #[test]
 fn skipped_runs_are_not_made_up_for_and_the_rhythm_stays() {
     let bench = Bench::new();
-    bench
-        .timer
-        .every(10 * MS, time_writer(&bench.clock, &bench.log))
-        .unwrap();
+    bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
     bench.advance(47 * MS);
     assert_eq!(bench.log.read(), [47]);
     bench.advance(2 * MS);
@@ -50,14 +45,8 @@ fn skipped_runs_are_not_made_up_for_and_the_rhythm_stays() {
 #[test]
 fn missed_runs_are_caught_up_one_by_one_and_in_order_with_other_jobs() {
     let bench = Bench::with(|builder| builder.budget(1));
-    bench
-        .timer
-        .every_with(10 * MS, Missed::CatchUp, bench.log.job(1))
-        .unwrap();
-    bench
-        .timer
-        .schedule_after(25 * MS, bench.log.job(2))
-        .unwrap();
+    bench.timer.every_with(10 * MS, Missed::CatchUp, bench.log.job(1)).unwrap();
+    bench.timer.schedule_after(25 * MS, bench.log.job(2)).unwrap();
     bench.advance(45 * MS);
     assert_eq!(bench.log.read(), [1, 1, 2, 1, 1]);
     bench.advance(5 * MS);
@@ -98,10 +87,7 @@ fn periodic_job_cancels_itself_and_its_closure_is_dropped_after_the_run() {
 #[test]
 fn periodic_job_is_rescheduled_and_keeps_its_period() {
     let bench = Bench::new();
-    let beat = bench
-        .timer
-        .every(10 * MS, time_writer(&bench.clock, &bench.log))
-        .unwrap();
+    let beat = bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
     assert!(beat.reschedule_after(3 * MS));
     for _ in 0..25 {
         bench.advance(MS);
@@ -117,10 +103,7 @@ fn run_that_is_still_under_way_counts_as_missed_ones() {
     bench.advance(10 * MS);
     bench.advance(25 * MS);
     let run = jobs.try_recv().unwrap();
-    assert!(
-        jobs.try_recv().is_err(),
-        "no run begins before the last has ended"
-    );
+    assert!(jobs.try_recv().is_err(), "no run begins before the last has ended");
     run.run();
     bench.advance(4 * MS);
     assert!(jobs.try_recv().is_err());
@@ -209,10 +192,7 @@ fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_
                     timer.schedule_at(origin + HOUR, writer).unwrap();
                 }
             };
-            bench
-                .timer
-                .every_with(SECOND, Missed::CatchUp, job)
-                .unwrap();
+            bench.timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
         }
         let writer = runs.writer(&bench.log);
         bench.timer.schedule_after(HOUR, writer).unwrap();
@@ -238,9 +218,7 @@ fn job_that_takes_longer_than_its_period_holds_up_no_other_job_for_more_than_a_b
             runs.bump();
             clock.advance(3 * MS);
             if runs.get() == 1_000 {
-                timer
-                    .schedule_after(Duration::ZERO, runs.writer(&log))
-                    .unwrap();
+                timer.schedule_after(Duration::ZERO, runs.writer(&log)).unwrap();
             }
             if runs.get() == 2_000 {
                 own.get().unwrap().cancel();
@@ -265,16 +243,11 @@ fn missed_runs_come_in_the_order_in_which_they_should_have_been() {
     for number in [2, 3, 5] {
         let job = bench.log.job(number);
         let period = number as u32 * SECOND;
-        bench
-            .timer
-            .every_with(period, Missed::CatchUp, job)
-            .unwrap();
+        bench.timer.every_with(period, Missed::CatchUp, job).unwrap();
     }
     bench.advance(11 * SECOND);
-    let mut expected: Vec<(u64, u64)> = [2, 3, 5]
-        .into_iter()
-        .flat_map(|number| (1..=11 / number).map(move |run| (run * number, number)))
-        .collect();
+    let mut expected: Vec<(u64, u64)> =
+        [2, 3, 5].into_iter().flat_map(|number| (1..=11 / number).map(move |run| (run * number, number))).collect();
     // Of equal times, the job whose run before has ended first.
     expected.sort_by_key(|&(time, number)| (time, time - number));
     let expected: Vec<u64> = expected.into_iter().map(|(_, number)| number).collect();

@@ -45,10 +45,7 @@ fn jobs_of_all_shards_start_in_order_of_their_deadlines() {
 fn one_shard_keeps_the_order_of_calls_on_all_threads() {
     let bench = sharded(1);
     on_threads(100, |number| {
-        bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
     });
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), (0..100).collect::<Vec<_>>());
@@ -141,10 +138,7 @@ fn shutdown_returns_the_jobs_of_all_shards_in_order_and_refuses_in_each() {
         for number in 0..50 {
             let order = number * 8 + (thread * 5) % 8;
             let delay = order as u32 * SECOND;
-            bench
-                .timer
-                .schedule_after(delay, bench.log.job(order))
-                .unwrap();
+            bench.timer.schedule_after(delay, bench.log.job(order)).unwrap();
         }
     });
     bench.clock.advance(99 * SECOND);
@@ -220,15 +214,9 @@ fn job_over_the_limit_is_handed_back_and_admitted_once_another_has_left() {
     let bench = Bench::with(|builder| builder.limit(2));
     let beat = bench.timer.every(HOUR, || ()).unwrap();
     bench.timer.schedule_after(SECOND, || ()).unwrap();
-    let refused = bench
-        .timer
-        .schedule_after(SECOND, bench.log.job(1))
-        .unwrap_err();
+    let refused = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap_err();
     assert_eq!(refused.reason(), Reason::Full);
-    assert_eq!(
-        refused.to_string(),
-        "the timer holds as many jobs as its limit allows"
-    );
+    assert_eq!(refused.to_string(), "the timer holds as many jobs as its limit allows");
     assert_eq!(bench.timer.stats().scheduled, 2);
     bench.advance(SECOND);
     let job = refused.into_job();

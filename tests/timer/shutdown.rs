@@ -39,15 +39,9 @@ fn drain_runs_what_is_due_and_returns_the_rest_in_order() {
     let bench = Bench::with(|builder| builder.budget(2));
     for number in [5, 3, 9, 1, 7] {
         let job = bench.log.job(number);
-        bench
-            .timer
-            .schedule_after(number as u32 * SECOND, job)
-            .unwrap();
+        bench.timer.schedule_after(number as u32 * SECOND, job).unwrap();
     }
-    let cancelled = bench
-        .timer
-        .schedule_after(8 * SECOND, bench.log.job(8))
-        .unwrap();
+    let cancelled = bench.timer.schedule_after(8 * SECOND, bench.log.job(8)).unwrap();
     cancelled.cancel();
     // The thread need not have noticed that the time has come.
     bench.clock.advance(5 * SECOND);
@@ -86,10 +80,7 @@ fn missed_run_that_waits_is_returned_in_its_place() {
         let timer = timer.clone();
         move || timer.shutdown(Shutdown::Discard).unwrap()
     });
-    while timer
-        .schedule_after(200 * SECOND, || ())
-        .is_ok_and(|handle| handle.cancel())
-    {
+    while timer.schedule_after(200 * SECOND, || ()).is_ok_and(|handle| handle.cancel()) {
         thread::yield_now();
     }
     let_go.send(()).unwrap();
@@ -104,10 +95,7 @@ fn discard_starts_nothing_more_and_returns_all() {
     let bench = Bench::new();
     let let_go = hold_up(&bench, || ());
     for number in 0..10 {
-        bench
-            .timer
-            .schedule_after(2 * MS, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(2 * MS, bench.log.job(number)).unwrap();
     }
     bench.clock.advance(SECOND);
     let timer = bench.timer.clone();
@@ -131,11 +119,7 @@ fn job_is_not_put_off_once_a_shutdown_has_begun() {
     let timer = bench.timer.clone();
     let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
     // Once callers are refused it has begun.
-    while bench
-        .timer
-        .schedule_after(HOUR, || ())
-        .is_ok_and(|handle| handle.cancel())
-    {
+    while bench.timer.schedule_after(HOUR, || ()).is_ok_and(|handle| handle.cancel()) {
         thread::yield_now();
     }
     assert!(!handle.reschedule_after(HOUR), "nobody will run it then");
@@ -149,10 +133,7 @@ fn job_is_not_put_off_once_a_shutdown_has_begun() {
 #[test]
 fn job_returned_by_a_shutdown_can_be_cancelled() {
     let bench = Bench::new();
-    let handle = bench
-        .timer
-        .schedule_after(SECOND, bench.log.job(1))
-        .unwrap();
+    let handle = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
     let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
     assert!(!handle.reschedule_after(MS), "nobody is left to run it");
     assert!(handle.cancel());
@@ -164,16 +145,10 @@ fn job_returned_by_a_shutdown_can_be_cancelled() {
 fn job_returned_by_a_shutdown_and_dropped_is_accounted_for() {
     let bench = Bench::new();
     let witness = Witness(bench.log.clone(), 1);
-    bench
-        .timer
-        .schedule_after(SECOND, move || drop(witness))
-        .unwrap();
+    bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
     drop(bench.timer.shutdown(Shutdown::Drain).unwrap());
     let statistics = bench.timer.stats();
-    assert_eq!(
-        (statistics.abandoned, statistics.fired, statistics.len),
-        (1, 0, 0)
-    );
+    assert_eq!((statistics.abandoned, statistics.fired, statistics.len), (1, 0, 0));
     assert_eq!(bench.log.read(), [1], "its closure was dropped");
 }
 
@@ -222,16 +197,10 @@ fn dropping_the_last_timer_discards_and_joins() {
     let (log, clock) = (bench.log.clone(), bench.clock.clone());
     for number in 0..3 {
         let witness = Witness(log.clone(), number);
-        bench
-            .timer
-            .schedule_after(SECOND, move || drop(witness))
-            .unwrap();
+        bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
     }
     let ran = log.clone();
-    let handle = bench
-        .timer
-        .schedule_after(SECOND, move || ran.write(9))
-        .unwrap();
+    let handle = bench.timer.schedule_after(SECOND, move || ran.write(9)).unwrap();
     let clone = bench.timer.clone();
     drop(bench);
     assert_eq!(log.len(), 0, "a clone is left");
@@ -250,13 +219,9 @@ fn dropping_the_last_timer_inside_a_job_does_not_hang() {
     let timer = builder.clock(clock.clone()).start().unwrap();
     let (sender, ended) = mpsc::channel::<()>();
     let witness = Witness(log.clone(), 1);
-    timer
-        .schedule_after(HOUR, move || drop((witness, sender)))
-        .unwrap();
+    timer.schedule_after(HOUR, move || drop((witness, sender))).unwrap();
     let (give, take) = mpsc::channel::<Timer>();
-    timer
-        .schedule_after(MS, move || drop(take.recv().unwrap()))
-        .unwrap();
+    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
     clock.advance(MS);
     give.send(timer).unwrap();
     // The thread ends after the job, and drops the other job.
@@ -276,9 +241,7 @@ fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
     let builder = Timer::builder().clock(clock.clone());
     let timer = builder.executor(executor).start().unwrap();
     let (give, take) = mpsc::channel::<Timer>();
-    timer
-        .schedule_after(MS, move || drop(take.recv().unwrap()))
-        .unwrap();
+    timer.schedule_after(MS, move || drop(take.recv().unwrap())).unwrap();
     timer.schedule_after(MS, log.job(2)).unwrap();
     let pool = thread::spawn(move || jobs.into_iter().for_each(Job::run));
     clock.advance(MS);
@@ -296,20 +259,12 @@ fn job_cannot_wait_for_its_own_timer() {
     let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
     let job = move || {
         sender.send(timer.settle()).unwrap();
-        sender
-            .send(timer.shutdown(Shutdown::Drain).map(|_| ()))
-            .unwrap();
+        sender.send(timer.shutdown(Shutdown::Drain).map(|_| ())).unwrap();
     };
     bench.timer.schedule_after(MS, job).unwrap();
     bench.advance(MS);
-    assert_eq!(
-        answers.iter().collect::<Vec<_>>(),
-        [Err(InsideJob), Err(InsideJob)]
-    );
-    assert_eq!(
-        InsideJob.to_string(),
-        "a job cannot wait for the timer that runs it"
-    );
+    assert_eq!(answers.iter().collect::<Vec<_>>(), [Err(InsideJob), Err(InsideJob)]);
+    assert_eq!(InsideJob.to_string(), "a job cannot wait for the timer that runs it");
     bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1], "the timer goes on");
@@ -323,9 +278,7 @@ fn job_cannot_wait_for_its_own_timer_from_within_a_job_of_another() {
     let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
     let inner = move || {
         sender.send(timer.settle()).unwrap();
-        sender
-            .send(timer.shutdown(Shutdown::Drain).map(|_| ()))
-            .unwrap();
+        sender.send(timer.shutdown(Shutdown::Drain).map(|_| ())).unwrap();
     };
     let other = Bench::new();
     other.timer.schedule_after(SECOND, inner).unwrap();
@@ -334,10 +287,7 @@ fn job_cannot_wait_for_its_own_timer_from_within_a_job_of_another() {
     bench.timer.schedule_after(MS, outer).unwrap();
     bench.advance(MS);
     jobs.try_recv().unwrap().run();
-    assert_eq!(
-        answers.try_iter().collect::<Vec<_>>(),
-        [Err(InsideJob), Err(InsideJob)]
-    );
+    assert_eq!(answers.try_iter().collect::<Vec<_>>(), [Err(InsideJob), Err(InsideJob)]);
 }
 
 #[test]
@@ -363,10 +313,7 @@ fn callers_after_a_shutdown_get_their_job_back() {
     bench.timer.shutdown(Shutdown::Discard).unwrap();
     let is_back = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_back);
-    let refused = bench
-        .timer
-        .schedule_after(MS, move || flag.store(true, Ordering::Relaxed))
-        .unwrap_err();
+    let refused = bench.timer.schedule_after(MS, move || flag.store(true, Ordering::Relaxed)).unwrap_err();
     assert_eq!(refused.reason(), Reason::ShutDown);
     assert_eq!(refused.to_string(), "the timer is shut down");
     refused.into_job()();
@@ -385,20 +332,14 @@ fn shutdown_returns_each_job_that_waits_once_in_order_and_none_that_was_handed_o
     let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
     let mut delay = 1;
     for number in 0..700 {
-        bench
-            .timer
-            .schedule_after(MS, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(MS, bench.log.job(number)).unwrap();
     }
     bench.timer.every(MS, || ()).unwrap();
     bench.advance(MS);
     for number in 0..700 {
         delay = delay * 48_271 % 2_147_483_647;
         let (soon, never) = (Duration::from_micros(delay), Duration::MAX);
-        bench
-            .timer
-            .schedule_after(SECOND + soon, bench.log.job(1_000 + delay))
-            .unwrap();
+        bench.timer.schedule_after(SECOND + soon, bench.log.job(1_000 + delay)).unwrap();
         let late = bench.log.job(1 << 40 | number);
         let handle = bench.timer.schedule_after(never, late).unwrap();
         if number % 7 == 0 {

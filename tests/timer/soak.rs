@@ -59,9 +59,7 @@ fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Numbers) -> Timer
             panic::resume_unwind(Box::new(()));
         }
     };
-    let handle = timer
-        .schedule_after(delay, job)
-        .expect("the timer is not shut down");
+    let handle = timer.schedule_after(delay, job).expect("the timer is not shut down");
     bump(&ledger.scheduled);
     handle
 }
@@ -71,11 +69,7 @@ fn produce(timer: &Timer, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
     let mut handles: Vec<TimerHandle> = Vec::new();
     let own = Arc::clone(ledger);
     let beat = timer
-        .every_with(
-            Duration::from_millis(1 + seed % 3),
-            Missed::CatchUp,
-            move || bump(&own.beats),
-        )
+        .every_with(Duration::from_millis(1 + seed % 3), Missed::CatchUp, move || bump(&own.beats))
         .expect("the timer is not shut down");
     for _ in 0..steps {
         match numbers.below(10) {
@@ -131,11 +125,7 @@ fn soak(steps: u64, shards: usize, how: Shutdown) {
     assert_eq!(statistics.panicked, get(&ledger.panicked));
     assert_eq!(statistics.len as u64, returned);
     unrun.into_iter().for_each(Job::run);
-    assert_eq!(
-        get(&ledger.ran),
-        ran_before + returned,
-        "what was returned can be run"
-    );
+    assert_eq!(get(&ledger.ran), ran_before + returned, "what was returned can be run");
     assert_eq!(get(&ledger.doubled), 0);
     assert_eq!(timer.len(), 0);
     println!(

@@ -10,14 +10,9 @@ use crate::log::{Bench, HOUR, MS, SECOND};
 fn every_job_is_counted_where_it_went() {
     let bench = Bench::new();
     for number in 0..10 {
-        bench
-            .timer
-            .schedule_after(SECOND, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
     }
-    let handles: Vec<_> = (0..5)
-        .map(|_| bench.timer.schedule_after(HOUR, || ()).unwrap())
-        .collect();
+    let handles: Vec<_> = (0..5).map(|_| bench.timer.schedule_after(HOUR, || ()).unwrap()).collect();
     handles[0].cancel();
     handles[1].cancel();
     handles[2].reschedule_after(2 * HOUR);
@@ -48,11 +43,7 @@ fn lateness_is_that_of_each_run() {
     assert!(is_about(lateness.quantile(0.5), 490) || is_about(lateness.quantile(0.5), 500));
     assert!(is_about(lateness.quantile(2.0), 990));
     assert_eq!(lateness.quantile(-1.0), Duration::ZERO);
-    assert_eq!(
-        lateness.quantile(f64::NAN),
-        lateness.quantile(0.0),
-        "no panic"
-    );
+    assert_eq!(lateness.quantile(f64::NAN), lateness.quantile(0.0), "no panic");
     assert_eq!(statistics.late, 49, "those due by 490 ms");
 }
 
@@ -60,10 +51,7 @@ fn lateness_is_that_of_each_run() {
 fn lateness_without_runs_is_zero() {
     let lateness = Bench::new().timer.stats().lateness;
     assert_eq!((lateness.count(), lateness.max()), (0, Duration::ZERO));
-    assert_eq!(
-        (lateness.mean(), lateness.quantile(0.99)),
-        (Duration::ZERO, Duration::ZERO)
-    );
+    assert_eq!((lateness.mean(), lateness.quantile(0.99)), (Duration::ZERO, Duration::ZERO));
 }
 
 #[test]

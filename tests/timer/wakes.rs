@@ -54,9 +54,7 @@ fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more() {
 fn timer_on_the_system_clock_sleeps_until_it_is_time() {
     let timer = Timer::new().unwrap();
     let (fired, has_fired) = mpsc::channel();
-    timer
-        .schedule_after(10 * MS, move || fired.send(()).unwrap())
-        .unwrap();
+    timer.schedule_after(10 * MS, move || fired.send(()).unwrap()).unwrap();
     has_fired.recv().unwrap();
     // One for the job, one a level on its way, and what the system adds.
     let wake_ups = timer.stats().wake_ups;
@@ -68,10 +66,7 @@ fn timer_on_the_system_clock_sleeps_until_it_is_time() {
 fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
     let bench = Bench::new();
     for _ in 0..100_000 {
-        let handle = bench
-            .timer
-            .schedule_after(30 * SECOND, || unreachable!())
-            .unwrap();
+        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
         assert!(handle.cancel());
     }
     bench.settle();
@@ -89,10 +84,7 @@ fn schedule_and_cancel_the_oldest_do_not_wake_the_thread_each_time() {
     let bench = Bench::new();
     let mut handles = std::collections::VecDeque::new();
     for _ in 0..100_000 {
-        let handle = bench
-            .timer
-            .schedule_after(30 * SECOND, || unreachable!())
-            .unwrap();
+        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
         handles.push_back(handle);
         if handles.len() > 3_000 {
             assert!(handles.pop_front().unwrap().cancel());
@@ -135,10 +127,7 @@ fn jobs_that_an_executor_has_taken_wake_nobody() {
     let (queue, jobs) = mpsc::channel::<Job>();
     let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
     for number in 0..1_000 {
-        bench
-            .timer
-            .schedule_after(MS, bench.log.job(number))
-            .unwrap();
+        bench.timer.schedule_after(MS, bench.log.job(number)).unwrap();
         bench.timer.every(MS, || ()).unwrap();
     }
     bench.advance(MS);
@@ -154,10 +143,7 @@ fn jobs_that_an_executor_has_taken_wake_nobody() {
 #[test]
 fn far_job_wakes_the_thread_a_few_times_only() {
     let bench = Bench::new();
-    bench
-        .timer
-        .schedule_after(1_000 * HOUR, bench.log.job(1))
-        .unwrap();
+    bench.timer.schedule_after(1_000 * HOUR, bench.log.job(1)).unwrap();
     bench.settle();
     let before = wake_ups(&bench);
     for _ in 0..1_000 {
@@ -190,10 +176,7 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
     let bench = Bench::new();
     let far = bench.timer.schedule_after(HOUR, bench.log.job(9)).unwrap();
     bench.settle();
-    bench
-        .timer
-        .schedule_after(SECOND, bench.log.job(1))
-        .unwrap();
+    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
     assert!(far.reschedule_after(SECOND));
@@ -202,10 +185,7 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
     let last = bench.timer.schedule_after(HOUR, bench.log.job(8)).unwrap();
     bench.settle();
     last.cancel();
-    bench
-        .timer
-        .schedule_after(2 * HOUR, bench.log.job(2))
-        .unwrap();
+    bench.timer.schedule_after(2 * HOUR, bench.log.job(2)).unwrap();
     bench.advance(2 * HOUR);
     assert_eq!(bench.log.read(), [1, 9, 2]);
 }
@@ -216,10 +196,7 @@ fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
     let (queue, jobs) = mpsc::channel::<Job>();
     let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
     let job = bench.log.job(1);
-    bench
-        .timer
-        .every_with(SECOND, Missed::CatchUp, job)
-        .unwrap();
+    bench.timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
     bench.advance(10 * SECOND);
     for _ in 0..10 {
         jobs.recv().unwrap().run();

@@ -132,46 +132,19 @@ impl Event {
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Self {
         let replica = decoder.below(REPLICAS as u8);
         match decoder.below(40) {
-            0..=5 => Self::Put {
-                key: decoder.below(KEYS).into(),
-                ttl_ms: u64::from(decoder.byte()) * 20,
-            },
-            6..=8 => Self::Touch {
-                key: decoder.below(KEYS).into(),
-                ttl_ms: u64::from(decoder.byte()) * 20,
-            },
+            0..=5 => Self::Put { key: decoder.below(KEYS).into(), ttl_ms: u64::from(decoder.byte()) * 20 },
+            6..=8 => Self::Touch { key: decoder.below(KEYS).into(), ttl_ms: u64::from(decoder.byte()) * 20 },
             9 => Self::Delete(decoder.below(KEYS).into()),
-            10..=16 => Self::Apply {
-                replica,
-                entries: decoder.below(8),
-            },
-            17..=22 => Self::Poll {
-                replica,
-                pulled: decoder.below(8),
-            },
-            23..=26 => Self::Commit {
-                nth: decoder.byte(),
-                is_kept: decoder.below(4) == 0,
-            },
+            10..=16 => Self::Apply { replica, entries: decoder.below(8) },
+            17..=22 => Self::Poll { replica, pulled: decoder.below(8) },
+            23..=26 => Self::Commit { nth: decoder.byte(), is_kept: decoder.below(4) == 0 },
             27..=28 => Self::Refuse(decoder.byte()),
             29 => Self::Lose(decoder.byte()),
-            30..=32 => Self::Role {
-                replica,
-                role: decoder.role(),
-            },
+            30..=32 => Self::Role { replica, role: decoder.role() },
             33..=35 => Self::Pass(decoder.span() % (1 << 40)),
-            36 => Self::Save {
-                replica,
-                back: decoder.below(BACK as u8),
-            },
-            37 => Self::Install {
-                replica,
-                from: decoder.below(REPLICAS as u8),
-            },
-            38 => Self::Restart {
-                replica,
-                clock: decoder.span() % (1 << 50),
-            },
+            36 => Self::Save { replica, back: decoder.below(BACK as u8) },
+            37 => Self::Install { replica, from: decoder.below(REPLICAS as u8) },
+            38 => Self::Restart { replica, clock: decoder.span() % (1 << 50) },
             _ => Self::Pass(500 * MS),
         }
     }
@@ -210,16 +183,8 @@ impl Cluster {
     fn happen(&mut self, event: &Event) {
         let wall_ms = self.wall_ms();
         match *event {
-            Event::Put { key, ttl_ms } => self.commit(Command::Put {
-                key,
-                ttl_ms,
-                wall_ms,
-            }),
-            Event::Touch { key, ttl_ms } => self.commit(Command::Touch {
-                key,
-                ttl_ms,
-                wall_ms,
-            }),
+            Event::Put { key, ttl_ms } => self.commit(Command::Put { key, ttl_ms, wall_ms }),
+            Event::Touch { key, ttl_ms } => self.commit(Command::Touch { key, ttl_ms, wall_ms }),
             Event::Delete(key) => self.commit(Command::Delete(key)),
             Event::Apply { replica, entries } => {
                 for _ in 0..entries {
@@ -227,11 +192,7 @@ impl Cluster {
                 }
             }
             Event::Poll { replica, pulled } => {
-                let pulled = if pulled == 7 {
-                    usize::MAX
-                } else {
-                    usize::from(pulled)
-                };
+                let pulled = if pulled == 7 { usize::MAX } else { usize::from(pulled) };
                 self.poll(usize::from(replica), pulled);
             }
             Event::Commit { nth, is_kept } => {
@@ -257,9 +218,7 @@ impl Cluster {
             }
             Event::Role { replica, role } => {
                 let now = self.now(usize::from(replica));
-                self.replicas[usize::from(replica)]
-                    .pair
-                    .role_change(role, now);
+                self.replicas[usize::from(replica)].pair.role_change(role, now);
             }
             Event::Pass(span) => self.passed += span,
             Event::Save { replica, back } => self.save(usize::from(replica), usize::from(back)),
@@ -274,8 +233,7 @@ impl Cluster {
     fn commit(&mut self, command: Command) {
         let before = self.truth[self.log.len()].clone();
         self.log.push(command);
-        self.truth
-            .push(after(before, self.log.len() as u64, command));
+        self.truth.push(after(before, self.log.len() as u64, command));
     }
 
     fn pick(&self, nth: u8) -> Option<usize> {
@@ -293,12 +251,7 @@ impl Cluster {
     /// What a user's state machine does with an entry of the log: it is idempotent by index.
     fn apply_next(&mut self, replica: usize) {
         let now = self.now(replica);
-        let Replica {
-            pair,
-            state,
-            applied,
-            ..
-        } = &mut self.replicas[replica];
+        let Replica { pair, state, applied, .. } = &mut self.replicas[replica];
         let Some(&command) = self.log.get(*applied) else {
             return;
         };
@@ -313,21 +266,13 @@ impl Cluster {
                     pair.remove(key);
                 }
             }
-            Command::Put {
-                key,
-                ttl_ms,
-                wall_ms,
-            } => {
+            Command::Put { key, ttl_ms, wall_ms } => {
                 let ctx = context(key, now, wall_ms);
                 let outcome = pair.init(key, index, ttl_ms, ctx).expect("not too long");
                 assert_eq!(outcome == Outcome::Stale, newer(state, key));
                 set(state, index, key, ttl_ms, ctx);
             }
-            Command::Touch {
-                key,
-                ttl_ms,
-                wall_ms,
-            } => {
+            Command::Touch { key, ttl_ms, wall_ms } => {
                 let ctx = context(key, now, wall_ms);
                 let outcome = pair.update(key, index, ttl_ms, ctx).expect("not too long");
                 assert!(outcome != Outcome::Missing || !state.contains_key(&key));
@@ -361,15 +306,8 @@ impl Cluster {
         let found = self.replicas[replica].pair.poll(now, pulled);
         for (key, index, ..) in found {
             let deadline = self.replicas[replica].pair.model.get(key);
-            assert!(
-                deadline.is_some_and(|known| known.deadline <= now),
-                "nothing is proposed before its time"
-            );
-            self.on_their_way.push(Proposal {
-                key,
-                index,
-                by: replica,
-            });
+            assert!(deadline.is_some_and(|known| known.deadline <= now), "nothing is proposed before its time");
+            self.on_their_way.push(Proposal { key, index, by: replica });
         }
         if pulled == usize::MAX {
             self.check_batches(replica, now);
@@ -383,16 +321,8 @@ impl Cluster {
             return;
         }
         let is_due = |phase: Phase, deadline: u64| phase == Phase::Queued && deadline <= now;
-        if queue
-            .as_set()
-            .iter()
-            .any(|info| is_due(info.phase, info.deadline_ns))
-        {
-            assert_eq!(
-                queue.next_wake(now),
-                Some(0),
-                "what is due is seen to at once"
-            );
+        if queue.as_set().iter().any(|info| is_due(info.phase, info.deadline_ns)) {
+            assert_eq!(queue.next_wake(now), Some(0), "what is due is seen to at once");
         }
     }
 
@@ -431,10 +361,7 @@ impl Cluster {
     fn check(&self) {
         for replica in &self.replicas {
             let held = replica.pair.queue.as_set().snapshot();
-            assert!(
-                held.eq(replica.state.values()),
-                "the queue holds what its state machine does"
-            );
+            assert!(held.eq(replica.state.values()), "the queue holds what its state machine does");
             if replica.applied >= replica.true_from {
                 assert_eq!(
                     replica.state, self.truth[replica.applied],
@@ -446,11 +373,7 @@ impl Cluster {
 
     fn heal(&mut self) {
         for replica in 0..REPLICAS {
-            let role = if replica == 0 {
-                Role::Leader
-            } else {
-                Role::Follower
-            };
+            let role = if replica == 0 { Role::Leader } else { Role::Follower };
             let now = self.now(replica);
             self.replicas[replica].pair.role_change(role, now);
         }
@@ -485,16 +408,8 @@ fn after(mut state: State, index: u64, command: Command) -> State {
         Command::Put { key, ttl_ms: 0, .. } | Command::Delete(key) => {
             state.remove(&key);
         }
-        Command::Put {
-            key,
-            ttl_ms,
-            wall_ms,
-        } => set(&mut state, index, key, ttl_ms, context(key, 0, wall_ms)),
-        Command::Touch {
-            key,
-            ttl_ms,
-            wall_ms,
-        } => {
+        Command::Put { key, ttl_ms, wall_ms } => set(&mut state, index, key, ttl_ms, context(key, 0, wall_ms)),
+        Command::Touch { key, ttl_ms, wall_ms } => {
             if state.contains_key(&key) {
                 set(&mut state, index, key, ttl_ms, context(key, 0, wall_ms));
             }
@@ -509,17 +424,13 @@ fn after(mut state: State, index: u64, command: Command) -> State {
 }
 
 fn context(key: Key, created_ns: u64, leader_start_ms: u64) -> Context {
-    Context::new(created_ns)
-        .with_owner(u128::from(key) << 100)
-        .with_leader_start_ms(leader_start_ms)
+    Context::new(created_ns).with_owner(u128::from(key) << 100).with_leader_start_ms(leader_start_ms)
 }
 
 fn set(state: &mut State, index: u64, key: Key, ttl_ms: u64, ctx: Context) {
     if ttl_ms == 0 || state.get(&key).is_some_and(|entry| entry.index >= index) {
         return;
     }
-    let entry = Entry::new(key, index, ttl_ms)
-        .with_owner(ctx.owner)
-        .with_leader_start_ms(ctx.leader_start_ms);
+    let entry = Entry::new(key, index, ttl_ms).with_owner(ctx.owner).with_leader_start_ms(ctx.leader_start_ms);
     state.insert(key, entry);
 }

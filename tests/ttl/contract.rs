@@ -5,9 +5,7 @@ use std::fmt::Debug;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use timer_wheel::Millis;
-use timer_wheel::ttl::{
-    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue,
-};
+use timer_wheel::ttl::{Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue};
 
 use crate::script::MS;
 use crate::start::{created, leader};
@@ -17,25 +15,13 @@ const SECOND: u64 = 1_000 * MS;
 #[test]
 fn entry_keeps_what_set_it() {
     let mut queue = leader();
-    let ctx = Context::new(5)
-        .with_owner(1 << 127 | 7)
-        .with_leader_start_ms(1_700_000_000_123);
+    let ctx = Context::new(5).with_owner(1 << 127 | 7).with_leader_start_ms(1_700_000_000_123);
     queue.init("key".to_string(), 41, 30, ctx).unwrap();
     let timer = queue.get("key").unwrap();
-    let entry = Entry::new("key".to_string(), 41, 30)
-        .with_owner(1 << 127 | 7)
-        .with_leader_start_ms(1_700_000_000_123);
+    let entry = Entry::new("key".to_string(), 41, 30).with_owner(1 << 127 | 7).with_leader_start_ms(1_700_000_000_123);
     assert_eq!(timer.entry, &entry);
-    assert_eq!(
-        (timer.deadline_ns, timer.phase),
-        (5 + 30 * MS, Phase::Queued)
-    );
-    let Expiry {
-        key,
-        owner,
-        attempt,
-        ..
-    } = queue.poll(SECOND).next().unwrap();
+    assert_eq!((timer.deadline_ns, timer.phase), (5 + 30 * MS, Phase::Queued));
+    let Expiry { key, owner, attempt, .. } = queue.poll(SECOND).next().unwrap();
     assert_eq!((key.as_str(), owner, attempt), ("key", 1 << 127 | 7, 1));
 }
 
@@ -66,14 +52,11 @@ fn order_of_hashing_shows_nowhere() {
         fn write(&mut self, _: &[u8]) {}
     }
     fn run<S: std::hash::BuildHasher>(hasher: S) -> (Vec<Expiry<u32>>, Vec<Entry<u32>>, Vec<u32>) {
-        let mut queue: TtlQueue<u32, Millis, S> =
-            TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+        let mut queue: TtlQueue<u32, Millis, S> = TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
         queue.role_change(Role::Leader, 0);
         for key in 0..300_u32 {
             let key = key.wrapping_mul(2_654_435_761);
-            queue
-                .init(key, 1, u64::from(key % 50) + 1, created(0))
-                .unwrap();
+            queue.init(key, 1, u64::from(key % 50) + 1, created(0)).unwrap();
         }
         let mut due = Vec::new();
         for now in [10, 10, 20, 30, 40] {
@@ -90,10 +73,7 @@ fn order_of_hashing_shows_nowhere() {
     let expected = run(std::hash::RandomState::new());
     assert_eq!(run(std::hash::RandomState::new()), expected);
     assert_eq!(run(BuildHasherDefault::<Constant>::default()), expected);
-    assert_eq!(
-        run(timer_wheel::ttl::DefaultHashBuilder::default()),
-        expected
-    );
+    assert_eq!(run(timer_wheel::ttl::DefaultHashBuilder::default()), expected);
 }
 
 /// An index that is full is moved to a larger one piece by piece, with calls of every kind between.
@@ -123,16 +103,10 @@ fn keys_are_found_while_their_index_grows() {
         }
         queue.check_invariants();
     }
-    let found = queue
-        .as_set()
-        .iter()
-        .map(|timer| (timer.entry.key, timer.entry.index));
+    let found = queue.as_set().iter().map(|timer| (timer.entry.key, timer.entry.index));
     assert_eq!(found.collect::<BTreeMap<_, _>>(), indices);
     for key in 0..=1_200 {
-        assert_eq!(
-            queue.get(&key).map(|timer| timer.entry.index),
-            indices.get(&key).copied()
-        );
+        assert_eq!(queue.get(&key).map(|timer| timer.entry.index), indices.get(&key).copied());
     }
 }
 
@@ -166,10 +140,7 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
     }
     assert_eq!(queue.poll(2 * MS).count(), 0, "a retry is in flight too");
     queue.role_change(Role::Follower, 3 * MS);
-    assert_eq!(
-        (queue.as_set().pending_len(), queue.as_set().retrying_len()),
-        (0, 0)
-    );
+    assert_eq!((queue.as_set().pending_len(), queue.as_set().retrying_len()), (0, 0));
     assert_eq!(queue.as_set().stats().requeued, most as u64);
     queue.role_change(Role::Leader, 3 * MS);
     assert_eq!(queue.next_wake(3 * MS), Some(0));
@@ -181,11 +152,7 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
         assert!(queue.remove(&key).is_some());
     }
     let expected: Vec<u32> = queue.as_set().iter().map(|info| info.entry.key).collect();
-    assert!(
-        expected.starts_with(&[0, 2, COUNT, 10]),
-        "{:?}",
-        &expected[..5]
-    );
+    assert!(expected.starts_with(&[0, 2, COUNT, 10]), "{:?}", &expected[..5]);
     let mut found = Vec::new();
     while !queue.is_empty() {
         let due: Vec<u32> = queue.poll(now).map(|due| due.key).collect();
@@ -289,11 +256,7 @@ fn answers_of_an_old_term_are_stale_until_it_is_proposed_again() {
 fn second_answer_to_one_proposal_is_stale() {
     let mut queue = leader();
     queue.init("key", 3, 1, created(0)).unwrap();
-    assert_eq!(
-        queue.failed("key", 3, 0),
-        Outcome::Stale,
-        "not proposed yet"
-    );
+    assert_eq!(queue.failed("key", 3, 0), Outcome::Stale, "not proposed yet");
     assert_eq!(queue.poll(MS).count(), 1);
     assert_eq!(queue.failed("key", 2, MS), Outcome::Stale, "another index");
     assert_eq!(queue.failed("key", 3, MS), Outcome::Failed);
@@ -336,14 +299,7 @@ fn restore_forgets_everything_else() {
     let entries = [entry(12, 900), entry(3, 400), entry(8, 650)];
     queue.restore(entries, 10 * MS, 1_500).unwrap();
     queue.check_invariants();
-    assert_eq!(
-        (
-            queue.len(),
-            queue.as_set().pending_len(),
-            queue.as_set().retrying_len()
-        ),
-        (3, 0, 0)
-    );
+    assert_eq!((queue.len(), queue.as_set().pending_len(), queue.as_set().retrying_len()), (3, 0, 0));
     assert_eq!(queue.applied(&3, 1), Outcome::Stale);
     assert_eq!(queue.failed(&2, 1, 10 * MS), Outcome::Stale);
     assert_eq!(queue.as_set().role(), Role::Leader);
@@ -375,11 +331,7 @@ fn clock_never_runs_backwards() {
     queue.init(1, 1, 5, created(0)).unwrap();
     assert_eq!(queue.poll(5 * MS).count(), 1);
     assert_eq!(queue.failed(&1, 1, MS), Outcome::Failed);
-    assert_eq!(
-        queue.next_wake(0),
-        Some(SECOND),
-        "counted from 5 ms, not from 1 ms"
-    );
+    assert_eq!(queue.next_wake(0), Some(SECOND), "counted from 5 ms, not from 1 ms");
     assert_eq!(queue.poll(0).count(), 0);
     queue.role_change(Role::Leader, 0);
     assert_eq!(queue.poll(0).count(), 1);
@@ -460,10 +412,7 @@ fn iterators_say_how_many_are_left() {
         queue.init(key, 1, ttl_ms, Context::default()).unwrap();
     }
     assert_eq!(queue.poll(MS).count(), 34, "some are drawn, some are not");
-    assert_eq!(
-        queue.as_set().iter().next().map(|timer| timer.entry.key),
-        Some(0)
-    );
+    assert_eq!(queue.as_set().iter().next().map(|timer| timer.entry.key), Some(0));
     let (mut timers, mut entries) = (queue.as_set().iter(), queue.as_set().snapshot());
     for left in (0..100).rev() {
         assert!(timers.next().is_some() && entries.next().is_some());
@@ -477,10 +426,7 @@ fn iterators_say_how_many_are_left() {
 fn errors_say_what_is_wrong_and_with_what() {
     let mut queue = leader();
     let error = queue.init(7, 1, u64::MAX, Context::default()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a TTL of 18446744073709551615 ms is past the 3153600000000 ms allowed"
-    );
+    assert_eq!(error.to_string(), "a TTL of 18446744073709551615 ms is past the 3153600000000 ms allowed");
     for (error, part) in [
         (TtlError::ZeroTtl, "TTL of 0"),
         (TtlError::DuplicateKey, "the same key"),
@@ -510,11 +456,7 @@ fn poll_says_how_many_it_may_yield_at_the_most() {
         queue.failed(&due.key, due.index, MS);
     }
     let due = queue.poll(MS + SECOND);
-    assert_eq!(
-        due.size_hint(),
-        (0, Some(54)),
-        "and no more retries than wait"
-    );
+    assert_eq!(due.size_hint(), (0, Some(54)), "and no more retries than wait");
 }
 
 /// What is put back stands before what has the same deadline and came later, as it did before.

@@ -167,10 +167,7 @@ fn eleven_failed_entries_are_ten_retries_and_no_wait_then_one() {
     let now = START + 6 * MS;
     assert_eq!(poll(&mut queue, now), (11, Some(10 * SECOND)));
     for nth in 0..11 {
-        assert_eq!(
-            queue.failed(&*format!("test{nth}"), 1, now),
-            Outcome::Failed
-        );
+        assert_eq!(queue.failed(&*format!("test{nth}"), 1, now), Outcome::Failed);
     }
     let later = now + SECOND + 1;
     assert_eq!(poll(&mut queue, later), (10, Some(0)));
@@ -186,8 +183,5 @@ fn equal_deadlines_are_proposed_in_order_of_arrival() {
     queue.update("test7", 2, 5, created(START)).unwrap();
     let keys: Vec<String> = queue.poll(START + 5 * MS).map(|due| due.key).collect();
     let expected = (0..40).filter(|&nth| nth != 7).chain([7]);
-    assert!(
-        keys.into_iter()
-            .eq(expected.map(|nth| format!("test{nth}")))
-    );
+    assert!(keys.into_iter().eq(expected.map(|nth| format!("test{nth}"))));
 }

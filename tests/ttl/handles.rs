@@ -130,10 +130,7 @@ fn restore_of_bad_entries_leaves_every_handle_good() {
     let mut set = leader();
     let handle = init(&mut set, 5, "key", 50);
     let entry = |ttl_ms| Entry::new("other", 1, ttl_ms);
-    assert_eq!(
-        set.restore([entry(1), entry(0)], 9, 9),
-        Err(TtlError::ZeroTtl)
-    );
+    assert_eq!(set.restore([entry(1), entry(0)], 9, 9), Err(TtlError::ZeroTtl));
     assert!(set.restore([entry(u64::MAX)], 9, 9).is_err());
     assert_eq!(set.remaining(handle, 0), Some(50 * MS));
 }

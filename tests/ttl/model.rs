@@ -166,12 +166,9 @@ impl Model {
         let had_one = old.is_some();
         let ttl = u128::from(ttl_ms) * 1_000_000;
         let deadline = clamped(u128::from(ctx.created_ns) + ttl);
-        let is_postponed =
-            old.is_some_and(|old| old.state == State::Queued && deadline >= old.deadline);
+        let is_postponed = old.is_some_and(|old| old.state == State::Queued && deadline >= old.deadline);
         self.drop_entry(key);
-        let entry = Entry::new(key, index, ttl_ms)
-            .with_owner(ctx.owner)
-            .with_leader_start_ms(ctx.leader_start_ms);
+        let entry = Entry::new(key, index, ttl_ms).with_owner(ctx.owner).with_leader_start_ms(ctx.leader_start_ms);
         self.insert(entry, deadline, is_postponed);
         if had_one {
             self.counters.updated += 1;
@@ -182,14 +179,8 @@ impl Model {
     }
 
     fn insert(&mut self, entry: Entry<Key>, deadline: u64, is_postponed: bool) {
-        let known = Known {
-            deadline,
-            sequence: self.take_next(),
-            state: State::Queued,
-            attempts: 0,
-            is_postponed,
-            entry,
-        };
+        let known =
+            Known { deadline, sequence: self.take_next(), state: State::Queued, attempts: 0, is_postponed, entry };
         self.known.insert(known.entry.key, known);
     }
 
@@ -210,9 +201,7 @@ impl Model {
 
     pub(crate) fn failed(&mut self, key: Key, index: u64, now: u64) -> Outcome {
         self.now = self.now.max(now);
-        let is_pending = |known: &&Known| {
-            known.entry.index == index && matches!(known.state, State::Pending { .. })
-        };
+        let is_pending = |known: &&Known| known.entry.index == index && matches!(known.state, State::Pending { .. });
         if self.known.get(&key).filter(is_pending).is_none() {
             self.counters.stale += 1;
             return Outcome::Stale;
@@ -257,12 +246,7 @@ impl Model {
     }
 
     /// A poll that yields so many items, counts so many timeouts in all, and then finds no more for want of a budget.
-    pub(crate) fn poll_cut_short(
-        &mut self,
-        now: u64,
-        yielded: usize,
-        timed_out: u64,
-    ) -> Vec<Proposal> {
+    pub(crate) fn poll_cut_short(&mut self, now: u64, yielded: usize, timed_out: u64) -> Vec<Proposal> {
         let mut left = self.begin(now);
         let mut proposals = Vec::new();
         while proposals.len() < yielded || self.counters.timed_out < timed_out {
@@ -279,20 +263,14 @@ impl Model {
         self.now = self.now.max(now);
         let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
         match self.is_proposing() {
-            true => Left {
-                expiries,
-                retries,
-                timeouts: expiries + retries,
-                flights_before: self.next,
-            },
+            true => Left { expiries, retries, timeouts: expiries + retries, flights_before: self.next },
             false => Left::default(),
         }
     }
 
     /// What is in flight comes before what is due.
     fn step(&mut self, left: &mut Left) -> Option<Step> {
-        self.end_flight(left)
-            .or_else(|| self.next_expiry(left).map(Step::Proposed))
+        self.end_flight(left).or_else(|| self.next_expiry(left).map(Step::Proposed))
     }
 
     /// Ends the flight that is over first, if one is by now: a timeout fails, a retry is proposed.
@@ -301,8 +279,7 @@ impl Model {
             let (until, nth) = self.until(known)?;
             Some((until, nth, known.entry.key))
         });
-        let is_over =
-            |&(until, nth, _): &(u64, u64, Key)| until <= self.now && nth <= left.flights_before;
+        let is_over = |&(until, nth, _): &(u64, u64, Key)| until <= self.now && nth <= left.flights_before;
         let (_, _, key) = ends.min().filter(is_over)?;
         if let State::Retrying { .. } = self.known[&key].state {
             left.retries = left.retries.checked_sub(1)?;
@@ -360,13 +337,10 @@ impl Model {
             return None;
         }
         let is_crowded = self.in_flight() >= self.config.max_pending();
-        let times = self
-            .known
-            .values()
-            .filter_map(|known| match self.until(known) {
-                Some((until, _)) => Some(until),
-                None => (!is_crowded).then_some(known.deadline),
-            });
+        let times = self.known.values().filter_map(|known| match self.until(known) {
+            Some((until, _)) => Some(until),
+            None => (!is_crowded).then_some(known.deadline),
+        });
         Some(times.min()?.saturating_sub(now.max(self.now)))
     }
 
@@ -428,10 +402,7 @@ impl Model {
             [timed_out, retried, requeued],
             "timed out, retried, requeued"
         );
-        assert_eq!(
-            found.longest_pending_ns, longest_pending_ns,
-            "longest pending"
-        );
+        assert_eq!(found.longest_pending_ns, longest_pending_ns, "longest pending");
     }
 }
 

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{
-    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue,
-    TtlSet,
+    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue, TtlSet,
 };
 
 use crate::model::{Key, Model, Proposal};
@@ -60,26 +59,14 @@ impl<G: Geometry> Pair<G> {
         pair
     }
 
-    pub(crate) fn init(
-        &mut self,
-        key: Key,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Outcome, TtlError> {
+    pub(crate) fn init(&mut self, key: Key, index: u64, ttl_ms: u64, ctx: Context) -> Result<Outcome, TtlError> {
         let found = self.init_unseen(key, index, ttl_ms, ctx);
         self.compare();
         found
     }
 
     /// As [`init`](Pair::init), comparing no more than the answers.
-    pub(crate) fn init_unseen(
-        &mut self,
-        key: Key,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Outcome, TtlError> {
+    pub(crate) fn init_unseen(&mut self, key: Key, index: u64, ttl_ms: u64, ctx: Context) -> Result<Outcome, TtlError> {
         let found = self.queue.init(key, index, ttl_ms, ctx);
         let by_handle = match self.handles.get(&key) {
             Some(&handle) => self.set.update(handle, index, ttl_ms, ctx),
@@ -89,29 +76,15 @@ impl<G: Geometry> Pair<G> {
             }),
         };
         assert_eq!(found, by_handle, "init by handle");
-        assert_eq!(
-            found,
-            self.model.set(false, index, key, ttl_ms, ctx),
-            "init"
-        );
+        assert_eq!(found, self.model.set(false, index, key, ttl_ms, ctx), "init");
         found
     }
 
-    pub(crate) fn update(
-        &mut self,
-        key: Key,
-        index: u64,
-        ttl_ms: u64,
-        ctx: Context,
-    ) -> Result<Outcome, TtlError> {
+    pub(crate) fn update(&mut self, key: Key, index: u64, ttl_ms: u64, ctx: Context) -> Result<Outcome, TtlError> {
         let found = self.queue.update(&key, index, ttl_ms, ctx);
         let by_handle = self.set.update(self.handle(key), index, ttl_ms, ctx);
         assert_eq!(found, by_handle, "update by handle");
-        assert_eq!(
-            found,
-            self.model.set(true, index, key, ttl_ms, ctx),
-            "update"
-        );
+        assert_eq!(found, self.model.set(true, index, key, ttl_ms, ctx), "update");
         self.compare();
         found
     }
@@ -148,8 +121,7 @@ impl<G: Geometry> Pair<G> {
 
     /// A poll that is dropped once `pulled` items were taken.
     pub(crate) fn poll(&mut self, now: u64, pulled: usize) -> Vec<Proposal> {
-        let proposal =
-            |expiry: Expiry<Key>| (expiry.key, expiry.index, expiry.owner, expiry.attempt);
+        let proposal = |expiry: Expiry<Key>| (expiry.key, expiry.index, expiry.owner, expiry.attempt);
         let mut due = self.queue.poll(now);
         let found: Vec<Proposal> = due.by_ref().take(pulled).map(proposal).collect();
         if found.len() < pulled {
@@ -234,16 +206,8 @@ impl<G: Geometry> Pair<G> {
         let (queue, model) = (&self.queue, &self.model);
         assert_eq!(queue.len(), model.len(), "length");
         assert_eq!(queue.is_empty(), model.len() == 0);
-        assert_eq!(
-            queue.as_set().pending_len(),
-            model.count(Phase::Pending),
-            "pending"
-        );
-        assert_eq!(
-            queue.as_set().retrying_len(),
-            model.count(Phase::Retrying),
-            "retrying"
-        );
+        assert_eq!(queue.as_set().pending_len(), model.count(Phase::Pending), "pending");
+        assert_eq!(queue.as_set().retrying_len(), model.count(Phase::Retrying), "retrying");
         model.assert_counters(queue.as_set().stats());
         let mut of_set = self.set.stats();
         of_set.scheduled -= 1; // of the handle that is stale from the start
@@ -262,11 +226,7 @@ impl<G: Geometry> Pair<G> {
 
     fn compare_wakes(&self) {
         let now = self.model.now();
-        for now in [
-            now,
-            now.saturating_sub(5_000_000),
-            now.saturating_add(1_500_000_000),
-        ] {
+        for now in [now, now.saturating_sub(5_000_000), now.saturating_add(1_500_000_000)] {
             let wake = self.queue.next_wake(now);
             assert_eq!(self.set.next_wake(now), wake);
             self.compare_wake(wake, self.model.next_wake(now));
@@ -275,15 +235,8 @@ impl<G: Geometry> Pair<G> {
 
     /// A wake-up may be early. It is never late, so it is at once while something is due.
     fn compare_wake(&self, found: Option<u64>, exact: Option<u64>) {
-        assert_eq!(
-            found.is_some(),
-            exact.is_some(),
-            "a wake-up if and only if there is something to wait for"
-        );
-        assert!(
-            found <= exact,
-            "the wake-up {found:?} is later than {exact:?}"
-        );
+        assert_eq!(found.is_some(), exact.is_some(), "a wake-up if and only if there is something to wait for");
+        assert!(found <= exact, "the wake-up {found:?} is later than {exact:?}");
     }
 
     /// The most wake-ups in a row for nothing: on both wheels one a level, one for each entry that was postponed,
@@ -332,10 +285,7 @@ impl<G: Geometry> Pair<G> {
                 let found = found.expect("the key has a TTL");
                 assert_eq!(found.entry, &known.entry);
                 assert_eq!(found.deadline_ns, known.deadline);
-                assert_eq!(
-                    (found.phase, found.attempts),
-                    (known.phase(), known.attempts)
-                );
+                assert_eq!((found.phase, found.attempts), (known.phase(), known.attempts));
             }
             assert_eq!(self.set.get(handle).map(|info| info.handle), Some(handle));
             let remaining = Some(known.deadline.saturating_sub(now));

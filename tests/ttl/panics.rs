@@ -34,10 +34,7 @@ fn panic_between_two_items_loses_nothing() {
     let rest: Vec<u64> = queue.poll(20 * MS).map(|due| due.key).collect();
     assert_eq!((seen, rest), (vec![0, 1, 2], (4..10).collect()));
     assert_eq!(queue.poll(20 * MS + 10_000 * MS).count(), 0);
-    let retried: Vec<u64> = queue
-        .poll(20 * MS + 11_000 * MS)
-        .map(|due| due.key)
-        .collect();
+    let retried: Vec<u64> = queue.poll(20 * MS + 11_000 * MS).map(|due| due.key).collect();
     assert!(retried.contains(&3), "nothing heard of it: retried");
 }
 
@@ -186,16 +183,11 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
             let mut ended = false;
             for left in 1..400 {
                 let fuse = Rc::new(Fuse::default());
-                let key = |number| Key {
-                    number,
-                    fuse: Rc::clone(&fuse),
-                };
+                let key = |number| Key { number, fuse: Rc::clone(&fuse) };
                 let mut queue = leader();
                 for number in 0..20 {
                     let ttl_ms = 1 + u64::from(number);
-                    queue
-                        .init(key(number), 1, ttl_ms, Context::default())
-                        .unwrap();
+                    queue.init(key(number), 1, ttl_ms, Context::default()).unwrap();
                 }
                 // Some pending, some waiting for a retry, the rest not due yet.
                 assert_eq!(queue.poll(10 * MS).count(), 10);

@@ -25,10 +25,7 @@ impl Arbitrary for Script {
         let this = self.clone();
         let earlier = self.start.shrink().map({
             let this = self.clone();
-            move |start| Script {
-                start,
-                ..this.clone()
-            }
+            move |start| Script { start, ..this.clone() }
         });
         let fewer = self.ops.shrink().map(move |ops| this.clone().with_ops(ops));
         Box::new(fewer.chain(earlier))
@@ -70,10 +67,7 @@ fn check<G: Geometry + 'static>() {
     fn follow<G: Geometry>(script: Script) {
         script.run::<G>();
     }
-    QuickCheck::new()
-        .rng(Gen::new(MOST))
-        .tests(tests(400))
-        .quickcheck(follow::<G> as fn(Script));
+    QuickCheck::new().rng(Gen::new(MOST)).tests(tests(400)).quickcheck(follow::<G> as fn(Script));
 }
 
 #[test]
@@ -101,10 +95,7 @@ fn replicas_agree_whatever_happens_to_proposals_roles_and_snapshots() {
     fn follow(events: Vec<Event>) {
         Cluster::new().run(&events);
     }
-    QuickCheck::new()
-        .rng(Gen::new(MOST))
-        .tests(tests(800))
-        .quickcheck(follow as fn(Vec<Event>));
+    QuickCheck::new().rng(Gen::new(MOST)).tests(tests(800)).quickcheck(follow as fn(Vec<Event>));
 }
 
 /// Whatever the bytes, there is a script in them, and it ends with them.
@@ -112,9 +103,7 @@ fn replicas_agree_whatever_happens_to_proposals_roles_and_snapshots() {
 fn scripts_decoded_from_bytes_agree_with_model() {
     for byte in (0..=u8::MAX).step_by(3) {
         let same = vec![byte; 200];
-        let mixed: Vec<u8> = (0..500_u32)
-            .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 ^ byte)
-            .collect();
+        let mixed: Vec<u8> = (0..500_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 ^ byte).collect();
         for bytes in [&same, &mixed] {
             Script::decode(bytes, 80).run::<Millis>();
         }

@@ -166,10 +166,7 @@ impl<'a> Decoder<'a> {
 
     fn answer(&mut self) -> Answer {
         match self.below(5) {
-            4 => Answer::Other {
-                key: self.key(),
-                back: self.below(6),
-            },
+            4 => Answer::Other { key: self.key(), back: self.below(6) },
             _ => Answer::Proposal(self.below(8)),
         }
     }
@@ -185,14 +182,8 @@ impl<'a> Decoder<'a> {
 impl Op {
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Self {
         match decoder.below(64) {
-            0..=11 => Self::Init {
-                key: decoder.key(),
-                set: decoder.set(),
-            },
-            12..=18 => Self::Update {
-                key: decoder.key(),
-                set: decoder.set(),
-            },
+            0..=11 => Self::Init { key: decoder.key(), set: decoder.set() },
+            12..=18 => Self::Update { key: decoder.key(), set: decoder.set() },
             19..=21 => {
                 let (key, count) = match decoder.below(12) {
                     0 => (CROWD + 32 * decoder.key(), 2 * Key::from(decoder.byte())),
@@ -210,10 +201,7 @@ impl Op {
             }
             22..=24 => Self::Remove(decoder.key()),
             25..=31 => Self::Applied(decoder.answer()),
-            32..=37 => Self::Failed {
-                answer: decoder.answer(),
-                ahead: decoder.span(),
-            },
+            32..=37 => Self::Failed { answer: decoder.answer(), ahead: decoder.span() },
             38..=50 => Self::Poll {
                 ahead: decoder.span(),
                 pulled: match decoder.below(4) {
@@ -228,23 +216,14 @@ impl Op {
                 },
                 within: decoder.span(),
             },
-            55..=59 => Self::Role {
-                role: decoder.role(),
-                ahead: decoder.span(),
-            },
+            55..=59 => Self::Role { role: decoder.role(), ahead: decoder.span() },
             60 => Self::Save,
-            61 => Self::Restore {
-                ahead: decoder.span(),
-                wall: i16::from_le_bytes([decoder.byte(), decoder.byte()]),
-            },
+            61 => Self::Restore { ahead: decoder.span(), wall: i16::from_le_bytes([decoder.byte(), decoder.byte()]) },
             62 => match decoder.below(4) {
                 0 => Self::Stop,
                 _ => Self::Clear,
             },
-            _ => Self::Poll {
-                ahead: 0,
-                pulled: u8::MAX,
-            },
+            _ => Self::Poll { ahead: 0, pulled: u8::MAX },
         }
     }
 }
@@ -260,12 +239,7 @@ impl Script {
         while ops.len() < most && !decoder.is_empty() {
             ops.push(Op::decode(&mut decoder));
         }
-        Self {
-            batches,
-            max_pending,
-            start,
-            ops,
-        }
+        Self { batches, max_pending, start, ops }
     }
 
     pub(crate) fn run<G: Geometry>(&self) {
@@ -338,12 +312,7 @@ impl<G: Geometry> Run<G> {
         match *op {
             Op::Init { key, set } => self.set(key, set, false),
             Op::Update { key, set } => self.set(key, set, true),
-            Op::Bunch {
-                key,
-                count,
-                apart,
-                mut set,
-            } => {
+            Op::Bunch { key, count, apart, mut set } => {
                 for nth in 0..count {
                     let (index, ctx) = self.take_index(key + nth, set);
                     let _ = self.pair.init_unseen(key + nth, index, set.ttl_ms, ctx);
@@ -372,8 +341,7 @@ impl<G: Geometry> Run<G> {
             Op::Save => self.saved = self.pair.entries(),
             Op::Restore { ahead, wall } => {
                 let wall_ms = self.wall_ms.saturating_add_signed(i64::from(wall));
-                self.pair
-                    .restore(self.saved.clone(), self.at(ahead), wall_ms);
+                self.pair.restore(self.saved.clone(), self.at(ahead), wall_ms);
                 self.saved = self.pair.entries();
             }
             Op::Clear => self.pair.restore(Vec::new(), 0, 0),
@@ -441,14 +409,8 @@ impl<G: Geometry> Run<G> {
                 true => idle + usize::from(wait != 0),
                 false => 0,
             };
-            assert!(
-                idle <= self.pair.most_idle_wake_ups(),
-                "{idle} wake-ups for nothing in a row"
-            );
-            assert!(
-                !is_idle || !was_idle_at_once || may_run_short,
-                "nothing to do, twice in a row at once"
-            );
+            assert!(idle <= self.pair.most_idle_wake_ups(), "{idle} wake-ups for nothing in a row");
+            assert!(!is_idle || !was_idle_at_once || may_run_short, "nothing to do, twice in a row at once");
             was_idle_at_once = is_idle && wait == 0;
         }
     }

@@ -5,9 +5,7 @@ use timer_wheel::ttl::{Context, Entry, Role, TtlConfig, TtlQueue, TtlSet};
 use crate::start::leader;
 
 fn context(index: u64) -> Context {
-    Context::new(5)
-        .with_owner(77)
-        .with_leader_start_ms(1_700_000_000_000 + index)
+    Context::new(5).with_owner(77).with_leader_start_ms(1_700_000_000_000 + index)
 }
 
 #[test]
@@ -15,13 +13,10 @@ fn snapshot_is_stored_as_a_sequence_and_read_back() {
     let mut queue = leader();
     for (index, key) in (1..).zip(["b", "", "a key that is rather long", "a"]) {
         let ctx = context(index);
-        queue
-            .init(key.to_string(), index, 1_000 * index, ctx)
-            .unwrap();
+        queue.init(key.to_string(), index, 1_000 * index, ctx).unwrap();
     }
     let json = serde_json::to_string(&queue.as_set().snapshot()).unwrap();
-    let first =
-        r#"[{"key":"","index":2,"owner":77,"leader_start_ms":1700000000002,"ttl_ms":2000},"#;
+    let first = r#"[{"key":"","index":2,"owner":77,"leader_start_ms":1700000000002,"ttl_ms":2000},"#;
     assert!(json.starts_with(first), "{json}");
     let entries: Vec<Entry<String>> = serde_json::from_str(&json).unwrap();
     assert!(queue.as_set().snapshot().eq(&entries));
@@ -41,11 +36,7 @@ fn replicas_with_the_same_log_store_the_same_bytes() {
         handles.extend(set.init(key, index, ttl_ms, context(index)).unwrap());
     }
     queue.poll(40_000_000).for_each(drop);
-    for (key, index) in queue
-        .poll(40_000_000)
-        .map(|due| (due.key, due.index))
-        .collect::<Vec<_>>()
-    {
+    for (key, index) in queue.poll(40_000_000).map(|due| (due.key, due.index)).collect::<Vec<_>>() {
         queue.applied(&key, index);
         set.applied(handles[index as usize - 1], index);
     }
@@ -55,12 +46,8 @@ fn replicas_with_the_same_log_store_the_same_bytes() {
     assert_eq!(serde_json::to_vec(&set.snapshot()).unwrap(), bytes);
     // And so does a replica that has it from a snapshot.
     let mut late: TtlQueue<u32> = leader();
-    late.restore(serde_json::from_slice::<Vec<_>>(&bytes).unwrap(), 0, 0)
-        .unwrap();
-    assert_eq!(
-        serde_json::to_vec(&late.as_set().snapshot()).unwrap(),
-        bytes
-    );
+    late.restore(serde_json::from_slice::<Vec<_>>(&bytes).unwrap(), 0, 0).unwrap();
+    assert_eq!(serde_json::to_vec(&late.as_set().snapshot()).unwrap(), bytes);
 }
 
 #[test]

@@ -84,10 +84,7 @@ fn replay_of_any_suffix_changes_nothing() {
         step(&mut queue, index);
     }
     let state = |queue: &TtlQueue<&'static str>| {
-        let timers = queue
-            .as_set()
-            .iter()
-            .map(|info| (info.entry.clone(), info.deadline_ns));
+        let timers = queue.as_set().iter().map(|info| (info.entry.clone(), info.deadline_ns));
         timers.collect::<Vec<_>>()
     };
     let expected = state(&queue);
@@ -194,9 +191,7 @@ fn any_time_and_any_index_is_taken() {
         for created_ns in ends {
             let mut queue: TtlQueue<u8> = TtlQueue::new(now, TtlConfig::default());
             let max_ms = 36_500 * 86_400_000;
-            let ctx = Context::new(created_ns)
-                .with_owner(u128::MAX)
-                .with_leader_start_ms(created_ns);
+            let ctx = Context::new(created_ns).with_owner(u128::MAX).with_leader_start_ms(created_ns);
             assert_eq!(queue.init(1, u64::MAX, max_ms, ctx), Ok(Outcome::Scheduled));
             assert_eq!(queue.init(2, 0, 1, ctx), Ok(Outcome::Scheduled));
             assert_eq!(queue.init(1, u64::MAX, 1, ctx), Ok(Outcome::Stale));
@@ -226,10 +221,7 @@ fn any_time_and_any_index_is_taken() {
 fn poll_at_the_end_of_time_yields_each_entry_once() {
     const COUNT: u32 = 20;
     let longest = Duration::from_nanos(u64::MAX);
-    let long = TtlConfig::builder()
-        .pending_timeout(longest)
-        .retry_delay(longest)
-        .build();
+    let long = TtlConfig::builder().pending_timeout(longest).retry_delay(longest).build();
     let wide = TtlConfig::builder().retry_batch(30).build();
     let narrow = TtlConfig::builder().expire_batch(3).retry_batch(2).build();
     for config in [Ok(TtlConfig::default()), long, wide, narrow] {
@@ -240,11 +232,7 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
                 queue.init(key, 1, 1, created(created_ns)).unwrap();
             }
             let mut attempts = BTreeMap::new();
-            for (nth, now) in [u64::MAX - 1]
-                .into_iter()
-                .chain([u64::MAX; 200])
-                .enumerate()
-            {
+            for (nth, now) in [u64::MAX - 1].into_iter().chain([u64::MAX; 200]).enumerate() {
                 let due: Vec<_> = queue.poll(now).collect();
                 let keys: BTreeSet<u32> = due.iter().map(|due| due.key).collect();
                 assert_eq!(keys.len(), due.len(), "once a poll each");
@@ -300,11 +288,7 @@ fn wait_follows_whatever_moves_the_earliest_time() {
 #[test]
 fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
     const COUNT: u64 = 20_000;
-    let config = TtlConfig::builder()
-        .max_pending(2 * COUNT as usize)
-        .poll_budget(8)
-        .build()
-        .unwrap();
+    let config = TtlConfig::builder().max_pending(2 * COUNT as usize).poll_budget(8).build().unwrap();
     for kept in [2, 4, 16, 64] {
         let mut queue: TtlQueue<u64> = TtlQueue::new(0, config.clone());
         queue.role_change(Role::Leader, 0);
@@ -365,10 +349,7 @@ fn poll_that_came_to_its_end_stays_there() {
     while queue.as_set().pending_len() < 500 {
         let mut due = queue.poll(60_000 * MS);
         found += due.by_ref().count();
-        assert!(
-            (0..100).all(|_| due.next().is_none()),
-            "the budget is used up"
-        );
+        assert!((0..100).all(|_| due.next().is_none()), "the budget is used up");
         assert_eq!(due.size_hint(), (0, Some(0)));
         polls += 1;
         assert!(polls < 10_000);

@@ -25,16 +25,10 @@ fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
     assert_eq!(queue.next_wake(proposed), Some(10 * SECOND));
     let timeout = proposed + 10 * SECOND;
     assert_eq!(queue.poll(timeout - 1).count(), 0);
-    assert_eq!(
-        (queue.as_set().pending_len(), queue.as_set().retrying_len()),
-        (1, 0)
-    );
+    assert_eq!((queue.as_set().pending_len(), queue.as_set().retrying_len()), (1, 0));
     assert_eq!(queue.next_wake(timeout - 1), Some(1));
     assert_eq!(queue.poll(timeout).count(), 0);
-    assert_eq!(
-        (queue.as_set().pending_len(), queue.as_set().retrying_len()),
-        (0, 1)
-    );
+    assert_eq!((queue.as_set().pending_len(), queue.as_set().retrying_len()), (0, 1));
     assert_eq!(queue.next_wake(timeout), Some(SECOND));
     let retry = queue.poll(timeout + SECOND).next().unwrap();
     assert_eq!(retry.attempt, 2);
@@ -46,16 +40,10 @@ fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
 #[test]
 fn jittered_backoff_spreads_retries_within_its_bounds() {
     let cap = Duration::from_secs(8);
-    let config = TtlConfig::builder()
-        .backoff(Backoff::Jittered { cap })
-        .retry_batch(100)
-        .build()
-        .unwrap();
+    let config = TtlConfig::builder().backoff(Backoff::Jittered { cap }).retry_batch(100).build().unwrap();
     let mut queue = leader(config);
     for key in 0..20 {
-        queue
-            .init(key, u64::from(key), 1, Context::default())
-            .unwrap();
+        queue.init(key, u64::from(key), 1, Context::default()).unwrap();
     }
     let mut now = MS;
     assert_eq!(queue.poll(now).count(), 20);
@@ -104,9 +92,7 @@ fn wake_up_after_postponements_is_early_and_never_late() {
     }
     let postponed = 90;
     for (index, key) in (2..).zip(0..postponed) {
-        queue
-            .update(&key, index, 9_000, Context::default())
-            .unwrap();
+        queue.update(&key, index, 9_000, Context::default()).unwrap();
         let earliest = (1_001 + u64::from(key)) * MS;
         let wait = queue.next_wake(0).unwrap();
         assert!(0 < wait && wait <= earliest, "{wait}");
@@ -123,9 +109,7 @@ fn sleeping_for_the_wait_makes_progress_while_the_earliest_is_postponed() {
     let mut queue = leader(TtlConfig::default());
     let count = 500;
     for key in 0..count {
-        queue
-            .init(key, 1, 60_000 + u64::from(key) * 37, Context::default())
-            .unwrap();
+        queue.init(key, 1, 60_000 + u64::from(key) * 37, Context::default()).unwrap();
     }
     let (mut now, mut wake_ups, mut expired) = (0, 0, 0);
     for round in 0.. {
@@ -270,11 +254,7 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
             expired += 1;
         }
     }
-    assert_eq!(
-        now,
-        deadline(count - 1),
-        "the last has been waited for exactly"
-    );
+    assert_eq!(now, deadline(count - 1), "the last has been waited for exactly");
     // A crowd is moved ahead in parts of 256, once on each level.
     let most = LEVELS * (1 + count as usize / 256);
     assert!(idle <= most, "{idle} wake-ups for nothing");
@@ -351,10 +331,7 @@ fn polls_bring_a_crowded_bucket_down_within_their_budgets() {
 #[test]
 fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
     let (count, budget) = (20_000, 250);
-    let config = TtlConfig::builder()
-        .max_pending(2 * count)
-        .poll_budget(budget)
-        .build();
+    let config = TtlConfig::builder().max_pending(2 * count).poll_budget(budget).build();
     let mut queue = leader(config.unwrap());
     for key in 0..count as u32 {
         queue.init(key, 1, 1, Context::default()).unwrap();
@@ -416,10 +393,7 @@ fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
 
     let first = now + 30 * SECOND;
     for nth in 0..count {
-        assert!(
-            queue.next_wake(now) <= Some(first + u64::from(nth) - now),
-            "late"
-        );
+        assert!(queue.next_wake(now) <= Some(first + u64::from(nth) - now), "late");
         let (at, due, _) = sleep_until_due(&mut queue, now);
         assert_eq!((at, due), (first + u64::from(nth), vec![nth]));
         queue.applied(&nth, 240);

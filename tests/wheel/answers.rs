@@ -22,10 +22,7 @@ fn refusal_says_why_and_hands_the_value_back() {
     let mut wheel: Wheel<String> = Wheel::new(0);
     wheel.set_limit(0);
     let refused = wheel.try_schedule(1, "value".to_owned()).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "the timer wheel holds as many timers as its limit allows"
-    );
+    assert_eq!(refused.to_string(), "the timer wheel holds as many timers as its limit allows");
     assert_eq!(refused.clone().into_inner(), "value");
     assert_eq!(refused, Full("value".to_owned()));
 }
@@ -96,11 +93,7 @@ fn peek_ahead_at_the_far_level_leads_to_a_rotation_and_to_a_backlog() {
     assert_eq!(wheel.peek_ahead(4), Some(0), "it is being emptied");
     assert!(wheel.advance(2 * rotation).next().is_none());
     let last = u64::MAX / rotation * rotation;
-    assert_eq!(
-        wheel.peek_ahead(4),
-        Some(last - 2 * rotation),
-        "the ballast"
-    );
+    assert_eq!(wheel.peek_ahead(4), Some(last - 2 * rotation), "the ballast");
 }
 
 #[test]

@@ -36,17 +36,12 @@ fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
                 let mut left = budget;
                 let by_pop = std::iter::from_fn(|| popped.pop_expired_with_budget(now, &mut left));
                 assert_eq!(by_pop.collect::<Vec<_>>(), fired);
-                assert_eq!(
-                    (left.work, left.fires),
-                    (unused, budget.fires - fired.len())
-                );
+                assert_eq!((left.work, left.fires), (unused, budget.fires - fired.len()));
                 assert_eq!(popped.stats().ready, wheel.stats().ready);
 
                 let mut left = budget;
                 for timer in &fired {
-                    let due = peeked
-                        .peek_expired_with_budget(now, &mut left)
-                        .expect("it is due");
+                    let due = peeked.peek_expired_with_budget(now, &mut left).expect("it is due");
                     assert_eq!((due.key(), due.deadline()), (timer.key, timer.deadline));
                     due.rearm(u64::MAX);
                 }
@@ -216,10 +211,7 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
         let used = usize::MAX - advance.unused();
         // Its rotation is opened, it is visited, and it fires.
         let most = 3 * count as usize;
-        assert!(
-            used <= most,
-            "{used} units for {count} timers, {most} allowed"
-        );
+        assert!(used <= most, "{used} units for {count} timers, {most} allowed");
     }
     check::<Millis>();
     check::<Compact>();

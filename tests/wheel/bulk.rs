@@ -4,8 +4,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use timer_wheel::inspect::Stats;
 use timer_wheel::{
-    Ascending, Descending, Expired, Geometry, IntoIter, Iter, Millis, Progress, TimerKey, TimerRef,
-    Wheel,
+    Ascending, Descending, Expired, Geometry, IntoIter, Iter, Millis, Progress, TimerKey, TimerRef, Wheel,
 };
 
 use crate::script::spans;
@@ -14,9 +13,8 @@ use crate::script::spans;
 fn spread<G: Geometry>() -> Wheel<u64, G> {
     let spans = spans::<G>();
     let mut wheel = Wheel::with_geometry(spans[0] / 2);
-    let keys: Vec<TimerKey> = (0..700_u64)
-        .map(|n| wheel.schedule(spans[n as usize % 5].saturating_mul(1 + n % 9), n))
-        .collect();
+    let keys: Vec<TimerKey> =
+        (0..700_u64).map(|n| wheel.schedule(spans[n as usize % 5].saturating_mul(1 + n % 9), n)).collect();
     for key in keys.iter().skip(3).step_by(11) {
         assert!(wheel.cancel(*key).is_some());
     }
@@ -53,9 +51,7 @@ fn values_of_every_size_and_number_are_shown_once() {
 fn every_value_is_changed_and_yielded_once() {
     fn check<G: Geometry>() {
         let mut wheel = spread::<G>();
-        let timers = wheel
-            .iter()
-            .map(|it| (it.key, it.deadline, it.value + 1_000));
+        let timers = wheel.iter().map(|it| (it.key, it.deadline, it.value + 1_000));
         let mut expected: Vec<_> = timers.collect();
         for timer in &mut wheel {
             *timer.value += 1_000;
@@ -63,13 +59,7 @@ fn every_value_is_changed_and_yielded_once() {
         wheel.check_invariants();
         let mut timers = wheel.into_iter();
         let mut found = Vec::new();
-        while let Some(Expired {
-            key,
-            deadline,
-            value,
-            ..
-        }) = timers.next()
-        {
+        while let Some(Expired { key, deadline, value, .. }) = timers.next() {
             found.push((key, deadline, value));
             assert_eq!(timers.len(), expected.len() - found.len());
         }
@@ -90,11 +80,7 @@ fn extended_wheel_keeps_the_order_of_arrival() {
     let fired: Vec<u64> = wheel.advance(11).map(|timer| timer.value).collect();
     let evens = (0..100).filter(|n| n % 2 == 0);
     let odds = (0..100).filter(|n| n % 2 == 1);
-    assert!(
-        fired
-            .into_iter()
-            .eq([100].into_iter().chain(evens).chain(odds))
-    );
+    assert!(fired.into_iter().eq([100].into_iter().chain(evens).chain(odds)));
 }
 
 #[test]

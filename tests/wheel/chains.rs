@@ -22,11 +22,7 @@ fn fired<G: Geometry>(wheel: &mut Wheel<u64, G>, now: u64) -> Vec<(u64, u64)> {
 /// The values in ascending order, which is the reverse of the descending one, but for the ballast.
 fn in_order(wheel: &Wheel<u64>) -> Vec<u64> {
     let up: Vec<u64> = wheel.ascending().map(|timer| *timer.value).collect();
-    assert!(
-        up.iter()
-            .rev()
-            .eq(wheel.descending().map(|timer| timer.value))
-    );
+    assert!(up.iter().rev().eq(wheel.descending().map(|timer| timer.value)));
     up[..up.len() - FAR_TIMERS].to_vec()
 }
 
@@ -36,9 +32,7 @@ fn in_order(wheel: &Wheel<u64>) -> Vec<u64> {
 fn timer_that_comes_back_to_an_early_chain_fires_at_its_own_time() {
     let start = 1 << 36;
     let mut wheel = lists();
-    let keys: Vec<TimerKey> = (0..8)
-        .map(|n| wheel.schedule(start + 40 * TICK, n))
-        .collect();
+    let keys: Vec<TimerKey> = (0..8).map(|n| wheel.schedule(start + 40 * TICK, n)).collect();
     assert_eq!(fired(&mut wheel, start), []);
     for (key, to) in keys.iter().zip([50, 40, 30, 60]) {
         assert!(wheel.reschedule(*key, start + to * TICK));
@@ -47,10 +41,7 @@ fn timer_that_comes_back_to_an_early_chain_fires_at_its_own_time() {
     let expected = [2, 4, 5, 6, 7, 1, 0, 3];
     assert_eq!(in_order(&wheel), expected);
     let fired = fired(&mut wheel, start + 100 * TICK);
-    assert_eq!(
-        fired.iter().map(|item| item.1).collect::<Vec<_>>(),
-        expected
-    );
+    assert_eq!(fired.iter().map(|item| item.1).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -111,9 +102,7 @@ fn timer_cancelled_while_a_far_rotation_is_moved_down_is_gone() {
     for budget in 1..40 {
         let mut wheel = lists();
         let ticks = [2, 1, u64::from(u32::MAX), 1 << 31, 1 << 12, 2 << 32];
-        let keys: Vec<TimerKey> = (0..36)
-            .map(|n| wheel.schedule(start + ticks[n as usize % 6] * TICK, n))
-            .collect();
+        let keys: Vec<TimerKey> = (0..36).map(|n| wheel.schedule(start + ticks[n as usize % 6] * TICK, n)).collect();
         assert_eq!(wheel.advance_with_budget(start, budget).count(), 0);
         for (n, key) in (0..36).zip(&keys).filter(|(n, _)| n % 4 != 0) {
             assert_eq!(wheel.cancel(*key), Some(n));

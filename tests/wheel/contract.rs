@@ -4,9 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use timer_wheel::{
-    Advance, Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel,
-};
+use timer_wheel::{Advance, Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Lopsided, Narrow, Tiny, with_lists};
 use crate::script::spans;
@@ -139,11 +137,7 @@ fn every_iterator_stays_at_its_end() {
         // Ten are due.
         for (fires, left) in [(0, 10), (3, 10), (9, 7), (1, 0)] {
             let budget = Budget::UNLIMITED.with_fires(fires);
-            check(
-                all.advance_with_budget(5, budget),
-                fires.min(left),
-                "advance",
-            );
+            check(all.advance_with_budget(5, budget), fires.min(left), "advance");
         }
         check(all.drain(), 90, "drain");
     }
@@ -166,11 +160,7 @@ fn rearmed_timer_keeps_its_key_and_its_value() {
         assert_eq!((progress.fired, progress.has_backlog), (1, false));
         assert_eq!(wheel.get(key), Some(&round));
         assert_eq!(wheel.deadline(key), Some(round * 10 + 10));
-        assert_eq!(
-            wheel.stats().slots,
-            slots,
-            "a slot was freed and taken again"
-        );
+        assert_eq!(wheel.stats().slots, slots, "a slot was freed and taken again");
     }
 }
 

@@ -20,12 +20,7 @@ enum Arrival {
 }
 
 impl Arrival {
-    const ALL: [Self; 4] = [
-        Self::Together,
-        Self::InOrder,
-        Self::Reversed,
-        Self::InNoOrder,
-    ];
+    const ALL: [Self; 4] = [Self::Together, Self::InOrder, Self::Reversed, Self::InNoOrder];
 
     fn offset(self, n: u64, count: u64) -> u64 {
         match self {
@@ -44,9 +39,7 @@ fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
         const CROWD: u64 = 20_000;
         let tick = 3 * spans::<G>()[1];
         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-        let mut expected: Vec<(u64, u64)> = (0..CROWD)
-            .map(|n| (tick + arrival.offset(n, CROWD), n))
-            .collect();
+        let mut expected: Vec<(u64, u64)> = (0..CROWD).map(|n| (tick + arrival.offset(n, CROWD), n)).collect();
         for &(deadline, n) in &expected {
             wheel.schedule(deadline, n);
         }
@@ -96,9 +89,7 @@ fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
                 pair.apply(&Op::AdvanceBudgeted(When::At(to), Budget::of_work(1), 0));
                 let after = pair.wheel.levels().map(|level| level.timers());
                 let left = before.iter().zip(after);
-                let taken: usize = left
-                    .map(|(before, after)| before.saturating_sub(after))
-                    .sum();
+                let taken: usize = left.map(|(before, after)| before.saturating_sub(after)).sum();
                 assert!(taken <= 1, "{taken} timers were taken from buckets");
                 calls += 1;
                 assert!(calls <= 20 * timers, "{} are left", pair.model.len());
@@ -109,10 +100,7 @@ fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
                 match calls % 8 {
                     1 => pair.apply(&Op::Cancel(Pick::Live(nth))),
                     2 => pair.apply(&Op::Schedule(When::At(start + u64::from(nth) * apart))),
-                    4 => pair.apply(&Op::Reschedule(
-                        Pick::Live(nth),
-                        When::At(end + u64::from(nth)),
-                    )),
+                    4 => pair.apply(&Op::Reschedule(Pick::Live(nth), When::At(end + u64::from(nth)))),
                     5 => pair.apply(&Op::Schedule(When::At(end - apart / 2))),
                     7 => pair.apply(&Op::Reschedule(Pick::Live(nth), When::In(0))),
                     _ => {}

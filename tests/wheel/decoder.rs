@@ -37,26 +37,15 @@ impl Op {
                 let counts = [2, 3, 8, 15, 16, 17, 31, 32, 33, 34, 63, 65, 100];
                 Self::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
             }
-            18..=19 => Self::Storm(
-                decoder.deadline(spans),
-                decoder.delay(spans),
-                decoder.below(40),
-            ),
+            18..=19 => Self::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
             20 => Self::FillToLimit(decoder.deadline(spans), decoder.below(4)),
             21..=24 => Self::Cancel(decoder.pick()),
             25 => Self::CancelMany(decoder.below(8)),
             26..=32 => Self::Reschedule(decoder.pick(), decoder.deadline(spans)),
             33 => Self::RescheduleMany(decoder.below(8), decoder.deadline(spans)),
             34..=37 => Self::Advance(decoder.jump(spans)),
-            38..=40 => Self::AdvanceDropped(
-                decoder.jump(spans),
-                decoder.choose(&[0, 1, 1, 2, 4, 16, 50]),
-            ),
-            41..=44 => Self::AdvanceBudgeted(
-                decoder.jump(spans),
-                Budget::of_work(decoder.budget()),
-                decoder.below(4),
-            ),
+            38..=40 => Self::AdvanceDropped(decoder.jump(spans), decoder.choose(&[0, 1, 1, 2, 4, 16, 50])),
+            41..=44 => Self::AdvanceBudgeted(decoder.jump(spans), Budget::of_work(decoder.budget()), decoder.below(4)),
             45..=46 => Self::AdvanceToEnd(decoder.jump(spans), decoder.budget()),
             47..=50 => {
                 let work = [0, 1, 2, 7, 40, usize::MAX, usize::MAX];
@@ -133,13 +122,8 @@ impl<'a> Decoder<'a> {
 
     /// A deadline to schedule or reschedule to.
     fn deadline(&mut self, spans: &[u64; 5]) -> When {
-        const EXTREME: [When; 5] = [
-            When::At(0),
-            When::At(1),
-            When::At(u64::MAX),
-            When::At(u64::MAX - 1),
-            When::In(1 << 61),
-        ];
+        const EXTREME: [When; 5] =
+            [When::At(0), When::At(1), When::At(u64::MAX), When::At(u64::MAX - 1), When::In(1 << 61)];
         match self.below(16) {
             0 => When::Ago(self.delay(spans)),
             1 => self.choose(&EXTREME),
@@ -151,13 +135,8 @@ impl<'a> Decoder<'a> {
 
     /// A moment to advance to: mostly near, so that the script does not end at the end of time.
     fn jump(&mut self, spans: &[u64; 5]) -> When {
-        const FAR: [When; 5] = [
-            When::In(1 << 31),
-            When::In(1 << 32),
-            When::In(1 << 61),
-            When::In(1 << 62),
-            When::At(u64::MAX),
-        ];
+        const FAR: [When; 5] =
+            [When::In(1 << 31), When::In(1 << 32), When::In(1 << 61), When::In(1 << 62), When::At(u64::MAX)];
         let near = 1 + usize::from(self.choose(&[0_u8, 1, 1, 1, 2, 2, 3, 4]));
         match self.byte() {
             0..=1 => self.choose(&FAR),
@@ -193,8 +172,7 @@ impl<'a> Decoder<'a> {
             0 => u64::from(self.below(3)),
             1..=2 => {
                 let (span, times) = (self.choose(spans), self.choose(&[1, 1, 2, 3]));
-                span.saturating_mul(times)
-                    .saturating_add_signed(self.choose(&[-1, 0, 1]))
+                span.saturating_mul(times).saturating_add_signed(self.choose(&[-1, 0, 1]))
             }
             3 => spans[0].saturating_mul(u64::from(self.byte())),
             _ => {

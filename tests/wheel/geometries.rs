@@ -60,11 +60,7 @@ pub(crate) const fn few<G: Geometry>() -> usize {
 
 /// How many timers need no lists, whenever they are due.
 pub(crate) const fn near<G: Geometry>() -> usize {
-    if G::LEVEL_BITS[0] < 5 {
-        1 << G::LEVEL_BITS[0]
-    } else {
-        32
-    }
+    if G::LEVEL_BITS[0] < 5 { 1 << G::LEVEL_BITS[0] } else { 32 }
 }
 
 /// So many timers at the end of time are a ballast with which a wheel of any geometry makes lists.

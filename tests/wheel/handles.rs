@@ -68,15 +68,7 @@ fn made_up_numbers_are_harmless() {
     }
     let live: Vec<TimerKey> = wheel.iter().map(|timer| timer.key).collect();
     let mut numbers = Numbers(7);
-    let edges = [
-        0,
-        1,
-        u64::MAX,
-        u64::MAX - 1,
-        1 << 32,
-        u64::MAX << 32,
-        1 << 63,
-    ];
+    let edges = [0, 1, u64::MAX, u64::MAX - 1, 1 << 32, u64::MAX << 32, 1 << 63];
     let near = (0..64).flat_map(|slot| (0..8).map(move |generation| slot << 32 | generation));
     let words = edges.into_iter().chain(near);
     for word in words.chain((0..2_000).map(|_| numbers.next())) {

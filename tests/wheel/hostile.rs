@@ -152,11 +152,7 @@ fn keys_of_another_wheel_reach_no_more_timers_than_there_are() {
             assert!(!wheel.reschedule(key, 0));
         }
     }
-    assert!(
-        reached <= ours.len(),
-        "{reached} keys for {} timers",
-        ours.len()
-    );
+    assert!(reached <= ours.len(), "{reached} keys for {} timers", ours.len());
     assert_eq!(wheel.stats(), before);
     wheel.check_invariants();
     assert_eq!(advance(&mut wheel, u64::MAX).0, 10);

@@ -58,17 +58,11 @@ fn levels_agree_with_division<G: Geometry>() {
         for bit in 0..64 {
             let step = 1_u64 << bit;
             deadlines.extend([now.saturating_add(step), now.saturating_add(step - 1)]);
-            deadlines.extend([
-                now ^ step,
-                now.saturating_add(step).saturating_add(step / 3),
-            ]);
+            deadlines.extend([now ^ step, now.saturating_add(step).saturating_add(step / 3)]);
         }
         // The current tick's last, so that the later ones do not lie among them in the heap.
         deadlines.sort_by_key(|&deadline| Reverse(deadline));
-        let keys: Vec<_> = deadlines
-            .iter()
-            .map(|&deadline| wheel.schedule(deadline, 0))
-            .collect();
+        let keys: Vec<_> = deadlines.iter().map(|&deadline| wheel.schedule(deadline, 0)).collect();
         let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), 0);
         wheel.cancel(cancelled);
         let (expected, ready) = by_division::<G>(now, &deadlines);
@@ -91,20 +85,9 @@ fn levels_show_each_timer_in_the_bucket_of_its_deadline() {
 #[test]
 fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
     let wheel = Wheel::<(), Caffeine>::with_geometry(0);
-    let shape = wheel
-        .levels()
-        .map(|level| (level.number(), level.buckets().len(), level.bucket_span()));
+    let shape = wheel.levels().map(|level| (level.number(), level.buckets().len(), level.bucket_span()));
     let ns = |bits: u32| Some(1 << bits);
-    assert_eq!(
-        shape,
-        [
-            (0, 128, ns(30)),
-            (1, 128, ns(36)),
-            (2, 64, ns(42)),
-            (3, 8, ns(47)),
-            (4, 1, None)
-        ]
-    );
+    assert_eq!(shape, [(0, 128, ns(30)), (1, 128, ns(36)), (2, 64, ns(42)), (3, 8, ns(47)), (4, 1, None)]);
 }
 
 #[test]
@@ -160,10 +143,7 @@ fn crowded_bucket_ahead_shows_in_the_next_rotation_of_the_level_below() {
     assert_eq!(wheel.advance(256 * TICK).count(), 3);
     let [finest, ..] = wheel.levels();
     assert_eq!(finest.timers(), 765);
-    assert_eq!(
-        finest.buckets().collect::<Vec<_>>()[..256],
-        [[0].as_slice(), &[3; 255]].concat()
-    );
+    assert_eq!(finest.buckets().collect::<Vec<_>>()[..256], [[0].as_slice(), &[3; 255]].concat());
     wheel.check_invariants();
 }
 

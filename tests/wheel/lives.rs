@@ -119,10 +119,7 @@ fn least_peek_ahead_is_never_before_the_expiration_delay() {
         later
     }
     let later = [check::<Millis>(), check::<Caffeine>(), check::<Micros>()];
-    assert!(
-        later.iter().sum::<u32>() > 0,
-        "no crowd was ahead: this says no more than the one above"
-    );
+    assert!(later.iter().sum::<u32>() > 0, "no crowd was ahead: this says no more than the one above");
 }
 
 /// C8: O(timers touched), never O(time passed).

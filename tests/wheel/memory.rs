@@ -91,10 +91,7 @@ fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
             storm(&mut wheel, &mut keys[call % FEW], [here, there]);
             if call % 1_009 == 1_008 {
                 let stats = wheel.stats();
-                assert!(
-                    stats.slots <= live.max(400 + FAR_TIMERS + FEW) + 1,
-                    "{stats:?}"
-                );
+                assert!(stats.slots <= live.max(400 + FAR_TIMERS + FEW) + 1, "{stats:?}");
                 assert!(stats.bytes <= most, "{} bytes, {most} before", stats.bytes);
                 most = most.min(stats.bytes + SPARE);
             }
@@ -155,10 +152,7 @@ fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {
     let before = wheel.capacity();
     assert!(before >= count as usize);
     wheel.shrink_to_fit();
-    assert!(
-        wheel.capacity() < before / 10,
-        "an empty wheel did not shrink"
-    );
+    assert!(wheel.capacity() < before / 10, "an empty wheel did not shrink");
     wheel.check_invariants();
 }
 
@@ -210,10 +204,7 @@ fn capacity_that_is_claimed_takes_timers_without_more_memory_for_slots() {
             let is_full = wheel.len() == claimed;
             wheel.schedule(1, n);
             let now = wheel.capacity();
-            assert!(
-                is_full || now == claimed,
-                "{asked} asked for, {claimed} claimed"
-            );
+            assert!(is_full || now == claimed, "{asked} asked for, {claimed} claimed");
             claimed = wheel.capacity();
             assert!(claimed >= wheel.len() && claimed <= 2 * wheel.len().max(asked) + 4_104);
         }

@@ -25,12 +25,7 @@ pub(crate) struct Model<T, K = TimerKey> {
 
 impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
     pub(crate) fn new(now: u64) -> Self {
-        Self {
-            now,
-            next_sequence: 0,
-            queue: BTreeMap::new(),
-            timers: HashMap::new(),
-        }
+        Self { now, next_sequence: 0, queue: BTreeMap::new(), timers: HashMap::new() }
     }
 
     pub(crate) fn now(&self) -> u64 {
@@ -60,14 +55,11 @@ impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
 
     /// Whether a timer is due at the model's clock.
     pub(crate) fn has_due(&self) -> bool {
-        self.next_deadline()
-            .is_some_and(|deadline| deadline <= self.now)
+        self.next_deadline().is_some_and(|deadline| deadline <= self.now)
     }
 
     /// All live timers in the order of the contract.
-    pub(crate) fn ascending(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = (K, &Timer<T>)> + ExactSizeIterator {
+    pub(crate) fn ascending(&self) -> impl DoubleEndedIterator<Item = (K, &Timer<T>)> + ExactSizeIterator {
         self.queue.values().map(|key| (*key, &self.timers[key]))
     }
 
@@ -79,11 +71,7 @@ impl<T, K: Copy + Debug + Eq + Hash> Model<T, K> {
 
     pub(crate) fn schedule(&mut self, key: K, deadline: u64, value: T) {
         let sequence = self.take_sequence();
-        let timer = Timer {
-            deadline,
-            sequence,
-            value,
-        };
+        let timer = Timer { deadline, sequence, value };
         let earlier = self.timers.insert(key, timer);
         assert!(earlier.is_none(), "a live timer's key was given out again");
         self.queue.insert((deadline, sequence), key);

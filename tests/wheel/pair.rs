@@ -126,13 +126,7 @@ impl<G: Geometry> Pair<G> {
             Op::RescheduleOrInsert(pick, to) => {
                 self.reschedule_or_insert(self.pick(pick), self.resolve(to));
             }
-            Op::Churn {
-                from,
-                step,
-                count,
-                lag,
-                keep,
-            } => self.churn(self.resolve(from), step, count, lag, keep),
+            Op::Churn { from, step, count, lag, keep } => self.churn(self.resolve(from), step, count, lag, keep),
             Op::Retain(stride) => self.retain(u64::from(stride) + 1),
             Op::Advance(to) => self.advance(self.resolve(to)),
             Op::AdvanceDropped(to, taken) => {

@@ -34,10 +34,7 @@ impl Drop for Value {
 
 impl Ledger {
     fn value(self: &Rc<Self>, number: u64) -> Value {
-        Value {
-            number,
-            ledger: Rc::clone(self),
-        }
+        Value { number, ledger: Rc::clone(self) }
     }
 
     fn dropped(&self) -> Vec<u64> {
@@ -104,10 +101,7 @@ fn check_rest<G: Geometry>(wheel: &mut Wheel<Value, G>) {
     wheel.check_invariants();
     let expected: Vec<u64> = wheel.ascending().map(|timer| timer.value.number).collect();
     assert_eq!(expected.len(), wheel.len());
-    let fired: Vec<u64> = wheel
-        .advance(u64::MAX)
-        .map(|item| item.value.number)
-        .collect();
+    let fired: Vec<u64> = wheel.advance(u64::MAX).map(|item| item.value.number).collect();
     assert_eq!(fired, expected);
     assert!(wheel.is_empty());
     wheel.check_invariants();
@@ -163,10 +157,7 @@ fn advance_with_panic_in_the_answer_leaves_that_timer_due() {
         wheel.check_invariants();
         // Removed were 1, 2, 4, 5, 7 and 8.
         assert_eq!(wheel.len(), order.len() - 6);
-        assert!(
-            wheel.contains(order[8]),
-            "the timer without an answer is lost"
-        );
+        assert!(wheel.contains(order[8]), "the timer without an answer is lost");
         assert_eq!(wheel.expiration_delay(), Some(0));
         let first = wheel.ascending().next().expect("timers live").key;
         assert_eq!(first, order[8], "it is no longer the first");
@@ -276,10 +267,7 @@ fn values_leaving_in_every_way_are_dropped_once_and_one_that_panics_leaves_the_r
 #[test]
 fn clear_and_a_dropped_drain_go_on_after_a_panicking_drop() {
     let ways: [Way<Millis>; 2] = [|wheel, _| wheel.clear(), |wheel, _| drop(wheel.drain())];
-    for (way, fuse) in ways
-        .into_iter()
-        .flat_map(|way| [(way, 0), (way, 30), (way, 59)])
-    {
+    for (way, fuse) in ways.into_iter().flat_map(|way| [(way, 0), (way, 30), (way, 59)]) {
         let (mut wheel, ledger, keys) = prepared::<Millis>(State::Fresh);
         ledger.fuse.set(Some(fuse));
         panicking(|| way(&mut wheel, &keys));

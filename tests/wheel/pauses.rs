@@ -36,18 +36,12 @@ pub(crate) fn advance<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> Call 
     let mut advance = wheel.advance_with_budget(to, usize::MAX);
     let fired = advance.by_ref().count();
     assert!(!advance.has_backlog());
-    Call {
-        fired,
-        units: usize::MAX - advance.unused(),
-    }
+    Call { fired, units: usize::MAX - advance.unused() }
 }
 
 /// Timers 60 to 180 s ahead, an advance each millisecond for four minutes, and another timer for each
 /// that fires. Says how much work the longest call has done beside firing.
-fn pause_mix<G: Geometry>(
-    timers: u64,
-    mut disturb: impl FnMut(&mut Wheel<u64, G>, &mut [TimerKey], u64),
-) -> usize {
+fn pause_mix<G: Geometry>(timers: u64, mut disturb: impl FnMut(&mut Wheel<u64, G>, &mut [TimerKey], u64)) -> usize {
     let mut numbers = Numbers(42);
     let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
     let mut delay = move || 60 * SECOND + numbers.below(120 * SECOND);
@@ -59,10 +53,7 @@ fn pause_mix<G: Geometry>(
         let mut advance = wheel.advance_with_budget(now, usize::MAX);
         let values: Vec<u64> = advance.by_ref().map(|item| item.value).collect();
         assert!(!advance.has_backlog());
-        let call = Call {
-            fired: values.len(),
-            units: usize::MAX - advance.unused(),
-        };
+        let call = Call { fired: values.len(), units: usize::MAX - advance.unused() };
         longest = longest.max(call.ahead());
         units += call.units;
         fired += call.fired;
@@ -202,10 +193,5 @@ fn pop_first_before_its_time_leaves_the_clock_and_the_others() {
     let delay = wheel.expiration_delay().expect("timers live");
     assert!(wheel.now() + delay <= start + (1 << 36) / 5_000);
     assert_eq!(wheel.pop_first().map(|item| item.key), Some(keys[1]));
-    assert!(
-        wheel
-            .advance(start + (1 << 36))
-            .map(|item| item.key)
-            .eq(keys[2..].iter().copied())
-    );
+    assert!(wheel.advance(start + (1 << 36)).map(|item| item.key).eq(keys[2..].iter().copied()));
 }

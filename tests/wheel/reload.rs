@@ -165,26 +165,12 @@ fn anything_in_any_place_is_an_error_or_a_valid_wheel() {
     let near = [20, 31, 32, 47, 48, 63].map(|bits| 1_u64 << bits);
     let near = near.into_iter().flat_map(|number| [number - 1, number]);
     let near = near.chain([u64::from(u32::MAX) - 1, u64::MAX - 1, u64::MAX]);
-    let others = json!([
-        null,
-        true,
-        -1,
-        0.5,
-        1e300,
-        "",
-        "7",
-        [],
-        {},
-        [[]],
-        [0, 0, 0, 0]
-    ]);
+    let others = json!([null, true, -1, 0.5, 1e300, "", "7", [], {}, [[]], [0, 0, 0, 0]]);
     let json = serde_json::to_value(small_wheel()).expect("numbers serialize");
     assert!(is_accepted(&json.to_string()));
     let mut found = Vec::new();
     places(&json, "", &mut found);
-    let parts = found
-        .iter()
-        .filter_map(|place| json.pointer(place).cloned());
+    let parts = found.iter().filter_map(|place| json.pointer(place).cloned());
     let numbers = (0..8).chain(near).map(Value::from);
     let wrong = others.as_array().expect("it is one").iter().cloned();
     let others: Vec<Value> = parts.chain(numbers).chain(wrong).collect();
@@ -200,16 +186,7 @@ fn anything_in_any_place_is_an_error_or_a_valid_wheel() {
         }
     }
     assert!(accepted > 100 && refused > 100, "{accepted} and {refused}");
-    for text in [
-        "",
-        "null",
-        "0",
-        "[]",
-        "{}",
-        "\"wheel\"",
-        "[null]",
-        "{\"\":0}",
-    ] {
+    for text in ["", "null", "0", "[]", "{}", "\"wheel\"", "[null]", "{\"\":0}"] {
         assert!(!is_accepted(text), "{text:?} was taken for a wheel");
     }
 }
@@ -226,9 +203,7 @@ fn items_missing_doubled_and_reordered_are_an_error_or_a_valid_wheel() {
         is_accepted(&damaged.to_string())
     };
     let array_at = |place: &str, change: &dyn Fn(&mut Vec<Value>)| {
-        try_with(place, &|spot| {
-            change(spot.as_array_mut().expect("an array"))
-        })
+        try_with(place, &|spot| change(spot.as_array_mut().expect("an array")))
     };
     for place in &found {
         match json.pointer(place) {
@@ -287,29 +262,16 @@ fn key_of_an_even_generation_is_refused() {
     let json = serde_json::to_string(&key).unwrap();
     assert_eq!(json, "[0,1]");
     assert_eq!(serde_json::from_str::<TimerKey>(&json).unwrap(), key);
-    for damaged in [
-        "[0,0]",
-        "[0,2]",
-        "[0,4294967294]",
-        "[4294967296,1]",
-        "[0]",
-        "7",
-    ] {
-        assert!(
-            serde_json::from_str::<TimerKey>(damaged).is_err(),
-            "{damaged}"
-        );
+    for damaged in ["[0,0]", "[0,2]", "[0,4294967294]", "[4294967296,1]", "[0]", "7"] {
+        assert!(serde_json::from_str::<TimerKey>(damaged).is_err(), "{damaged}");
     }
 }
 
 /// Slots made later would start worn out, and leave a slot behind for every timer.
 #[test]
 fn first_generation_near_its_end_is_refused() {
-    let starting_at = |generation: u32| {
-        is_accepted(&format!(
-            r#"{{"now":0,"limit":9,"first_generation":{generation},"slots":[]}}"#
-        ))
-    };
+    let starting_at =
+        |generation: u32| is_accepted(&format!(r#"{{"now":0,"limit":9,"first_generation":{generation},"slots":[]}}"#));
     assert!(starting_at(1 << 31), "half of the generations are left");
     assert!(!starting_at((1 << 31) + 2) && !starting_at(u32::MAX - 1));
     let slot = r#"{"now":0,"limit":9,"first_generation":0,

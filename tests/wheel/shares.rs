@@ -11,12 +11,7 @@ use crate::script::spans;
 const WOKEN_FOR: usize = FEW / 2;
 
 /// A crowd of timers spread evenly over one bucket of a level.
-pub(crate) fn crowd<G: Geometry>(
-    wheel: &mut Wheel<u64, G>,
-    level: usize,
-    number: u64,
-    timers: u64,
-) -> Vec<TimerKey> {
+pub(crate) fn crowd<G: Geometry>(wheel: &mut Wheel<u64, G>, level: usize, number: u64, timers: u64) -> Vec<TimerKey> {
     let span = spans::<G>()[level];
     let at = |n: u64| number * span + n * (span / timers);
     (0..timers).map(|n| wheel.schedule(at(n), n)).collect()
@@ -48,10 +43,7 @@ fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() 
         assert!(moved >= wake_ups * WOKEN_FOR, "{moved} moved in {wake_ups}");
         // And not much later than that: what is left is no crowd.
         let left: usize = wheel.levels()[level].timers();
-        assert!(
-            left <= FEW + FAR_TIMERS,
-            "{left} of {timers} are left for the last moment"
-        );
+        assert!(left <= FEW + FAR_TIMERS, "{left} of {timers} are left for the last moment");
         let call = advance(&mut wheel, start);
         assert!(call.units <= 2 * (FEW + timers as usize / 64), "{call:?}");
         wheel.check_invariants();

@@ -75,10 +75,7 @@ const BROAD: Alphabet = Alphabet {
 };
 
 /// As [`BROAD`], where every timer makes a list.
-const BROAD_LISTS: Alphabet = Alphabet {
-    before: |_| with_lists(0, 0, 0),
-    ..BROAD
-};
+const BROAD_LISTS: Alphabet = Alphabet { before: |_| with_lists(0, 0, 0), ..BROAD };
 
 /// A crowd that is moved ahead, in instalments, while timers come and go around it: six timers in the next bucket of
 /// level 3, which begins in three ticks.
@@ -91,27 +88,15 @@ const CROWD: Alphabet = Alphabet {
 };
 
 /// The same with the crowd in the next far rotation.
-const FAR_CROWD: Alphabet = Alphabet {
-    before: |tick| with_lists(11 * tick, 2 * tick, 7),
-    deadlines: &[0, 12, 25],
-    steps: &[3, 11],
-    ..CROWD
-};
+const FAR_CROWD: Alphabet =
+    Alphabet { before: |tick| with_lists(11 * tick, 2 * tick, 7), deadlines: &[0, 12, 25], steps: &[3, 11], ..CROWD };
 
 /// The same with the crowd in one tick.
-const CROWDED_TICK: Alphabet = Alphabet {
-    before: |tick| with_lists(2 * tick, 0, 6),
-    deadlines: &[0, 2, 4],
-    ..CROWD
-};
+const CROWDED_TICK: Alphabet = Alphabet { before: |tick| with_lists(2 * tick, 0, 6), deadlines: &[0, 2, 4], ..CROWD };
 
 /// Four timers, which are few: their bucket, whose span they are due in from its third tick on, is sorted whole.
-const CHAIN: Alphabet = Alphabet {
-    before: |tick| with_lists(5 * tick, tick, 4),
-    deadlines: &[0, 6, 12],
-    steps: &[1, 3],
-    ..CROWD
-};
+const CHAIN: Alphabet =
+    Alphabet { before: |tick| with_lists(5 * tick, tick, 4), deadlines: &[0, 6, 12], steps: &[1, 3], ..CROWD };
 
 impl Alphabet {
     /// What may come next when so many timers are live. Of many the first, the last and one in the middle are
@@ -130,9 +115,7 @@ impl Alphabet {
         }
         ops.extend(self.steps.iter().map(|&step| Op::Advance(When::In(step))));
         ops.extend(
-            self.budgeted
-                .iter()
-                .map(|&(step, work)| Op::AdvanceBudgeted(When::In(step), Budget::of_work(work), 0)),
+            self.budgeted.iter().map(|&(step, work)| Op::AdvanceBudgeted(When::In(step), Budget::of_work(work), 0)),
         );
         ops.extend_from_slice(self.others);
         ops
@@ -210,12 +193,7 @@ fn explore<G: Geometry>(alphabet: &Alphabet, starts: &[u64], length: usize) -> (
 /// one tick before the first far rotation, and so that time ends within reach.
 fn starts<G: Geometry>() -> [u64; 4] {
     let [tick, .., rotation] = spans::<G>();
-    [
-        rotation + 5 * tick + tick / 2,
-        0,
-        rotation - tick,
-        u64::MAX - 6 * tick,
-    ]
+    [rotation + 5 * tick + tick / 2, 0, rotation - tick, u64::MAX - 6 * tick]
 }
 
 /// Every sequence of a length in one world, and about how many that are, so that none of the alphabet

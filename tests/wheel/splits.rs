@@ -22,12 +22,7 @@ const WAYS: [Way; 8] = [
         let some = Op::AdvanceWith(to, Budget::of_work(3), Rule::Until(2));
         vec![some, Op::AdvanceToEnd(When::In(0), 2)]
     },
-    |to| {
-        vec![
-            Op::PeekExpired(to, u8::MAX, Rule::Remove),
-            Op::Advance(When::In(0)),
-        ]
-    },
+    |to| vec![Op::PeekExpired(to, u8::MAX, Rule::Remove), Op::Advance(When::In(0))],
 ];
 
 /// What fires when each advance of a script goes that way.
@@ -47,9 +42,7 @@ fn fired<G: Geometry>(script: &Script, way: Way) -> Vec<Fired> {
     pair.finish();
     // The high half of a value counts how often it was written to.
     let fired = pair.fired.into_iter();
-    fired
-        .map(|(deadline, value)| (deadline, value as u32 as u64))
-        .collect()
+    fired.map(|(deadline, value)| (deadline, value as u32 as u64)).collect()
 }
 
 #[test]
@@ -63,18 +56,9 @@ fn timers_fire_alike_in_every_geometry_and_split() {
             check(fired::<Narrow>(&script, way));
             check(fired::<TinyTick>(&script, way));
         }
-        let others = [
-            fired::<Caffeine>,
-            fired::<Micros>,
-            fired::<Compact>,
-            fired::<Tiny>,
-            fired::<Lopsided>,
-            fired::<Widest>,
-        ];
-        for (fired, way) in others
-            .into_iter()
-            .zip(WAYS.into_iter().cycle().skip(seed as usize))
-        {
+        let others =
+            [fired::<Caffeine>, fired::<Micros>, fired::<Compact>, fired::<Tiny>, fired::<Lopsided>, fired::<Widest>];
+        for (fired, way) in others.into_iter().zip(WAYS.into_iter().cycle().skip(seed as usize)) {
             assert_eq!(fired(&script, way), expected, "{script:?}");
         }
     }

@@ -49,12 +49,7 @@ fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
                 // The longest way: down every level, to a deadline that is on no boundary.
                 let ragged = spans.iter().rev().skip_while(|&&finer| finer > span);
                 let ragged = ragged.map(|&finer| finer + finer / 2).sum();
-                for (delay, more) in [
-                    (1, 1),
-                    (span + 1, span / 2),
-                    (span, 3 * span),
-                    (ragged, ragged),
-                ] {
+                for (delay, more) in [(1, 1), (span + 1, span / 2), (span, 3 * span), (ragged, ragged)] {
                     for postponed in 1..4 {
                         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
                         let key = wheel.schedule(start + delay, 0);

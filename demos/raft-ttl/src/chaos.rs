@@ -36,14 +36,7 @@ const MOST_KIB: u64 = 128 << 10;
 const MISTAKE: &str = "replication channel closed";
 
 /// Elections begin soon, and logs are short.
-const ARGUMENTS: [&str; 6] = [
-    "--heartbeat",
-    "150ms",
-    "--snapshot-every",
-    "1000",
-    "--frame-time",
-    "3s",
-];
+const ARGUMENTS: [&str; 6] = ["--heartbeat", "150ms", "--snapshot-every", "1000", "--frame-time", "3s"];
 
 /// Does all that for so long, and reports.
 ///
@@ -55,9 +48,7 @@ pub async fn show(duration: Duration, seed: u64) -> Result<(), Error> {
     let program = std::env::current_exe().map_err(|error| broken("no program", &error))?;
     let nodes = Cluster::new(&program, 3, &ARGUMENTS);
     let mut nodes = nodes.map_err(|error| broken("no nodes", &error))?;
-    nodes
-        .start_all()
-        .map_err(|error| broken("no nodes", &error))?;
+    nodes.start_all().map_err(|error| broken("no nodes", &error))?;
     let mut chaos = Chaos {
         nodes,
         ledger: Ledger::default(),
@@ -117,8 +108,7 @@ impl Chaos {
             if beginning.elapsed() >= duration {
                 break;
             }
-            self.listen(self.nodes.ids(), Duration::from_millis(500))
-                .await;
+            self.listen(self.nodes.ids(), Duration::from_millis(500)).await;
             self.measure();
             // Each of them soon, then as it comes.
             let nth = match round {
@@ -245,10 +235,7 @@ impl Chaos {
         // Those that are known to be gone stay gone, whoever leads now.
         let from = self.random.random_range(0..WRITERS).to_string();
         for key in self.ledger.gone(&from, 5) {
-            let get = Request::Get {
-                key: key.clone(),
-                linearizable: true,
-            };
+            let get = Request::Get { key: key.clone(), linearizable: true };
             match client_of(&self.nodes).insist(&get, deadline).await {
                 Ok(Reply::Missing) => {}
                 other => return Err(self.stuck(&format!("{key} is back: {other:?}"))),
@@ -321,33 +308,15 @@ impl Chaos {
         for (number, name) in kinds.iter().zip(["reads", "bad messages", "refusals"]) {
             println!("{name:>22}  {number}");
         }
-        let Counts {
-            attempted,
-            acknowledged,
-            expired,
-            lost,
-            resurrected,
-            early,
-            twice,
-            ..
-        } = counts;
-        println!(
-            "{:>22}  {attempted}, of which {expired} expired",
-            "keys written"
-        );
-        println!(
-            "{:>22}  {} MiB a node",
-            "most memory",
-            self.peak_kib.div_ceil(1 << 10)
-        );
+        let Counts { attempted, acknowledged, expired, lost, resurrected, early, twice, .. } = counts;
+        println!("{:>22}  {attempted}, of which {expired} expired", "keys written");
+        println!("{:>22}  {} MiB a node", "most memory", self.peak_kib.div_ceil(1 << 10));
         println!("{:>22}  {stall:.1?}", "longest stall");
         let line = format!(
             "acknowledged {acknowledged}, lost {lost}, resurrected {resurrected}, early {early}, twice {twice}"
         );
         let panics = self.nodes.ids().into_iter();
-        let panics = panics
-            .filter(|&id| self.nodes.log(id).contains("panicked"))
-            .count();
+        let panics = panics.filter(|&id| self.nodes.log(id).contains("panicked")).count();
         if panics > 0 {
             return Err(self.stuck("a node panicked"));
         }
@@ -355,9 +324,7 @@ impl Chaos {
             return Err(Error::Broken(line));
         }
         if self.peak_kib > MOST_KIB {
-            return Err(Error::Broken(format!(
-                "{line}; but too much memory was used"
-            )));
+            return Err(Error::Broken(format!("{line}; but too much memory was used")));
         }
         println!("{line}");
         Ok(())
@@ -366,18 +333,14 @@ impl Chaos {
 
 /// Whether that was the last that a node said.
 fn gave_up_by_mistake(log: &str) -> bool {
-    log.lines()
-        .next_back()
-        .is_some_and(|line| line.ends_with(MISTAKE))
+    log.lines().next_back().is_some_and(|line| line.ends_with(MISTAKE))
 }
 
 fn bar(duration: Duration) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len} s")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ");
-    ProgressBar::new(duration.as_secs())
-        .with_style(style)
-        .with_message("chaos")
+    ProgressBar::new(duration.as_secs()).with_style(style).with_message("chaos")
 }
 
 fn client_of(nodes: &Cluster) -> Client {

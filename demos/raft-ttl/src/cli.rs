@@ -120,11 +120,7 @@ enum Command {
 #[derive(Args, Debug)]
 struct ClusterArgs {
     /// The nodes, with commas between them
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003"
-    )]
+    #[arg(long, value_delimiter = ',', default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003")]
     nodes: Vec<SocketAddr>,
     /// How long to look for a leader
     #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
@@ -238,26 +234,13 @@ async fn run(cli: Cli) -> Result<ExitCode, Error> {
             }
         }
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
-        Command::Put {
-            key,
-            value,
-            ttl: ttl_ms,
-            cluster,
-        } => {
+        Command::Put { key, value, ttl: ttl_ms, cluster } => {
             let item = Item { key, value, ttl_ms };
             write(&cluster, &Request::Put(vec![item])).await
         }
-        Command::Touch {
-            key,
-            ttl: ttl_ms,
-            cluster,
-        } => write(&cluster, &Request::Touch { key, ttl_ms }).await,
+        Command::Touch { key, ttl: ttl_ms, cluster } => write(&cluster, &Request::Touch { key, ttl_ms }).await,
         Command::Delete { key, cluster } => write(&cluster, &Request::Delete(key)).await,
-        Command::Get {
-            key,
-            linearizable,
-            cluster,
-        } => get(&cluster, key, linearizable).await,
+        Command::Get { key, linearizable, cluster } => get(&cluster, key, linearizable).await,
         Command::Status { json, cluster } => status(&cluster, json).await,
         Command::Add { id, cluster } => insist(&cluster, &Request::Add(id)).await,
         Command::Remove { id, cluster } => insist(&cluster, &Request::Remove(id)).await,
@@ -288,12 +271,7 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
         retry_delay: args.retry_delay,
         secret: secret(args.secret_file.as_deref())?,
         max_skew: args.max_skew,
-        limits: Limits {
-            clients: args.clients,
-            frame: args.frame_time,
-            idle: args.idle_time,
-            ..Limits::default()
-        },
+        limits: Limits { clients: args.clients, frame: args.frame_time, idle: args.idle_time, ..Limits::default() },
         ..Settings::new(args.id, members)
     };
     let listener = TcpListener::bind(listen).await;
@@ -301,9 +279,7 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     let node = Node::start(&settings, Disk::open(&args.data)?).await?;
     eprintln!("raft-ttl: node {} listens on {listen}", args.id);
     if settings.secret.is_empty() && settings.members.len() > 1 {
-        eprintln!(
-            "raft-ttl: anybody who reaches this address may pose as another node: see --secret-file"
-        );
+        eprintln!("raft-ttl: anybody who reaches this address may pose as another node: see --secret-file");
     }
     let end_of_input = args.lifeline.then(end_of_input);
     let propose = node.propose();
@@ -396,16 +372,10 @@ async fn get(cluster: &ClusterArgs, key: String, linearizable: bool) -> Result<E
         first_answer(&cluster.nodes, &request).await?
     };
     match reply {
-        Reply::Value {
-            value,
-            remaining_ms,
-        } => {
+        Reply::Value { value, remaining_ms } => {
             println!("{value}");
             if let Some(ms) = remaining_ms {
-                eprintln!(
-                    "{} left",
-                    humantime::format_duration(Duration::from_millis(ms))
-                );
+                eprintln!("{} left", humantime::format_duration(Duration::from_millis(ms)));
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -464,9 +434,7 @@ fn milliseconds(text: &str) -> Result<u64, String> {
 fn peer(text: &str) -> Result<(NodeId, SocketAddr), String> {
     let (id, address) = text.split_once('=').ok_or("expected ID=ADDRESS")?;
     let id = id.parse().map_err(|error| format!("{id}: {error}"))?;
-    let address = address
-        .parse()
-        .map_err(|error| format!("{address}: {error}"))?;
+    let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
     Ok((id, address))
 }
 
@@ -484,14 +452,7 @@ mod tests {
     fn peer_is_a_number_and_an_address() {
         let address = "127.0.0.1:7002".parse().unwrap();
         assert_eq!(peer("2=127.0.0.1:7002"), Ok((2, address)));
-        for text in [
-            "",
-            "2",
-            "2=",
-            "=127.0.0.1:1",
-            "x=127.0.0.1:1",
-            "2=localhost",
-        ] {
+        for text in ["", "2", "2=", "=127.0.0.1:1", "x=127.0.0.1:1", "2=localhost"] {
             assert!(peer(text).is_err(), "{text}");
         }
     }

@@ -57,20 +57,12 @@ impl Client {
     /// A client of the cluster that has these nodes, of which there must be one.
     pub fn new(nodes: Vec<SocketAddr>) -> Self {
         assert!(!nodes.is_empty(), "a cluster has nodes");
-        Self {
-            nodes,
-            known: BTreeMap::new(),
-            next: 0,
-            connection: None,
-        }
+        Self { nodes, known: BTreeMap::new(), next: 0, connection: None }
     }
 
     /// A client that finds the nodes where it is told, and not where they find each other.
     pub fn of(members: BTreeMap<NodeId, SocketAddr>) -> Self {
-        Self {
-            known: members.clone(),
-            ..Self::new(members.into_values().collect())
-        }
+        Self { known: members.clone(), ..Self::new(members.into_values().collect()) }
     }
 
     /// Asks the leader, whoever that is, and looks for one until `deadline`.

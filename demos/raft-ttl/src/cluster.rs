@@ -127,14 +127,8 @@ impl Cluster {
         for other in self.members.keys().filter(|&&other| other != id) {
             command.args(["--peer", &format!("{other}={}", address(other))]);
         }
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_file(id))?;
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(log);
+        let log = File::options().create(true).append(true).open(self.log_file(id))?;
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         // An interrupt at the terminal is for the one who started the nodes.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -198,18 +192,14 @@ impl Cluster {
         let process = process.ok_or(io::ErrorKind::NotFound)?.id().to_string();
         match Command::new("kill").args([signal, &process]).status()? {
             status if status.success() => Ok(()),
-            status => Err(io::Error::other(format!(
-                "kill {signal} ends with {status}"
-            ))),
+            status => Err(io::Error::other(format!("kill {signal} ends with {status}"))),
         }
     }
 
     /// The most memory that a node's process has had so far, in KiB, where the system tells.
     pub fn peak_memory(&self, id: NodeId) -> Option<u64> {
         let status = fs::read_to_string(self.proc(id)?.join("status")).ok()?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         line.trim().strip_suffix(" kB")?.trim().parse().ok()
     }
 
@@ -293,14 +283,10 @@ impl Cluster {
         loop {
             let statuses = self.statuses().await;
             let is_same = |status: &Status| {
-                statuses
-                    .values()
-                    .all(|other| (other.applied, &other.digest) == (status.applied, &status.digest))
+                statuses.values().all(|other| (other.applied, &other.digest) == (status.applied, &status.digest))
             };
             if statuses.len() == self.members.len()
-                && statuses
-                    .values()
-                    .all(|status| is_same(status) && is_wanted(status))
+                && statuses.values().all(|status| is_same(status) && is_wanted(status))
             {
                 return Ok(statuses);
             }

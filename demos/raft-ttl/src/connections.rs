@@ -79,10 +79,7 @@ struct Bench {
 
 impl Bench {
     fn new(seats: usize) -> Self {
-        Self {
-            seated: VecDeque::with_capacity(seats),
-            seats,
-        }
+        Self { seated: VecDeque::with_capacity(seats), seats }
     }
 
     /// Takes a place, until the answer is ready or dropped. O(places).
@@ -133,11 +130,7 @@ impl From<Reply> for End {
 
 impl Host {
     /// Answers on a connection as long as it makes sense.
-    async fn receive(
-        self: Arc<Self>,
-        mut stream: TcpStream,
-        turned_away: oneshot::Receiver<Infallible>,
-    ) {
+    async fn receive(self: Arc<Self>, mut stream: TcpStream, turned_away: oneshot::Receiver<Infallible>) {
         let ended = self.converse(&mut stream, turned_away).await;
         let (reply, is_sending) = match ended {
             Ok(()) | Err(End::Broken) => return,
@@ -157,11 +150,7 @@ impl Host {
         }
     }
 
-    async fn converse(
-        &self,
-        stream: &mut TcpStream,
-        turned_away: oneshot::Receiver<Infallible>,
-    ) -> Result<(), End> {
+    async fn converse(&self, stream: &mut TcpStream, turned_away: oneshot::Receiver<Infallible>) -> Result<(), End> {
         stream.set_nodelay(true)?;
         let silent = |problem: &str| End::Silent(Box::new(Reply::Busy(problem.to_owned())));
         let first = tokio::select! {
@@ -213,10 +202,7 @@ impl Host {
         }
         Ok(match self.frame(stream, length, &self.memory).await? {
             Ok((Request::Peer(hello), _)) => First::Hello(hello),
-            request => First::Client {
-                length,
-                early: Some(request),
-            },
+            request => First::Client { length, early: Some(request) },
         })
     }
 
@@ -281,12 +267,7 @@ impl Host {
     }
 
     /// Sends a reply in time, and within what all replies may hold.
-    async fn reply(
-        &self,
-        stream: &mut TcpStream,
-        reply: &impl Serialize,
-        memory: &Memory,
-    ) -> Result<(), End> {
+    async fn reply(&self, stream: &mut TcpStream, reply: &impl Serialize, memory: &Memory) -> Result<(), End> {
         let mut frame = frame::encode(reply)?;
         let mut held = None;
         if frame.len() > POCKET {

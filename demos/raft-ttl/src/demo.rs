@@ -59,17 +59,11 @@ impl Wishes {
 /// from being shown.
 pub async fn show(wishes: &Wishes) -> Result<(), Error> {
     if wishes.ttl < Duration::from_millis(100) || wishes.ttl > Duration::from_secs(3_600) {
-        return Err(Error::Arguments(
-            "a TTL is from 100ms to 1h here".to_owned(),
-        ));
+        return Err(Error::Arguments("a TTL is from 100ms to 1h here".to_owned()));
     }
     println!("{}\n", wishes.story());
     let mut stage = Stage::set().await?;
-    if wishes.burst {
-        burst::show(wishes, &mut stage).await
-    } else {
-        failover::show(wishes, &mut stage).await
-    }
+    if wishes.burst { burst::show(wishes, &mut stage).await } else { failover::show(wishes, &mut stage).await }
 }
 
 /// The nodes, and how long it has been.
@@ -87,12 +81,7 @@ impl Stage {
         let program = std::env::current_exe().map_err(broken)?;
         let mut cluster = Cluster::new(&program, NODES, &[]).map_err(broken)?;
         cluster.start_all().map_err(broken)?;
-        let mut stage = Self {
-            cluster,
-            leader: 0,
-            beginning: Instant::now(),
-            bar: ProgressBar::hidden(),
-        };
+        let mut stage = Self { cluster, leader: 0, beginning: Instant::now(), bar: ProgressBar::hidden() };
         let addresses = stage.cluster.addresses();
         let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         let directory = stage.cluster.directory().display().to_string();
@@ -123,9 +112,7 @@ impl Stage {
         let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len}")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=> ");
-        self.bar = ProgressBar::new(length)
-            .with_style(style)
-            .with_message(name);
+        self.bar = ProgressBar::new(length).with_style(style).with_message(name);
     }
 
     /// What to say if the nodes do not become as they should.

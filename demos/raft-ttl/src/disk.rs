@@ -6,10 +6,7 @@ use std::ops::RangeBounds;
 use std::path::Path;
 use std::sync::Arc;
 
-use redb::{
-    Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition,
-    WriteTransaction,
-};
+use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -82,9 +79,7 @@ impl Disk {
         change.open_table(LOG)?;
         change.open_table(FACTS)?;
         change.commit()?;
-        Ok(Self {
-            database: Arc::new(database),
-        })
+        Ok(Self { database: Arc::new(database) })
     }
 
     /// Makes sure that this is the file of that node of those, or makes it that, and tells the number of the
@@ -97,14 +92,8 @@ impl Disk {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let Some(known) = self.fact::<Identity>(IDENTITY).map_err(stopped)? else {
             let disk = types::unique();
-            let identity = Identity {
-                node,
-                members,
-                disk,
-            };
-            let claimed = self.write(Durability::Immediate, move |change| {
-                put_fact(change, IDENTITY, &identity)
-            });
+            let identity = Identity { node, members, disk };
+            let claimed = self.write(Durability::Immediate, move |change| put_fact(change, IDENTITY, &identity));
             return claimed.await.map(|()| disk).map_err(stopped);
         };
         if (known.node, &known.members) != (node, &members) {
@@ -136,9 +125,7 @@ impl Disk {
     /// What is noted under this name.
     pub(crate) fn fact<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, DiskError> {
         let found = self.bytes(name)?;
-        Ok(found
-            .map(|json| serde_json::from_slice(&json))
-            .transpose()?)
+        Ok(found.map(|json| serde_json::from_slice(&json)).transpose()?)
     }
 
     /// The bytes that are kept under this name.
@@ -172,18 +159,12 @@ impl Disk {
     pub(crate) fn last_entry<T: DeserializeOwned>(&self) -> Result<Option<T>, DiskError> {
         let log = self.database.begin_read()?.open_table(LOG)?;
         let last = log.last()?;
-        Ok(last
-            .map(|(_, json)| serde_json::from_slice(json.value()))
-            .transpose()?)
+        Ok(last.map(|(_, json)| serde_json::from_slice(json.value())).transpose()?)
     }
 }
 
 /// Notes something under a name.
-pub(crate) fn put_fact(
-    change: &WriteTransaction,
-    name: &str,
-    fact: &impl Serialize,
-) -> Result<(), DiskError> {
+pub(crate) fn put_fact(change: &WriteTransaction, name: &str, fact: &impl Serialize) -> Result<(), DiskError> {
     let json = serde_json::to_vec(fact)?;
     change.open_table(FACTS)?.insert(name, json.as_slice())?;
     Ok(())

@@ -71,10 +71,7 @@ where
             (batch(&mut due), due.next_wake(), patience)
         };
         if !expiries.is_empty() {
-            let command = Command::Expire {
-                expiries: expiries.clone(),
-                by: id,
-            };
+            let command = Command::Expire { expiries: expiries.clone(), by: id };
             let outcome = propose(command).await.map_err(Some)?;
             answers.spawn(answer(expiries, timeout(patience, outcome)));
         }
@@ -113,10 +110,7 @@ fn batch(due: &mut impl Iterator<Item = Expiry<String>>) -> Vec<(String, u64)> {
 async fn answer(
     expiries: Vec<(String, u64)>,
     outcome: impl Future<
-        Output = Result<
-            Result<ClientWriteResult<TypeConfig>, oneshot::error::RecvError>,
-            tokio::time::error::Elapsed,
-        >,
+        Output = Result<Result<ClientWriteResult<TypeConfig>, oneshot::error::RecvError>, tokio::time::error::Elapsed>,
     >,
 ) -> Answer {
     match outcome.await {

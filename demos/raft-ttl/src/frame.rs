@@ -105,11 +105,7 @@ pub async fn length(stream: &mut TcpStream) -> io::Result<Option<usize>> {
 /// # Errors
 ///
 /// When the connection breaks.
-pub async fn body(
-    stream: &mut TcpStream,
-    length: usize,
-    memory: &Memory,
-) -> io::Result<Option<Body>> {
+pub async fn body(stream: &mut TcpStream, length: usize, memory: &Memory) -> io::Result<Option<Body>> {
     let mut bytes = Vec::with_capacity(length.min(POCKET));
     let mut held: Option<OwnedSemaphorePermit> = None;
     while bytes.len() < length {
@@ -157,10 +153,7 @@ pub async fn receive<T: DeserializeOwned>(stream: &mut TcpStream) -> io::Result<
 /// # Errors
 ///
 /// When the connection breaks, the message is too long, or the answer is none.
-pub async fn exchange<T: DeserializeOwned>(
-    stream: &mut TcpStream,
-    message: &impl Serialize,
-) -> io::Result<T> {
+pub async fn exchange<T: DeserializeOwned>(stream: &mut TcpStream, message: &impl Serialize) -> io::Result<T> {
     exchange_frame(stream, &encode(message)?).await
 }
 
@@ -169,10 +162,7 @@ pub async fn exchange<T: DeserializeOwned>(
 /// # Errors
 ///
 /// When the connection breaks, or the answer is none.
-pub async fn exchange_frame<T: DeserializeOwned>(
-    stream: &mut TcpStream,
-    frame: &[u8],
-) -> io::Result<T> {
+pub async fn exchange_frame<T: DeserializeOwned>(stream: &mut TcpStream, frame: &[u8]) -> io::Result<T> {
     stream.write_all(frame).await?;
     match receive(stream).await? {
         Received::Message(answer) => Ok(answer),

@@ -72,13 +72,7 @@ mod tests {
     #[test]
     fn history_forgets_the_oldest_and_keeps_count() {
         let mut history = History::default();
-        let expired = |length| Expired {
-            key: "k".repeat(length),
-            index: 1,
-            by: 1,
-            due_ms: 0,
-            at_us: 0,
-        };
+        let expired = |length| Expired { key: "k".repeat(length), index: 1, by: 1, due_ms: 0, at_us: 0 };
         for _ in 0..=MOST {
             history.add(expired(1));
         }

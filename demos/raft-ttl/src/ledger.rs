@@ -61,11 +61,7 @@ impl Ledger {
     /// # Errors
     ///
     /// An answer to it that there should not be.
-    pub async fn write(
-        client: &mut Client,
-        item: Item,
-        deadline: Instant,
-    ) -> Result<Self, Failure> {
+    pub async fn write(client: &mut Client, item: Item, deadline: Instant) -> Result<Self, Failure> {
         let mut ledger = Self::default();
         let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
         let key = item.key.clone();
@@ -76,10 +72,7 @@ impl Ledger {
             Ok(other) => return Err(Failure::Refused(format!("a write gives {other:?}"))),
             Err(failure) => return Err(failure),
         };
-        let written = Written {
-            is_acknowledged,
-            not_before_us,
-        };
+        let written = Written { is_acknowledged, not_before_us };
         ledger.written.insert(key, written);
         Ok(ledger)
     }
@@ -87,10 +80,7 @@ impl Ledger {
     /// Takes down that a write of several keys was acknowledged that began at this time.
     pub fn promise(&mut self, items: &[Item], began_us: u64) {
         for item in items {
-            let written = Written {
-                is_acknowledged: true,
-                not_before_us: item.ttl_ms.map(|ms| began_us + ms * 1_000),
-            };
+            let written = Written { is_acknowledged: true, not_before_us: item.ttl_ms.map(|ms| began_us + ms * 1_000) };
             self.written.insert(item.key.clone(), written);
         }
     }
@@ -151,11 +141,7 @@ impl Ledger {
     ///
     /// When a node does not answer.
     pub async fn counts(&self, nodes: &Cluster) -> io::Result<Counts> {
-        let mut counts = Counts {
-            early: self.early,
-            twice: self.twice,
-            ..Counts::default()
-        };
+        let mut counts = Counts { early: self.early, twice: self.twice, ..Counts::default() };
         let mut present = BTreeMap::<&str, usize>::new();
         let mut keys = 0;
         for (key, written) in &self.written {
@@ -163,10 +149,7 @@ impl Ledger {
                 continue;
             }
             for id in nodes.ids() {
-                let request = Request::Get {
-                    key: key.clone(),
-                    linearizable: false,
-                };
+                let request = Request::Get { key: key.clone(), linearizable: false };
                 if let Reply::Value { .. } = answer(nodes, id, &request).await? {
                     *present.entry(key).or_default() += 1;
                     keys += 1;

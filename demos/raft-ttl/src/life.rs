@@ -27,12 +27,7 @@ impl Node {
     ///
     /// [`Error::Stopped`] when the engine gave up, of a disk that fails for instance. Whatever was
     /// acknowledged is safe on the disks of most nodes.
-    pub async fn run<P, F>(
-        self,
-        listener: TcpListener,
-        propose: P,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), Error>
+    pub async fn run<P, F>(self, listener: TcpListener, propose: P, stop: impl Future<Output = ()>) -> Result<(), Error>
     where
         P: Fn(Command) -> F,
         F: Future<Output = Result<Outcome, Fatal<NodeId>>>,
@@ -88,9 +83,7 @@ impl Node {
                     }
                     _ => {}
                 }
-            } else if welcomes.len() + 1 == peers.addresses.len()
-                && peers.others().all(|other| peers.id < other)
-            {
+            } else if welcomes.len() + 1 == peers.addresses.len() && peers.others().all(|other| peers.id < other) {
                 let seats = welcomes.into_iter().map(|(id, it)| (id, it.disk));
                 return self.found(seats.chain([(peers.id, peers.disk)])).await;
             }
@@ -102,9 +95,7 @@ impl Node {
     /// Founds a cluster of these nodes with these disks.
     async fn found(&self, disks: impl Iterator<Item = (NodeId, u64)>) -> Result<(), Error> {
         let cluster = types::unique();
-        let seats: BTreeMap<NodeId, Seat> = disks
-            .map(|(id, disk)| (id, Seat { cluster, disk }))
-            .collect();
+        let seats: BTreeMap<NodeId, Seat> = disks.map(|(id, disk)| (id, Seat { cluster, disk })).collect();
         match self.raft.initialize(seats).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
             Err(RaftError::Fatal(fatal)) => Err(self.reason(Some(fatal))),

@@ -5,9 +5,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
-use openraft::{
-    AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote,
-};
+use openraft::{AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote};
 use redb::Durability;
 
 use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
@@ -44,9 +42,7 @@ impl LogStore {
         name: &'static str,
         fact: impl serde::Serialize + Send + 'static,
     ) -> Result<(), DiskError> {
-        let change = self
-            .disk
-            .write(durability, move |change| put_fact(change, name, &fact));
+        let change = self.disk.write(durability, move |change| put_fact(change, name, &fact));
         change.await
     }
 }
@@ -81,10 +77,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         let read = || {
             let last_purged_log_id: Option<LogId> = self.disk.fact(PURGED)?;
             let last: Option<Entry<TypeConfig>> = self.disk.last_entry()?;
-            Ok(LogState {
-                last_purged_log_id,
-                last_log_id: last.map(|entry| entry.log_id).or(last_purged_log_id),
-            })
+            Ok(LogState { last_purged_log_id, last_log_id: last.map(|entry| entry.log_id).or(last_purged_log_id) })
         };
         read().map_err(|error: DiskError| StorageIOError::read_logs(cause(&error)).into())
     }
@@ -99,10 +92,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         vote.map_err(|error| StorageIOError::read_vote(cause(&error)).into())
     }
 
-    async fn save_committed(
-        &mut self,
-        committed: Option<LogId>,
-    ) -> Result<(), StorageError<NodeId>> {
+    async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), StorageError<NodeId>> {
         // An older one does no harm, so the disk may take its time: the next change takes it along.
         let noted = self.note(Durability::None, COMMITTED, committed).await;
         noted.map_err(|error| StorageIOError::write(cause(&error)).into())
@@ -110,16 +100,10 @@ impl RaftLogStorage<TypeConfig> for LogStore {
 
     async fn read_committed(&mut self) -> Result<Option<LogId>, StorageError<NodeId>> {
         let committed = self.disk.fact::<Option<LogId>>(COMMITTED);
-        committed
-            .map(Option::flatten)
-            .map_err(|error| StorageIOError::read(cause(&error)).into())
+        committed.map(Option::flatten).map_err(|error| StorageIOError::read(cause(&error)).into())
     }
 
-    async fn append<I>(
-        &mut self,
-        entries: I,
-        callback: LogFlushed<TypeConfig>,
-    ) -> Result<(), StorageError<NodeId>>
+    async fn append<I>(&mut self, entries: I, callback: LogFlushed<TypeConfig>) -> Result<(), StorageError<NodeId>>
     where
         I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
         I::IntoIter: OptionalSend,
@@ -152,8 +136,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
             log.retain_in(log_id.index.., |_, _| false)?;
             Ok(())
         });
-        cut.await
-            .map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+        cut.await.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
     }
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError<NodeId>> {
@@ -163,8 +146,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
             log.retain_in(..=log_id.index, |_, _| false)?;
             Ok(())
         });
-        cut.await
-            .map_err(|error| StorageIOError::write_logs(cause(&error)).into())
+        cut.await.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
     }
 }
 

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use openraft::Vote;
 use openraft::error::{InstallSnapshotError, RaftError};
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
-    VoteRequest, VoteResponse,
+    AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse, VoteRequest,
+    VoteResponse,
 };
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -143,9 +143,7 @@ impl Reply {
     pub(crate) fn term(&self) -> u64 {
         match self {
             Self::Append(Ok(AppendEntriesResponse::HigherVote(vote))) => latest(*vote, []),
-            Self::Append(Ok(AppendEntriesResponse::PartialSuccess(log_id))) => {
-                latest(Vote::default(), [*log_id])
-            }
+            Self::Append(Ok(AppendEntriesResponse::PartialSuccess(log_id))) => latest(Vote::default(), [*log_id]),
             Self::Vote(Ok(response)) => latest(response.vote, [response.last_log_id]),
             Self::Snapshot(Ok(response)) => latest(response.vote, []),
             _ => 0,

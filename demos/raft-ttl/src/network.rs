@@ -4,13 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use openraft::Vote;
-use openraft::error::{
-    Infallible, InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable,
-};
+use openraft::error::{Infallible, InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable};
 use openraft::network::{Backoff, RPCOption, RaftNetwork, RaftNetworkFactory};
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse,
-    VoteRequest, VoteResponse,
+    AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse, VoteRequest,
+    VoteResponse,
 };
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -58,12 +56,7 @@ impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
 
     async fn new_client(&mut self, target: NodeId, _: &Seat) -> Peer {
-        Peer {
-            peers: self.clone(),
-            to: target,
-            connection: None,
-            under_way: None,
-        }
+        Peer { peers: self.clone(), to: target, connection: None, under_way: None }
     }
 }
 
@@ -80,11 +73,7 @@ impl Peer {
         self.answer(stream, &frame).await
     }
 
-    async fn answer<E: std::error::Error>(
-        &mut self,
-        mut stream: TcpStream,
-        frame: &[u8],
-    ) -> Result<Reply, Failure<E>> {
+    async fn answer<E: std::error::Error>(&mut self, mut stream: TcpStream, frame: &[u8]) -> Result<Reply, Failure<E>> {
         let reply = frame::exchange_frame(&mut stream, frame).await;
         let reply = reply.map_err(|error| NetworkError::new(&error))?;
         self.connection = Some(stream);
@@ -92,25 +81,15 @@ impl Peer {
     }
 
     /// As [`call`](Self::call), but what is long goes on when it is given up.
-    async fn append(
-        &mut self,
-        rpc: AppendEntriesRequest<TypeConfig>,
-    ) -> Result<Reply, Failure<Infallible>> {
+    async fn append(&mut self, rpc: AppendEntriesRequest<TypeConfig>) -> Result<Reply, Failure<Infallible>> {
         let Some(last) = rpc.entries.last().map(|entry| entry.log_id) else {
             // A heartbeat overtakes what is under way.
             return self.call(Call::Append(rpc)).await;
         };
         let entries = (rpc.vote, rpc.prev_log_id, last);
-        if self
-            .under_way
-            .as_ref()
-            .is_some_and(|(known, _)| *known == entries)
-        {
+        if self.under_way.as_ref().is_some_and(|(known, _)| *known == entries) {
             // The other node must hear meanwhile that there still is a leader.
-            let pulse = AppendEntriesRequest {
-                entries: Vec::new(),
-                ..rpc
-            };
+            let pulse = AppendEntriesRequest { entries: Vec::new(), ..rpc };
             match self.call(Call::Append(pulse)).await? {
                 Reply::Append(Ok(AppendEntriesResponse::Success)) => {}
                 other => return Ok(other),
@@ -130,9 +109,7 @@ impl Peer {
             };
             self.under_way = Some((entries, tokio::spawn(exchange)));
         }
-        let Some((_, task)) = &mut self.under_way else {
-            unreachable!("something is under way")
-        };
+        let Some((_, task)) = &mut self.under_way else { unreachable!("something is under way") };
         let answer = task.await; // here it may be given up
         self.under_way = None;
         let answer = answer.unwrap_or_else(|panic| Err(io::Error::other(panic)));
@@ -202,10 +179,7 @@ impl RaftNetwork<TypeConfig> for Peer {
         &mut self,
         rpc: InstallSnapshotRequest<TypeConfig>,
         _: RPCOption,
-    ) -> Result<
-        InstallSnapshotResponse<NodeId>,
-        RPCError<NodeId, Seat, RaftError<NodeId, InstallSnapshotError>>,
-    > {
+    ) -> Result<InstallSnapshotResponse<NodeId>, RPCError<NodeId, Seat, RaftError<NodeId, InstallSnapshotError>>> {
         match self.call(Call::Snapshot(rpc)).await? {
             reply if !self.believes(&reply) => Err(self.strange(&reply)),
             Reply::Snapshot(result) => result.map_err(|error| self.remote(error)),

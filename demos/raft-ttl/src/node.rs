@@ -55,12 +55,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            clients: 256,
-            memory: MAX_FRAME,
-            frame: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
-        }
+        Self { clients: 256, memory: MAX_FRAME, frame: Duration::from_secs(10), idle: Duration::from_secs(60) }
     }
 }
 
@@ -113,9 +108,7 @@ impl Settings {
             .backoff(Backoff::Exponential { cap })
             .pending_timeout(self.pending_timeout)
             .max_ttl(MAX_TTL);
-        config
-            .build()
-            .map_err(|error| Error::Arguments(error.to_string()))
+        config.build().map_err(|error| Error::Arguments(error.to_string()))
     }
 
     fn raft_config(&self) -> Result<Arc<Config>, Error> {
@@ -133,9 +126,7 @@ impl Settings {
             ..Config::default()
         };
         let config = config.validate();
-        config
-            .map(Arc::new)
-            .map_err(|error| Error::Arguments(error.to_string()))
+        config.map(Arc::new).map_err(|error| Error::Arguments(error.to_string()))
     }
 }
 
@@ -196,13 +187,7 @@ impl Node {
         let raft = Raft::new(id, raft_config, peers.clone(), log, replica.clone());
         let raft = raft.await.map_err(|error| stopped(&error))?;
         peers.follow(raft.server_metrics());
-        Ok(Self {
-            peers,
-            raft,
-            replica,
-            limits: settings.limits,
-            caught_up: Arc::default(),
-        })
+        Ok(Self { peers, raft, replica, limits: settings.limits, caught_up: Arc::default() })
     }
 
     /// Where this node's expiries go: into the log.
@@ -216,5 +201,4 @@ impl Node {
 }
 
 /// A command on its way to the engine.
-pub type ProposalFuture =
-    std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Fatal<NodeId>>> + Send>>;
+pub type ProposalFuture = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Fatal<NodeId>>> + Send>>;

@@ -135,13 +135,7 @@ impl Peers {
         self.clock.hear(from, hello.now_ns);
         // First, so that what is said as of it is no older.
         let as_of = self.as_of();
-        Ok(Welcome {
-            cluster,
-            disk: self.disk,
-            yours: self.disk_of(from),
-            as_of,
-            now_ns: self.clock.now_ns(),
-        })
+        Ok(Welcome { cluster, disk: self.disk, yours: self.disk_of(from), as_of, now_ns: self.clock.now_ns() })
     }
 
     /// Whether the engine is to hear one who has been welcomed.

@@ -15,17 +15,7 @@ type Answers = [(SocketAddr, io::Result<Status>)];
 pub(crate) fn table(answers: &Answers) -> String {
     let mut table = format!(
         "{:<21} {:>4}  {:<9} {:>6} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}  {}\n",
-        "address",
-        "node",
-        "role",
-        "term",
-        "log",
-        "applied",
-        "keys",
-        "TTLs",
-        "pending",
-        "expired",
-        "digest"
+        "address", "node", "role", "term", "log", "applied", "keys", "TTLs", "pending", "expired", "digest"
     );
     for (address, answer) in answers {
         let _ = match answer {

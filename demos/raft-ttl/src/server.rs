@@ -11,9 +11,7 @@ use tokio::time::timeout;
 
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{
-    Answer, Command, ITEM_BYTES, Item, MAX_PUT, NodeId, Seat, check_key, check_ttl,
-};
+use crate::types::{Answer, Command, ITEM_BYTES, Item, MAX_PUT, NodeId, Seat, check_key, check_ttl};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,19 +22,12 @@ impl Node {
         match request {
             Request::Peer(_) => Reply::Refused("a node is no client".to_owned()),
             Request::Put(items) => match check_put(&items) {
-                Ok(()) => {
-                    self.write(|stamp_ms| Command::Put { items, stamp_ms })
-                        .await
-                }
+                Ok(()) => self.write(|stamp_ms| Command::Put { items, stamp_ms }).await,
                 Err(problem) => Reply::Refused(problem),
             },
             Request::Touch { key, ttl_ms } => match check_key(&key).and(check_ttl(ttl_ms)) {
                 Ok(()) => {
-                    let command = |stamp_ms| Command::Touch {
-                        key,
-                        ttl_ms,
-                        stamp_ms,
-                    };
+                    let command = |stamp_ms| Command::Touch { key, ttl_ms, stamp_ms };
                     self.write(command).await
                 }
                 Err(problem) => Reply::Refused(problem),
@@ -60,11 +51,7 @@ impl Node {
             Request::History(since) => {
                 let state = self.replica.lock();
                 let (first, expired) = state.history.since(since);
-                Reply::History {
-                    first,
-                    total: state.history.len(),
-                    expired,
-                }
+                Reply::History { first, total: state.history.len(), expired }
             }
         }
     }
@@ -127,9 +114,7 @@ impl Node {
         });
         match timeout(PATIENCE, has_caught_up).await {
             Ok(Ok(_)) => Ok(()),
-            _ => Err(Reply::Unsure(format!(
-                "node {id} learns what there is: add it again"
-            ))),
+            _ => Err(Reply::Unsure(format!("node {id} learns what there is: add it again"))),
         }
     }
 
@@ -150,19 +135,14 @@ impl Node {
             let problem = format!("node {id} is the only one that votes");
             return Err(Reply::Refused(problem));
         }
-        let change = if voters.contains(&id) {
-            ChangeMembers::RemoveVoters(ids)
-        } else {
-            ChangeMembers::RemoveNodes(ids)
-        };
+        let change =
+            if voters.contains(&id) { ChangeMembers::RemoveVoters(ids) } else { ChangeMembers::RemoveNodes(ids) };
         self.change(change).await
     }
 
     async fn change(&self, change: ChangeMembers<NodeId, Seat>) -> Result<Reply, Reply> {
         match timeout(PATIENCE, self.raft.change_membership(change, false)).await {
-            Ok(Ok(ClientWriteResponse { log_id, .. })) => Ok(Reply::Done {
-                index: log_id.index,
-            }),
+            Ok(Ok(ClientWriteResponse { log_id, .. })) => Ok(Reply::Done { index: log_id.index }),
             Ok(Err(error)) => Err(Reply::Unsure(error.to_string())),
             Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
         }
@@ -180,9 +160,7 @@ impl Node {
         };
         match timeout(PATIENCE, written).await {
             Ok(Ok(written)) => match written.data {
-                Answer::Done => Reply::Done {
-                    index: written.log_id.index,
-                },
+                Answer::Done => Reply::Done { index: written.log_id.index },
                 Answer::Missing => Reply::Missing,
                 Answer::Refused(problem) => Reply::Refused(problem),
             },
@@ -252,10 +230,9 @@ impl Node {
         };
         match found {
             None => Reply::Missing,
-            Some((value, remaining_ns)) => Reply::Value {
-                value: value.to_string(),
-                remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)),
-            },
+            Some((value, remaining_ns)) => {
+                Reply::Value { value: value.to_string(), remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)) }
+            }
         }
     }
 

@@ -98,11 +98,7 @@ impl State {
                 }
                 Answer::Done
             }
-            Command::Touch {
-                key,
-                ttl_ms,
-                stamp_ms,
-            } => {
+            Command::Touch { key, ttl_ms, stamp_ms } => {
                 // A key that had no TTL gets one.
                 let Some(record) = self.records.get(&key) else {
                     return Answer::Missing;
@@ -142,19 +138,12 @@ impl State {
                 self.ttls.update(ttl, index, ttl_ms, begun(stamp_ms))?;
                 known
             }
-            (None, Some(ttl_ms)) => self
-                .ttls
-                .init(key.clone(), index, ttl_ms, begun(stamp_ms))?,
+            (None, Some(ttl_ms)) => self.ttls.init(key.clone(), index, ttl_ms, begun(stamp_ms))?,
         };
         self.take(&key);
         let digest = digest(&key, &value, index, ttl_ms.map(|ttl_ms| (stamp_ms, ttl_ms)));
         self.digest = self.digest.wrapping_add(digest);
-        let record = Record {
-            value,
-            index,
-            ttl,
-            digest,
-        };
+        let record = Record { value, index, ttl, digest };
         self.records.insert(key, record);
         Ok(())
     }
@@ -187,8 +176,7 @@ impl State {
         let is_same = record.index == index;
         let due_ms = record.ttl.map_or(0, |ttl| {
             let info = self.ttls.get(ttl);
-            let entry =
-                info.map(|info| info.entry.leader_start_ms.saturating_add(info.entry.ttl_ms));
+            let entry = info.map(|info| info.entry.leader_start_ms.saturating_add(info.entry.ttl_ms));
             self.ttls.applied(ttl, index);
             entry.unwrap_or(0)
         });
@@ -197,13 +185,7 @@ impl State {
             return;
         }
         self.take(&key);
-        self.history.add(Expired {
-            key,
-            index,
-            by,
-            due_ms,
-            at_us: time::wall_us_now(),
-        });
+        self.history.add(Expired { key, index, by, due_ms, at_us: time::wall_us_now() });
     }
 
     /// A number that replicas have in common that applied the same log, and hardly any others. It is the
@@ -214,10 +196,7 @@ impl State {
 
     /// A copy to be [written](Image::write) without keeping others from the state.
     pub(crate) fn image(&self) -> Image {
-        Image {
-            records: self.records.clone(),
-            ttls: self.ttls.snapshot().cloned().collect(),
-        }
+        Image { records: self.records.clone(), ttls: self.ttls.snapshot().cloned().collect() }
     }
 
     /// Puts a snapshot in the place of everything, the timers included.
@@ -293,19 +272,12 @@ mod tests {
 
     fn apply(state: &mut State, index: u64, command: Command) -> Answer {
         let log_id = LogId::new(CommittedLeaderId::new(1, 1), index);
-        state.apply(Entry {
-            log_id,
-            payload: EntryPayload::Normal(command),
-        })
+        state.apply(Entry { log_id, payload: EntryPayload::Normal(command) })
     }
 
     fn put(key: &str, value: &str, ttl_ms: impl Into<Option<u64>>) -> Command {
         Command::Put {
-            items: vec![Item {
-                key: key.to_owned(),
-                value: value.to_owned(),
-                ttl_ms: ttl_ms.into(),
-            }],
+            items: vec![Item { key: key.to_owned(), value: value.to_owned(), ttl_ms: ttl_ms.into() }],
             stamp_ms: 1_000,
         }
     }
@@ -325,15 +297,8 @@ mod tests {
     fn digest_that_is_kept_is_that_of_the_records() {
         let mut state = State::new(TtlConfig::default(), 0);
         let key = || "a".to_owned();
-        let touch = |stamp_ms| Command::Touch {
-            key: key(),
-            ttl_ms: 70,
-            stamp_ms,
-        };
-        let expire = |index| Command::Expire {
-            expiries: vec![(key(), index)],
-            by: 1,
-        };
+        let touch = |stamp_ms| Command::Touch { key: key(), ttl_ms: 70, stamp_ms };
+        let expire = |index| Command::Expire { expiries: vec![(key(), index)], by: 1 };
         let commands = [
             put("a", "one", None),
             put("b", "two", 50),
@@ -354,9 +319,7 @@ mod tests {
             apply(&mut state, index, command);
             let image = state.image().write().unwrap();
             let mut other = State::new(TtlConfig::default(), 7);
-            other
-                .restore(&image, state.applied, Membership::default())
-                .unwrap();
+            other.restore(&image, state.applied, Membership::default()).unwrap();
             assert_eq!(other.digest(), state.digest(), "after {index}");
             seen.push(state.digest());
         }
@@ -373,9 +336,7 @@ mod tests {
         let image = state.image().write().unwrap();
         // The layer's time has come further than that meanwhile.
         let mut other = State::new(TtlConfig::default(), ns(1_020) + 1);
-        other
-            .restore(&image, state.applied, Membership::default())
-            .unwrap();
+        other.restore(&image, state.applied, Membership::default()).unwrap();
         for state in [&state, &other] {
             assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(20)));
         }

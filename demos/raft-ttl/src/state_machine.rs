@@ -49,12 +49,7 @@ impl Replica {
             let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership);
             restored.map_err(stopped)?;
         }
-        Ok(Self(Arc::new(Shared {
-            disk,
-            clock,
-            state: Mutex::new(state),
-            applied: Notify::new(),
-        })))
+        Ok(Self(Arc::new(Shared { disk, clock, state: Mutex::new(state), applied: Notify::new() })))
     }
 
     /// The state, to be let go of soon.
@@ -88,9 +83,7 @@ impl Replica {
                 return Ok(());
             }
             put_fact(change, SNAPSHOT_META, &meta)?;
-            change
-                .open_table(FACTS)?
-                .insert(SNAPSHOT, bytes.as_slice())?;
+            change.open_table(FACTS)?.insert(SNAPSHOT, bytes.as_slice())?;
             Ok(())
         });
         stored.await
@@ -123,9 +116,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
         self.clone()
     }
 
-    async fn begin_receiving_snapshot(
-        &mut self,
-    ) -> Result<Box<Cursor<Vec<u8>>>, StorageError<NodeId>> {
+    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Cursor<Vec<u8>>>, StorageError<NodeId>> {
         Ok(Box::default())
     }
 
@@ -136,27 +127,18 @@ impl RaftStateMachine<TypeConfig> for Replica {
     ) -> Result<(), StorageError<NodeId>> {
         let bytes = snapshot.into_inner();
         let written = self.store(meta.clone(), bytes.clone()).await;
-        written.map_err(|error| {
-            StorageIOError::write_snapshot(Some(meta.signature()), cause(&error))
-        })?;
+        written.map_err(|error| StorageIOError::write_snapshot(Some(meta.signature()), cause(&error)))?;
         let (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
         let restored = self.lock().restore(&bytes, applied, membership);
-        restored.map_err(|error| {
-            StorageIOError::read_snapshot(Some(meta.signature()), cause(&error))
-        })?;
+        restored.map_err(|error| StorageIOError::read_snapshot(Some(meta.signature()), cause(&error)))?;
         self.0.applied.notify_one();
         Ok(())
     }
 
-    async fn get_current_snapshot(
-        &mut self,
-    ) -> Result<Option<Snapshot<TypeConfig>>, StorageError<NodeId>> {
+    async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<TypeConfig>>, StorageError<NodeId>> {
         let stored = stored(&self.0.disk);
         let stored = stored.map_err(|error| StorageIOError::read_snapshot(None, cause(&error)))?;
-        Ok(stored.map(|(meta, bytes)| Snapshot {
-            meta,
-            snapshot: Box::new(Cursor::new(bytes)),
-        }))
+        Ok(stored.map(|(meta, bytes)| Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) }))
     }
 }
 
@@ -180,13 +162,9 @@ impl RaftSnapshotBuilder<TypeConfig> for Replica {
             self.store(meta.clone(), bytes.clone()).await?;
             Ok(bytes)
         };
-        let bytes = write.await.map_err(|error: DiskError| {
-            StorageIOError::write_snapshot(Some(signature), cause(&error))
-        })?;
-        Ok(Snapshot {
-            meta,
-            snapshot: Box::new(Cursor::new(bytes)),
-        })
+        let bytes =
+            write.await.map_err(|error: DiskError| StorageIOError::write_snapshot(Some(signature), cause(&error)))?;
+        Ok(Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) })
     }
 }
 

@@ -68,8 +68,7 @@ impl Clock {
             // A wall clock that went back says nothing: the time stood still.
             Some(last) => {
                 let elapsed_us = now_us.saturating_sub(last.wall_us);
-                last.time_ns
-                    .saturating_add(elapsed_us.saturating_mul(1_000))
+                last.time_ns.saturating_add(elapsed_us.saturating_mul(1_000))
             }
             None => now_us.saturating_mul(1_000),
         };
@@ -78,11 +77,7 @@ impl Clock {
             monotonic: Box::new(monotonic),
             wall_us: Box::new(wall_us),
             skew_ns: u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX),
-            time: Mutex::new(Time {
-                base_ns,
-                since_ns,
-                heard: BTreeSet::new(),
-            }),
+            time: Mutex::new(Time { base_ns, since_ns, heard: BTreeSet::new() }),
             known: watch::Sender::new(false),
             told: tokio::sync::Notify::new(),
         }
@@ -106,10 +101,7 @@ impl Clock {
     /// What to write down.
     pub(crate) fn reading(&self) -> Reading {
         // In this order: what passes between the two is time that a start does not add.
-        Reading {
-            time_ns: self.now_ns(),
-            wall_us: (self.wall_us)(),
-        }
+        Reading { time_ns: self.now_ns(), wall_us: (self.wall_us)() }
     }
 
     /// Takes up the stamp of an entry that was received: it is at least so late.
@@ -189,9 +181,7 @@ pub fn wall_ms_now() -> u64 {
 /// The wall clock in microseconds.
 pub fn wall_us_now() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    since_epoch.map_or(0, |since| {
-        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-    })
+    since_epoch.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -219,8 +209,7 @@ mod tests {
         }
 
         fn set(&self, wall: Duration) {
-            self.wall_us
-                .store(u64::try_from(wall.as_micros()).unwrap(), Ordering::Relaxed);
+            self.wall_us.store(u64::try_from(wall.as_micros()).unwrap(), Ordering::Relaxed);
         }
 
         /// A process starts, with what the last one wrote down.
@@ -228,12 +217,7 @@ mod tests {
             let monotonic = ManualClock::new();
             self.monotonic = Some(monotonic.clone());
             let wall_us = Arc::clone(&self.wall_us);
-            Clock::new(
-                monotonic,
-                move || wall_us.load(Ordering::Relaxed),
-                last,
-                SKEW,
-            )
+            Clock::new(monotonic, move || wall_us.load(Ordering::Relaxed), last, SKEW)
         }
 
         fn pass(&self, time: Duration) {

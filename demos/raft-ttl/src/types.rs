@@ -138,9 +138,7 @@ impl Item {
         check_key(&self.key)?;
         if self.value.len() > MAX_VALUE {
             let length = self.value.len();
-            return Err(format!(
-                "a value of {length} bytes is longer than {MAX_VALUE}"
-            ));
+            return Err(format!("a value of {length} bytes is longer than {MAX_VALUE}"));
         }
         self.ttl_ms.map_or(Ok(()), check_ttl)
     }
@@ -156,10 +154,7 @@ pub fn check_key(key: &str) -> Result<(), String> {
         return Err("a key must not be empty".to_owned());
     }
     if key.len() > MAX_KEY {
-        return Err(format!(
-            "a key of {} bytes is longer than {MAX_KEY}",
-            key.len()
-        ));
+        return Err(format!("a key of {} bytes is longer than {MAX_KEY}", key.len()));
     }
     Ok(())
 }

@@ -64,12 +64,7 @@ pub(crate) struct Args {
     pub(crate) capacity: Option<NonZeroUsize>,
 
     /// Queues to replay on
-    #[arg(
-        long,
-        value_name = "QUEUES",
-        value_delimiter = ',',
-        default_value = "wheel,btree,textbook"
-    )]
+    #[arg(long, value_name = "QUEUES", value_delimiter = ',', default_value = "wheel,btree,textbook")]
     pub(crate) queue: Vec<QueueName>,
 
     /// Work units the wheel may spend in one call before it is called again [default: unbounded]
@@ -157,9 +152,7 @@ fn profile_names() -> PossibleValuesParser {
 fn ttl(text: &str) -> Result<Duration, String> {
     let longest = Duration::from_secs(TTL_LIMIT_S);
     let ttl = humantime::parse_duration(text).ok().filter(|ttl| !ttl.is_zero() && *ttl <= longest);
-    ttl.ok_or_else(|| {
-        format!("expected a TTL with its unit, such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s")
-    })
+    ttl.ok_or_else(|| format!("expected a TTL with its unit, such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s"))
 }
 
 #[cfg(test)]
@@ -170,8 +163,7 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Args::command().debug_assert();
-        for only_to_measure in ["--queue=btree", "--rounds=3", "--report=r", "--json=-", "--quiet"]
-        {
+        for only_to_measure in ["--queue=btree", "--rounds=3", "--report=r", "--json=-", "--quiet"] {
             let parsed = Args::try_parse_from(["replay", "--watch", only_to_measure]);
             assert!(parsed.is_err(), "{only_to_measure}");
         }

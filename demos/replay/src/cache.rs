@@ -202,13 +202,7 @@ impl<Q: Queue> Cache<Q> {
     }
 
     /// Makes an entry expire at a deadline, or never.
-    fn expire_at(
-        &mut self,
-        key: KeyId,
-        deadline_ns: Option<u64>,
-        ttl_s: u32,
-        observer: &mut impl Observer,
-    ) {
+    fn expire_at(&mut self, key: KeyId, deadline_ns: Option<u64>, ttl_s: u32, observer: &mut impl Observer) {
         let entry = &mut self.entries[key.index()];
         match (*entry, deadline_ns) {
             (Entry::Expiring { timer, .. }, Some(deadline_ns)) => {

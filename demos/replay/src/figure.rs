@@ -75,8 +75,7 @@ mod tests {
     #[test]
     fn figures_read_as_people_write_them() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-        let spans =
-            [0, 1_500_000_000, 950 * NS_PER_S, 7_260 * NS_PER_S, 90_061 * NS_PER_S].map(span);
+        let spans = [0, 1_500_000_000, 950 * NS_PER_S, 7_260 * NS_PER_S, 90_061 * NS_PER_S].map(span);
         assert_eq!(spans, ["0.000s", "1.500s", "15m 50s", "2h 1m", "1d 1h"]);
         let times = [0, 950 * NS_PER_S + 1_048_576, 90_000 * NS_PER_S].map(time_of_day);
         assert_eq!(times, ["00:00:00.000000", "00:15:50.001048", "1d 01:00:00.000000"]);

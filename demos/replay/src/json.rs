@@ -21,8 +21,7 @@ pub(crate) fn document(setup: &Setup<'_>, comparison: &Comparison) -> String {
     workload["advances"] = json!(first.findings.advances);
     workload["queue_calls"] = json!(comparison.calls);
     let queues = comparison.outcomes.iter();
-    let queues: Map<String, Value> =
-        queues.map(|outcome| (outcome.name.clone(), queue(outcome))).collect();
+    let queues: Map<String, Value> = queues.map(|outcome| (outcome.name.clone(), queue(outcome))).collect();
     let document = json!({
         "run": {
             "command": setup.command, "version": env!("CARGO_PKG_VERSION"), "commit": setup.commit,

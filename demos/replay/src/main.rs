@@ -91,8 +91,7 @@ fn run(args: &Args) -> Result<u8> {
     if is_talkative {
         output::print(&format!("{}\n", summary::lines(&setup.facts())))?;
     }
-    let comparison =
-        replay::compare(&trace, args.policy(), &contenders(args), setup.rounds, progress)?;
+    let comparison = replay::compare(&trace, args.policy(), &contenders(args), setup.rounds, progress)?;
     let json = json::document(&setup, &comparison);
     // The results are printed before anything else can fail.
     if is_talkative {
@@ -140,12 +139,8 @@ fn contender<G: Geometry + 'static>(queue: QueueName, args: &Args) -> Box<dyn Co
     let name = name_of(&queue);
     let budget = args.budget;
     match queue {
-        QueueName::Wheel => {
-            Box::new(Named::new(name, move |now_ns| WheelQueue::<G>::new(now_ns, budget)))
-        }
-        QueueName::Index => {
-            Box::new(Named::new(name, move |now_ns| Index::<G>::new(now_ns, budget)))
-        }
+        QueueName::Wheel => Box::new(Named::new(name, move |now_ns| WheelQueue::<G>::new(now_ns, budget))),
+        QueueName::Index => Box::new(Named::new(name, move |now_ns| Index::<G>::new(now_ns, budget))),
         QueueName::Btree => Box::new(Named::new(name, BTree::new)),
         QueueName::Textbook => Box::new(Named::new(name, Textbook::<G>::new)),
     }

@@ -19,9 +19,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg:18} [{bar:30}] {percent:>3}%  {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=> ");
-        let bar = ProgressBar::with_draw_target(Some(length), target)
-            .with_style(style)
-            .with_message(name);
+        let bar = ProgressBar::with_draw_target(Some(length), target).with_style(style).with_message(name);
         bar.tick();
         bar
     }

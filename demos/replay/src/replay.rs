@@ -42,8 +42,7 @@ pub(crate) struct Spread {
 impl Spread {
     /// The times of all rounds, in ns, each divided into a number of shares.
     fn of(rounds: &[Duration], shares: u64) -> Self {
-        let mut ns: Vec<f64> =
-            rounds.iter().map(|round| round.as_nanos() as f64 / shares as f64).collect();
+        let mut ns: Vec<f64> = rounds.iter().map(|round| round.as_nanos() as f64 / shares as f64).collect();
         ns.sort_by(f64::total_cmp);
         Self { median: ns[ns.len() / 2], least: ns[0], most: ns[ns.len() - 1] }
     }
@@ -118,8 +117,7 @@ pub(crate) fn compare(
     let requests = trace.requests.len() as u64;
     let bar = progress.stage("replaying", passes * requests);
     let course = Course { trace, policy, bar };
-    let audits: Result<Vec<_>> =
-        contenders.iter().map(|contender| contender.audit(&course)).collect();
+    let audits: Result<Vec<_>> = contenders.iter().map(|contender| contender.audit(&course)).collect();
     let audits = audits?;
     let script = contenders[0].record(&course)?;
     let mut timings: Vec<Timings> = contenders.iter().map(|_| Timings::default()).collect();

@@ -73,8 +73,7 @@ fn table(comparison: &Comparison) -> String {
         format!("<tr>{}</tr>\n", cells.concat())
     };
     let head = row("th", summary::HEADINGS.map(|heading| heading.replace('\n', " ")));
-    let rows: String =
-        summary::figures(comparison).into_iter().map(|cells| row("td", cells)).collect();
+    let rows: String = summary::figures(comparison).into_iter().map(|cells| row("td", cells)).collect();
     let (note, calls) = (escaped(summary::NOTE), grouped(comparison.calls));
     format!(
         "<h2>The figures</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead>{head}</thead>\n\
@@ -86,9 +85,8 @@ fn table(comparison: &Comparison) -> String {
 fn figure(title: &str, caption: &str, draw: impl Fn(u32) -> String) -> String {
     let caption = escaped(caption);
     let [wide, narrow] = [chart::WIDE, chart::NARROW].map(draw);
-    let picture = |class: &str, svg: &str| {
-        format!("<div class=\"{class}\" role=\"img\" aria-label=\"{title}\">\n{svg}</div>\n")
-    };
+    let picture =
+        |class: &str, svg: &str| format!("<div class=\"{class}\" role=\"img\" aria-label=\"{title}\">\n{svg}</div>\n");
     format!(
         "<figure>\n<h2>{title}</h2>\n{}{}<figcaption>{caption}</figcaption>\n</figure>\n",
         picture("wide", &wide),

@@ -52,9 +52,9 @@ impl<'a> Setup<'a> {
         let (requests, keys) = (grouped(trace.requests.len() as u64), grouped(trace.keys.into()));
         let requests = format!("{requests} for {keys} keys, over {}", span(trace.length_ns()));
         let many = |number: NonZeroUsize| grouped(number.get() as u64);
-        let capacity = args.capacity.map_or("unbounded".to_owned(), |most| {
-            format!("{} entries, least recently used evicted", many(most))
-        });
+        let capacity = args
+            .capacity
+            .map_or("unbounded".to_owned(), |most| format!("{} entries, least recently used evicted", many(most)));
         let budget = args.budget.map_or("no budget".to_owned(), |most| {
             format!("the wheel does at most {} units of work a call", many(most))
         });

@@ -56,11 +56,7 @@ pub(crate) fn result(comparison: &Comparison) -> String {
 }
 
 /// How many times less time something takes than with the baseline, if that ran.
-fn speed_up(
-    comparison: &Comparison,
-    outcome: &Outcome,
-    time_of: impl Fn(&Outcome) -> Spread,
-) -> Option<f64> {
+fn speed_up(comparison: &Comparison, outcome: &Outcome, time_of: impl Fn(&Outcome) -> Spread) -> Option<f64> {
     let baseline = comparison.named(BASELINE)?;
     Some(time_of(baseline).median / time_of(outcome).median)
 }
@@ -120,8 +116,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
 fn fault(outcome: &Outcome) -> String {
     let findings = &outcome.findings;
     let expired = grouped(outcome.counts.expired);
-    let [early, late, miscounted] =
-        [findings.early, findings.late, findings.miscounted].map(grouped);
+    let [early, late, miscounted] = [findings.early, findings.late, findings.miscounted].map(grouped);
     format!(
         " {}: {expired} expired, {early} early, {late} late, {miscounted} timers lost or never removed, digest {:016x}.",
         outcome.name, findings.digest

@@ -58,8 +58,7 @@ impl Operation {
     /// Enough bits for any operation.
     const BITS: u32 = 3;
 
-    const ALL: [Self; 7] =
-        [Self::Get, Self::Fetch, Self::Set, Self::Add, Self::Replace, Self::Modify, Self::Delete];
+    const ALL: [Self; 7] = [Self::Get, Self::Fetch, Self::Set, Self::Add, Self::Replace, Self::Modify, Self::Delete];
 
     /// What memcached's command of that name does to a cache that stores no values. A `cas` is taken to win.
     pub(crate) fn of_memcached(command: &[u8]) -> Option<Self> {
@@ -145,15 +144,8 @@ pub(crate) mod tests {
 
     /// A trace of a look-up at each of two times, with room for three keys.
     pub(crate) fn of_two_requests(start_ns: u64, end_ns: u64, resolution_ns: u64) -> Trace {
-        let requests =
-            [start_ns, end_ns].map(|at_ns| Request::new(at_ns, Operation::Get, KeyId(0), 0));
-        Trace {
-            name: String::new(),
-            requests: requests.to_vec(),
-            keys: 3,
-            resolution_ns,
-            skipped_lines: 0,
-        }
+        let requests = [start_ns, end_ns].map(|at_ns| Request::new(at_ns, Operation::Get, KeyId(0), 0));
+        Trace { name: String::new(), requests: requests.to_vec(), keys: 3, resolution_ns, skipped_lines: 0 }
     }
 
     #[test]

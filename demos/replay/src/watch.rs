@@ -135,11 +135,7 @@ impl<'a, G: Geometry> Watch<'a, G> {
 
     /// Notes the state after a turn.
     fn note(&mut self, real: Duration) {
-        self.window.push(Sample {
-            real,
-            now_ns: self.session.now_ns(),
-            counts: self.session.tally.counts,
-        });
+        self.window.push(Sample { real, now_ns: self.session.now_ns(), counts: self.session.tally.counts });
     }
 
     /// Time since the trace began.

@@ -68,12 +68,7 @@ fn job_in_a_pool_is_cancelled_or_runs() {
                 bell.ring();
             }
         };
-        let timer = Timer::builder()
-            .shards(1)
-            .clock(clock)
-            .executor(executor)
-            .start()
-            .unwrap();
+        let timer = Timer::builder().shards(1).clock(clock).executor(executor).start().unwrap();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
         bell.wait(1);

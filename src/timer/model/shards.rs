@@ -10,10 +10,7 @@ use crate::clock::ManualClock;
 use crate::timer::{Job, Reason, Shutdown, Timer};
 
 /// Schedules on another thread, and so in the other shard.
-fn elsewhere(
-    timer: &Timer,
-    job: impl FnOnce() + Send + 'static,
-) -> thread::JoinHandle<crate::timer::TimerHandle> {
+fn elsewhere(timer: &Timer, job: impl FnOnce() + Send + 'static) -> thread::JoinHandle<crate::timer::TimerHandle> {
     let timer = timer.clone();
     thread::spawn(move || timer.schedule_after(Duration::ZERO, job).unwrap())
 }

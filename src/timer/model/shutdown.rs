@@ -32,12 +32,10 @@ fn job_scheduled_during_a_shutdown_is_refused_or_returned_or_runs() {
             let ran = Count::default();
             let other = {
                 let (timer, ran) = (timer.clone(), ran.clone());
-                thread::spawn(
-                    move || match timer.schedule_after(Duration::ZERO, ran.job()) {
-                        Ok(_) => false,
-                        Err(refused) => refused.reason() == Reason::ShutDown,
-                    },
-                )
+                thread::spawn(move || match timer.schedule_after(Duration::ZERO, ran.job()) {
+                    Ok(_) => false,
+                    Err(refused) => refused.reason() == Reason::ShutDown,
+                })
             };
             let returned = timer.shutdown(how).unwrap().len();
             let refused = usize::from(other.join().unwrap());

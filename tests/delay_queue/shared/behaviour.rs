@@ -111,10 +111,7 @@ fn peek_names_the_next_item() {
         assert_eq!(queue.peek(), Some(middle));
         for key in [middle, late, early] {
             assert_eq!(queue.peek(), Some(key));
-            assert_eq!(
-                next(&mut queue).await.map(|expired| expired.key()),
-                Some(key)
-            );
+            assert_eq!(next(&mut queue).await.map(|expired| expired.key()), Some(key));
         }
         assert_eq!(queue.peek(), None);
     });

@@ -75,10 +75,7 @@ impl<G: Geometry> Pair<G> {
     fn check_call(&mut self, call: &Call) {
         self.note(call.used as u64);
         assert!(call.yielded <= call.used, "more items than units of budget");
-        assert!(
-            !call.ended || !call.has_backlog,
-            "stopped with a backlog and budget left"
-        );
+        assert!(!call.ended || !call.has_backlog, "stopped with a backlog and budget left");
         if !call.has_backlog {
             self.check_progress();
             // With the last unit the last timer may have fired, and nobody has looked what is next.

@@ -32,10 +32,7 @@ impl<G: Geometry> Pair<G> {
         let has_backlog = self.wheel.has_backlog();
         assert_eq!(has_backlog, delay == Some(0), "a backlog must not sleep");
         assert!(has_backlog || !self.model.has_due(), "a backlog is denied");
-        assert!(
-            self.is_behind || !has_backlog || self.model.has_due(),
-            "a backlog, and nothing is due"
-        );
+        assert!(self.is_behind || !has_backlog || self.model.has_due(), "a backlog, and nothing is due");
         let ahead = (0..LEVELS).filter_map(|level| self.wheel.peek_ahead(level));
         let ahead = ahead.min();
         check_delay(ahead, exact, "peek_ahead");
@@ -56,9 +53,7 @@ impl<G: Geometry> Pair<G> {
 
     fn compare_order(&mut self) {
         let timers = self.model.ascending();
-        let timers: Vec<_> = timers
-            .map(|(key, it)| (key, it.deadline, it.value))
-            .collect();
+        let timers: Vec<_> = timers.map(|(key, it)| (key, it.deadline, it.value)).collect();
         let up = self.wheel.ascending();
         let up: Vec<_> = up.map(|it| (it.key, it.deadline, *it.value)).collect();
         assert_eq!(up, timers, "ascending left, model right");
@@ -69,10 +64,7 @@ impl<G: Geometry> Pair<G> {
         let mut shown: Vec<_> = shown.map(|it| (it.key, it.deadline, *it.value)).collect();
         let to_change = self.wheel.iter_mut();
         let to_change = to_change.map(|it| (it.key, it.deadline, *it.value));
-        assert!(
-            to_change.eq(shown.iter().copied()),
-            "iter_mut and iter differ"
-        );
+        assert!(to_change.eq(shown.iter().copied()), "iter_mut and iter differ");
         shown.sort_unstable();
         up.iter().for_each(|timer| self.compare_key(timer.0));
         let mut sorted = timers;
@@ -128,17 +120,12 @@ impl<G: Geometry> Pair<G> {
         let last_key = self.keys.last().map_or(0, |key| key.to_bits());
         let counts = [stats.ready, stats.slots].into_iter().chain(occupied);
         let counts: Vec<u64> = counts.map(|count| count as u64).collect();
-        counts
-            .into_iter()
-            .chain([last_key])
-            .for_each(|it| self.note(it));
+        counts.into_iter().chain([last_key]).for_each(|it| self.note(it));
     }
 
     /// Adds a number to the trace, as FNV does.
     pub(super) fn note(&mut self, number: u64) {
-        self.trace = (self.trace ^ number)
-            .wrapping_mul(0x100_0000_01B3)
-            .rotate_left(29);
+        self.trace = (self.trace ^ number).wrapping_mul(0x100_0000_01B3).rotate_left(29);
     }
 }
 

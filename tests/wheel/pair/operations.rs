@@ -124,9 +124,7 @@ impl<G: Geometry> Pair<G> {
             is_kept
         });
         assert_eq!(seen, self.model.len(), "retain shows each once");
-        cancelled
-            .into_iter()
-            .for_each(|key| _ = self.model.cancel(key));
+        cancelled.into_iter().for_each(|key| _ = self.model.cancel(key));
     }
 
     pub(super) fn touch(&mut self, key: Option<TimerKey>) {

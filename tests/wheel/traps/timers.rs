@@ -19,9 +19,7 @@ const FIRST: When = When::Like(0, 0, u64::MAX);
 fn comparison_of_a_pair_that_differs_fails() {
     type Spoil = fn(&mut Pair<Millis>, TimerKey);
     let spoils: [(&str, Spoil); 7] = [
-        ("a timer more", |pair, _| {
-            _ = pair.wheel.schedule(1 << 60, 99)
-        }),
+        ("a timer more", |pair, _| _ = pair.wheel.schedule(1 << 60, 99)),
         ("a timer less", |pair, first| _ = pair.wheel.cancel(first)),
         ("a deadline one later", |pair, first| {
             assert!(pair.wheel.reschedule(first, 1_006));

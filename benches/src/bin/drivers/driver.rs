@@ -92,10 +92,7 @@ impl Driver for TokioTimer {
     type Client = Arc<Runtime>;
 
     fn start() -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_time()
-            .build();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build();
         Self(Arc::new(runtime.expect("a thread can be started")))
     }
 
@@ -124,9 +121,7 @@ impl Client for Arc<Runtime> {
 }
 
 /// The thread timer of `hierarchical_hash_wheel_timer`.
-pub(crate) struct HashWheelTimer(
-    TimerWithThread<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>,
-);
+pub(crate) struct HashWheelTimer(TimerWithThread<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>);
 
 pub(crate) struct HashWheelClient {
     timer: TimerRef<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>,
@@ -142,10 +137,7 @@ impl Driver for HashWheelTimer {
     }
 
     fn client(&self, number: u64) -> HashWheelClient {
-        HashWheelClient {
-            timer: self.0.timer_ref(),
-            next_id: number << 48,
-        }
+        HashWheelClient { timer: self.0.timer_ref(), next_id: number << 48 }
     }
 
     fn stop(self) {

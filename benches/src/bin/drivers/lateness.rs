@@ -37,11 +37,7 @@ impl Lateness {
 pub(crate) fn measure<D: Driver>(options: &Options, rate: u64) -> Result<Lateness, String> {
     let driver = D::start();
     let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds");
-    let noted = Arc::new(Mutex::new(Lateness {
-        histogram,
-        early: 0,
-        cpu: 0.0,
-    }));
+    let noted = Arc::new(Mutex::new(Lateness { histogram, early: 0, cpu: 0.0 }));
     let (cpu, start) = (ProcessTime::now(), Instant::now());
     let total = rate * options.seconds;
     schedule_all(driver.client(0), total, rate, start, &noted);
@@ -57,21 +53,11 @@ pub(crate) fn measure<D: Driver>(options: &Options, rate: u64) -> Result<Latenes
     driver.stop();
     let mut noted = noted.lock().unwrap();
     let histogram = std::mem::replace(&mut noted.histogram, Histogram::new(1).expect("sound"));
-    Ok(Lateness {
-        histogram,
-        early: noted.early,
-        cpu,
-    })
+    Ok(Lateness { histogram, early: noted.early, cpu })
 }
 
 /// Schedules jobs in batches, each as many as the time that has passed asks for.
-fn schedule_all<C: Client>(
-    mut client: C,
-    total: u64,
-    rate: u64,
-    start: Instant,
-    noted: &Arc<Mutex<Lateness>>,
-) {
+fn schedule_all<C: Client>(mut client: C, total: u64, rate: u64, start: Instant, noted: &Arc<Mutex<Lateness>>) {
     let mut numbers = XorShift64Star::with_seed(rate);
     let mut scheduled = 0;
     while scheduled < total {

@@ -69,10 +69,7 @@ fn measure_pairs(options: &Options, sheet: &mut Sheet, goals: &mut Goals) -> Res
                 format!("the oldest of {window} under way cancelled")
             }
         );
-        println!(
-            "  {:<28}{:>14}{:>22}",
-            "", "pairs a second", "CPU time a pair, ns"
-        );
+        println!("  {:<28}{:>14}{:>22}", "", "pairs a second", "CPU time a pair, ns");
         let mut rounds = vec![Vec::new(); subjects.len()];
         for _ in 0..options.rounds {
             for (row, (name, measure)) in rounds.iter_mut().zip(subjects) {
@@ -117,9 +114,7 @@ fn judge(goals: &mut Goals, timer: &[Pairs], tree: &[Pairs], window: u64) {
         return;
     };
     let wanted = if window >= 100_000 { 1.4 } else { 1.0 };
-    println!(
-        "  of the locked map's, median of rounds: {rate:.2} x its rate, {cpu:.2} x its CPU time"
-    );
+    println!("  of the locked map's, median of rounds: {rate:.2} x its rate, {cpu:.2} x its CPU time");
     let of = format!("the locked map's with {window} under way");
     goals.hold(rate >= wanted, format!("{wanted} x the rate of {of}"));
     goals.hold(cpu <= 1.0, format!("no more than the CPU time of {of}"));
@@ -133,14 +128,8 @@ fn measure_lateness(options: &Options, sheet: &mut Sheet) -> Result<(), String> 
         (HashWheelTimer::NAME, lateness::measure::<HashWheelTimer>),
     ];
     for &rate in &options.rates {
-        println!(
-            "\nlateness at {rate} firings a second for {} s, in us",
-            options.seconds
-        );
-        println!(
-            "  {:<28}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}",
-            "", "p50", "p99", "p99.9", "max", "early", "CPU"
-        );
+        println!("\nlateness at {rate} firings a second for {} s, in us", options.seconds);
+        println!("  {:<28}{:>10}{:>10}{:>10}{:>10}{:>8}{:>8}", "", "p50", "p99", "p99.9", "max", "early", "CPU");
         for (name, measure) in subjects {
             if !options.wants(name) {
                 continue;

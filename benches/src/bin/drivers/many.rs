@@ -26,22 +26,10 @@ const SUBJECTS: [Subject; 4] = [
     ("a Mutex<BTreeMap> each", pairs::run::<Each<TreeClient>>),
 ];
 
-pub(crate) fn measure(
-    options: &Options,
-    sheet: &mut Sheet,
-    goals: &mut Goals,
-) -> Result<(), String> {
-    println!(
-        "\n{FIGURE}: the oldest of {WINDOW} cancelled, {} pairs each",
-        options.pairs
-    );
+pub(crate) fn measure(options: &Options, sheet: &mut Sheet, goals: &mut Goals) -> Result<(), String> {
+    println!("\n{FIGURE}: the oldest of {WINDOW} cancelled, {} pairs each", options.pairs);
     for &producers in &options.threads {
-        let load = Load {
-            producers,
-            pairs: options.pairs,
-            window: WINDOW,
-            delay: DELAY,
-        };
+        let load = Load { producers, pairs: options.pairs, window: WINDOW, delay: DELAY };
         let mut rounds = SUBJECTS.map(|_| Vec::new());
         for _ in 0..options.rounds {
             for (row, (name, run)) in rounds.iter_mut().zip(SUBJECTS) {
@@ -59,10 +47,7 @@ pub(crate) fn measure(
             }
         }
         let [timer, timer_each, _, tree_each] = &rounds;
-        let wanted = [
-            (timer_each, 0.8, "a Timer each"),
-            (tree_each, 1.5, "a map each"),
-        ];
+        let wanted = [(timer_each, 0.8, "a Timer each"), (tree_each, 1.5, "a map each")];
         for (other, wanted, name) in wanted {
             if let Some(ratio) = ratio(timer, other) {
                 println!("    {ratio:.2} x the rate of {name}");

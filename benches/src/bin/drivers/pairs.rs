@@ -32,20 +32,13 @@ pub(crate) struct Pairs {
 }
 
 pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs, String> {
-    run::<D>(&Load {
-        producers: options.producers,
-        pairs: options.pairs,
-        window,
-        delay: Duration::from_secs(30),
-    })
+    run::<D>(&Load { producers: options.producers, pairs: options.pairs, window, delay: Duration::from_secs(30) })
 }
 
 pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
     let driver = D::start();
     // One a producer: jobs of different threads must not meet in a count of references.
-    let ran: Vec<_> = (0..load.producers)
-        .map(|_| Arc::new(AtomicU64::new(0)))
-        .collect();
+    let ran: Vec<_> = (0..load.producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let start = Arc::new(Barrier::new(load.producers as usize + 1));
     let producers: Vec<_> = (0..load.producers)
         .map(|number| {
@@ -72,10 +65,7 @@ pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
         return Err(format!("{}: jobs ran that were cancelled", D::NAME));
     }
     let pairs = (load.pairs * load.producers) as f64;
-    Ok(Pairs {
-        a_second: pairs / elapsed.as_secs_f64(),
-        cpu_ns: cpu.as_nanos() as f64 / pairs,
-    })
+    Ok(Pairs { a_second: pairs / elapsed.as_secs_f64(), cpu_ns: cpu.as_nanos() as f64 / pairs })
 }
 
 /// Returns the number of jobs that could not be cancelled.

@@ -98,11 +98,7 @@ fn runtime(threads: u64) -> Runtime {
     runtime.build().expect("threads can be started")
 }
 
-fn time<F: Future<Output = ()> + Send + 'static>(
-    threads: u64,
-    calls: u64,
-    task: impl Fn(u64) -> F,
-) -> f64 {
+fn time<F: Future<Output = ()> + Send + 'static>(threads: u64, calls: u64, task: impl Fn(u64) -> F) -> f64 {
     let start = Arc::new(Barrier::new(threads as usize));
     let spawn_one = |runtime: &Runtime| {
         let (task, start) = (task(calls), Arc::clone(&start));
@@ -126,9 +122,7 @@ pub(crate) fn measure(options: &Options, sheet: &mut Sheet, goals: &mut Goals) {
         for (threads, wanted) in THREADS.into_iter().zip(case.wanted) {
             let mut rounds = NAMES.map(|_| Vec::new());
             for _ in 0..options.rounds {
-                for (row, (name, run)) in
-                    rounds.iter_mut().zip(NAMES.into_iter().zip(case.subjects))
-                {
+                for (row, (name, run)) in rounds.iter_mut().zip(NAMES.into_iter().zip(case.subjects)) {
                     if options.wants(name) {
                         row.push(run(threads, options.pairs));
                     }
@@ -144,10 +138,7 @@ pub(crate) fn measure(options: &Options, sheet: &mut Sheet, goals: &mut Goals) {
             }
             if let Some(ratio) = ratio(&rounds[0], &rounds[1]) {
                 println!("    {ratio:.2} x the time of tokio's");
-                let text = format!(
-                    "{} at {wanted} x tokio's from {threads} threads",
-                    case.figure
-                );
+                let text = format!("{} at {wanted} x tokio's from {threads} threads", case.figure);
                 goals.hold(ratio <= wanted, text);
             }
         }

@@ -56,17 +56,11 @@ enum Unit {
 }
 
 const fn per_key(name: &'static str) -> Figure {
-    Figure {
-        name,
-        unit: Unit::Key,
-    }
+    Figure { name, unit: Unit::Key }
 }
 
 const fn longest(name: &'static str) -> Figure {
-    Figure {
-        name,
-        unit: Unit::Longest,
-    }
+    Figure { name, unit: Unit::Longest }
 }
 
 /// In the order in which a round takes them.
@@ -83,25 +77,15 @@ const FIGURES: [Figure; 13] = [
     longest("longest update"),
     longest("longest poll"),
     longest("longest role change, 4,096 in flight"),
-    Figure {
-        name: "late entry among removed ones",
-        unit: Unit::Late,
-    },
+    Figure { name: "late entry among removed ones", unit: Unit::Late },
 ];
 
 fn report(options: &Options, rounds: &[[Round; 3]], sheet: &mut Sheet) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let (n, count) = (options.n, options.rounds);
-    writeln!(
-        out,
-        "{n} keys, {count} rounds: ns, median (min-max), and how much faster than two sets\n"
-    )?;
+    writeln!(out, "{n} keys, {count} rounds: ns, median (min-max), and how much faster than two sets\n")?;
     let names = ["TtlSet", "TtlQueue", "two sets"];
-    writeln!(
-        out,
-        "{:<50}{:>28}{:>8}{:>28}{:>8}{:>30}",
-        "", names[0], "", names[1], "", names[2]
-    )?;
+    writeln!(out, "{:<50}{:>28}{:>8}{:>28}{:>8}{:>30}", "", names[0], "", names[1], "", names[2])?;
     for (nth, figure) in FIGURES.iter().enumerate() {
         let divisor = match figure.unit {
             Unit::Key => f64::from(n),
@@ -137,11 +121,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
     let input = Input::new(options.n);
-    let run = [
-        Round::run::<ByHandle>,
-        Round::run::<TtlQueue<u64>>,
-        Round::run::<TwoSets<u64>>,
-    ];
+    let run = [Round::run::<ByHandle>, Round::run::<TtlQueue<u64>>, Round::run::<TwoSets<u64>>];
     let mut rounds: Vec<[Round; 3]> = Vec::new();
     for first in 0..options.rounds as usize {
         // None always goes first.

@@ -77,28 +77,15 @@ impl Round {
         let bounded = config.clone().build().expect("it makes sense");
         let all = config.max_pending(usize::MAX).build();
         let all = all.expect("it makes sense");
-        let mut round = Self {
-            times: Vec::new(),
-            answers: DefaultHasher::new(),
-            answered: 0,
-            proposals: 0,
-        };
+        let mut round = Self { times: Vec::new(), answers: DefaultHasher::new(), answered: 0, proposals: 0 };
         round.set(input.subject::<S>(&bounded), input);
         round.expire(input.subject::<S>(&all), input);
-        round.answer(
-            input.subject::<S>(&bounded),
-            input,
-            |subject, key, index, _| {
-                subject.applied(key, index);
-            },
-        );
-        round.answer(
-            input.subject::<S>(&all),
-            input,
-            |subject, key, index, now| {
-                subject.failed(key, index, now);
-            },
-        );
+        round.answer(input.subject::<S>(&bounded), input, |subject, key, index, _| {
+            subject.applied(key, index);
+        });
+        round.answer(input.subject::<S>(&all), input, |subject, key, index, now| {
+            subject.failed(key, index, now);
+        });
         round.longest(|| input.subject::<S>(&bounded), input);
         round.late(input.subject::<S>(&all), input);
         round
@@ -127,8 +114,7 @@ impl Round {
         });
         let names = subject.names(&input.shuffled);
         self.time(|_| {
-            for ((&name, &key), &ttl_ms) in names.iter().zip(&input.shuffled).zip(&input.ttls_ms[1])
-            {
+            for ((&name, &key), &ttl_ms) in names.iter().zip(&input.shuffled).zip(&input.ttls_ms[1]) {
                 subject.update(2, name, ttl_ms, created(key, 0));
             }
         });
@@ -158,12 +144,7 @@ impl Round {
     }
 
     /// Polls until all has expired; as many answers as there are keys are `first`, and then all is applied.
-    fn answer<S: Subject>(
-        &mut self,
-        mut subject: S,
-        input: &Input,
-        first: impl Fn(&mut S, u64, u64, u64),
-    ) {
+    fn answer<S: Subject>(&mut self, mut subject: S, input: &Input, first: impl Fn(&mut S, u64, u64, u64)) {
         input.init(&mut subject, 2);
         let mut due = Vec::new();
         self.time(|round| {
@@ -182,12 +163,7 @@ impl Round {
         });
     }
 
-    fn poll_into(
-        &mut self,
-        subject: &mut impl Subject,
-        now: u64,
-        due: &mut Vec<(u64, u64, u128)>,
-    ) -> Option<u64> {
+    fn poll_into(&mut self, subject: &mut impl Subject, now: u64, due: &mut Vec<(u64, u64, u128)>) -> Option<u64> {
         let wait = subject.poll(now, |key, index, owner| due.push((key, index, owner)));
         self.proposals += due.len() as u64;
         // In no order: with another number of polls retries and expiries alternate differently.
@@ -270,7 +246,5 @@ impl Round {
 
 /// A log entry that was created at that time.
 fn created(key: u64, created_ns: u64) -> Context {
-    Context::new(created_ns)
-        .with_owner(u128::from(key) << 64)
-        .with_leader_start_ms(created_ns / MILLISECOND)
+    Context::new(created_ns).with_owner(u128::from(key) << 64).with_leader_start_ms(created_ns / MILLISECOND)
 }

@@ -47,10 +47,7 @@ impl Subject for ByHandle {
     type Name = TtlKey;
 
     fn new(config: &TtlConfig, keys: usize) -> Self {
-        Self {
-            set: TtlSet::new(0, config.clone()),
-            handles: vec![None; keys],
-        }
+        Self { set: TtlSet::new(0, config.clone()), handles: vec![None; keys] }
     }
 
     fn reserve(&mut self, keys: usize) {
@@ -61,10 +58,7 @@ impl Subject for ByHandle {
         let handle = &mut self.handles[nth(key)];
         let set = match *handle {
             Some(handle) => self.set.update(handle, index, ttl_ms, ctx).map(|_| ()),
-            None => self
-                .set
-                .init(key, index, ttl_ms, ctx)
-                .map(|new| *handle = new),
+            None => self.set.init(key, index, ttl_ms, ctx).map(|new| *handle = new),
         };
         set.expect("the TTL is not too long");
     }
@@ -122,8 +116,7 @@ impl Subject for TtlQueue<u64> {
     }
 
     fn init(&mut self, key: u64, index: u64, ttl_ms: u64, ctx: Context) {
-        self.init(key, index, ttl_ms, ctx)
-            .expect("the TTL is not too long");
+        self.init(key, index, ttl_ms, ctx).expect("the TTL is not too long");
     }
 
     fn names(&self, keys: &[u64]) -> Vec<u64> {

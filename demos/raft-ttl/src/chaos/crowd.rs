@@ -63,11 +63,7 @@ impl Tally {
 impl Crowd {
     /// They come.
     pub(super) async fn gather(nodes: &Cluster, seed: u64) -> Result<Self, Error> {
-        let large = Item {
-            key: LARGE.to_owned(),
-            value: "v".repeat(MAX_VALUE),
-            ttl_ms: None,
-        };
+        let large = Item { key: LARGE.to_owned(), value: "v".repeat(MAX_VALUE), ttl_ms: None };
         let began_us = wall_us_now();
         let put = Request::Put(vec![large.clone()]);
         let deadline = Instant::now() + PATIENCE;
@@ -81,12 +77,7 @@ impl Crowd {
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
             let random = Pcg64::seed_from_u64(seed.wrapping_add(writer + 1));
-            writers.spawn(write(
-                client_of(nodes),
-                writer,
-                random,
-                Arc::clone(&is_over),
-            ));
+            writers.spawn(write(client_of(nodes), writer, random, Arc::clone(&is_over)));
         }
         let mut others = JoinSet::new();
         let addresses = nodes.addresses();
@@ -105,13 +96,7 @@ impl Crowd {
             let random = Pcg64::seed_from_u64(seed.wrapping_add(u64::from(address.port())));
             others.spawn(talk_nonsense(address, random, Arc::clone(&tally)));
         }
-        Ok(Self {
-            ledger,
-            writers,
-            others,
-            is_over,
-            tally,
-        })
+        Ok(Self { ledger, writers, others, is_over, tally })
     }
 
     /// What was written, how long the longest write took, and how often the others did what.
@@ -125,11 +110,7 @@ impl Crowd {
             stall = stall.max(longest);
         }
         drop(self.others);
-        let Tally {
-            reads,
-            bad,
-            refusals,
-        } = &*self.tally;
+        let Tally { reads, bad, refusals } = &*self.tally;
         let kinds = [reads, bad, refusals].map(|count| count.load(Ordering::Relaxed));
         Ok((ledger, stall, kinds))
     }
@@ -148,11 +129,8 @@ async fn write(
         nth += 1;
         let ttl_ms = random.random_range(100..2_000);
         let stays = random.random_range(0..100) == 0;
-        let item = Item {
-            key: format!("{writer}-{nth:08}"),
-            value: "value".to_owned(),
-            ttl_ms: (!stays).then_some(ttl_ms),
-        };
+        let item =
+            Item { key: format!("{writer}-{nth:08}"), value: "value".to_owned(), ttl_ms: (!stays).then_some(ttl_ms) };
         let began = Instant::now();
         let written = Ledger::write(&mut client, item, began + PATIENCE).await;
         let written = written.map_err(|failure| broken("a write", &failure))?;
@@ -166,10 +144,7 @@ async fn write(
 /// Asks for what costs something: how a node is, what expired there, the latest of a key.
 async fn read(address: SocketAddr, mut client: Client, tally: Arc<Tally>) {
     loop {
-        let get = Request::Get {
-            key: "nobody's".to_owned(),
-            linearizable: true,
-        };
+        let get = Request::Get { key: "nobody's".to_owned(), linearizable: true };
         let asked = [
             client::ask(address, &Request::Status).await.is_ok(),
             client::ask(address, &Request::History(0)).await.is_ok(),
@@ -183,10 +158,7 @@ async fn read(address: SocketAddr, mut client: Client, tally: Arc<Tally>) {
 }
 
 /// Does something on one connection after the other.
-async fn again<F: Future<Output = io::Result<()>>>(
-    address: SocketAddr,
-    act: impl Fn(TcpStream) -> F,
-) {
+async fn again<F: Future<Output = io::Result<()>>>(address: SocketAddr, act: impl Fn(TcpStream) -> F) {
     loop {
         if let Ok(stream) = TcpStream::connect(address).await {
             // However it ends, the node goes on.
@@ -209,10 +181,7 @@ async fn be_slow(mut stream: TcpStream) -> io::Result<()> {
 
 /// Asks for much, again and again, and takes nothing of it.
 async fn be_deaf(mut stream: TcpStream) -> io::Result<()> {
-    let get = frame::encode(&Request::Get {
-        key: LARGE.to_owned(),
-        linearizable: false,
-    })?;
+    let get = frame::encode(&Request::Get { key: LARGE.to_owned(), linearizable: false })?;
     for _ in 0..10 {
         stream.write_all(&get).await?;
     }

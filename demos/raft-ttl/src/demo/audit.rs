@@ -65,10 +65,7 @@ impl Audit {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let put = client.insist(&Request::Put(items), deadline).await;
         put.map_err(|failure| Error::Unanswered(failure.to_string()))?;
-        Ok(Self {
-            promised,
-            seen: BTreeMap::new(),
-        })
+        Ok(Self { promised, seen: BTreeMap::new() })
     }
 
     /// Adds what was promised elsewhere.
@@ -82,9 +79,7 @@ impl Audit {
 
     /// How many of the promised keys have expired on this node.
     pub(super) fn expired_on(&self, id: NodeId) -> u64 {
-        self.seen
-            .get(&id)
-            .map_or(0, |seen| seen.expired.len() as u64)
+        self.seen.get(&id).map_or(0, |seen| seen.expired.len() as u64)
     }
 
     /// Asks a node for what it has not told yet.
@@ -115,10 +110,7 @@ impl Audit {
     /// What is wrong, given that each node has been heard to its end and `present` are the promised
     /// keys that any of them still has.
     pub(super) fn faults(&self, present: &BTreeSet<String>) -> Faults {
-        let mut faults = Faults {
-            twice: self.seen.values().map(|seen| seen.twice).sum(),
-            ..Faults::default()
-        };
+        let mut faults = Faults { twice: self.seen.values().map(|seen| seen.twice).sum(), ..Faults::default() };
         for (key, &not_before_us) in &self.promised {
             let mut tellings = self.seen.values().filter_map(|seen| seen.expired.get(key));
             let has_expired = tellings.clone().next().is_some();
@@ -144,10 +136,7 @@ impl Audit {
                 continue;
             }
             for key in self.promised.keys() {
-                let request = Request::Get {
-                    key: key.clone(),
-                    linearizable: false,
-                };
+                let request = Request::Get { key: key.clone(), linearizable: false };
                 if let Ok(Reply::Value { .. }) = client::ask(address, &request).await {
                     present.insert(key.clone());
                 }
@@ -175,10 +164,7 @@ impl Audit {
                 _ => [0.5, 0.99, 1.0].map(|q| milliseconds(late.value_at_quantile(q))),
             };
             let expired = seen.expired.len();
-            let _ = writeln!(
-                table,
-                "{id:<8}{proposed:>10}{expired:>10}{median:>14}{p99:>14}{longest:>14}"
-            );
+            let _ = writeln!(table, "{id:<8}{proposed:>10}{expired:>10}{median:>14}{p99:>14}{longest:>14}");
         }
         table
     }
@@ -186,10 +172,7 @@ impl Audit {
     /// When the last key expired on each node, in microseconds by the wall clock.
     pub(super) fn last_us(&self) -> BTreeMap<NodeId, u64> {
         let last = |seen: &Seen| seen.expired.values().map(|it| it.at_us).max().unwrap_or(0);
-        self.seen
-            .iter()
-            .map(|(&id, seen)| (id, last(seen)))
-            .collect()
+        self.seen.iter().map(|(&id, seen)| (id, last(seen))).collect()
     }
 }
 
@@ -229,22 +212,12 @@ fn milliseconds(us: u64) -> String {
 impl Faults {
     /// The verdict in a line, which is an error if anything is wrong.
     pub(super) fn verdict(self, promised: u64) -> Result<String, Error> {
-        let Self {
-            lost,
-            resurrected,
-            early,
-            twice,
-            left,
-        } = self;
+        let Self { lost, resurrected, early, twice, left } = self;
         let line = format!(
             "acknowledged {promised}, lost {lost}, resurrected {resurrected}, early {early}, \
              expired twice {twice}, left behind {left}"
         );
-        if self == Self::default() {
-            Ok(line)
-        } else {
-            Err(Error::Broken(line))
-        }
+        if self == Self::default() { Ok(line) } else { Err(Error::Broken(line)) }
     }
 }
 
@@ -253,13 +226,7 @@ mod tests {
     use super::*;
 
     fn expired(key: &str, at_us: u64) -> Expired {
-        Expired {
-            key: key.to_owned(),
-            index: 7,
-            by: 1,
-            due_ms: 1,
-            at_us,
-        }
+        Expired { key: key.to_owned(), index: 7, by: 1, due_ms: 1, at_us }
     }
 
     fn audit(promised: &[&str], told: &[&[Expired]]) -> Audit {
@@ -290,20 +257,10 @@ mod tests {
 
     #[test]
     fn each_fault_is_found_and_counted() {
-        let twice = [
-            expired("early", 999),
-            expired("back", 1_500),
-            expired("back", 1_600),
-        ];
+        let twice = [expired("early", 999), expired("back", 1_500), expired("back", 1_600)];
         let audit = audit(&["early", "back", "lost", "left"], &[&twice]);
         let faults = audit.faults(&keys(&["back", "left"]));
-        let expected = Faults {
-            lost: 1,
-            resurrected: 1,
-            early: 1,
-            twice: 1,
-            left: 1,
-        };
+        let expected = Faults { lost: 1, resurrected: 1, early: 1, twice: 1, left: 1 };
         assert_eq!(faults, expected);
         assert!(faults.verdict(4).is_err());
     }

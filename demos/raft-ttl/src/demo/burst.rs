@@ -102,7 +102,5 @@ async fn report(stage: &Stage, audit: &Audit, deadline_ms: u64) {
     let batches = batches.unwrap_or(0);
     stage.tell(format!("the expiries took {batches} entries of the log"));
     let outcome = if longest <= GOAL { "met" } else { "missed" };
-    stage.tell(format!(
-        "the goal of {GOAL:?} for 20000 keys is {outcome}: {longest:?}"
-    ));
+    stage.tell(format!("the goal of {GOAL:?} for 20000 keys is {outcome}: {longest:?}"));
 }

@@ -74,11 +74,7 @@ async fn write(wishes: &Wishes, stage: &mut Stage) -> Result<Audit, Error> {
 }
 
 fn name(nth: u64, keys: u64) -> String {
-    if nth < keys {
-        format!("key {nth}")
-    } else {
-        format!("staying {nth}")
-    }
+    if nth < keys { format!("key {nth}") } else { format!("staying {nth}") }
 }
 
 async fn kill(stage: &mut Stage, audit: &mut Audit) -> Result<(), Error> {
@@ -86,19 +82,12 @@ async fn kill(stage: &mut Stage, audit: &mut Audit) -> Result<(), Error> {
     audit.hear(&stage.cluster, victim).await;
     let left = audit.promised() - audit.expired_on(victim).min(audit.promised());
     stage.cluster.kill(victim);
-    stage.tell(format!(
-        "node {victim}, the leader, is killed; {left} keys wait to expire"
-    ));
+    stage.tell(format!("node {victim}, the leader, is killed; {left} keys wait to expire"));
     Ok(())
 }
 
 /// Waits until all keys have expired on these nodes.
-async fn watch(
-    wishes: &Wishes,
-    stage: &mut Stage,
-    audit: &mut Audit,
-    nodes: &[NodeId],
-) -> Result<(), Error> {
+async fn watch(wishes: &Wishes, stage: &mut Stage, audit: &mut Audit, nodes: &[NodeId]) -> Result<(), Error> {
     stage.advance_to("expiring", audit.promised());
     let deadline = Instant::now() + wishes.ttl + PATIENCE;
     loop {
@@ -126,9 +115,7 @@ async fn come_back(stage: &mut Stage, audit: &mut Audit, victim: NodeId) -> Resu
     let started = stage.cluster.start(victim);
     started.map_err(|error| Error::Broken(format!("node {victim} does not start: {error}")))?;
     audit.restarted(victim);
-    let agreed = stage
-        .cluster
-        .agreement(Instant::now() + PATIENCE, |status| status.keys >= STAYING);
+    let agreed = stage.cluster.agreement(Instant::now() + PATIENCE, |status| status.keys >= STAYING);
     let agreed = agreed.await;
     let statuses = agreed.map_err(|statuses| stage.stuck("no agreement", &statuses))?;
     audit.hear(&stage.cluster, victim).await;
@@ -141,17 +128,12 @@ async fn come_back(stage: &mut Stage, audit: &mut Audit, victim: NodeId) -> Resu
     let mut client = Client::new(stage.cluster.addresses());
     let keys = audit.promised();
     for nth in 0..STAYING {
-        let request = Request::Get {
-            key: name(keys + nth, keys),
-            linearizable: true,
-        };
+        let request = Request::Get { key: name(keys + nth, keys), linearizable: true };
         let reply = client.insist(&request, Instant::now() + PATIENCE).await;
         match reply {
             Ok(Reply::Value { .. }) => {}
             other => {
-                return Err(Error::Broken(format!(
-                    "a key without a TTL is lost: {request:?} gives {other:?}"
-                )));
+                return Err(Error::Broken(format!("a key without a TTL is lost: {request:?} gives {other:?}")));
             }
         }
     }

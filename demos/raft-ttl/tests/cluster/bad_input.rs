@@ -53,19 +53,9 @@ async fn malformed_frame_is_refused_and_the_next_one_answered() {
     let mut nodes = alone().await;
     let mut stream = connect(&nodes).await;
     let deep = "[".repeat(1 << 20);
-    let nonsense: [&[u8]; 6] = [
-        b"",
-        b"{",
-        b"\"Nonsense\"",
-        b"\xff\xfe",
-        b"{\"Put\":3}",
-        deep.as_bytes(),
-    ];
+    let nonsense: [&[u8]; 6] = [b"", b"{", b"\"Nonsense\"", b"\xff\xfe", b"{\"Put\":3}", deep.as_bytes()];
     for bytes in nonsense {
-        stream
-            .write_all(&(bytes.len() as u32).to_be_bytes())
-            .await
-            .unwrap();
+        stream.write_all(&(bytes.len() as u32).to_be_bytes()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         match received(&mut stream).await {
             Received::Message(reply) => assert_refused(&reply, "no request"),
@@ -90,27 +80,15 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     let mut nodes = alone().await;
     let max_ttl_ms = u64::try_from(MAX_TTL.as_millis()).unwrap();
     let key = |length| "k".repeat(length);
-    let valued = |length| Item {
-        value: "v".repeat(length),
-        ..item("key", None)
-    };
+    let valued = |length| Item { value: "v".repeat(length), ..item("key", None) };
     let many = |count: usize| (0..count).map(|nth| item(nth.to_string(), None)).collect();
-    let touch = |length, ttl_ms| Request::Touch {
-        key: key(length),
-        ttl_ms,
-    };
+    let touch = |length, ttl_ms| Request::Touch { key: key(length), ttl_ms };
     let refused = [
         (Request::Put(vec![item(key(MAX_KEY + 1), None)]), "a key of"),
         (Request::Put(vec![valued(MAX_VALUE + 1)]), "a value of"),
         (Request::Put(vec![item("key", 0)]), "a TTL of 0"),
-        (
-            Request::Put(vec![item("key", max_ttl_ms + 1)]),
-            "longer than 36500 days",
-        ),
-        (
-            Request::Put(vec![item("key", u64::MAX)]),
-            "longer than 36500 days",
-        ),
+        (Request::Put(vec![item("key", max_ttl_ms + 1)]), "longer than 36500 days"),
+        (Request::Put(vec![item("key", u64::MAX)]), "longer than 36500 days"),
         (Request::Put(vec![]), "without a key"),
         (Request::Put(vec![item("", 60_000)]), "must not be empty"),
         (touch(0, 5), "must not be empty"),
@@ -118,44 +96,27 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
         (Request::Delete(key(MAX_KEY + 1)), "a key of"),
         (Request::Remove(1), "the only one"),
         (Request::Add(9), "nobody has told"),
-        (
-            Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]),
-            "twice",
-        ),
-        (
-            Request::Put(vec![valued(MAX_VALUE), item(key(MAX_KEY), None)]),
-            "a put of",
-        ),
+        (Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]), "twice"),
+        (Request::Put(vec![valued(MAX_VALUE), item(key(MAX_KEY), None)]), "a put of"),
         (Request::Put(many(100_000)), "a put of"),
         (touch(MAX_KEY + 1, 5), "a key of"),
         (touch(1, 0), "a TTL of 0"),
         (touch(1, max_ttl_ms + 1), "longer than 36500 days"),
     ];
-    let before = nodes
-        .wait_for(1, |status| status.applied == status.last_log)
-        .await;
+    let before = nodes.wait_for(1, |status| status.applied == status.last_log).await;
     for (request, reason) in &refused {
         assert_refused(&nodes.ask(1, request).await, reason);
     }
     let after = nodes.wait_for(1, |_| true).await;
-    assert_eq!(
-        after.last_log, before.last_log,
-        "nothing of it was proposed"
-    );
+    assert_eq!(after.last_log, before.last_log, "nothing of it was proposed");
 
     nodes.put(vec![item(key(MAX_KEY), max_ttl_ms)]).await;
     // In JSON it is six times as long.
-    let escaped = Item {
-        value: "\u{1}".repeat(MAX_VALUE),
-        ..item("escaped", None)
-    };
+    let escaped = Item { value: "\u{1}".repeat(MAX_VALUE), ..item("escaped", None) };
     nodes.put(vec![escaped]).await;
     nodes.put(vec![valued(MAX_VALUE)]).await;
     nodes.put(many(10_000)).await;
-    assert!(matches!(
-        nodes.ask(1, &touch(MAX_KEY, max_ttl_ms)).await,
-        Reply::Done { .. }
-    ));
+    assert!(matches!(nodes.ask(1, &touch(MAX_KEY, max_ttl_ms)).await, Reply::Done { .. }));
     assert!(matches!(nodes.ask(1, &touch(3, 5)).await, Reply::Missing));
     assert_eq!(nodes.latest("key").await.unwrap().0.len(), MAX_VALUE);
     assert!(nodes.is_running(1));
@@ -166,11 +127,7 @@ async fn largest_value_reaches_all_nodes() {
     let nodes = Nodes::started(&CALM);
     nodes.leads().await;
     let key = "k".repeat(MAX_KEY);
-    let largest = Item {
-        key: key.clone(),
-        value: "v".repeat(MAX_VALUE),
-        ttl_ms: Some(3_600_000),
-    };
+    let largest = Item { key: key.clone(), value: "v".repeat(MAX_VALUE), ttl_ms: Some(3_600_000) };
     nodes.put(vec![largest]).await;
     nodes.agree(|status| status.keys == 1).await;
     assert_eq!(nodes.latest(&key).await.unwrap().0.len(), MAX_VALUE);
@@ -213,17 +170,9 @@ async fn data_directory_of_another_node_is_refused() {
     assert_fails(&listen("2", &two, &peers), 2, "cannot be used"); // it is running
     nodes.kill(1);
     nodes.kill(2);
-    assert_fails(
-        &listen("2", &one, &peers),
-        2,
-        "it belongs to node 1 of [1, 2, 3], not to node 2",
-    );
+    assert_fails(&listen("2", &one, &peers), 2, "it belongs to node 1 of [1, 2, 3], not to node 2");
     assert_fails(&listen("2", &two, &peers[..1]), 2, "wrong data directory");
-    assert_fails(
-        &listen("2", &two, &["1=127.0.0.1:9", "4=127.0.0.1:9"]),
-        2,
-        "wrong data directory",
-    );
+    assert_fails(&listen("2", &two, &["1=127.0.0.1:9", "4=127.0.0.1:9"]), 2, "wrong data directory");
 
     // Nothing of that has done them any harm.
     nodes.start(1).unwrap();
@@ -234,14 +183,7 @@ async fn data_directory_of_another_node_is_refused() {
 #[test]
 fn node_that_cannot_start_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| {
-        folder
-            .path()
-            .join(name)
-            .into_os_string()
-            .into_string()
-            .unwrap()
-    };
+    let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
     let (fresh, file, garbage) = (path("fresh"), path("file"), path("garbage"));
     fs::write(&file, "no directory").unwrap();
     fs::create_dir(&garbage).unwrap();
@@ -257,16 +199,9 @@ fn node_that_cannot_start_says_why() {
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    assert_fails(
-        &node(&fresh, &["--id", "1", "--listen", &address]),
-        2,
-        "cannot listen",
-    );
+    assert_fails(&node(&fresh, &["--id", "1", "--listen", &address]), 2, "cannot listen");
     assert_fails(&node(&fresh, &["--id", "70000"]), 2, "which address");
-    for peers in [
-        ["1=127.0.0.1:9", "2=127.0.0.1:9"],
-        ["2=127.0.0.1:9", "2=127.0.0.1:8"],
-    ] {
+    for peers in [["1=127.0.0.1:9", "2=127.0.0.1:9"], ["2=127.0.0.1:9", "2=127.0.0.1:8"]] {
         let peers = ["--peer", peers[0], "--peer", peers[1]];
         let arguments = [&one[..], &peers[..]].concat();
         assert_fails(&node(&fresh, &arguments), 2, "is given twice");
@@ -288,24 +223,15 @@ async fn damaged_file_is_refused() {
     let file = nodes.directory().join("node-1").join("raft.redb");
     let mut bytes = fs::read(&file).unwrap();
     let needle = b"\"key\":\"key 7\"";
-    let at = bytes
-        .windows(needle.len())
-        .position(|window| window == needle);
+    let at = bytes.windows(needle.len()).position(|window| window == needle);
     let at = at.expect("entries are in plain JSON");
     // Every page that holds the entry, so that the one in use is among them.
-    let places: Vec<usize> = (at..bytes.len() - needle.len())
-        .filter(|&at| bytes[at..].starts_with(needle))
-        .collect();
+    let places: Vec<usize> = (at..bytes.len() - needle.len()).filter(|&at| bytes[at..].starts_with(needle)).collect();
     for at in places {
         bytes[at + 7] ^= 1;
     }
     fs::write(&file, bytes).unwrap();
-    let data = nodes
-        .directory()
-        .join("node-1")
-        .into_os_string()
-        .into_string()
-        .unwrap();
+    let data = nodes.directory().join("node-1").into_os_string().into_string().unwrap();
     let output = run_node(&["--id", "1", "--listen", "127.0.0.1:0", "--data", &data]);
     assert_fails(&output, 2, "cannot be used");
 }

@@ -17,12 +17,7 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
     let wires = Wires::between(&mut nodes, 7).await;
     nodes.start_all().unwrap();
     nodes.leads().await;
-    wires.set(Weather {
-        lost: 2,
-        delayed: 15,
-        doubled: 20,
-        ..Weather::default()
-    });
+    wires.set(Weather { lost: 2, delayed: 15, doubled: 20, ..Weather::default() });
 
     let mut writers = JoinSet::new();
     for writer in 0..4 {
@@ -60,21 +55,13 @@ async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
     let wires = Wires::between(&mut nodes, 5).await;
     nodes.start_all().unwrap();
     // The engine waits for 300 ms, and an election begins after 1.5 s at most.
-    wires.set(Weather {
-        long: Duration::from_secs(3),
-        ..Weather::default()
-    });
+    wires.set(Weather { long: Duration::from_secs(3), ..Weather::default() });
     // On a busy machine there may be an election all the same, but not each time.
     for attempt in 0..3 {
         let (_, term) = nodes.leads().await;
-        let long = Item {
-            value: "v".repeat(300 << 10),
-            ..item(format!("long {attempt}"), None)
-        };
+        let long = Item { value: "v".repeat(300 << 10), ..item(format!("long {attempt}"), None) };
         nodes.put(vec![long]).await;
-        nodes
-            .put(vec![item(format!("short {attempt}"), None)])
-            .await;
+        nodes.put(vec![item(format!("short {attempt}"), None)]).await;
         nodes.agree(|status| status.keys == 2 * (attempt + 1)).await;
         if nodes.leads().await.1 == term {
             return;
@@ -89,9 +76,7 @@ async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
 fn chaos_of_all_kinds_loses_nothing_in_ten_minutes() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(program());
-    command
-        .env("TMPDIR", folder.path())
-        .args(["chaos", "--seconds", "600"]);
+    command.env("TMPDIR", folder.path()).args(["chaos", "--seconds", "600"]);
     let output = command.output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     println!("{stdout}");

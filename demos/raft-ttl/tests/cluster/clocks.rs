@@ -44,10 +44,7 @@ async fn left_ms(trio: &Trio, id: NodeId) -> u64 {
     // It has had its chance to expire what it thinks is over.
     trio.put(vec![item("another", 50)]).await;
     trio.wait_until_gone("another").await;
-    let get = Request::Get {
-        key: "key".to_owned(),
-        linearizable: true,
-    };
+    let get = Request::Get { key: "key".to_owned(), linearizable: true };
     match trio.client().insist(&get, deadline).await {
         Ok(Reply::Value { remaining_ms, .. }) => remaining_ms.expect("it has a TTL"),
         other => panic!("with an hour left it gives {other:?}"),
@@ -68,10 +65,7 @@ async fn leader_whose_clock_was_set_ahead_while_all_were_down_expires_nothing_ea
         offsets_us[id as usize - 1] = TWO_HOURS_US;
         start(&mut trio, offsets_us).await;
         let left_ms = left_ms(&trio, id).await;
-        assert!(
-            (HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms),
-            "node {id}: {left_ms} ms are left"
-        );
+        assert!((HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms), "node {id}: {left_ms} ms are left");
     }
 }
 
@@ -84,10 +78,7 @@ async fn leaders_whose_clocks_differ_go_by_one_time() {
     trio.put(vec![item("key", HOUR_MS)]).await;
     for id in 1..=3 {
         let left_ms = left_ms(&trio, id).await;
-        assert!(
-            (HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms),
-            "node {id}: {left_ms}"
-        );
+        assert!((HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms), "node {id}: {left_ms}");
     }
     for id in 1..=3 {
         trio.stop(id).await;
@@ -95,9 +86,6 @@ async fn leaders_whose_clocks_differ_go_by_one_time() {
     start(&mut trio, offsets_us).await;
     for id in 1..=3 {
         let left_ms = left_ms(&trio, id).await;
-        assert!(
-            (HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms),
-            "node {id}: {left_ms}"
-        );
+        assert!((HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms), "node {id}: {left_ms}");
     }
 }

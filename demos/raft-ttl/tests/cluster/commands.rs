@@ -17,11 +17,7 @@ impl Shell<'_> {
         let addresses = addresses.collect::<Vec<_>>().join(",");
         let mut command = Command::new(program());
         command.args(arguments).args(["--nodes", &addresses]);
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = command.output().unwrap();
+        let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (status.code().unwrap(), text(stdout), text(stderr))
     }
@@ -48,16 +44,9 @@ async fn commands_do_what_they_say() {
     assert_eq!((status, out.as_str(), err.as_str()), (0, "another\n", ""));
     assert_eq!(at_follower(&["delete", "key"]).0, 0);
 
-    for arguments in [
-        &["get", "key", "--linearizable"][..],
-        &["delete", "key"],
-        &["touch", "key", "--ttl", "1s"],
-    ] {
+    for arguments in [&["get", "key", "--linearizable"][..], &["delete", "key"], &["touch", "key", "--ttl", "1s"]] {
         let (status, out, err) = at_follower(arguments);
-        assert_eq!(
-            (status, out.as_str(), err.as_str()),
-            (1, "", "no such key\n")
-        );
+        assert_eq!((status, out.as_str(), err.as_str()), (1, "", "no such key\n"));
     }
     let (status, _, err) = at_follower(&["put", "key", "value", "--ttl", "0s"]);
     assert_eq!((status, err.contains("a TTL of 0")), (2, true), "{err}");
@@ -67,20 +56,13 @@ async fn commands_do_what_they_say() {
     assert_eq!((status, err.contains("--ttl")), (2, true), "{err}");
 
     // A key that expires is gone for the client, too.
-    assert_eq!(
-        at_follower(&["put", "brief", "value", "--ttl", "100ms"]).0,
-        0
-    );
+    assert_eq!(at_follower(&["put", "brief", "value", "--ttl", "100ms"]).0, 0);
     nodes.agree(|status| status.keys == 0).await;
     let shell = Shell { nodes: &nodes };
     assert_eq!(shell.run(&followers, &["get", "brief"]).0, 1);
 
     let (status, out, _) = shell.run(&nodes.ids(), &["status"]);
-    assert_eq!(
-        (status, out.lines().count(), out.matches(" leader ").count()),
-        (0, 4, 1),
-        "{out}"
-    );
+    assert_eq!((status, out.lines().count(), out.matches(" leader ").count()), (0, 4, 1), "{out}");
     // Nodes that are down are said to be, and only if all are is it an error.
     nodes.kill(leader);
     let shell = Shell { nodes: &nodes };
@@ -96,12 +78,7 @@ async fn commands_do_what_they_say() {
     assert_eq!((status, out.matches("no answer").count()), (0, 1), "{out}");
     assert_eq!(shell.run(&[leader], &["status"]).0, 1);
     let lonely = shell.run(&[leader], &["put", "key", "value", "--patience", "100ms"]);
-    assert_eq!(
-        (lonely.0, lonely.2.contains("no leader")),
-        (1, true),
-        "{}",
-        lonely.2
-    );
+    assert_eq!((lonely.0, lonely.2.contains("no leader")), (1, true), "{}", lonely.2);
     assert_eq!(shell.run(&[leader], &["get", "key"]).0, 1);
 }
 

@@ -49,10 +49,7 @@ async fn slow_silent_and_many_connections_stop_neither_writes_nor_the_log() {
     let nodes = Nodes::started(&[&CALM[..], &arguments].concat());
     let (leader, _) = nodes.leads().await;
     let address = nodes.address(leader);
-    let large = Item {
-        value: "v".repeat(MAX_VALUE),
-        ..item("large", None)
-    };
+    let large = Item { value: "v".repeat(MAX_VALUE), ..item("large", None) };
     nodes.put(vec![large]).await;
     let mut client = Client::new(vec![address]);
     let first = Request::Put(vec![item("first", None)]);
@@ -61,20 +58,14 @@ async fn slow_silent_and_many_connections_stop_neither_writes_nor_the_log() {
     let mut slow = Vec::new();
     for _ in 0..40 {
         let mut stream = connect(address).await;
-        stream
-            .write_all(&(MAX_FRAME as u32).to_be_bytes())
-            .await
-            .unwrap();
+        stream.write_all(&(MAX_FRAME as u32).to_be_bytes()).await.unwrap();
         let part = vec![b'['; MAX_FRAME - (1 << 20)];
         // The node may have enough of it before that.
         let _ = stream.write_all(&part).await;
         slow.push(stream);
     }
     let mut deaf = Vec::new();
-    let get = Request::Get {
-        key: "large".to_owned(),
-        linearizable: false,
-    };
+    let get = Request::Get { key: "large".to_owned(), linearizable: false };
     for _ in 0..40 {
         let mut stream = connect(address).await;
         let asked = frame::encode(&get).unwrap();

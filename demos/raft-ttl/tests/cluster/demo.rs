@@ -14,10 +14,7 @@ use crate::process::{PATIENCE, program};
 /// The demonstration in a folder of its own for temporary files.
 fn demo(folder: &TempDir, arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
-    command
-        .env("TMPDIR", folder.path())
-        .arg("demo")
-        .args(arguments);
+    command.env("TMPDIR", folder.path()).arg("demo").args(arguments);
     command
 }
 
@@ -45,15 +42,12 @@ fn assert_nothing_left(folder: &TempDir) {
 #[test]
 fn demo_shows_that_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
-    let output = demo(&folder, &["--keys", "150", "--ttl", "3s"])
-        .output()
-        .unwrap();
+    let output = demo(&folder, &["--keys", "150", "--ttl", "3s"]).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("the leader, is killed"), "{stdout}");
-    let verdict =
-        "acknowledged 150, lost 0, resurrected 0, early 0, expired twice 0, left behind 0";
+    let verdict = "acknowledged 150, lost 0, resurrected 0, early 0, expired twice 0, left behind 0";
     assert_eq!(stdout.lines().last(), Some(verdict), "{stdout}");
     assert_nothing_left(&folder);
 }
@@ -61,32 +55,21 @@ fn demo_shows_that_nothing_is_lost() {
 #[test]
 fn burst_is_gone_in_a_few_entries() {
     let folder = tempfile::tempdir().unwrap();
-    let output = demo(&folder, &["--burst", "--keys", "2000", "--ttl", "12s"])
-        .output()
-        .unwrap();
+    let output = demo(&folder, &["--burst", "--keys", "2000", "--ttl", "12s"]).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("entries of the log"), "{stdout}");
     let verdict = "acknowledged 2000, lost 0,";
-    assert!(
-        stdout.lines().last().unwrap().starts_with(verdict),
-        "{stdout}"
-    );
+    assert!(stdout.lines().last().unwrap().starts_with(verdict), "{stdout}");
     assert_nothing_left(&folder);
 }
 
 /// A demonstration that has come to its nodes, and will take an hour.
 fn running(folder: &TempDir) -> Child {
-    let mut running = demo(folder, &["--ttl", "1h"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut running = demo(folder, &["--ttl", "1h"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(running.stdout.as_mut().unwrap()).lines();
-    let leads = lines
-        .map_while(Result::ok)
-        .find(|line| line.contains("leads"));
+    let leads = lines.map_while(Result::ok).find(|line| line.contains("leads"));
     assert!(leads.is_some(), "a leader");
     running
 }
@@ -117,10 +100,7 @@ fn killed_demo_leaves_no_process_behind() {
     // It could not do a thing any more, but its nodes hear that it is gone.
     let deadline = Instant::now() + PATIENCE;
     while !processes_of(folder.path()).is_empty() {
-        assert!(
-            Instant::now() < deadline,
-            "nodes outlive their demonstration"
-        );
+        assert!(Instant::now() < deadline, "nodes outlive their demonstration");
         sleep(Duration::from_millis(20));
     }
 }

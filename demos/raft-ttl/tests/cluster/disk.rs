@@ -76,10 +76,7 @@ impl StorageBackend for Failing {
 
 async fn start(trio: &mut Trio, id: u64) -> Fuse {
     let fuse = Fuse::new();
-    let file = Failing {
-        file: backend(&trio.file(id)),
-        fuse: fuse.clone(),
-    };
+    let file = Failing { file: backend(&trio.file(id)), fuse: fuse.clone() };
     let disk = Disk::on(file).unwrap();
     trio.start(id, disk, honest).await;
     fuse
@@ -97,8 +94,7 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
     for (round, writes) in [0, 1, 2, 3, 6].into_iter().enumerate() {
         for nth in 0..10 {
             let key = format!("{round}-{nth}");
-            trio.put(vec![item(key.clone(), (nth % 2 == 0).then_some(3_600_000))])
-                .await;
+            trio.put(vec![item(key.clone(), (nth % 2 == 0).then_some(3_600_000))]).await;
             acknowledged.push(key);
         }
         let leader = trio.leader().await;
@@ -109,10 +105,7 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
         let mut nth = 0;
         let deadline = deadline();
         while !end.is_finished() {
-            assert!(
-                Instant::now() < deadline,
-                "the node goes on without its disk"
-            );
+            assert!(Instant::now() < deadline, "the node goes on without its disk");
             let key = format!("{round}-failing-{nth}");
             let request = Request::Put(vec![item(key.clone(), None)]);
             if let Ok(Reply::Done { .. }) = client.lead(&request, deadline).await {
@@ -133,10 +126,7 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
         trio.leader().await;
         let mut client = trio.client();
         for key in &acknowledged {
-            let request = Request::Get {
-                key: key.clone(),
-                linearizable: true,
-            };
+            let request = Request::Get { key: key.clone(), linearizable: true };
             let reply = client.insist(&request, crate::process::deadline()).await;
             assert!(matches!(reply, Ok(Reply::Value { .. })), "{key}: {reply:?}");
         }

@@ -9,9 +9,7 @@ use raft_ttl::types::NodeId;
 use crate::process::{CALM, HASTY, Nodes, item};
 
 fn by_key(history: &[Expired]) -> BTreeMap<&str, (u64, NodeId)> {
-    let expired = history
-        .iter()
-        .map(|it| (it.key.as_str(), (it.index, it.by)));
+    let expired = history.iter().map(|it| (it.key.as_str(), (it.index, it.by)));
     expired.collect()
 }
 
@@ -26,12 +24,8 @@ async fn ttl_expires_on_all_three_and_one_node_proposes_it() {
         let keys: Vec<String> = (0..40).map(|nth| format!("{attempt}-{nth}")).collect();
         let began_us = wall_us_now();
         let items = (300..).step_by(10).zip(&keys);
-        nodes
-            .put(items.map(|(ttl_ms, key)| item(key, ttl_ms)).collect())
-            .await;
-        nodes
-            .put(vec![item(format!("{attempt}-stays"), None)])
-            .await;
+        nodes.put(items.map(|(ttl_ms, key)| item(key, ttl_ms)).collect()).await;
+        nodes.put(vec![item(format!("{attempt}-stays"), None)]).await;
 
         let after = nodes.agree(|status| status.ttls == 0).await;
         let mut histories = Vec::new();
@@ -39,17 +33,10 @@ async fn ttl_expires_on_all_three_and_one_node_proposes_it() {
             let mut history = nodes.history(id).await;
             history.retain(|it| keys.contains(&it.key));
             let in_order: Vec<&String> = history.iter().map(|it| &it.key).collect();
-            assert_eq!(
-                in_order,
-                keys.iter().collect::<Vec<_>>(),
-                "in order of deadline"
-            );
+            assert_eq!(in_order, keys.iter().collect::<Vec<_>>(), "in order of deadline");
             for (ttl_us, expired) in (300_000..).step_by(10_000).zip(&history) {
                 assert!(expired.at_us >= began_us + ttl_us, "{expired:?} is early");
-                assert!(
-                    expired.at_us >= expired.due_ms * 1_000,
-                    "{expired:?} is early"
-                );
+                assert!(expired.at_us >= expired.due_ms * 1_000, "{expired:?} is early");
             }
             histories.push(history);
         }
@@ -78,18 +65,13 @@ async fn next_leader_expires_what_the_dead_one_left() {
     nodes.kill(leader);
 
     for id in nodes.ids().into_iter().filter(|&id| id != leader) {
-        nodes
-            .wait_for(id, |status| status.expired > 0 && status.keys == 0)
-            .await;
+        nodes.wait_for(id, |status| status.expired > 0 && status.keys == 0).await;
         let history = nodes.history(id).await;
         let keys: BTreeSet<&str> = history.iter().map(|it| it.key.as_str()).collect();
         assert_eq!((history.len(), keys.len()), (200, 200));
         for expired in &history {
             assert_ne!(expired.by, leader, "it died long before the first was due");
-            assert!(
-                expired.at_us >= began_us + 1_500_000,
-                "{expired:?} is early"
-            );
+            assert!(expired.at_us >= began_us + 1_500_000, "{expired:?} is early");
         }
     }
     let (_, later) = nodes.leads().await;
@@ -97,9 +79,7 @@ async fn next_leader_expires_what_the_dead_one_left() {
 
     // The dead one comes back and agrees.
     nodes.start(leader).unwrap();
-    nodes
-        .agree(|status| status.keys == 0 && status.ttls == 0)
-        .await;
+    nodes.agree(|status| status.keys == 0 && status.ttls == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,10 +98,6 @@ async fn burst_takes_an_entry_a_poll_and_not_one_a_key() {
     for (id, status) in statuses {
         assert_eq!(status.expired, 3_000, "node {id}");
         // Each put is a millisecond of its own, and may be a poll of its own.
-        assert!(
-            status.batches <= 100,
-            "{} entries on node {id}",
-            status.batches
-        );
+        assert!(status.batches <= 100, "{} entries on node {id}", status.batches);
     }
 }

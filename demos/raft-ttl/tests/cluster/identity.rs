@@ -20,10 +20,7 @@ async fn remove(nodes: &Nodes, id: NodeId) {
     let (mut client, request) = (nodes.client(), Request::Remove(id));
     let removed = client.insist(&request, deadline()).await;
     // Missing if it was done at an attempt that got no answer.
-    assert!(
-        matches!(removed, Ok(Reply::Done { .. } | Reply::Missing)),
-        "{removed:?}"
-    );
+    assert!(matches!(removed, Ok(Reply::Done { .. } | Reply::Missing)), "{removed:?}");
 }
 
 async fn waits_to_be_added(nodes: &mut Nodes, id: NodeId) {
@@ -58,10 +55,7 @@ async fn comes_back_by_a_snapshot(victim: NodeId) {
         let status = nodes.wait(victim, deadline()).await.unwrap();
         let said = nodes.log(victim);
         assert_eq!(status.code(), Some(2), "{said}");
-        assert!(
-            said.contains(&format!("raft-ttl remove {victim}")),
-            "{said}"
-        );
+        assert!(said.contains(&format!("raft-ttl remove {victim}")), "{said}");
         assert!(!said.contains("panicked"), "{said}");
     }
     nodes.put(vec![item("meanwhile", None)]).await;
@@ -70,9 +64,7 @@ async fn comes_back_by_a_snapshot(victim: NodeId) {
     nodes.start(victim).unwrap();
     waits_to_be_added(&mut nodes, victim).await;
     nodes.done(&Request::Add(victim)).await;
-    let agreed = nodes
-        .agree(|status| status.keys == 121 && status.ttls == 60 && status.voters == [1, 2, 3])
-        .await;
+    let agreed = nodes.agree(|status| status.keys == 121 && status.ttls == 60 && status.voters == [1, 2, 3]).await;
     assert!(agreed[&victim].snapshot > 0, "it came by a snapshot");
 
     // It counts: with another one dead there is a majority all the same, also after a start.
@@ -123,14 +115,8 @@ async fn removed_node_is_not_sent_away_by_one_that_has_not_heard_of_it() {
 /// Says who it is, as node `from` would.
 async fn greet(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str) -> (TcpStream, Reply) {
     let mut stream = TcpStream::connect(nodes.address(to)).await.unwrap();
-    let mut hello = Hello {
-        secret: secret.to_owned(),
-        from,
-        to,
-        cluster: None,
-        disk: None,
-        now_ns: wall_us_now() * 1_000,
-    };
+    let mut hello =
+        Hello { secret: secret.to_owned(), from, to, cluster: None, disk: None, now_ns: wall_us_now() * 1_000 };
     let reply = frame::exchange(&mut stream, &Request::Peer(hello.clone())).await;
     let reply = reply.unwrap();
     if let Reply::Welcome(Welcome { cluster, disk, .. }) = &reply {
@@ -157,10 +143,7 @@ async fn peer_that_is_none_is_refused() {
         let (mut stream, reply) = greet(&nodes, from, 1, secret).await;
         assert_refused(&reply, reason);
         // Nor does anybody listen to it any more.
-        assert!(matches!(
-            frame::receive::<Reply>(&mut stream).await,
-            Ok(Received::End) | Err(_)
-        ));
+        assert!(matches!(frame::receive::<Reply>(&mut stream).await, Ok(Received::End) | Err(_)));
     }
     // A client is not heard as a node.
     let mut stream = TcpStream::connect(nodes.address(1)).await.unwrap();
@@ -179,32 +162,17 @@ async fn absurd_term_is_refused_and_kills_nobody() {
     let from = leader % 3 + 1;
     let secret = nodes.secret().to_owned();
     let log_id = |term| LogId::new(CommittedLeaderId::new(term, from), 5);
-    let entry = Entry {
-        log_id: log_id(u64::MAX),
-        payload: EntryPayload::Blank,
-    };
+    let entry = Entry { log_id: log_id(u64::MAX), payload: EntryPayload::Blank };
     for term in [u64::MAX, u64::MAX - 1, 1 << 40] {
-        let append = |vote, prev_log_id, entries| AppendEntriesRequest {
-            vote,
-            prev_log_id,
-            entries,
-            leader_commit: None,
-        };
+        let append =
+            |vote, prev_log_id, entries| AppendEntriesRequest { vote, prev_log_id, entries, leader_commit: None };
         let forged = Vote::new_committed(term, from);
         let calls = [
             Call::Vote(VoteRequest::new(Vote::new(term, from), None)),
             Call::Vote(VoteRequest::new(Vote::new(1, from), Some(log_id(term)))),
             Call::Append(append(forged, None, Vec::new())),
-            Call::Append(append(
-                Vote::new_committed(1, from),
-                None,
-                vec![entry.clone()],
-            )),
-            Call::Append(append(
-                Vote::new_committed(1, from),
-                Some(log_id(term)),
-                Vec::new(),
-            )),
+            Call::Append(append(Vote::new_committed(1, from), None, vec![entry.clone()])),
+            Call::Append(append(Vote::new_committed(1, from), Some(log_id(term)), Vec::new())),
         ];
         for call in calls {
             for to in nodes.ids().into_iter().filter(|&to| to != from) {
@@ -216,9 +184,7 @@ async fn absurd_term_is_refused_and_kills_nobody() {
         }
     }
     nodes.put(vec![item("key", None)]).await;
-    nodes
-        .agree(|status| status.keys == 1 && status.term < term + 1_000)
-        .await;
+    nodes.agree(|status| status.keys == 1 && status.term < term + 1_000).await;
     for id in nodes.ids() {
         assert!(nodes.is_running(id));
     }
@@ -247,17 +213,13 @@ async fn absurd_term_in_an_answer_is_not_believed() {
             let (mut stream, _) = listener.accept().await.unwrap();
             let (welcome, asked) = (welcome.clone(), asked.clone());
             connections.spawn(async move {
-                let Ok(Received::Message(Request::Peer(_))) = frame::receive(&mut stream).await
-                else {
+                let Ok(Received::Message(Request::Peer(_))) = frame::receive(&mut stream).await else {
                     return;
                 };
                 let mut reply = Reply::Welcome(welcome);
                 loop {
                     let frame = frame::encode(&reply).unwrap();
-                    if tokio::io::AsyncWriteExt::write_all(&mut stream, &frame)
-                        .await
-                        .is_err()
-                    {
+                    if tokio::io::AsyncWriteExt::write_all(&mut stream, &frame).await.is_err() {
                         return;
                     }
                     let Ok(Received::Message::<Call>(_)) = frame::receive(&mut stream).await else {

@@ -68,9 +68,7 @@ async fn kill(rounds: u64, writes: u64, seed: u64) -> Counts {
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
             let items = (writer..writes).step_by(WRITERS as usize);
-            let items = items
-                .map(|nth| random_item(&mut random, round, nth))
-                .collect();
+            let items = items.map(|nth| random_item(&mut random, round, nth)).collect();
             let client = nodes.client();
             writers.spawn(write(client, items, Arc::clone(&written)));
         }
@@ -120,11 +118,7 @@ fn random_item(random: &mut Pcg64, round: u64, nth: u64) -> Item {
     item(format!("{round}-{nth}"), (!stays).then_some(ttl_ms))
 }
 
-async fn write(
-    mut client: raft_ttl::client::Client,
-    items: Vec<Item>,
-    written: Arc<AtomicU64>,
-) -> Ledger {
+async fn write(mut client: raft_ttl::client::Client, items: Vec<Item>, written: Arc<AtomicU64>) -> Ledger {
     let mut ledger = Ledger::default();
     for item in items {
         ledger.merge(Ledger::write(&mut client, item, deadline()).await.unwrap());
@@ -134,12 +128,7 @@ async fn write(
 }
 
 /// Listens to what expires until so many keys are written.
-async fn wait_until_written(
-    nodes: &Nodes,
-    ledger: &mut Ledger,
-    written: &Arc<AtomicU64>,
-    wanted: u64,
-) {
+async fn wait_until_written(nodes: &Nodes, ledger: &mut Ledger, written: &Arc<AtomicU64>, wanted: u64) {
     let mut deadline = Instant::now() + PATIENCE;
     let mut last = 0;
     loop {

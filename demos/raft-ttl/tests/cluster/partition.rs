@@ -42,9 +42,7 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
 
     // It goes on to lead, for nobody tells it otherwise, and proposes into the void.
     let all_proposed = cut_off.proposed + KEYS;
-    let isolated = nodes.wait_for(leader, |status| {
-        status.proposed == all_proposed && status.retried > 0
-    });
+    let isolated = nodes.wait_for(leader, |status| status.proposed == all_proposed && status.retried > 0);
     let isolated = isolated.await;
     assert_eq!(isolated.keys, KEYS, "it must not decide alone");
     assert_eq!(isolated.expired, cut_off.expired);
@@ -52,10 +50,7 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     // Nor does it acknowledge anything.
     let void = Request::Put(vec![item("void", 60_000)]);
     let unacknowledged = nodes.ask(leader, &void).await;
-    assert!(
-        matches!(unacknowledged, Reply::Unsure(_)),
-        "{unacknowledged:?}"
-    );
+    assert!(matches!(unacknowledged, Reply::Unsure(_)), "{unacknowledged:?}");
     let stranger = nodes.ask(leader, &Request::Remove(9)).await;
     assert!(matches!(stranger, Reply::Unsure(_)), "{stranger:?}");
 
@@ -65,9 +60,7 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
         nodes.wait_for(id, is_done).await;
     }
     wires.heal();
-    let healed = nodes
-        .agree(|status| status.keys == 0 && status.ttls == 0)
-        .await;
+    let healed = nodes.agree(|status| status.keys == 0 && status.ttls == 0).await;
     for (id, status) in &healed {
         assert_eq!(status.expired, written, "node {id}");
         ledger.hear(&nodes, *id).await;

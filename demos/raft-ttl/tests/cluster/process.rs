@@ -30,11 +30,7 @@ pub(crate) fn deadline() -> Instant {
 }
 
 pub(crate) fn item(key: impl Into<String>, ttl_ms: impl Into<Option<u64>>) -> Item {
-    Item {
-        key: key.into(),
-        value: "value".to_owned(),
-        ttl_ms: ttl_ms.into(),
-    }
+    Item { key: key.into(), value: "value".to_owned(), ttl_ms: ttl_ms.into() }
 }
 
 /// A cluster of processes. When a test fails it says what its nodes said.
@@ -67,12 +63,7 @@ impl Nodes {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client::of(
-            self.ids()
-                .into_iter()
-                .map(|id| (id, self.address(id)))
-                .collect(),
-        )
+        Client::of(self.ids().into_iter().map(|id| (id, self.address(id))).collect())
     }
 
     /// Sets keys, all in one entry, and answers with its index.
@@ -91,15 +82,9 @@ impl Nodes {
 
     /// The latest value of a key and what it has left.
     pub(crate) async fn latest(&self, key: &str) -> Option<(String, Option<u64>)> {
-        let request = Request::Get {
-            key: key.to_owned(),
-            linearizable: true,
-        };
+        let request = Request::Get { key: key.to_owned(), linearizable: true };
         match self.client().insist(&request, deadline()).await {
-            Ok(Reply::Value {
-                value,
-                remaining_ms,
-            }) => Some((value, remaining_ms)),
+            Ok(Reply::Value { value, remaining_ms }) => Some((value, remaining_ms)),
             Ok(Reply::Missing) => None,
             other => panic!("{request:?} gives {other:?}"),
         }

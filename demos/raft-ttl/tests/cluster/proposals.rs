@@ -67,9 +67,7 @@ fn names(command: &Command, wanted: &str) -> bool {
 }
 
 fn counts_down(count: &AtomicUsize) -> bool {
-    let taken = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-        left.checked_sub(1)
-    });
+    let taken = count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
     taken.is_ok()
 }
 
@@ -77,8 +75,7 @@ async fn troubled(troubles: &Arc<Troubles>) -> Trio {
     let mut trio = Trio::new();
     for id in 1..=3 {
         let disk = disk(&trio.file(id)).await;
-        trio.start(id, disk, |raft| troubles.on_the_way_to(raft))
-            .await;
+        trio.start(id, disk, |raft| troubles.on_the_way_to(raft)).await;
     }
     trio.leader().await;
     trio
@@ -115,20 +112,13 @@ async fn refused_proposal_is_made_again() {
 
 fn term(trio: &Trio) -> Option<u64> {
     let nodes = trio.nodes.values();
-    nodes
-        .map(|node| node.raft.metrics().borrow().current_term)
-        .max()
+    nodes.map(|node| node.raft.metrics().borrow().current_term).max()
 }
 
 /// How many proposals were refused, and how many were made again.
 fn failures(trio: &Trio) -> (u64, u64) {
-    let counters = trio
-        .nodes
-        .values()
-        .map(|node| node.replica.lock().ttls.stats());
-    counters.fold((0, 0), |(failed, retried), it| {
-        (failed + it.failed, retried + it.retried)
-    })
+    let counters = trio.nodes.values().map(|node| node.replica.lock().ttls.stats());
+    counters.fold((0, 0), |(failed, retried), it| (failed + it.failed, retried + it.retried))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,10 +141,7 @@ async fn lost_proposal_blocks_nobody_and_is_made_again() {
     wait_until("lost again", || troubles.lost.load(Ordering::SeqCst) > 1).await;
     troubles.loses.store(false, Ordering::SeqCst);
     trio.wait_until_gone("lost").await;
-    let timed_out = trio
-        .nodes
-        .values()
-        .map(|node| node.replica.lock().ttls.stats().timed_out);
+    let timed_out = trio.nodes.values().map(|node| node.replica.lock().ttls.stats().timed_out);
     assert!(timed_out.sum::<u64>() > 0);
 }
 
@@ -183,22 +170,13 @@ async fn expiry_that_a_touch_has_overtaken_is_void() {
         })
         .await;
         assert!(trio.has(id, "held").await, "a stale expiry deletes nothing");
-        let left = node
-            .replica
-            .lock()
-            .remaining_ns("held", node.replica.now_ns());
+        let left = node.replica.lock().remaining_ns("held", node.replica.now_ns());
         assert!(left.unwrap() > 3_000_000_000_000, "and the new TTL runs");
     }
     // With the index of the touch the same command counts.
-    let Command::Expire { mut expiries, by } = held else {
-        unreachable!()
-    };
+    let Command::Expire { mut expiries, by } = held else { unreachable!() };
     expiries[0].1 = touched_at;
     let command = Command::Expire { expiries, by };
-    trio.nodes[&leader]
-        .raft
-        .client_write(command)
-        .await
-        .unwrap();
+    trio.nodes[&leader].raft.client_write(command).await.unwrap();
     trio.wait_until_gone("held").await;
 }

@@ -92,12 +92,7 @@ impl Wires {
 impl Sky {
     /// What becomes of a frame.
     fn fate(&mut self, ends: [NodeId; 2], bytes: usize) -> Fate {
-        let Weather {
-            lost,
-            delayed,
-            doubled,
-            long,
-        } = self.weather;
+        let Weather { lost, delayed, doubled, long } = self.weather;
         let mut happens = |percent: u32| self.random.random_range(0..100) < percent;
         let (is_lost, is_delayed, is_doubled) = (happens(lost), happens(delayed), happens(doubled));
         let is_lost = is_lost || ends.iter().any(|end| self.cut_off.contains(end));
@@ -108,11 +103,7 @@ impl Sky {
         self.counts[3] += 1;
         Fate {
             is_lost,
-            delay: if bytes >= LONG {
-                Some(long)
-            } else {
-                is_delayed.then_some(delay)
-            },
+            delay: if bytes >= LONG { Some(long) } else { is_delayed.then_some(delay) },
             echo: is_doubled.then_some(delay),
         }
     }

@@ -23,9 +23,7 @@ const SLACK_MS: u64 = 100;
 async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)) {
     nodes.leads().await;
     let before_us = wall_us_now();
-    let index = nodes
-        .put(vec![item("long", HOUR_MS), item("short", 2_500)])
-        .await;
+    let index = nodes.put(vec![item("long", HOUR_MS), item("short", 2_500)]).await;
     let after_us = wall_us_now();
     meanwhile(nodes, index).await;
     // So that it shows if the TTL began again with the process, and not only with the key.
@@ -42,20 +40,14 @@ async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)
     let answered_us = wall_us_now();
     let least = HOUR_MS - (answered_us - before_us) / 1_000 - SLACK_MS;
     let most = HOUR_MS - (asked_us - after_us) / 1_000 + SLACK_MS;
-    assert!(
-        (least..=most).contains(&left_ms),
-        "{left_ms} is not in {least}..={most}"
-    );
+    assert!((least..=most).contains(&left_ms), "{left_ms} is not in {least}..={most}");
 
     // What is over by then, or soon will be, goes, and not a moment early.
     nodes.agree(|status| status.ttls == 1).await;
     for id in nodes.ids() {
         let history = nodes.history(id).await;
         for expired in &history {
-            assert!(
-                expired.at_us >= before_us + 2_500_000,
-                "{expired:?} is early"
-            );
+            assert!(expired.at_us >= before_us + 2_500_000, "{expired:?} is early");
         }
     }
     assert!(nodes.latest("short").await.is_none());
@@ -132,26 +124,14 @@ async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
         nodes.put(vec![item(format!("brief {nth}"), HOUR_MS)]).await;
     }
     for nth in 0..120 {
-        nodes
-            .put(vec![item(
-                format!("new {nth}"),
-                (nth % 4 == 0).then_some(HOUR_MS),
-            )])
-            .await;
+        nodes.put(vec![item(format!("new {nth}"), (nth % 4 == 0).then_some(HOUR_MS))]).await;
     }
     for id in nodes.ids().into_iter().filter(|&id| id != follower) {
-        nodes
-            .wait_for(id, |status| status.purged > known.last_log)
-            .await;
+        nodes.wait_for(id, |status| status.purged > known.last_log).await;
     }
     wires.heal();
-    let healed = nodes
-        .agree(|status| status.keys == 130 && status.ttls == 40)
-        .await;
-    assert!(
-        healed[&follower].snapshot > known.last_log,
-        "it came by a snapshot"
-    );
+    let healed = nodes.agree(|status| status.keys == 130 && status.ttls == 40).await;
+    assert!(healed[&follower].snapshot > known.last_log, "it came by a snapshot");
     assert!(healed[&follower].purged > known.last_log);
 
     // The follower's turn: as leader it expires what is there now and nothing else. Who led comes back

@@ -64,12 +64,8 @@ impl Trio {
     }
 
     /// Starts a node on this disk, with what it proposes going through `tamper`.
-    pub(crate) async fn start<P, F>(
-        &mut self,
-        id: NodeId,
-        disk: Disk,
-        tamper: impl FnOnce(Raft) -> P,
-    ) where
+    pub(crate) async fn start<P, F>(&mut self, id: NodeId, disk: Disk, tamper: impl FnOnce(Raft) -> P)
+    where
         P: Fn(Command) -> F + Send + 'static,
         F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
     {
@@ -118,10 +114,7 @@ impl Trio {
     pub(crate) async fn leader(&self) -> NodeId {
         let deadline = deadline();
         loop {
-            let metrics = self
-                .nodes
-                .values()
-                .map(|node| node.raft.metrics().borrow().clone());
+            let metrics = self.nodes.values().map(|node| node.raft.metrics().borrow().clone());
             let metrics: Vec<_> = metrics.collect();
             let leader = metrics[0].current_leader;
             if let Some(leader) = leader
@@ -153,10 +146,7 @@ impl Trio {
 
     /// Whether a node has this key.
     pub(crate) async fn has(&self, id: NodeId, key: &str) -> bool {
-        let request = Request::Get {
-            key: key.to_owned(),
-            linearizable: false,
-        };
+        let request = Request::Get { key: key.to_owned(), linearizable: false };
         let asked = raft_ttl::client::ask(self.addresses[&id], &request).await;
         matches!(asked, Ok(Reply::Value { .. }))
     }
@@ -197,11 +187,6 @@ pub(crate) async fn disk(file: &Path) -> Disk {
 
 pub(crate) fn backend(file: &Path) -> redb::backends::FileBackend {
     let mut options = File::options();
-    let file = options
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(file);
+    let file = options.read(true).write(true).create(true).truncate(false).open(file);
     redb::backends::FileBackend::new(file.unwrap()).unwrap()
 }

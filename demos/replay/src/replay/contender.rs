@@ -87,11 +87,7 @@ impl<Q: Queue, M: Fn(u64) -> Q> Contender for Named<M> {
 }
 
 /// Serves a whole trace.
-fn serve_all<Q: Queue>(
-    cache: &mut Cache<Q>,
-    course: &Course<'_>,
-    observer: &mut impl Observer,
-) -> Result<()> {
+fn serve_all<Q: Queue>(cache: &mut Cache<Q>, course: &Course<'_>, observer: &mut impl Observer) -> Result<()> {
     for requests in course.trace.requests.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
         interrupt::check()?;
         for &request in requests {

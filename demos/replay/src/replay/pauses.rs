@@ -33,8 +33,8 @@ impl Pauses {
 
     /// The distribution of all calls.
     pub(crate) fn distribution(&self) -> Histogram<u64> {
-        let mut histogram = Histogram::new_with_max(LONGEST_NS.into(), 3)
-            .expect("the bounds are within what a histogram can hold");
+        let mut histogram =
+            Histogram::new_with_max(LONGEST_NS.into(), 3).expect("the bounds are within what a histogram can hold");
         for &ns in &self.least_ns {
             histogram.saturating_record(ns.into());
         }

@@ -11,8 +11,7 @@ use crate::figure::NS_PER_S;
 use crate::queue::{BTree, Index, Queue, Textbook, WheelQueue};
 use crate::trace::{self, KeyId, profile};
 
-const POLICY: Policy =
-    Policy { expire: Expire::AfterWrite, ttl_ns: Some(NS_PER_S / 2), capacity: None };
+const POLICY: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: Some(NS_PER_S / 2), capacity: None };
 
 /// Five seconds of traffic, in which entries live for half a second.
 fn some_trace() -> Trace {
@@ -24,10 +23,7 @@ fn compare_on(trace: &Trace, policy: Policy, contenders: Vec<Box<dyn Contender>>
     compare(trace, policy, &contenders, 1, Progress::Hidden).unwrap()
 }
 
-fn contender<Q: Queue + 'static>(
-    name: impl Into<String>,
-    make: impl Fn(u64) -> Q + 'static,
-) -> Box<dyn Contender> {
+fn contender<Q: Queue + 'static>(name: impl Into<String>, make: impl Fn(u64) -> Q + 'static) -> Box<dyn Contender> {
     Box::new(Named::new(name, make))
 }
 

@@ -30,9 +30,7 @@ const PANELS: [(&str, ValueOf); 4] = [
     ("Whole replay, a request", |outcome| outcome.request_ns),
     ("Bare queue, a call", |outcome| outcome.call_ns),
     ("Longest advance", |outcome| Spread::exact(outcome.pauses.max() as f64)),
-    ("99.99th percentile of advances", |outcome| {
-        Spread::exact(outcome.pauses.value_at_quantile(TAIL) as f64)
-    }),
+    ("99.99th percentile of advances", |outcome| Spread::exact(outcome.pauses.value_at_quantile(TAIL) as f64)),
 ];
 
 /// Draws it: two by two where there is room, else one below the other.

@@ -39,8 +39,7 @@ pub(super) fn chart(outcomes: &[Outcome], width: u32) -> String {
             .draw()?;
         for (place, outcome) in outcomes.iter().enumerate() {
             let colour = chart::queue(place);
-            chart
-                .draw_series(LineSeries::new(exceeding(&outcome.pauses), colour.stroke_width(2)))?;
+            chart.draw_series(LineSeries::new(exceeding(&outcome.pauses), colour.stroke_width(2)))?;
             let (x, y) = (width as i32 - 130, 34 + 22 * place as i32);
             canvas.draw(&PathElement::new(vec![(x, y), (x + 26, y)], colour.stroke_width(3)))?;
             let style = chart::letters(HPos::Left, VPos::Center);

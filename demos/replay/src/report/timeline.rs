@@ -37,9 +37,10 @@ fn area(timeline: &Timeline, values: &[f64], y_title: &str, width: u32) -> Strin
     let bin = timeline.bin_s() / unit_s;
     let top = values.iter().copied().fold(0.0, f64::max);
     let top = if top > 0.0 { top * 1.08 } else { 1.0 };
-    let steps = values.iter().enumerate().flat_map(|(place, &value)| {
-        [(place as f64 * bin, value), ((place + 1) as f64 * bin, value)]
-    });
+    let steps = values
+        .iter()
+        .enumerate()
+        .flat_map(|(place, &value)| [(place as f64 * bin, value), ((place + 1) as f64 * bin, value)]);
     chart::svg((width, HEIGHT), |canvas| -> Drawn {
         let mut chart = ChartBuilder::on(canvas)
             .margin_top(8)

@@ -36,8 +36,8 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 pub(crate) fn load(path: &Path, args: &Args, progress: Progress) -> Result<Trace> {
     let name = path.display();
-    let opened = File::open(path)
-        .with_context(|| format!("{name}: expected a trace, plain or .gz; cannot be opened"))?;
+    let opened =
+        File::open(path).with_context(|| format!("{name}: expected a trace, plain or .gz; cannot be opened"))?;
     let metadata = opened.metadata().ok();
     if metadata.as_ref().is_some_and(|metadata| metadata.is_dir()) {
         bail!("{name}: is a folder; expected a trace, plain or .gz");
@@ -61,10 +61,7 @@ pub(crate) fn load(path: &Path, args: &Args, progress: Progress) -> Result<Trace
     }
     bar.finish_and_clear();
     let skipped = reading.skipped;
-    ensure!(
-        !reading.requests.is_empty(),
-        "{name}:1: no requests: expected at least one, skipped {skipped} lines"
-    );
+    ensure!(!reading.requests.is_empty(), "{name}:1: no requests: expected at least one, skipped {skipped} lines");
     let file_name = path.file_name().unwrap_or(path.as_os_str());
     Ok(Trace {
         name: file_name.to_string_lossy().into_owned(),
@@ -126,10 +123,7 @@ impl Reading<'_> {
         let at_ns = record.at_s * NS_PER_S;
         if let Some(last) = self.requests.last().filter(|last| at_ns < last.at_ns) {
             let last_s = last.at_ns / NS_PER_S;
-            return Err(refusal(
-                format!("a time no earlier than {last_s}, that of the line before"),
-                line,
-            ));
+            return Err(refusal(format!("a time no earlier than {last_s}, that of the line before"), line));
         }
         let (number, is_new) = self.keys.insert_full(record.key);
         if is_new && number >= KeyId::LIMIT as usize {
@@ -155,9 +149,7 @@ impl Reading<'_> {
     }
 
     fn unreadable(&self, error: io::Error) -> anyhow::Error {
-        self.error(format!(
-            "truncated or unreadable: {error}; expected a complete plain or .gz file"
-        ))
+        self.error(format!("truncated or unreadable: {error}; expected a complete plain or .gz file"))
     }
 
     /// An error in the current line.

@@ -27,8 +27,7 @@ pub(crate) enum Format {
 /// The header of a CloudPhysics trace, which is optional.
 const HEADER: &[u8] = b"version,time,op,size,lbn";
 const TWITTER: &str = "timestamp,key,key size,value size,client id,operation,TTL";
-const OPERATIONS: &str =
-    "get, gets, set, add, replace, cas, append, prepend, delete, incr or decr as the operation";
+const OPERATIONS: &str = "get, gets, set, add, replace, cas, append, prepend, delete, incr or decr as the operation";
 const OPCODES: &str = "the SCSI opcode of a read (08, 28, 88, a8) or a write (0a, 2a, 8a, aa)";
 const FORMATS: &str = "a line of a trace that `--format` knows (twitter: \
     timestamp,key,key size,value size,client id,operation,TTL; cloudphysics: version,time,op,size,lbn)";
@@ -91,12 +90,9 @@ fn twitter(line: &[u8]) -> Result<Record, String> {
     let ttl_s = digits(ttl).and_then(|ttl| u32::try_from(ttl).ok());
     Ok(Record {
         at_s,
-        operation: Operation::of_memcached(operation)
-            .ok_or_else(|| refusal(OPERATIONS, operation))?,
+        operation: Operation::of_memcached(operation).ok_or_else(|| refusal(OPERATIONS, operation))?,
         key: xxh3_128(&key),
-        ttl_s: ttl_s.ok_or_else(|| {
-            refusal(format!("a TTL in seconds from 0 (none) to {TTL_LIMIT_S}"), ttl)
-        })?,
+        ttl_s: ttl_s.ok_or_else(|| refusal(format!("a TTL in seconds from 0 (none) to {TTL_LIMIT_S}"), ttl))?,
     })
 }
 

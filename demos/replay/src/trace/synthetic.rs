@@ -35,12 +35,7 @@ const _: () = assert!(KEY_LIMIT <= KeyId::LIMIT);
 /// A chart of the trace needs no finer time than this.
 const RESOLUTION_NS: u64 = NS_PER_S / 1_000;
 
-pub(crate) fn generate(
-    profile: &Profile,
-    requests: u64,
-    seed: u64,
-    progress: Progress,
-) -> Result<Trace> {
+pub(crate) fn generate(profile: &Profile, requests: u64, seed: u64, progress: Progress) -> Result<Trace> {
     let mut trace = Vec::new();
     let room = usize::try_from(requests).ok();
     let Some(room) = room.filter(|&room| trace.try_reserve_exact(room).is_ok()) else {
@@ -129,8 +124,7 @@ fn weighted(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
 
 /// What an operation of a profile does: a get that misses is followed by a fill.
 fn meaning(name: &str) -> Operation {
-    match Operation::of_memcached(name.as_bytes()).expect("profiles name memcached operations only")
-    {
+    match Operation::of_memcached(name.as_bytes()).expect("profiles name memcached operations only") {
         Operation::Get => Operation::Fetch,
         operation => operation,
     }

@@ -30,14 +30,8 @@ const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 
 /// The keys, the most needed first.
-const KEYS: [(&str, &str); 6] = [
-    ("q", "quit"),
-    ("space", "pause, go on"),
-    ("+ -", "speed"),
-    ("s", "tick"),
-    ("w", "wake-up"),
-    ("r", "restart"),
-];
+const KEYS: [(&str, &str); 6] =
+    [("q", "quit"), ("space", "pause, go on"), ("+ -", "speed"), ("s", "tick"), ("w", "wake-up"), ("r", "restart")];
 
 pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
     let area = frame.area();

@@ -62,8 +62,7 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
         watch.session.run_until(time_ns, &|| false);
         watch.note(Duration::from_millis(80));
     }
-    let small =
-        [" running  1 x", "00:01:00.000000 of 00:01:29", "level 3 4h 53m", "◆ now", "far 0"];
+    let small = [" running  1 x", "00:01:00.000000 of 00:01:29", "level 3 4h 53m", "◆ now", "far 0"];
     shows(&watch, (50, 10), &small);
     let usual = ["100,000+ timers", "in all        12,001", "a second         200", "r restart"];
     shows(&watch, (80, 24), &[&small[..], &usual].concat());
@@ -84,9 +83,7 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
 fn keys_pause_step_change_the_speed_restart_and_quit() {
     let trace = trace();
     let mut watch = watch::<Caffeine>(&trace);
-    let press = |watch: &mut Watch<'_, _>, key: char| {
-        watch.press(KeyEvent::from(KeyCode::Char(key))).unwrap()
-    };
+    let press = |watch: &mut Watch<'_, _>, key: char| watch.press(KeyEvent::from(KeyCode::Char(key))).unwrap();
     assert!(press(&mut watch, ' '));
     watch.turn(FRAME);
     assert_eq!(watch.session.now_ns(), trace.start_ns(), "paused");

@@ -31,29 +31,17 @@ fn trace_that_is_malformed_is_refused() {
         folder.write("plain", &trace);
         folder.write("packed", gzip(&trace));
         for name in ["plain", "packed"] {
-            assert_refused(
-                &folder,
-                &format!("--trace {name}"),
-                &[&format!("{name}:3: "), expected],
-            );
+            assert_refused(&folder, &format!("--trace {name}"), &[&format!("{name}:3: "), expected]);
         }
     }
     for trace in ["time;key;op\n", "\u{0}\u{1}\u{fffd}\n", "\n\n", "1,2\n"] {
         folder.write("trace", trace);
-        assert_refused(
-            &folder,
-            "--trace trace",
-            &["trace:1: unknown format", "twitter", "cloudphysics"],
-        );
+        assert_refused(&folder, "--trace trace", &["trace:1: unknown format", "twitter", "cloudphysics"]);
     }
     folder.write("trace", "what is this?\n".repeat(1_001));
     assert_refused(&folder, "--trace trace --skip-bad-lines", &["trace:1001: unknown format"]);
     folder.write("trace", "what is this?\n".repeat(50));
-    assert_refused(
-        &folder,
-        "--trace trace --skip-bad-lines",
-        &["trace:1: no requests", "skipped 50 lines"],
-    );
+    assert_refused(&folder, "--trace trace --skip-bad-lines", &["trace:1: no requests", "skipped 50 lines"]);
     folder.write("trace", GOOD);
     let expected = "trace:1: malformed line: expected version,time,op,size,lbn";
     assert_refused(&folder, "--trace trace --format cloudphysics", &[expected]);

@@ -40,8 +40,7 @@ impl Folder {
         let of = |folder: &str| fs::read_dir(self.path(folder)).into_iter().flatten();
         let entries = of(".").chain(of("report")).map(Result::unwrap);
         let files = entries.filter(|entry| !entry.file_type().unwrap().is_dir());
-        let mut names: Vec<String> =
-            files.map(|file| file.file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = files.map(|file| file.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -80,9 +79,7 @@ impl Ran {
     pub(crate) fn counts<const N: usize>(&self, names: [&str; N]) -> [u64; N] {
         let figures = self.figures();
         let sections = ["workload", "verdict", "trace"];
-        names.map(|name| {
-            sections.iter().find_map(|section| figures[section][name].as_u64()).unwrap()
-        })
+        names.map(|name| sections.iter().find_map(|section| figures[section][name].as_u64()).unwrap())
     }
 
     /// The digest that all queues agree on.

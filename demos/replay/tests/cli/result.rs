@@ -45,11 +45,8 @@ fn json_has_all_that_programs_rely_on() {
 #[test]
 fn json_to_stdout_or_a_pipe_is_all_there_is_and_quiet_says_nothing() {
     let folder = Folder::new();
-    for (arguments, length) in
-        [("--json -", 1_000), ("--quiet --json /dev/stdout", 1_000), ("--quiet", 0)]
-    {
-        let output =
-            folder.command(&format!("--requests 4000 --rounds 1 {arguments}")).output().unwrap();
+    for (arguments, length) in [("--json -", 1_000), ("--quiet --json /dev/stdout", 1_000), ("--quiet", 0)] {
+        let output = folder.command(&format!("--requests 4000 --rounds 1 {arguments}")).output().unwrap();
         assert!(output.status.success() && output.stdout.len() >= length, "{arguments}");
         if length > 0 {
             let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -121,8 +118,7 @@ fn page_is_self_contained_and_replaces_the_one_before() {
     // Four charts, each for a wide and for a narrow screen.
     assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (8, 8));
     assert!(page.contains("&lt;b&gt;&amp;.csv") && !page.contains("<b>"));
-    let places =
-        ["With the timer wheel", "<svg", "All queues agree", "commit"].map(|text| page.find(text));
+    let places = ["With the timer wheel", "<svg", "All queues agree", "commit"].map(|text| page.find(text));
     assert!(places[0].is_some() && places.is_sorted(), "{places:?}");
     let outside = page.replace("http://www.w3.org/2000/svg", "");
     for reference in ["http", "src=", "href=", "url(", "@import", "<script"] {

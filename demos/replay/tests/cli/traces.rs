@@ -55,19 +55,15 @@ fn trace_expires_as_worked_out_by_hand() {
         let names = ["requests", "hits", "misses", "inserts", "refreshes", "expired", "evicted"];
         assert_eq!(ran.counts(names), expected, "{rules}: {trace}");
         assert_eq!(ran.counts(["early", "late"]), [0, 0]);
-        assert_eq!(
-            ran.stdout.contains("nothing expires"),
-            trace == CLOUDPHYSICS && rules.is_empty()
-        );
+        assert_eq!(ran.stdout.contains("nothing expires"), trace == CLOUDPHYSICS && rules.is_empty());
     }
 }
 
 #[test]
 fn trace_gives_one_digest_plain_compressed_guessed_and_named() {
-    for (format, trace, rules) in [
-        ("twitter", TWITTER, ""),
-        ("cloudphysics", CLOUDPHYSICS, "--expire after-access --ttl 10m"),
-    ] {
+    for (format, trace, rules) in
+        [("twitter", TWITTER, ""), ("cloudphysics", CLOUDPHYSICS, "--expire after-access --ttl 10m")]
+    {
         let folder = Folder::new();
         // A file's name tells nothing; two compressed files after one another are one.
         let (first, second) = trace.split_at(20);
@@ -96,8 +92,7 @@ fn skip_bad_lines_counts_and_shows_them() {
     folder.write("trace", format!("nonsense\n{bad}"));
     let ran = folder.run("--trace trace --skip-bad-lines");
     assert_eq!(ran.counts(["requests", "skipped_lines", "expired"]), [5, 4, 2]);
-    for (line, expected) in [(1, "a line of a"), (5, "timestamp"), (6, "get, gets"), (7, "a time")]
-    {
+    for (line, expected) in [(1, "a line of a"), (5, "timestamp"), (6, "get, gets"), (7, "a time")] {
         let shown = format!("trace:{line}: skipped: expected {expected}");
         assert!(ran.stderr.contains(&shown), "no `{shown}` in {}", ran.stderr);
     }

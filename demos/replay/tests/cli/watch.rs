@@ -92,10 +92,7 @@ impl Watching {
         let written = self.written;
         let last = |text| written.rfind(text).unwrap_or_else(|| panic!("no {text:?}: {written:?}"));
         let leave = last("\x1b[?1049l");
-        assert!(
-            last("\x1b[?1049h") < leave && last("\x1b[?25l") < last("\x1b[?25h"),
-            "{written:?}"
-        );
+        assert!(last("\x1b[?1049h") < leave && last("\x1b[?25l") < last("\x1b[?25h"), "{written:?}");
         (status, written[leave..].to_owned())
     }
 }

@@ -35,10 +35,7 @@ impl Driver for BTreeTimer {
     fn start() -> Self {
         let shared = Arc::new(Shared::default());
         let own = Arc::clone(&shared);
-        Self {
-            shared,
-            thread: thread::spawn(move || own.run()),
-        }
+        Self { shared, thread: thread::spawn(move || own.run()) }
     }
 
     fn client(&self, _: u64) -> Arc<Shared> {
@@ -84,10 +81,7 @@ impl Client for Arc<Shared> {
         let key = (deadline, queue.next_sequence);
         queue.next_sequence += 1;
         queue.jobs.insert(key, job);
-        let is_first = queue
-            .jobs
-            .first_key_value()
-            .is_some_and(|(first, _)| *first == key);
+        let is_first = queue.jobs.first_key_value().is_some_and(|(first, _)| *first == key);
         drop(queue);
         if is_first {
             self.changed.notify_one();

@@ -66,18 +66,12 @@ pub(super) fn legend() -> impl Iterator<Item = (Span<'static>, String)> {
 }
 
 pub(super) fn draw(level: &LevelView, frame: &mut Frame<'_>, area: Rect) {
-    let [labels, _, cells] = Layout::horizontal([
-        Constraint::Length(LABEL - 1),
-        Constraint::Length(1),
-        Constraint::Fill(1),
-    ])
-    .areas(area);
+    let [labels, _, cells] =
+        Layout::horizontal([Constraint::Length(LABEL - 1), Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     frame.render_widget(label(level), labels);
     let (columns, buckets_a_cell) = grid(level.buckets.len(), cells.width, cells.height);
     let firsts: Vec<usize> = (0..level.buckets.len()).step_by(buckets_a_cell).collect();
-    let row = |row: &[usize]| {
-        Line::from_iter(row.iter().map(|first| cell(level, *first..first + buckets_a_cell)))
-    };
+    let row = |row: &[usize]| Line::from_iter(row.iter().map(|first| cell(level, *first..first + buckets_a_cell)));
     frame.render_widget(Paragraph::new(Vec::from_iter(firsts.chunks(columns).map(row))), cells);
 }
 
@@ -130,9 +124,7 @@ mod tests {
                 let (width, height) = (nth / 5 + 1, nth % 5 + 1);
                 let (columns, buckets_a_cell) = grid(buckets, width, height);
                 let rows = buckets / buckets_a_cell / columns;
-                assert!(
-                    (1..=width.into()).contains(&columns) && (1..=height.into()).contains(&rows)
-                );
+                assert!((1..=width.into()).contains(&columns) && (1..=height.into()).contains(&rows));
                 assert_eq!(rows * columns * buckets_a_cell, buckets, "{width} x {height}");
             }
         }
@@ -141,8 +133,7 @@ mod tests {
 
     #[test]
     fn cell_is_shaded_by_the_timers_in_all_its_buckets() {
-        let level =
-            LevelView { number: 0, span_ns: 1, cursor: 2, buckets: vec![0, 0, 0, 0, 9, 1, 0, 0] };
+        let level = LevelView { number: 0, span_ns: 1, cursor: 2, buckets: vec![0, 0, 0, 0, 9, 1, 0, 0] };
         let glyphs = |width: usize| -> String {
             let cells = (0..8).step_by(width).map(|first| cell(&level, first..first + width));
             cells.map(|cell| cell.content.into_owned()).collect()
