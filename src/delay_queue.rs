@@ -37,7 +37,7 @@ use crate::delay_queue::alarm::Alarm;
 use crate::delay_queue::timeline::Timeline;
 use crate::wheel::Wheel;
 
-/// What a key that names no item is answered with, where the answer is a panic.
+/// The panic message for a key that names no item.
 const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 
 /// A queue of items that come out when they are due.

@@ -242,7 +242,7 @@ impl<G: Geometry> Layout<G> {
     };
 
     /// A bucket with more timers than these is crowded: moved down, they would be more than two in each bucket
-    /// of the finest level. To sort fewer at one go is cheaper than to move them.
+    /// of the finest level. Sorting fewer is cheaper than moving them.
     pub(crate) const FEW: usize = 2 << G::LEVEL_BITS[0];
 
     /// How many timers, of any deadline, need no bucket: at most as many as the finest level has buckets.

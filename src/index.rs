@@ -433,7 +433,7 @@ impl<G: Geometry> IndexWheel<G> {
         Some(self.hierarchy.first()?.into())
     }
 
-    /// Takes out a timer that is at the head of those that are ready.
+    /// Removes the first timer of the near heap.
     #[inline]
     fn fire(&mut self, due: Ordered) -> Due {
         self.len -= 1;

@@ -1,6 +1,6 @@
 //! The inside of a wheel, to be looked at: sizes, levels and invariants.
 //!
-//! For dashboards, for pictures, for choosing a geometry, and for tests. What is shown here describes the structure as it
+//! For dashboards, for pictures, for choosing a geometry, and for tests. The answers describe the structure as it
 //! is today, and may change with any version.
 //!
 //! ```

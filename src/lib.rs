@@ -30,8 +30,8 @@
 //! ones; most were cancelled or postponed long before.
 //!
 //! Wheels usually pay for that with exactness, as a bucket fires as a whole and in any order, and with
-//! pauses, as a coarse bucket is moved at one go. Here the timers of one tick are sorted when it comes,
-//! so that nothing is early, late or out of order, and a tick is a matter of cost alone. And a crowded
+//! pauses, as a coarse bucket is moved in one call. Here the timers of one tick are sorted when it comes,
+//! so no timer is early, late or out of order, and the tick affects costs only. And a crowded
 //! bucket is moved down ahead of its time, a few timers with each advance.
 //!
 //! # The contract

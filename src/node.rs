@@ -1,4 +1,4 @@
-//! What the wheel knows of one timer: when it is due, its place in the order, and its links.
+//! The node of a timer: deadline, sequence number and links.
 
 use crate::geometry::BucketIndex;
 use crate::pages::Pages;

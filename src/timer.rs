@@ -130,9 +130,9 @@ use crate::clock::nanoseconds;
 /// - A periodic job that has runs to catch up holds up no other job for long: see
 ///   [`Missed::CatchUp`].
 /// - An idle timer never wakes.
-/// - A job that panics harms nobody: it is counted and reported.
+/// - A job that panics harms no other: it is counted and reported.
 ///
-/// What it cannot promise is punctuality. A job that blocks holds up those after it if they run on
+/// It does not promise punctuality. A job that blocks holds up those after it if they run on
 /// the timer thread, as they do unless you bring an executor; the lateness in
 /// [`stats`](Timer::stats) shows it.
 ///
@@ -363,7 +363,7 @@ impl Timer {
     /// Ends the timer, waits until its thread has ended, and returns the jobs that have not
     /// started, in order of their deadlines. O(n log n) in those.
     ///
-    /// With [`Shutdown::Drain`] what is due by now still runs; with [`Shutdown::Discard`] nothing
+    /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
     /// more does. Jobs that an executor has taken are its own. A periodic job whose run is under
     /// way ends with it. A second call, or one from another thread meanwhile, waits for the
     /// first and returns nothing.
@@ -395,7 +395,7 @@ impl Timer {
         Ok(self.owner.shut_down(how))
     }
 
-    /// The number of live jobs: those that wait, that an executor has taken, and that are running.
+    /// The number of live jobs: waiting, taken by an executor, or running.
     /// O(shards).
     ///
     /// While other threads use the timer the answer is already old.
@@ -455,7 +455,7 @@ impl Timer {
         self.shared().next_wake()
     }
 
-    /// What the timer has done so far, and how late its jobs were. It copies a histogram of some 40 KB,
+    /// Counts of what the timer has done, and how late its jobs were. It copies a histogram of some 40 KB,
     /// and runs that begin wait for that.
     ///
     /// ```

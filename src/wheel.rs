@@ -667,7 +667,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// As [`reserve`](Wheel::reserve), but says so when a wheel could never hold that many timers or the
     /// memory for them is not to be had. O(additional).
     ///
-    /// All of the memory is asked for at one go and given back, and then asked for page by page: systems
+    /// All of the memory is asked for in one piece and given back, and then asked for page by page: systems
     /// that promise more memory than they have are more honest about large pieces.
     ///
     /// # Errors

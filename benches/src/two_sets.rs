@@ -160,13 +160,7 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
     pub fn failed(&mut self, key: K, index: u64, now: u64) -> bool {
         self.now = self.now.max(now);
         let is_pending = |info: &&Info| {
-            let wait = matches!(
-                info.place,
-                Place::Waiting {
-                    wait: Wait::Answer,
-                    ..
-                }
-            );
+            let wait = matches!(info.place, Place::Waiting { wait: Wait::Answer, .. });
             wait && info.index == index
         };
         if self.map.get(&key).filter(is_pending).is_none() {
@@ -183,11 +177,7 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
             return;
         };
         withdraw(&mut self.queue, &mut self.waiting, key, info);
-        info.place = Place::Waiting {
-            wait: Wait::Retry,
-            at,
-            nth,
-        };
+        info.place = Place::Waiting { wait: Wait::Retry, at, nth };
         self.waiting.insert((at, nth, Wait::Retry, key));
     }
 
@@ -261,17 +251,8 @@ impl<K: Copy + Ord + Hash> TwoSets<K> {
         self.waiting.insert((at, nth, Wait::Answer, key));
         let info = self.map.get_mut(&key).expect("every place has an entry");
         info.attempts += 1;
-        info.place = Place::Waiting {
-            wait: Wait::Answer,
-            at,
-            nth,
-        };
-        Proposal {
-            key,
-            index: info.index,
-            owner: info.owner,
-            attempt: info.attempts,
-        }
+        info.place = Place::Waiting { wait: Wait::Answer, at, nth };
+        Proposal { key, index: info.index, owner: info.owner, attempt: info.attempts }
     }
 
     fn take_next(&mut self) -> u64 {
@@ -303,11 +284,7 @@ mod tests {
     /// The measurement means something only if the two do the same.
     #[test]
     fn two_sets_answer_as_the_queue_does() {
-        let config = TtlConfig::builder()
-            .expire_batch(5)
-            .retry_batch(2)
-            .max_pending(12)
-            .build();
+        let config = TtlConfig::builder().expire_batch(5).retry_batch(2).max_pending(12).build();
         let config = config.expect("it makes sense");
         let mut sets = TwoSets::new(&config);
         let mut queue: TtlQueue<u64> = TtlQueue::new(0, config);
@@ -340,11 +317,7 @@ mod tests {
                 }
                 6 if random.below(10) == 0 => {
                     let is_leader = random.below(4) != 0;
-                    let role = if is_leader {
-                        Role::Leader
-                    } else {
-                        Role::Follower
-                    };
+                    let role = if is_leader { Role::Leader } else { Role::Follower };
                     queue.role_change(role, now);
                     sets.role_change(is_leader, now);
                 }
@@ -353,12 +326,7 @@ mod tests {
                     let mut due = queue.poll(now);
                     let found: Vec<_> = due
                         .by_ref()
-                        .map(|due| Proposal {
-                            key: due.key,
-                            index: due.index,
-                            owner: due.owner,
-                            attempt: due.attempt,
-                        })
+                        .map(|due| Proposal { key: due.key, index: due.index, owner: due.owner, attempt: due.attempt })
                         .collect();
                     let wait = due.next_wake();
                     let mut expected = Vec::new();

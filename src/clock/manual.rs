@@ -10,7 +10,7 @@ use crate::sync::{Mutex, Thread, lock, thread};
 /// A clock that only moves when it is told to, for tests: no test need sleep.
 ///
 /// Clones show the same time. Moving the clock wakes the timers that wait for such a time, and
-/// [`Timer::settle`](crate::timer::Timer::settle) waits until they have done what was due.
+/// [`Timer::settle`](crate::timer::Timer::settle) waits until they have run all due jobs.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ pub struct ManualClock {
     face: Arc<Mutex<Face>>,
 }
 
-/// What all clones share.
+/// The state that all clones share.
 ///
 /// Invariant: a thread that sleeps is in `sleepers` from before it looked at the time, so that no
 /// move of the clock escapes it.

@@ -1,4 +1,4 @@
-//! The passage of time: opening buckets and bringing up what is due.
+//! Advancing: opening buckets, and moving their timers to the near heap.
 
 use alloc::vec::Vec;
 use core::mem;

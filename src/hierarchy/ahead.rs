@@ -1,6 +1,6 @@
 //! Moving crowded buckets down ahead of their time.
 //!
-//! Opened at its time and at one go, a bucket of a million timers is a pause. So a crowded one is
+//! A bucket of a million timers that is opened in one call, at its time, is a pause. So a crowded one is
 //! opened when time enters the bucket before it, and its timers are moved down in proportion to the
 //! time that passes: by the time it begins it is empty. A caller who advances often moves a few each time;
 //! a caller who sleeps wakes up once for every [`WOKEN_FOR`](Hierarchy::WOKEN_FOR) of them.
@@ -22,7 +22,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The fewest timers that a sleeping caller wakes up for to move them ahead, unless fewer are left.
     pub(super) const WOKEN_FOR: usize = Layout::<G>::FEW / 2;
 
-    /// Does what is to be done now that the cursor has come so far, within the budget: enters buckets,
+    /// Does the work for the cursor's new position, within the budget: enters buckets,
     /// opens crowded ones ahead of their time and moves the share of each.
     #[inline]
     pub(super) fn do_chores(&mut self, budget: &mut Budget) {

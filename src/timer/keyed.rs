@@ -21,7 +21,7 @@ use crate::sync::{Mutex, lock};
 /// timer, and a key has its job in one of them, whichever thread sets it.
 ///
 /// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
-/// clone cancels nothing, unless nobody else has the timer: that then ends, and discards its jobs.
+/// clone cancels nothing, unless no other clone of the timer exists: the timer then ends and discards its jobs.
 ///
 /// Keys are hashed, compared and cloned under that lock, and a caller that sets one waits when the map doubles:
 /// 40 ms with a million keys in it. A key that panics there may leave a job without a key, or not run. The map keeps

@@ -1,4 +1,4 @@
-//! What all clones of a timer share, and what ends with the last of them.
+//! The state that all clones of a timer share. It ends with the last of them.
 
 use std::panic::resume_unwind;
 
@@ -14,7 +14,7 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// Ends the thread from outside of it, and returns what was not run.
+    /// Ends the thread from outside of it, and returns the jobs that were not run.
     pub(super) fn shut_down(&self, how: Shutdown) -> Vec<Job> {
         let thread = lock(&self.thread).take();
         let Some(thread) = thread else {

@@ -1,4 +1,4 @@
-//! Panics that nobody is to hear of.
+//! Swallowed panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

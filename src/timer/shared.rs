@@ -1,4 +1,4 @@
-//! What the shards, the timer thread and running jobs of one timer share.
+//! The state that shards, timer thread and running jobs of one timer share.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ pub(super) const AWAKE: u64 = 0;
 /// No call has this number.
 pub(super) const ENDED: u64 = u64::MAX;
 
-/// What is called when a job panics, with what it panicked with.
+/// The hook that is called with the payload when a job panics.
 pub(super) type PanicHook = Box<dyn Fn(&(dyn Any + Send)) + Send + Sync>;
 
 thread_local! {
@@ -64,7 +64,7 @@ pub(super) struct Times {
     pub(super) missed_from: AtomicU64,
 }
 
-/// What is counted when jobs run.
+/// Counts of runs.
 #[repr(align(128))]
 pub(super) struct Runs {
     /// Jobs whose only run has ended.
@@ -72,7 +72,7 @@ pub(super) struct Runs {
     pub(super) stats: Mutex<TimerStats>,
 }
 
-/// What the thread is asked for.
+/// Requests to the timer thread.
 #[derive(Default)]
 pub(super) struct Calls {
     /// The calls that wait, or have waited, for the thread to settle, by number.

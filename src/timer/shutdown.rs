@@ -21,9 +21,9 @@ use std::fmt;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shutdown {
-    /// What is due by now still runs, in order; of a periodic job, one run.
+    /// Jobs that are due by now still run, in order; a periodic job once.
     Drain,
-    /// Nothing starts any more, not even what is due.
+    /// No job starts any more, even if it is due.
     Discard,
 }
 

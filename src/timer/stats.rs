@@ -1,4 +1,4 @@
-//! What a timer has done, in numbers.
+//! Counts of a timer's work.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const LONGEST: u64 = 86_400_000_000_000;
 /// Lateness is recorded to a hundredth of itself.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// What a timer has done since it was started, from [`Timer::stats`](super::Timer::stats).
+/// Counts of a timer's work since its start, from [`Timer::stats`](super::Timer::stats).
 ///
 /// Each count is right. While other threads use the timer, two counts may be of different moments.
 ///
@@ -33,7 +33,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TimerStats {
-    /// Live jobs: those that wait, that an executor has taken, and that are running.
+    /// Live jobs: waiting, taken by an executor, or running.
     pub len: usize,
     /// The time until the thread wakes up next by itself, if it sleeps and does.
     pub next_wake: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What is told to `tracing`, with that feature.
+//! Events for `tracing`.
 
 #![cfg_attr(not(feature = "tracing"), allow(unused_variables))]
 

@@ -1,8 +1,8 @@
-//! What a job does when it runs: the closure of whatever type, once or every period, or a task's waker.
+//! The work of a job: a closure, run once or every period, or a task's waker.
 
 use std::task::Waker;
 
-/// What to do about runs of a periodic job that fell due while it could not run.
+/// How a periodic job treats runs that it missed.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -64,7 +64,7 @@ pub(super) enum Kind {
     Sleep,
 }
 
-/// What a job does. Dropping it drops the closure.
+/// The work of a job. Dropping it drops the closure.
 pub(super) trait Work: Send + 'static {
     /// Runs the closure, and once more only if there is a period.
     fn run(&mut self);
@@ -84,7 +84,7 @@ pub(super) trait Work: Send + 'static {
     }
 }
 
-/// What a job does, whatever its closure.
+/// The work of a job, behind a trait object.
 pub(super) type AnyWork = Box<dyn Work>;
 
 /// Work that is done once; `None` when it has been.

@@ -54,7 +54,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Hands out what is due, and sleeps, until it is told to end.
+    /// Hands out due jobs, and sleeps in between, until the shutdown.
     fn work(&mut self) {
         let mut has_backlog = false;
         loop {
@@ -80,7 +80,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Hands out what is due by `now`, within the budget: whether there may be more.
+    /// Hands out the jobs that are due by `now`, within the budget. Returns whether there may be more.
     fn hand_out_due(&mut self, now: u64) -> bool {
         let (mut left, mut is_due) = (self.budget, self.look(now));
         while left > 0 && is_due {

@@ -1,4 +1,4 @@
-//! Polling: what is to be proposed now, within the batches.
+//! Polling: which retries and expiries to propose now, within the batches.
 
 use core::iter::FusedIterator;
 
@@ -36,7 +36,7 @@ impl Default for Batch {
 const BATCH: usize = 16;
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// Moves the clock to `now` nanoseconds and yields what is to be proposed: on the leader up to
+    /// Moves the clock to `now` nanoseconds and yields the proposals to make: on the leader up to
     /// [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then up
     /// to [`expire_batch`](super::TtlConfig::expire_batch) expiries in order of deadline, first in
     /// first out among equals; of expiries none while there are
@@ -145,7 +145,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 }
 
-/// What is to be proposed, from [`TtlSet::poll`] or [`TtlQueue::poll`](super::TtlQueue::poll).
+/// The proposals to make, from [`TtlSet::poll`] or [`TtlQueue::poll`](super::TtlQueue::poll).
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -206,7 +206,7 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
 }
 
 impl<K, G: Geometry> Drop for Expiries<'_, K, G> {
-    /// What was not yielded is due again.
+    /// Entries that were not yielded are due again.
     fn drop(&mut self) {
         for &slot in &self.batch.slots[self.batch.next..self.batch.len] {
             self.set.entries.put_back(slot);

@@ -24,7 +24,7 @@ const TAKEN: &str = "the slot of an entry is taken";
 /// Why an entry that is in flight has a flight.
 const FLIGHT: &str = "an entry in flight and its flight name each other";
 
-/// What is known of an entry in flight: proposed, or to be proposed again.
+/// The state of an entry in flight: proposed, or waiting to be proposed again.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Flight {
     pub(super) entry: NodeIndex,
@@ -130,7 +130,7 @@ impl<K, G: Geometry> Entries<K, G> {
         self.flights.iter().map(|(_, flight)| flight)
     }
 
-    /// What is known of an entry's flight, if it is in flight.
+    /// The flight of an entry, if it is in flight.
     pub(super) fn flight(&self, slot: NodeIndex) -> Option<&Flight> {
         self.flights.get(self.held(slot).flight? as usize)
     }

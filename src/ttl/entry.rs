@@ -1,4 +1,4 @@
-//! What is known of a key with a TTL, and how the outside sees it.
+//! Entries and the public types around them.
 
 use crate::key::TimerKey;
 
@@ -89,7 +89,7 @@ impl<K> Entry<K> {
     }
 }
 
-/// What a command that sets a TTL carries beside key, index and TTL.
+/// The rest of a command that sets a TTL, next to key, index and TTL.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
@@ -240,7 +240,7 @@ pub struct Expiry<K> {
     pub attempt: u32,
 }
 
-/// What a call did.
+/// The outcome of a call.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};

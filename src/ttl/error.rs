@@ -1,4 +1,4 @@
-//! What the TTL layer refuses, and why.
+//! Errors of the TTL layer.
 
 use core::error::Error;
 use core::fmt;

@@ -30,7 +30,7 @@ use crate::node::NodeIndex;
 /// # Costs
 ///
 /// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
-/// A hash table grows at one go. So there are 256, and each grows by itself: the [`init`](Self::init) that doubles
+/// A hash table grows in one call. So there are 256, and each grows by itself: the [`init`](Self::init) that doubles
 /// one moves a 256th of what is known of the keys. An empty queue has 8 kB for them.
 ///
 /// ```
@@ -331,7 +331,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
     /// Ends the TTL of a key, whatever its phase, and hands the stored key back. `None` if the key has none. O(1).
     ///
-    /// Call it when the key is deleted. What is still to come of its expiry is [stale](Outcome::Stale).
+    /// Call it when the key is deleted. A later answer to its proposal is [stale](Outcome::Stale).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
@@ -399,7 +399,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         }
     }
 
-    /// What is known of a key's TTL, or `None` if it has none. O(1).
+    /// The entry of a key, its deadline and phase, or `None` if the key has no TTL. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlQueue};

@@ -136,7 +136,7 @@ impl Default for RetryConfig {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RetryKey(TimerKey);
 
-/// What is to be done about a value now, from [`RetryQueue::poll`].
+/// What the caller should do with a value now, from [`RetryQueue::poll`].
 ///
 /// ```
 /// use timer_wheel::ttl::{RetryConfig, RetryEvent, RetryQueue};
@@ -149,7 +149,7 @@ pub struct RetryKey(TimerKey);
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RetryEvent<'a, T> {
-    /// The value is to be delivered. Answer with [`done`](RetryQueue::done) or [`failed`](RetryQueue::failed).
+    /// Deliver the value. Answer with [`done`](RetryQueue::done) or [`failed`](RetryQueue::failed).
     Deliver {
         /// The key to answer with.
         key: RetryKey,
@@ -169,7 +169,7 @@ pub enum RetryEvent<'a, T> {
     },
 }
 
-/// What a failed delivery comes to, from [`RetryQueue::failed`].
+/// The result of [`RetryQueue::failed`].
 ///
 /// ```
 /// use timer_wheel::ttl::{Retry, RetryConfig, RetryQueue};
@@ -469,7 +469,7 @@ impl<T> RetryQueue<T> {
         self.entries.is_empty()
     }
 
-    /// What has happened since the queue was made. O(1).
+    /// Counts since the queue was made. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{RetryConfig, RetryQueue};

@@ -169,7 +169,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The key has no TTL any more, because it was deleted or set without one: its entry is dropped,
     /// whether it is queued, pending or waiting for a retry. O(1).
     ///
-    /// Hands back what was given to [`init`](Self::init), or `None` if the handle is stale.
+    /// Returns the key that was passed to [`init`](Self::init), or `None` if the handle is stale.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
@@ -277,7 +277,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// Proposes nothing from now on: polls yield nothing, and there is no wake-up. O(1).
     ///
-    /// What is pending may still be [applied](Self::applied); everything else works as before, so
+    /// Pending entries may still be [applied](Self::applied); everything else works as before, so
     /// that a last snapshot can be taken. There is no way back.
     ///
     /// ```
@@ -345,7 +345,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.entries.reserve(additional);
     }
 
-    /// What is known of an entry, or `None` if the handle is stale. O(1).
+    /// An entry, its deadline and phase, or `None` if the handle is stale. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlSet};
@@ -497,7 +497,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.role
     }
 
-    /// What has been done so far. O(1).
+    /// Counts of the work so far. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};

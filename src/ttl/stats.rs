@@ -1,9 +1,9 @@
-//! What has been done so far, in numbers.
+//! Counts of the layer's work.
 
 use super::Phase;
 use super::entries::Flight;
 
-/// What a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) has done since it was made.
+/// Counts of the work of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) since it was made.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};

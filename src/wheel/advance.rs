@@ -13,7 +13,7 @@ use crate::wheel::timer::{Expired, TimerRef};
 /// Why a timer that is due has a value.
 pub(super) const LIVE: &str = "a timer that is due is live";
 
-/// What [`Wheel::advance_with`] is to do with a due timer.
+/// The answer of a callback of [`Wheel::advance_with`]: what happens to the due timer.
 ///
 /// ```
 /// use timer_wheel::{Verdict, Wheel};
@@ -39,7 +39,7 @@ pub enum Verdict {
     Stop,
 }
 
-/// What a call of [`Wheel::advance_with`] has done.
+/// The result of [`Wheel::advance_with`].
 ///
 /// ```
 /// use timer_wheel::{Progress, Verdict, Wheel};
@@ -224,7 +224,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.has_backlog()
     }
 
-    /// Takes a timer out that is at the head of those that are ready.
+    /// Removes the first timer of the near heap.
     #[inline]
     pub(super) fn fire(&mut self, due: Ordered) -> Expired<T> {
         let vacated = self.hierarchy.fire(due, |slot| slot.vacate(due.node));
@@ -330,7 +330,7 @@ impl<T, G: Geometry> Advance<'_, T, G> {
 
     /// The part of the budget of work that has not been used, in units. O(1).
     ///
-    /// What several wheels share can be handed from one to the next.
+    /// Several wheels can share a budget: pass it from one to the next.
     ///
     /// ```
     /// use timer_wheel::Wheel;
