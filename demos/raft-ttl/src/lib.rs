@@ -1,6 +1,6 @@
 //! A replicated TTL key-value store on openraft, with `timer_wheel::ttl` as its only timer.
 //!
-//! The README of this member shows how to run it; `docs/ttl.md` walks through [`drive`], the glue
+//! The README of this member shows how to run it; `docs/ttl.md` explains [`drive`], the glue
 //! between the TTL layer and the engine.
 
 pub mod chaos;

@@ -17,5 +17,4 @@ mod process;
 mod proposals;
 mod proxy;
 mod snapshots;
-mod walkthrough;
 mod within;
