@@ -443,6 +443,7 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// The deadline of an index that was set, and its place in the order: those it had last if it is not scheduled.
     #[cfg(feature = "ttl")]
+    #[inline]
     pub(crate) fn last_order(&self, index: u32) -> Ordered {
         Ordered::of(&self.hierarchy.nodes, NodeIndex::from_bits(index))
     }

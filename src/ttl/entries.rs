@@ -96,6 +96,7 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// The entry of a key, unless the key is stale. O(1).
+    #[inline]
     pub(super) fn find(&self, key: TtlKey) -> Option<NodeIndex> {
         let slot = self.entries.get(key.0.index().get())?;
         slot.is_of(key.0).then(|| key.0.index())
@@ -121,6 +122,7 @@ impl<K, G: Geometry> Entries<K, G> {
         &mut self.held_mut(slot).entry
     }
 
+    #[inline]
     pub(super) fn deadline(&self, slot: NodeIndex) -> u64 {
         self.deadlines.last_order(slot.to_bits()).deadline
     }
@@ -131,6 +133,7 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     /// The flight of an entry, if it is in flight.
+    #[inline]
     pub(super) fn flight(&self, slot: NodeIndex) -> Option<&Flight> {
         self.flights.get(self.held(slot).flight? as usize)
     }

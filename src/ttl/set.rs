@@ -356,6 +356,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
+    #[inline]
     pub fn get(&self, handle: TtlKey) -> Option<TtlInfo<'_, K>> {
         Some(self.info(self.entries.find(handle)?))
     }
@@ -543,6 +544,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         entry
     }
 
+    // Inlined, so that a caller that needs no deadline does not wait for the node that has it.
+    #[inline]
     pub(super) fn info(&self, slot: NodeIndex) -> TtlInfo<'_, K> {
         let flight = self.entries.flight(slot);
         TtlInfo {
