@@ -10,8 +10,11 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use timer_wheel::{Caffeine, Millis};
 
-use crate::cluster::{Cluster, Event};
-use crate::script::{Decoder, Script};
+use crate::cluster::Cluster;
+use crate::script::Script;
+
+#[path = "../../tests/wheel/bytes.rs"]
+mod bytes;
 
 #[path = "../../tests/ttl/cluster.rs"]
 mod cluster;
@@ -33,7 +36,7 @@ const MOST: usize = 150;
 enum Case {
     Millis(Script),
     Caffeine(Script),
-    Replicas(Vec<Event>),
+    Replicas(Vec<u8>),
 }
 
 impl<'a> Arbitrary<'a> for Case {
@@ -43,22 +46,13 @@ impl<'a> Arbitrary<'a> for Case {
         Ok(match choice % 3 {
             0 => Self::Millis(Script::decode(rest, MOST)),
             1 => Self::Caffeine(Script::decode(rest, MOST)),
-            _ => Self::Replicas(events(rest)),
+            _ => Self::Replicas(rest.to_vec()),
         })
     }
-}
-
-fn events(bytes: &[u8]) -> Vec<Event> {
-    let mut decoder = Decoder::new(bytes);
-    let mut events = Vec::new();
-    while events.len() < MOST && !decoder.is_empty() {
-        events.push(Event::decode(&mut decoder));
-    }
-    events
 }
 
 fuzz_target!(|case: Case| match case {
     Case::Millis(script) => script.run::<Millis>(),
     Case::Caffeine(script) => script.run::<Caffeine>(),
-    Case::Replicas(events) => Cluster::new().run(&events),
+    Case::Replicas(bytes) => Cluster::run(&bytes, MOST),
 });

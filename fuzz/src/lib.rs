@@ -7,6 +7,9 @@
 pub mod index;
 pub mod stored;
 
+#[path = "../../tests/wheel/bytes.rs"]
+mod bytes;
+
 #[path = "../../tests/wheel/decoder.rs"]
 mod decoder;
 

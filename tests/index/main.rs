@@ -2,6 +2,9 @@
 //!
 //! `pair` needs nothing but the crate and those, so that a fuzz target can include it by path.
 
+#[path = "../wheel/bytes.rs"]
+mod bytes;
+
 #[path = "../wheel/decoder.rs"]
 mod decoder;
 #[path = "../wheel/geometries.rs"]

@@ -1,13 +1,17 @@
 //! The TTL layer against its rules: a model that is obviously right, three replicas around a log,
 //! the traps that others fell into, each by name, and what Dongting does, number by number.
 //!
-//! `model`, `pair`, `script` and `cluster` need nothing but `std` and the crate, so that fuzz
-//! targets can include them by path.
+//! `model`, `pair`, `script` and `cluster` need nothing but the crate and `bytes`, so that fuzz targets can include them
+//! by path.
 
 #![cfg(feature = "ttl")]
 
+#[path = "../wheel/bytes.rs"]
+mod bytes;
 mod cluster;
 mod model;
+#[path = "../wheel/numbers.rs"]
+mod numbers;
 mod pair;
 mod script;
 mod start;

@@ -1,11 +1,15 @@
 //! The model: a map of entries, and a look at all of them for every question. Slow, obviously right.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlStats};
 
 /// A key of the tests.
 pub(crate) type Key = u16;
+
+/// What a poll proposes: key, index, owner, attempt.
+pub(crate) type Proposal = (Key, u64, u128, u32);
 
 /// What the model knows of one key.
 #[derive(Clone, Debug)]
@@ -20,15 +24,12 @@ pub(crate) struct Known {
 }
 
 /// Where an entry stands, and since or until when. Equal times count in the order of `nth`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Queued,
     Pending { since: u64, nth: u64 },
     Retrying { at: u64, nth: u64 },
 }
-
-/// What a poll proposes: key, index, owner, attempt.
-pub(crate) type Proposal = (Key, u64, u128, u32);
 
 /// A queue without a queue. Constant backoff only.
 #[derive(Clone)]
@@ -36,10 +37,10 @@ pub(crate) struct Model {
     config: TtlConfig,
     role: Role,
     is_stopped: bool,
-    now: u64,
+    pub(crate) now: u64,
     next: u64,
     known: BTreeMap<Key, Known>,
-    counters: Count,
+    pub(crate) stats: TtlStats,
 }
 
 /// How much more a poll may do.
@@ -58,40 +59,18 @@ enum Step {
     Proposed(Proposal),
 }
 
-/// The counters, which cannot be made outside of the crate.
-#[derive(Clone, Copy, Default)]
-struct Count {
-    scheduled: u64,
-    updated: u64,
-    stale: u64,
-    expired: u64,
-    applied: u64,
-    failed: u64,
-    timed_out: u64,
-    retried: u64,
-    requeued: u64,
-    longest_pending_ns: u64,
+fn ns(duration: Duration) -> u64 {
+    duration.as_nanos().try_into().expect("fits")
 }
 
-fn ns(duration: std::time::Duration) -> u64 {
-    duration.as_nanos().try_into().expect("fits")
+fn clamped(time: u128) -> u64 {
+    u64::try_from(time).unwrap_or(u64::MAX)
 }
 
 impl Model {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
-        Self {
-            config,
-            role: Role::Follower,
-            is_stopped: false,
-            now,
-            next: 0,
-            known: BTreeMap::new(),
-            counters: Count::default(),
-        }
-    }
-
-    pub(crate) fn now(&self) -> u64 {
-        self.now
+        let (known, stats) = (BTreeMap::new(), TtlStats::default());
+        Self { config, role: Role::Follower, is_stopped: false, now, next: 0, known, stats }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -103,23 +82,20 @@ impl Model {
     }
 
     pub(crate) fn count(&self, phase: Phase) -> usize {
-        let known = self.known.values();
-        known.filter(|known| known.phase() == phase).count()
+        self.known.values().filter(|known| known.phase() == phase).count()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.len() - self.count(Phase::Queued)
     }
 
     /// The entries that are queued and were postponed.
     pub(crate) fn postponed(&self) -> usize {
-        let known = self.known.values();
         let is_postponed = |known: &&Known| known.is_postponed && known.state == State::Queued;
-        known.filter(is_postponed).count()
+        self.known.values().filter(is_postponed).count()
     }
 
-    /// Proposals that had no answer in time.
-    pub(crate) fn timed_out(&self) -> u64 {
-        self.counters.timed_out
-    }
-
-    pub(crate) fn is_proposing(&self) -> bool {
+    fn is_proposing(&self) -> bool {
         self.role == Role::Leader && !self.is_stopped
     }
 
@@ -143,8 +119,8 @@ impl Model {
     pub(crate) fn set(
         &mut self,
         must_exist: bool,
-        index: u64,
         key: Key,
+        index: u64,
         ttl_ms: u64,
         ctx: Context,
     ) -> Result<Outcome, TtlError> {
@@ -155,102 +131,91 @@ impl Model {
         if ttl_ms > max_ms {
             return Err(TtlError::TtlTooLong { ttl_ms, max_ms });
         }
-        let old = self.known.get(&key);
-        if old.is_none() && must_exist {
-            return Ok(Outcome::Missing);
+        let old = self.known.get(&key).map(|old| (old.entry.index, old.state, old.deadline));
+        let deadline = clamped(u128::from(ctx.created_ns) + u128::from(ttl_ms) * 1_000_000);
+        let (outcome, counter) = match old {
+            None if must_exist => return Ok(Outcome::Missing),
+            None => (Outcome::Scheduled, &mut self.stats.scheduled),
+            Some((old, ..)) if old >= index => (Outcome::Stale, &mut self.stats.stale),
+            Some(_) => (Outcome::Updated, &mut self.stats.updated),
+        };
+        *counter += 1;
+        if outcome != Outcome::Stale {
+            self.remove(key);
+            let is_postponed = old.is_some_and(|(_, state, old)| state == State::Queued && deadline >= old);
+            let entry = Entry::new(key, index, ttl_ms).with_owner(ctx.owner).with_leader_start_ms(ctx.leader_start_ms);
+            self.insert(entry, deadline, is_postponed);
         }
-        if old.is_some_and(|old| old.entry.index >= index) {
-            self.counters.stale += 1;
-            return Ok(Outcome::Stale);
-        }
-        let had_one = old.is_some();
-        let ttl = u128::from(ttl_ms) * 1_000_000;
-        let deadline = clamped(u128::from(ctx.created_ns) + ttl);
-        let is_postponed = old.is_some_and(|old| old.state == State::Queued && deadline >= old.deadline);
-        self.drop_entry(key);
-        let entry = Entry::new(key, index, ttl_ms).with_owner(ctx.owner).with_leader_start_ms(ctx.leader_start_ms);
-        self.insert(entry, deadline, is_postponed);
-        if had_one {
-            self.counters.updated += 1;
-            return Ok(Outcome::Updated);
-        }
-        self.counters.scheduled += 1;
-        Ok(Outcome::Scheduled)
+        Ok(outcome)
     }
 
     fn insert(&mut self, entry: Entry<Key>, deadline: u64, is_postponed: bool) {
-        let known =
-            Known { deadline, sequence: self.take_next(), state: State::Queued, attempts: 0, is_postponed, entry };
+        let (sequence, state) = (self.take_next(), State::Queued);
+        let known = Known { deadline, sequence, state, attempts: 0, is_postponed, entry };
         self.known.insert(known.entry.key, known);
     }
 
     /// Whether there was an entry.
     pub(crate) fn remove(&mut self, key: Key) -> bool {
-        self.drop_entry(key)
+        self.count_wait(key);
+        self.known.remove(&key).is_some()
     }
 
     pub(crate) fn applied(&mut self, key: Key, index: u64) -> Outcome {
         if self.get(key).is_none_or(|known| known.entry.index != index) {
-            self.counters.stale += 1;
+            self.stats.stale += 1;
             return Outcome::Stale;
         }
-        self.drop_entry(key);
-        self.counters.applied += 1;
+        self.remove(key);
+        self.stats.applied += 1;
         Outcome::Applied
     }
 
     pub(crate) fn failed(&mut self, key: Key, index: u64, now: u64) -> Outcome {
         self.now = self.now.max(now);
-        let is_pending = |known: &&Known| known.entry.index == index && matches!(known.state, State::Pending { .. });
-        if self.known.get(&key).filter(is_pending).is_none() {
-            self.counters.stale += 1;
+        let is_pending = |known: &Known| known.entry.index == index && known.phase() == Phase::Pending;
+        if !self.get(key).is_some_and(is_pending) {
+            self.stats.stale += 1;
             return Outcome::Stale;
         }
         self.fail(key);
-        self.counters.failed += 1;
+        self.stats.failed += 1;
         Outcome::Failed
     }
 
     fn fail(&mut self, key: Key) {
         self.count_wait(key);
-        let nth = self.take_next();
-        let at = self.now.saturating_add(ns(self.config.retry_delay()));
-        let known = self.known.get_mut(&key).expect("it is pending");
-        known.state = State::Retrying { at, nth };
-    }
-
-    fn drop_entry(&mut self, key: Key) -> bool {
-        self.count_wait(key);
-        self.known.remove(&key).is_some()
+        let (at, nth) = (self.now.saturating_add(ns(self.config.retry_delay())), self.take_next());
+        self.known.get_mut(&key).expect("it is pending").state = State::Retrying { at, nth };
     }
 
     fn count_wait(&mut self, key: Key) {
-        if let Some(State::Pending { since, .. }) = self.known.get(&key).map(|known| known.state) {
-            let longest = &mut self.counters.longest_pending_ns;
-            *longest = (*longest).max(self.now - since);
-        }
+        let since = self.get(key).and_then(Known::pending_since);
+        let waited = since.map_or(0, |since| self.now - since);
+        self.stats.longest_pending_ns = self.stats.longest_pending_ns.max(waited);
     }
 
     /// A poll of which `pulled` items at most are taken.
     pub(crate) fn poll(&mut self, now: u64, pulled: usize) -> Vec<Proposal> {
-        let mut left = self.begin(now);
-        let mut proposals = Vec::new();
-        while proposals.len() < pulled {
-            match self.step(&mut left) {
-                Some(Step::Proposed(proposal)) => proposals.push(proposal),
-                Some(Step::TimedOut) => {}
-                None => break,
-            }
-        }
-        proposals
+        self.poll_while(now, |_, proposals| proposals < pulled)
     }
 
     /// A poll that yields so many items, counts so many timeouts in all, and then finds no more for want of a budget.
     pub(crate) fn poll_cut_short(&mut self, now: u64, yielded: usize, timed_out: u64) -> Vec<Proposal> {
-        let mut left = self.begin(now);
+        self.poll_while(now, |model, proposals| proposals < yielded || model.stats.timed_out < timed_out)
+    }
+
+    fn poll_while(&mut self, now: u64, goes_on: impl Fn(&Self, usize) -> bool) -> Vec<Proposal> {
+        self.now = self.now.max(now);
+        let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
+        let mut left = match self.is_proposing() {
+            true => Left { expiries, retries, timeouts: expiries + retries, flights_before: self.next },
+            false => Left::default(),
+        };
         let mut proposals = Vec::new();
-        while proposals.len() < yielded || self.counters.timed_out < timed_out {
-            match self.step(&mut left) {
+        while goes_on(self, proposals.len()) {
+            // What is in flight comes before what is due.
+            match self.end_flight(&mut left).or_else(|| self.next_expiry(&mut left)) {
                 Some(Step::Proposed(proposal)) => proposals.push(proposal),
                 Some(Step::TimedOut) => {}
                 None => break,
@@ -259,50 +224,30 @@ impl Model {
         proposals
     }
 
-    fn begin(&mut self, now: u64) -> Left {
-        self.now = self.now.max(now);
-        let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
-        match self.is_proposing() {
-            true => Left { expiries, retries, timeouts: expiries + retries, flights_before: self.next },
-            false => Left::default(),
-        }
-    }
-
-    /// What is in flight comes before what is due.
-    fn step(&mut self, left: &mut Left) -> Option<Step> {
-        self.end_flight(left).or_else(|| self.next_expiry(left).map(Step::Proposed))
-    }
-
     /// Ends the flight that is over first, if one is by now: a timeout fails, a retry is proposed.
     fn end_flight(&mut self, left: &mut Left) -> Option<Step> {
-        let ends = self.known.values().filter_map(|known| {
-            let (until, nth) = self.until(known)?;
-            Some((until, nth, known.entry.key))
-        });
-        let is_over = |&(until, nth, _): &(u64, u64, Key)| until <= self.now && nth <= left.flights_before;
-        let (_, _, key) = ends.min().filter(is_over)?;
-        if let State::Retrying { .. } = self.known[&key].state {
+        let ends = self.known.values().filter_map(|known| Some((self.until(known)?, known.entry.key)));
+        let is_over = |&((until, nth), _): &((u64, u64), Key)| until <= self.now && nth <= left.flights_before;
+        let (_, key) = ends.min().filter(is_over)?;
+        if self.known[&key].phase() == Phase::Retrying {
             left.retries = left.retries.checked_sub(1)?;
-            self.counters.retried += 1;
-            return Some(Step::Proposed(self.propose(key)));
+            self.stats.retried += 1;
+            return Some(self.propose(key));
         }
         left.timeouts = left.timeouts.checked_sub(1)?;
-        self.counters.timed_out += 1;
+        self.stats.timed_out += 1;
         self.fail(key);
         Some(Step::TimedOut)
     }
 
-    fn next_expiry(&mut self, left: &mut Left) -> Option<Proposal> {
+    fn next_expiry(&mut self, left: &mut Left) -> Option<Step> {
         if self.in_flight() >= self.config.max_pending() {
             return None;
         }
-        let due = self.ascending().into_iter();
-        let key = due
-            .filter(|known| known.state == State::Queued && known.deadline <= self.now)
-            .map(|known| known.entry.key)
-            .next()?;
+        let is_due = |known: &&&Known| known.state == State::Queued && known.deadline <= self.now;
+        let key = self.ascending().iter().find(is_due)?.entry.key;
         left.expiries = left.expiries.checked_sub(1)?;
-        self.counters.expired += 1;
+        self.stats.expired += 1;
         Some(self.propose(key))
     }
 
@@ -310,25 +255,16 @@ impl Model {
     fn until(&self, known: &Known) -> Option<(u64, u64)> {
         match known.state {
             State::Queued => None,
-            State::Pending { since, nth } => {
-                let timeout = ns(self.config.pending_timeout());
-                Some((since.saturating_add(timeout), nth))
-            }
+            State::Pending { since, nth } => Some((since.saturating_add(ns(self.config.pending_timeout())), nth)),
             State::Retrying { at, nth } => Some((at, nth)),
         }
     }
 
-    pub(crate) fn in_flight(&self) -> usize {
-        self.known.len() - self.count(Phase::Queued)
-    }
-
-    fn propose(&mut self, key: Key) -> Proposal {
-        let nth = self.take_next();
-        let since = self.now;
+    fn propose(&mut self, key: Key) -> Step {
+        let state = State::Pending { since: self.now, nth: self.take_next() };
         let known = self.known.get_mut(&key).expect("it is due");
-        known.state = State::Pending { since, nth };
-        known.attempts += 1;
-        (key, known.entry.index, known.entry.owner, known.attempts)
+        (known.state, known.attempts) = (state, known.attempts + 1);
+        Step::Proposed((key, known.entry.index, known.entry.owner, known.attempts))
     }
 
     /// The exact wait from `now` on.
@@ -347,13 +283,11 @@ impl Model {
     pub(crate) fn role_change(&mut self, role: Role, now: u64) {
         self.now = self.now.max(now);
         self.role = role;
+        self.stats.requeued += self.in_flight() as u64;
         let keys: Vec<Key> = self.known.keys().copied().collect();
-        for key in keys {
-            self.count_wait(key);
-            let known = self.known.get_mut(&key).expect("it was there");
-            self.counters.requeued += u64::from(known.state != State::Queued);
-            known.state = State::Queued;
-            known.attempts = 0;
+        keys.into_iter().for_each(|key| self.count_wait(key));
+        for known in self.known.values_mut() {
+            (known.state, known.attempts) = (State::Queued, 0);
         }
     }
 
@@ -370,39 +304,6 @@ impl Model {
             let deadline = clamped(end.saturating_sub(u128::from(elapsed) * 1_000_000));
             self.insert(entry, deadline, false);
         }
-    }
-
-    /// Whether these are the counters of the model.
-    #[track_caller]
-    pub(crate) fn assert_counters(&self, found: TtlStats) {
-        let Count {
-            scheduled,
-            updated,
-            stale,
-            expired,
-            applied,
-            failed,
-            timed_out,
-            retried,
-            requeued,
-            longest_pending_ns,
-        } = self.counters;
-        assert_eq!(
-            [found.scheduled, found.updated, found.stale],
-            [scheduled, updated, stale],
-            "scheduled, updated, stale"
-        );
-        assert_eq!(
-            [found.expired, found.applied, found.failed],
-            [expired, applied, failed],
-            "expired, applied, failed"
-        );
-        assert_eq!(
-            [found.timed_out, found.retried, found.requeued],
-            [timed_out, retried, requeued],
-            "timed out, retried, requeued"
-        );
-        assert_eq!(found.longest_pending_ns, longest_pending_ns, "longest pending");
     }
 }
 
@@ -422,8 +323,4 @@ impl Known {
             State::Retrying { .. } => Phase::Retrying,
         }
     }
-}
-
-fn clamped(time: u128) -> u64 {
-    u64::try_from(time).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{
-    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue, TtlSet,
+    Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue, TtlSet, TtlStats,
 };
 
 use crate::model::{Key, Model, Proposal};
@@ -42,19 +42,11 @@ const UNITS_OF_AN_ENTRY: u64 = 14;
 impl<G: Geometry> Pair<G> {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
         let mut set = TtlSet::new(now, config.clone());
-        let stale = set.init(0, 1, 1, Context::default());
-        let stale = stale.expect("it is not too long").expect("it is not 0");
-        set.remove(stale);
-        let pair = Self {
-            queue: TtlQueue::new(now, config.clone()),
-            set,
-            model: Model::new(now, config),
-            handles: BTreeMap::new(),
-            stale: vec![stale],
-            comparisons: 0,
-            restored: 0,
-            filed_before: 0,
-        };
+        let stale: Vec<TtlKey> = set.init(0, 1, 1, Context::default()).into_iter().flatten().collect();
+        set.remove(stale[0]);
+        let (queue, model) = (TtlQueue::new(now, config.clone()), Model::new(now, config));
+        let handles = BTreeMap::new();
+        let pair = Self { queue, model, set, handles, stale, comparisons: 0, restored: 0, filed_before: 0 };
         pair.compare_all();
         pair
     }
@@ -76,7 +68,7 @@ impl<G: Geometry> Pair<G> {
             }),
         };
         assert_eq!(found, by_handle, "init by handle");
-        assert_eq!(found, self.model.set(false, index, key, ttl_ms, ctx), "init");
+        assert_eq!(found, self.model.set(false, key, index, ttl_ms, ctx), "init");
         found
     }
 
@@ -84,7 +76,7 @@ impl<G: Geometry> Pair<G> {
         let found = self.queue.update(&key, index, ttl_ms, ctx);
         let by_handle = self.set.update(self.handle(key), index, ttl_ms, ctx);
         assert_eq!(found, by_handle, "update by handle");
-        assert_eq!(found, self.model.set(true, index, key, ttl_ms, ctx), "update");
+        assert_eq!(found, self.model.set(true, key, index, ttl_ms, ctx), "update");
         self.compare();
         found
     }
@@ -92,8 +84,7 @@ impl<G: Geometry> Pair<G> {
     pub(crate) fn remove(&mut self, key: Key) {
         let expected = self.model.remove(key).then_some(key);
         assert_eq!(self.queue.remove(&key), expected, "remove");
-        let removed = self.set.remove(self.handle(key));
-        assert_eq!(removed, expected, "remove by handle");
+        assert_eq!(self.set.remove(self.handle(key)), expected, "remove by handle");
         self.drop_handle(key);
         self.compare();
     }
@@ -136,10 +127,10 @@ impl<G: Geometry> Pair<G> {
         });
         assert!(by_handle.eq(found.iter().copied()), "a poll by handle");
         // A poll that has used up its budget does less. That there is more is what its wait tells.
-        let timed_out = self.queue.as_set().stats().timed_out;
+        let timed_out = self.stats().timed_out;
         let mut whole = self.model.clone();
         let mut expected = whole.poll(now, pulled);
-        if expected.len() == found.len() && whole.timed_out() == timed_out {
+        if expected.len() == found.len() && whole.stats.timed_out == timed_out {
             self.model = whole;
         } else {
             assert!(self.may_run_short(), "what is due is yielded");
@@ -150,10 +141,6 @@ impl<G: Geometry> Pair<G> {
         self.compare_wake(wait, self.model.next_wake(now));
         self.compare();
         found
-    }
-
-    pub(crate) fn poll_all(&mut self, now: u64) -> Vec<Proposal> {
-        self.poll(now, usize::MAX)
     }
 
     pub(crate) fn role_change(&mut self, role: Role, now: u64) {
@@ -173,10 +160,8 @@ impl<G: Geometry> Pair<G> {
     pub(crate) fn restore(&mut self, entries: Vec<Entry<Key>>, now: u64, wall_now_ms: u64) {
         self.filed_before = self.filed();
         self.restored += entries.len() as u64;
-        let keys: Vec<Key> = self.handles.keys().copied().collect();
-        keys.into_iter().for_each(|key| self.drop_handle(key));
-        let restored = self.queue.restore(entries.clone(), now, wall_now_ms);
-        assert_eq!(restored, Ok(()));
+        self.stale.extend(std::mem::take(&mut self.handles).into_values());
+        assert_eq!(self.queue.restore(entries.clone(), now, wall_now_ms), Ok(()));
         let handles = self.set.restore(entries.clone(), now, wall_now_ms);
         let keys = entries.iter().map(|entry| entry.key);
         self.handles = keys.zip(handles.expect("they are sound")).collect();
@@ -196,8 +181,10 @@ impl<G: Geometry> Pair<G> {
 
     fn drop_handle(&mut self, key: Key) {
         self.stale.extend(self.handles.remove(&key));
-        let extra = self.stale.len().saturating_sub(MOST_STALE);
-        self.stale.drain(..extra);
+    }
+
+    pub(crate) fn stats(&self) -> TtlStats {
+        self.queue.as_set().stats()
     }
 
     /// Compares what is cheap after every operation, and everything now and then.
@@ -208,28 +195,26 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(queue.is_empty(), model.len() == 0);
         assert_eq!(queue.as_set().pending_len(), model.count(Phase::Pending), "pending");
         assert_eq!(queue.as_set().retrying_len(), model.count(Phase::Retrying), "retrying");
-        model.assert_counters(queue.as_set().stats());
+        assert_eq!(queue.as_set().stats(), model.stats, "queue left, model right");
         let mut of_set = self.set.stats();
         of_set.scheduled -= 1; // of the handle that is stale from the start
-        assert_eq!(of_set, queue.as_set().stats());
+        assert_eq!(of_set, model.stats, "set left, model right");
         assert_eq!(self.set.len(), queue.len());
         if model.len() == 0 {
             self.filed_before = self.filed();
         }
-        self.compare_wakes();
-        // In a crowd more rarely: it takes as much longer.
-        let every = 8.max(self.model.len() as u64);
-        if self.comparisons % every == 0 {
-            self.compare_all();
-        }
-    }
-
-    fn compare_wakes(&self) {
-        let now = self.model.now();
+        let now = self.model.now;
         for now in [now, now.saturating_sub(5_000_000), now.saturating_add(1_500_000_000)] {
             let wake = self.queue.next_wake(now);
             assert_eq!(self.set.next_wake(now), wake);
             self.compare_wake(wake, self.model.next_wake(now));
+        }
+        let extra = self.stale.len().saturating_sub(MOST_STALE);
+        self.stale.drain(..extra);
+        // In a crowd more rarely: it takes as much longer.
+        let every = 8.max(self.model.len() as u64);
+        if self.comparisons % every == 0 {
+            self.compare_all();
         }
     }
 
@@ -259,10 +244,9 @@ impl<G: Geometry> Pair<G> {
 
     /// How often an entry has been put on a wheel.
     fn filed(&self) -> u64 {
-        let counters = self.queue.as_set().stats();
-        let proposed = counters.expired + counters.retried;
-        let flights = proposed + counters.failed + counters.timed_out;
-        counters.scheduled + counters.updated + counters.requeued + self.restored + flights
+        let stats = self.stats();
+        let flights = stats.expired + stats.retried + stats.failed + stats.timed_out;
+        stats.scheduled + stats.updated + stats.requeued + self.restored + flights
     }
 
     /// Compares every entry and every order, and checks every invariant of the structure.
@@ -271,7 +255,7 @@ impl<G: Geometry> Pair<G> {
         queue.check_invariants();
         self.set.check_invariants();
         assert_eq!(self.handles.len(), model.len());
-        let now = model.now();
+        let now = model.now;
         for key in (0..KEYS).chain(model.entries().map(|entry| entry.key)) {
             let found = queue.get(&key);
             assert_eq!(queue.contains(&key), found.is_some());
@@ -295,18 +279,15 @@ impl<G: Geometry> Pair<G> {
         for &stale in &self.stale {
             assert!(self.set.get(stale).is_none(), "stale for ever");
         }
-        let iter = queue.as_set().iter();
-        let keys = |info: TtlInfo<'_, Key>| info.entry.key;
-        let found: Vec<Key> = iter.map(keys).collect();
-        assert!(self.set.iter().map(keys).eq(found.iter().copied()));
         let expected = model.ascending();
-        let keys = expected.iter().map(|known| known.entry.key);
-        assert!(keys.eq(found), "order of expiry");
+        let keys = |info: TtlInfo<'_, Key>| info.entry.key;
+        for set in [queue.as_set(), &self.set] {
+            assert!(set.iter().map(keys).eq(expected.iter().map(|known| known.entry.key)), "order of expiry");
+            assert!(set.snapshot().eq(model.entries()), "snapshot");
+        }
         let pending = expected.iter().filter_map(|known| known.pending_since());
         let oldest = pending.map(|since| now - since).max();
         assert_eq!(queue.as_set().oldest_pending(now), oldest);
         assert_eq!(self.set.oldest_pending(now), oldest);
-        assert!(queue.as_set().snapshot().eq(model.entries()), "snapshot");
-        assert!(self.set.snapshot().eq(model.entries()), "snapshot");
     }
 }

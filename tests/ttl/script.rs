@@ -5,127 +5,72 @@ use std::time::Duration;
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{Context, Entry, Role, TtlConfig};
 
+use crate::bytes::Decoder;
 use crate::model::Key;
 use crate::pair::Pair;
 
 /// Keys of a script: few, so that operations meet.
-pub(crate) const KEYS: u8 = 12;
+const KEYS: u8 = 12;
 
 /// Keys of a crowd, behind those.
 const CROWD: Key = 1_000;
 
 pub(crate) const MS: u64 = 1_000_000;
 
+/// A span of time in nanoseconds.
+pub(crate) type Span = u64;
+
 /// One operation. Times are as seen from the clock of the moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Bunch` sets `count` keys from `key` on, each due `apart` after the one before. `Poll` is dropped once `pulled` items
+/// were taken. `Drive` sleeps for exactly as long as the queue says, so many times, and polls to the end each time.
+/// `Restore` goes back to the snapshot of the last `Save`, with the wall clock moved.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Init {
-        key: Key,
-        set: Set,
-    },
-    Update {
-        key: Key,
-        set: Set,
-    },
-    /// `count` keys from `key` on, each due so much after the one before.
-    Bunch {
-        key: Key,
-        count: Key,
-        apart: Span,
-        set: Set,
-    },
+    Init { key: Key, set: Set },
+    Update { key: Key, set: Set },
+    Bunch { key: Key, count: Key, apart: Span, set: Set },
     Remove(Key),
-    /// The answer to the proposal so many before the latest, or to one that was never made.
     Applied(Answer),
-    Failed {
-        answer: Answer,
-        ahead: Span,
-    },
-    /// A poll, dropped once `pulled` items were taken.
-    Poll {
-        ahead: Span,
-        pulled: u8,
-    },
-    /// Sleeps for exactly as long as the queue says, so many times, and polls to the end each time.
-    Drive {
-        wake_ups: u8,
-        within: Span,
-    },
-    Role {
-        role: Role,
-        ahead: Span,
-    },
-    /// Keeps a snapshot for later.
+    Failed { answer: Answer, ahead: Span },
+    Poll { ahead: Span, pulled: u8 },
+    Drive { wake_ups: u8, within: Span },
+    Role { role: Role, ahead: Span },
     Save,
-    /// Goes back to the snapshot that was kept, with the wall clock moved.
-    Restore {
-        ahead: Span,
-        wall: i16,
-    },
+    Restore { ahead: Span, wall: i16 },
     Clear,
     Stop,
 }
 
 /// A TTL to be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
     /// How many indexes back: 0 is a new one.
-    pub(crate) back: u8,
-    pub(crate) ttl_ms: u64,
+    back: u8,
+    ttl_ms: u64,
     /// How long ago the command was received.
-    pub(crate) ago: Span,
+    ago: Span,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The answer to the proposal so many before the latest, or to one that was never made.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
     Proposal(u8),
     Other { key: Key, back: u8 },
 }
 
-/// A span of time in nanoseconds.
-pub(crate) type Span = u64;
-
 /// A configuration, a clock to start at and the operations from there.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
-    pub(crate) batches: (u8, u8),
-    pub(crate) max_pending: u8,
-    pub(crate) start: u64,
+    batches: (u8, u8),
+    max_pending: u8,
+    start: u64,
     pub(crate) ops: Vec<Op>,
 }
 
-/// Reads choices out of bytes; when there are none left, reads zeros.
-pub(crate) struct Decoder<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Decoder<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    pub(crate) fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.bytes.split_first() else {
-            return 0;
-        };
-        self.bytes = rest;
-        first
-    }
-
-    pub(crate) fn below(&mut self, bound: u8) -> u8 {
-        self.byte() % bound
-    }
-
-    pub(crate) fn key(&mut self) -> Key {
+impl Decoder<'_> {
+    fn key(&mut self) -> Key {
         self.below(KEYS).into()
-    }
-
-    pub(crate) fn number(&mut self) -> u64 {
-        (0..8).fold(0, |number, _| number << 8 | u64::from(self.byte()))
     }
 
     /// A span as they matter here: nothing, around a tick, a retry, a timeout, or any.
@@ -142,7 +87,7 @@ impl<'a> Decoder<'a> {
             12 => (1 << 20) - 1 + some % 3,
             13 => some * 1_000 * MS,
             14 => some << 48,
-            _ => self.number() >> (some % 64),
+            _ => self.word() >> (some % 64),
         }
     }
 
@@ -158,10 +103,9 @@ impl<'a> Decoder<'a> {
             9..=12 => some * 10,
             13 => 36_500 * 86_400_000 + some % 2,
             14 => some << 32,
-            _ => self.number() >> (some % 64),
+            _ => self.word() >> (some % 64),
         };
-        let ago = self.span();
-        Set { back, ttl_ms, ago }
+        Set { back, ttl_ms, ago: self.span() }
     }
 
     fn answer(&mut self) -> Answer {
@@ -172,15 +116,12 @@ impl<'a> Decoder<'a> {
     }
 
     pub(crate) fn role(&mut self) -> Role {
-        match self.below(3) {
-            0 => Role::Follower,
-            _ => Role::Leader,
-        }
+        if self.below(3) == 0 { Role::Follower } else { Role::Leader }
     }
 }
 
 impl Op {
-    pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Self {
+    fn decode(decoder: &mut Decoder<'_>) -> Self {
         match decoder.below(64) {
             0..=11 => Self::Init { key: decoder.key(), set: decoder.set() },
             12..=18 => Self::Update { key: decoder.key(), set: decoder.set() },
@@ -189,33 +130,17 @@ impl Op {
                     0 => (CROWD + 32 * decoder.key(), 2 * Key::from(decoder.byte())),
                     _ => (decoder.key(), Key::from(decoder.below(2 * KEYS))),
                 };
-                Self::Bunch {
-                    key,
-                    count,
-                    apart: match decoder.below(4) {
-                        0 => decoder.span(),
-                        _ => 0,
-                    },
-                    set: decoder.set(),
-                }
+                let apart = if decoder.below(4) == 0 { decoder.span() } else { 0 };
+                Self::Bunch { key, count, apart, set: decoder.set() }
             }
             22..=24 => Self::Remove(decoder.key()),
             25..=31 => Self::Applied(decoder.answer()),
             32..=37 => Self::Failed { answer: decoder.answer(), ahead: decoder.span() },
-            38..=50 => Self::Poll {
-                ahead: decoder.span(),
-                pulled: match decoder.below(4) {
-                    0 => decoder.below(4),
-                    _ => u8::MAX,
-                },
-            },
-            51..=54 => Self::Drive {
-                wake_ups: match decoder.below(6) {
-                    5 => 30,
-                    few => few,
-                },
-                within: decoder.span(),
-            },
+            38..=50 => {
+                let ahead = decoder.span();
+                Self::Poll { ahead, pulled: if decoder.below(4) == 0 { decoder.below(4) } else { u8::MAX } }
+            }
+            51..=54 => Self::Drive { wake_ups: decoder.choose(&[0, 1, 2, 3, 4, 30]), within: decoder.span() },
             55..=59 => Self::Role { role: decoder.role(), ahead: decoder.span() },
             60 => Self::Save,
             61 => Self::Restore { ahead: decoder.span(), wall: i16::from_le_bytes([decoder.byte(), decoder.byte()]) },
@@ -231,39 +156,41 @@ impl Op {
 impl Script {
     /// The script that bytes stand for, of `most` operations at most.
     pub(crate) fn decode(bytes: &[u8], most: usize) -> Self {
-        let mut decoder = Decoder::new(bytes);
+        let mut decoder = Decoder(bytes);
         let batches = (decoder.below(4), decoder.below(4));
-        let max_pending = decoder.max_pending();
-        let start = decoder.start();
+        // In most scripts more than there are keys.
+        let max_pending = if decoder.below(4) == 0 { 1 + decoder.below(2 * KEYS) } else { u8::MAX };
+        let start = match decoder.below(4) {
+            0 => 0,
+            1 => decoder.span(),
+            2 => decoder.word(),
+            _ => u64::MAX - decoder.span(),
+        };
         let mut ops = Vec::new();
-        while ops.len() < most && !decoder.is_empty() {
+        while ops.len() < most && !decoder.is_at_end() {
             ops.push(Op::decode(&mut decoder));
         }
         Self { batches, max_pending, start, ops }
     }
 
+    /// Runs all operations, and then acknowledges everything until nothing is left.
     pub(crate) fn run<G: Geometry>(&self) {
-        Run::<G>::new(self).run(&self.ops);
-    }
-}
-
-impl Decoder<'_> {
-    /// How much may be in flight: in most scripts more than there are keys.
-    pub(crate) fn max_pending(&mut self) -> u8 {
-        match self.below(4) {
-            0 => 1 + self.below(2 * KEYS),
-            _ => u8::MAX,
-        }
-    }
-
-    /// A clock to start at.
-    pub(crate) fn start(&mut self) -> u64 {
-        match self.below(4) {
-            0 => 0,
-            1 => self.span(),
-            2 => self.number(),
-            _ => u64::MAX - self.span(),
-        }
+        let config = TtlConfig::builder()
+            .expire_batch(usize::from(self.batches.0) + 1)
+            .retry_batch(usize::from(self.batches.1) + 1)
+            .max_pending(usize::from(self.max_pending))
+            .retry_delay(Duration::from_secs(1));
+        // In some scripts a poll comes nowhere near its batches.
+        let config = match self.batches {
+            (1, 1..) => config.poll_budget(1),
+            (2, 2..) => config.poll_budget(5),
+            _ => config,
+        };
+        let pair = Pair::<G>::new(self.start, config.build().expect("it makes sense"));
+        let mut run = Run { pair, index: 10, wall_ms: 1_700_000_000_000, proposals: Vec::new(), saved: Vec::new() };
+        self.ops.iter().for_each(|op| run.apply(*op));
+        run.pair.compare_all();
+        run.finish();
     }
 }
 
@@ -277,45 +204,21 @@ struct Run<G: Geometry> {
 }
 
 impl<G: Geometry> Run<G> {
-    fn new(script: &Script) -> Self {
-        let mut config = TtlConfig::builder()
-            .expire_batch(usize::from(script.batches.0) + 1)
-            .retry_batch(usize::from(script.batches.1) + 1)
-            .max_pending(usize::from(script.max_pending))
-            .retry_delay(Duration::from_secs(1));
-        // In some scripts a poll comes nowhere near its batches.
-        config = match script.batches {
-            (1, 1..) => config.poll_budget(1),
-            (2, 2..) => config.poll_budget(5),
-            _ => config,
-        };
-        let config = config.build();
-        Self {
-            pair: Pair::new(script.start, config.expect("it makes sense")),
-            index: 10,
-            wall_ms: 1_700_000_000_000,
-            proposals: Vec::new(),
-            saved: Vec::new(),
-        }
-    }
-
-    /// Runs a whole script, and then acknowledges everything until nothing is left.
-    fn run(mut self, ops: &[Op]) {
-        for op in ops {
-            self.apply(op);
-        }
-        self.pair.compare_all();
-        self.finish();
-    }
-
-    fn apply(&mut self, op: &Op) {
-        match *op {
-            Op::Init { key, set } => self.set(key, set, false),
-            Op::Update { key, set } => self.set(key, set, true),
+    fn apply(&mut self, op: Op) {
+        match op {
+            // Either a TTL that is refused or one that is not: the pair compares.
+            Op::Init { key, set } => {
+                let (index, ctx) = self.take_index(key, set);
+                _ = self.pair.init(key, index, set.ttl_ms, ctx);
+            }
+            Op::Update { key, set } => {
+                let (index, ctx) = self.take_index(key, set);
+                _ = self.pair.update(key, index, set.ttl_ms, ctx);
+            }
             Op::Bunch { key, count, apart, mut set } => {
-                for nth in 0..count {
-                    let (index, ctx) = self.take_index(key + nth, set);
-                    let _ = self.pair.init_unseen(key + nth, index, set.ttl_ms, ctx);
+                for key in key..key + count {
+                    let (index, ctx) = self.take_index(key, set);
+                    _ = self.pair.init_unseen(key, index, set.ttl_ms, ctx);
                     set.ago = set.ago.saturating_sub(apart);
                 }
                 self.pair.compare();
@@ -329,13 +232,8 @@ impl<G: Geometry> Run<G> {
                 let (key, index) = self.resolve(answer);
                 self.pair.failed(key, index, self.at(ahead));
             }
-            Op::Poll { ahead, pulled } => {
-                let pulled = match pulled {
-                    u8::MAX => usize::MAX,
-                    some => usize::from(some),
-                };
-                self.poll(self.at(ahead), pulled);
-            }
+            Op::Poll { ahead, pulled: u8::MAX } => self.poll(self.at(ahead), usize::MAX),
+            Op::Poll { ahead, pulled } => self.poll(self.at(ahead), usize::from(pulled)),
             Op::Drive { wake_ups, within } => self.drive(wake_ups, within),
             Op::Role { role, ahead } => self.pair.role_change(role, self.at(ahead)),
             Op::Save => self.saved = self.pair.entries(),
@@ -350,22 +248,13 @@ impl<G: Geometry> Run<G> {
     }
 
     fn at(&self, ahead: Span) -> u64 {
-        self.pair.model.now().saturating_add(ahead)
-    }
-
-    fn set(&mut self, key: Key, set: Set, must_exist: bool) {
-        let (index, ctx) = self.take_index(key, set);
-        // Either a TTL that is refused or one that is not: the pair compares.
-        let _ = match must_exist {
-            true => self.pair.update(key, index, set.ttl_ms, ctx),
-            false => self.pair.init(key, index, set.ttl_ms, ctx),
-        };
+        self.pair.model.now.saturating_add(ahead)
     }
 
     fn take_index(&mut self, key: Key, set: Set) -> (u64, Context) {
         self.index += u64::from(set.back == 0);
         let index = self.index.saturating_sub(u64::from(set.back));
-        let ctx = Context::new(self.pair.model.now().saturating_sub(set.ago))
+        let ctx = Context::new(self.pair.model.now.saturating_sub(set.ago))
             .with_owner(u128::from(key) << 64 | u128::from(index))
             .with_leader_start_ms(self.wall_ms - u64::from(set.back));
         (index, ctx)
@@ -373,42 +262,30 @@ impl<G: Geometry> Run<G> {
 
     fn resolve(&self, answer: Answer) -> (Key, u64) {
         match answer {
-            Answer::Proposal(back) => {
-                let nth = self.proposals.len().checked_sub(usize::from(back) + 1);
-                nth.map_or((0, 0), |nth| self.proposals[nth])
-            }
+            Answer::Proposal(back) => self.proposals.iter().rev().nth(usize::from(back)).copied().unwrap_or((0, 0)),
             Answer::Other { key, back } => (key, self.index.saturating_sub(u64::from(back))),
         }
     }
 
     fn poll(&mut self, now: u64, pulled: usize) {
-        let found = self.pair.poll(now, pulled);
-        let proposals = found.into_iter().map(|(key, index, ..)| (key, index));
-        self.proposals.extend(proposals);
+        let found = self.pair.poll(now, pulled).into_iter();
+        self.proposals.extend(found.map(|(key, index, ..)| (key, index)));
     }
 
     fn drive(&mut self, wake_ups: u8, within: Span) {
-        let mut was_idle_at_once = false;
-        let mut idle = 0;
+        let (mut was_idle_at_once, mut idle) = (false, 0);
         for _ in 0..wake_ups {
-            let now = self.pair.model.now();
+            let now = self.pair.model.now;
             let wait = self.pair.queue.next_wake(now);
             let Some(wait) = wait.filter(|&wait| wait <= within) else {
                 return;
             };
-            let done = |pair: &Pair<G>| {
-                let counters = pair.queue.as_set().stats();
-                counters.expired + counters.retried + counters.timed_out
-            };
-            let may_run_short = self.pair.may_run_short();
-            let before = done(&self.pair);
+            let done = |pair: &Pair<G>| pair.stats().expired + pair.stats().retried + pair.stats().timed_out;
+            let (may_run_short, before) = (self.pair.may_run_short(), done(&self.pair));
             self.poll(now.saturating_add(wait), usize::MAX);
             let is_idle = done(&self.pair) == before;
-            idle = match is_idle {
-                // After a wait of 0 it may be a budget that was used up.
-                true => idle + usize::from(wait != 0),
-                false => 0,
-            };
+            // After a wait of 0 it may be a budget that was used up.
+            idle = if is_idle { idle + usize::from(wait != 0) } else { 0 };
             assert!(idle <= self.pair.most_idle_wake_ups(), "{idle} wake-ups for nothing in a row");
             assert!(!is_idle || !was_idle_at_once || may_run_short, "nothing to do, twice in a row at once");
             was_idle_at_once = is_idle && wait == 0;
@@ -427,7 +304,7 @@ impl<G: Geometry> Run<G> {
         let most = self.pair.model.len() as u64 + 300 + self.pair.most_work();
         while !self.pair.queue.is_empty() {
             assert_eq!(self.pair.queue.next_wake(u64::MAX), Some(0));
-            for (key, index, ..) in self.pair.poll_all(u64::MAX) {
+            for (key, index, ..) in self.pair.poll(u64::MAX, usize::MAX) {
                 self.pair.applied(key, index);
             }
             polls += 1;

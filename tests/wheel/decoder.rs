@@ -2,12 +2,8 @@
 
 use timer_wheel::Budget;
 
+pub(crate) use crate::bytes::Decoder;
 use crate::script::{Op, Pick, Road, Rule, Script, When};
-
-/// Reads choices from bytes. Zeros follow their end.
-pub(crate) struct Decoder<'a> {
-    bytes: &'a [u8],
-}
 
 /// A way of reading an operation: missing bytes count as zero.
 pub(crate) type Read = fn(&mut Decoder<'_>, &[u64; 5]) -> Op;
@@ -15,7 +11,7 @@ pub(crate) type Read = fn(&mut Decoder<'_>, &[u64; 5]) -> Op;
 impl Script {
     /// Reads a start and operations until the bytes run out, at most `limit` of them.
     pub(crate) fn decode_by(read: Read, bytes: &[u8], spans: &[u64; 5], limit: usize) -> Self {
-        let mut decoder = Decoder::new(bytes);
+        let mut decoder = Decoder(bytes);
         let start = decoder.clock(spans);
         let mut ops = Vec::new();
         let mut left = limit;
@@ -95,15 +91,7 @@ impl Op {
     }
 }
 
-impl<'a> Decoder<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
-    }
-
-    pub(crate) fn is_at_end(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
+impl Decoder<'_> {
     /// A clock to start at.
     pub(crate) fn clock(&mut self, spans: &[u64; 5]) -> u64 {
         const SIGN: u64 = 1 << 63;
@@ -205,25 +193,5 @@ impl<'a> Decoder<'a> {
     fn fires(&mut self) -> Budget {
         let work = self.choose(&[1, 5, 40, 1_000, 1_000]);
         Budget::of_work(work).with_fires(self.choose(&[0, 1, 1, 2, 5, 30]))
-    }
-
-    pub(crate) fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.bytes.split_first() else {
-            return 0;
-        };
-        self.bytes = rest;
-        first
-    }
-
-    pub(crate) fn below(&mut self, bound: u8) -> u8 {
-        self.byte() % bound
-    }
-
-    fn word(&mut self) -> u64 {
-        (0..8).fold(0, |word, _| word << 8 | u64::from(self.byte()))
-    }
-
-    pub(crate) fn choose<T: Copy>(&mut self, from: &[T]) -> T {
-        from[usize::from(self.byte()) % from.len()]
     }
 }

@@ -19,6 +19,7 @@ macro_rules! in_every_geometry {
     };
 }
 
+mod bytes;
 mod decoder;
 mod geometries;
 mod kinds;
