@@ -21,6 +21,7 @@ mod dongting;
 mod handles;
 mod panics;
 mod random;
+mod roles;
 mod snapshots;
 mod traps;
 mod wake_ups;

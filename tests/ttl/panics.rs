@@ -3,20 +3,18 @@
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use timer_wheel::ttl::{Context, Outcome, Phase, Role, TtlQueue};
+use timer_wheel::ttl::{Outcome, Phase, Role, TtlQueue};
 
 use crate::script::MS;
-use crate::start::leader;
+use crate::start::{created, expire, fill, leader, poll};
 
 #[test]
 fn panic_between_two_items_loses_nothing() {
     let mut queue = leader();
-    for key in 0..10 {
-        queue.init(key, 1, 1 + key, Context::default()).unwrap();
-    }
+    fill(&mut queue, 10, |key| 1 + u64::from(key));
     let mut seen = Vec::new();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         for due in queue.poll(20 * MS) {
@@ -31,19 +29,16 @@ fn panic_between_two_items_loses_nothing() {
     assert_eq!(queue.as_set().pending_len(), 4);
     assert_eq!(queue.get(&3).unwrap().phase, Phase::Pending);
     assert_eq!(queue.next_wake(20 * MS), Some(0));
-    let rest: Vec<u64> = queue.poll(20 * MS).map(|due| due.key).collect();
-    assert_eq!((seen, rest), (vec![0, 1, 2], (4..10).collect()));
+    assert_eq!((seen, poll(&mut queue, 20 * MS)), (vec![0, 1, 2], (4..10).collect()));
     assert_eq!(queue.poll(20 * MS + 10_000 * MS).count(), 0);
-    let retried: Vec<u64> = queue.poll(20 * MS + 11_000 * MS).map(|due| due.key).collect();
+    let retried = poll(&mut queue, 20 * MS + 11_000 * MS);
     assert!(retried.contains(&3), "nothing heard of it: retried");
 }
 
 #[test]
 fn dropped_poll_leaves_the_rest_due() {
     let mut queue = leader();
-    for key in 0..100 {
-        queue.init(key, 1, 5, Context::default()).unwrap();
-    }
+    fill(&mut queue, 100, |_| 5);
     drop(queue.poll(5 * MS));
     assert_eq!(queue.as_set().pending_len(), 0);
     let mut keys = Vec::new();
@@ -59,9 +54,7 @@ fn dropped_poll_leaves_the_rest_due() {
 #[test]
 fn leaked_poll_loses_nothing() {
     let mut queue = leader();
-    for key in 0..100 {
-        queue.init(key, 1, 5, Context::default()).unwrap();
-    }
+    fill(&mut queue, 100, |_| 5);
     let mut leaked = queue.poll(5 * MS);
     assert_eq!(leaked.next().map(|due| due.key), Some(0));
     mem::forget(leaked);
@@ -70,10 +63,7 @@ fn leaked_poll_loses_nothing() {
     let (mut now, mut keys) = (5 * MS, Vec::new());
     while let Some(wait) = queue.next_wake(now) {
         now += wait;
-        for due in queue.poll(now).collect::<Vec<_>>() {
-            assert_eq!(queue.applied(&due.key, 1), Outcome::Applied);
-            keys.push(due.key);
-        }
+        keys.extend(expire(&mut queue, now));
     }
     keys.sort_unstable();
     assert!(keys.into_iter().eq(1..100));
@@ -88,13 +78,11 @@ struct Fuse {
 
 impl Fuse {
     fn burn(&self) {
-        let Some(left) = self.left.get().checked_sub(1) else {
-            return;
-        };
-        self.left.set(left);
-        if left == 0 {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        if left == 1 {
             self.burnt.set(true);
-            panic!("a key panics");
+            resume_unwind(Box::new("a key panics"));
         }
     }
 }
@@ -155,21 +143,11 @@ impl Drop for Key {
 fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
     type Call = fn(&mut TtlQueue<Key>, Key);
     let calls: [(&str, Call); 9] = [
-        ("init", |queue, key| {
-            let _ = queue.init(key, 9, 7, Context::default());
-        }),
-        ("update", |queue, key| {
-            let _ = queue.update(&key, 9, 7, Context::default());
-        }),
-        ("remove", |queue, key| {
-            queue.remove(&key);
-        }),
-        ("applied", |queue, key| {
-            queue.applied(&key, 1);
-        }),
-        ("failed", |queue, key| {
-            queue.failed(&key, 1, 30 * MS);
-        }),
+        ("init", |queue, key| _ = queue.init(key, 9, 7, created(0))),
+        ("update", |queue, key| _ = queue.update(&key, 9, 7, created(0))),
+        ("remove", |queue, key| _ = queue.remove(&key)),
+        ("applied", |queue, key| _ = queue.applied(&key, 1)),
+        ("failed", |queue, key| _ = queue.failed(&key, 1, 30 * MS)),
         ("poll", |queue, _| queue.poll(30 * MS).for_each(drop)),
         ("snapshot", |queue, _| drop(queue.as_set().snapshot())),
         ("clear", |queue, _| queue.clear()),
@@ -180,20 +158,17 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
     ];
     for (name, call) in calls {
         for number in [0, 5, 25, 99] {
-            let mut ended = false;
-            for left in 1..400 {
+            for left in 1.. {
+                assert!(left < 400, "{name}: more operations than expected");
                 let fuse = Rc::new(Fuse::default());
                 let key = |number| Key { number, fuse: Rc::clone(&fuse) };
                 let mut queue = leader();
                 for number in 0..20 {
-                    let ttl_ms = 1 + u64::from(number);
-                    queue.init(key(number), 1, ttl_ms, Context::default()).unwrap();
+                    queue.init(key(number), 1, 1 + u64::from(number), created(0)).unwrap();
                 }
                 // Some pending, some waiting for a retry, the rest not due yet.
                 assert_eq!(queue.poll(10 * MS).count(), 10);
-                for number in 5..8 {
-                    queue.failed(&key(number), 1, 10 * MS);
-                }
+                (5..8).for_each(|number| _ = queue.failed(&key(number), 1, 10 * MS));
                 let asked = key(number);
                 fuse.left.set(left);
                 let panicked = catch_unwind(AssertUnwindSafe(|| call(&mut queue, asked)));
@@ -210,11 +185,9 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
                     }
                 }
                 if !fuse.burnt.get() {
-                    ended = true;
                     break;
                 }
             }
-            assert!(ended, "{name}: more operations than expected");
         }
     }
 }

@@ -1,10 +1,18 @@
-//! What many tests begin with.
+//! What many tests begin with, and how they go on.
 
-use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlConfigBuilder, TtlQueue};
+
+use crate::script::MS;
+
+pub(crate) const SECOND: u64 = 1_000 * MS;
 
 /// An empty queue on a leader, at time zero.
 pub(crate) fn leader<K>() -> TtlQueue<K> {
-    let mut queue = TtlQueue::new(0, TtlConfig::default());
+    leader_with(TtlConfig::builder())
+}
+
+pub(crate) fn leader_with<K>(config: TtlConfigBuilder) -> TtlQueue<K> {
+    let mut queue = TtlQueue::new(0, config.build().unwrap());
     queue.role_change(Role::Leader, 0);
     queue
 }
@@ -12,4 +20,33 @@ pub(crate) fn leader<K>() -> TtlQueue<K> {
 /// A log entry that was created at that time.
 pub(crate) fn created(created_ns: u64) -> Context {
     Context::new(created_ns)
+}
+
+/// Sets the TTL of so many keys, from 0 on, by the log entry 1 at time zero.
+pub(crate) fn fill(queue: &mut TtlQueue<u32>, count: u32, ttl_ms: impl Fn(u32) -> u64) {
+    for key in 0..count {
+        assert_eq!(queue.init(key, 1, ttl_ms(key), created(0)), Ok(Outcome::Scheduled));
+    }
+}
+
+/// The keys that a poll yields.
+pub(crate) fn poll(queue: &mut TtlQueue<u32>, now: u64) -> Vec<u32> {
+    queue.poll(now).map(|due| due.key).collect()
+}
+
+/// How many entries are pending, and how many wait for a retry.
+pub(crate) fn flights<K>(queue: &TtlQueue<K>) -> (usize, usize) {
+    (queue.as_set().pending_len(), queue.as_set().retrying_len())
+}
+
+/// Applies all that is due, in order, until a poll says that there is no more.
+pub(crate) fn expire(queue: &mut TtlQueue<u32>, now: u64) -> Vec<u32> {
+    let mut keys = Vec::new();
+    while queue.next_wake(now) == Some(0) {
+        for due in queue.poll(now).collect::<Vec<_>>() {
+            assert_eq!(queue.applied(&due.key, due.index), Outcome::Applied);
+            keys.push(due.key);
+        }
+    }
+    keys
 }

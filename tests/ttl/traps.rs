@@ -6,9 +6,8 @@ use std::time::Duration;
 use timer_wheel::ttl::{Context, Entry, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
-use crate::start::{created, leader};
+use crate::start::{SECOND, created, expire, fill, leader, leader_with, poll};
 
-const SECOND: u64 = 1_000 * MS;
 const HOUR_MS: u64 = 3_600_000;
 
 /// Dongting orders by deadline and a counter; a comparator on the deadline alone drops all but one of
@@ -16,18 +15,10 @@ const HOUR_MS: u64 = 3_600_000;
 #[test]
 fn ten_thousand_entries_at_one_deadline_all_come_first_in_first_out() {
     let mut queue = leader();
-    for key in 0..10_000_u32 {
-        queue.init(key, 1, 5, created(0)).unwrap();
-    }
-    let mut keys = Vec::new();
-    while queue.next_wake(5 * MS) == Some(0) {
-        let due: Vec<u32> = queue.poll(5 * MS).map(|due| due.key).collect();
-        for key in &due {
-            assert_eq!(queue.applied(key, 1), Outcome::Applied);
-        }
-        keys.extend(due);
-    }
-    assert!(keys.into_iter().eq(0..10_000));
+    fill(&mut queue, 10_000, |_| 5);
+    queue.update(&7, 2, 5, created(0)).unwrap();
+    let expected = (0..10_000).filter(|&key| key != 7).chain([7]);
+    assert!(expire(&mut queue, 5 * MS).into_iter().eq(expected));
 }
 
 /// Dongting: an expiry fenced by the index at which the key was created deletes a key that has been
@@ -52,32 +43,16 @@ fn expiry_applied_after_an_update_is_a_no_op() {
 fn replay_of_any_suffix_changes_nothing() {
     fn step(queue: &mut TtlQueue<&'static str>, index: u64) {
         let ctx = created(index * MS).with_owner(index.into());
-        match index {
-            1 => {
-                let _ = queue.init("a", 1, 500, ctx);
-            }
-            2 => {
-                let _ = queue.init("b", 2, 300, ctx);
-            }
-            3 => {
-                let _ = queue.update("a", 3, 700, ctx);
-            }
-            4 => {
-                let _ = queue.init("b", 4, 100, ctx);
-            }
-            5 => {
-                let _ = queue.applied("b", 2);
-            }
-            6 => {
-                let _ = queue.update("c", 6, 100, ctx);
-            }
-            7 => {
-                let _ = queue.init("c", 7, 50, ctx);
-            }
-            _ => {
-                let _ = queue.update("a", 8, 900, ctx);
-            }
-        }
+        _ = match index {
+            1 => queue.init("a", 1, 500, ctx),
+            2 => queue.init("b", 2, 300, ctx),
+            3 => queue.update("a", 3, 700, ctx),
+            4 => queue.init("b", 4, 100, ctx),
+            5 => Ok(queue.applied("b", 2)),
+            6 => queue.update("c", 6, 100, ctx),
+            7 => queue.init("c", 7, 50, ctx),
+            _ => queue.update("a", 8, 900, ctx),
+        };
     }
     let mut queue = leader();
     for index in 1..=8 {
@@ -140,17 +115,6 @@ fn entry_removed_in_flight_and_failed_does_not_come_back() {
     assert_eq!(due.by_ref().count(), 0);
     assert_eq!(due.next_wake(), None);
     queue.check_invariants();
-}
-
-/// The same, when the state machine is the one that finds the key gone: it says `applied`, and the
-/// entry ends.
-#[test]
-fn expiry_applied_to_a_key_the_state_machine_lost_ends_the_entry() {
-    let mut queue = leader();
-    queue.init("key", 1, 1, created(0)).unwrap();
-    assert_eq!(queue.poll(MS).count(), 1);
-    assert_eq!(queue.applied("key", 1), Outcome::Applied);
-    assert_eq!((queue.len(), queue.next_wake(MS)), (0, None));
 }
 
 /// etcd#9395 and nats#6758: the TTL begins anew, or is lost, when the leader changes or recovers.
@@ -228,9 +192,7 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
         for (created_ns, start) in [(0, 0), (u64::MAX, u64::MAX), (0, u64::MAX - 5)] {
             let mut queue: TtlQueue<u32> = TtlQueue::new(start, config.clone().unwrap());
             queue.role_change(Role::Leader, start);
-            for key in 0..COUNT {
-                queue.init(key, 1, 1, created(created_ns)).unwrap();
-            }
+            (0..COUNT).for_each(|key| _ = queue.init(key, 1, 1, created(created_ns)).unwrap());
             let mut attempts = BTreeMap::new();
             for (nth, now) in [u64::MAX - 1].into_iter().chain([u64::MAX; 200]).enumerate() {
                 let due: Vec<_> = queue.poll(now).collect();
@@ -248,10 +210,8 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
                 assert!(queue.next_wake(now).is_some());
                 queue.check_invariants();
             }
-            assert!(
-                attempts.len() == COUNT as usize && attempts.values().all(|&attempt| attempt > 2),
-                "each is proposed again, by later polls"
-            );
+            assert_eq!(attempts.len(), COUNT as usize);
+            assert!(attempts.values().all(|&attempt| attempt > 2), "each is proposed again, by later polls");
         }
     }
 }
@@ -282,33 +242,25 @@ fn wait_follows_whatever_moves_the_earliest_time() {
     assert_eq!(queue.next_wake(30 * MS), None);
 }
 
-/// Our own, in its first year: whoever may delete their own keys could leave entries in flight that a search
-/// went through one by one, uncharged, because the heights in a skip list followed from the public
-/// sequence. Now no poll does more than its budget, whatever was deleted before it.
+/// Our own, in its first year: a caller who may delete their own keys could leave entries in flight that a search
+/// went through one by one, uncharged. Now no poll does more than its budget, whatever was deleted before it.
 #[test]
 fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
-    const COUNT: u64 = 20_000;
-    let config = TtlConfig::builder().max_pending(2 * COUNT as usize).poll_budget(8).build().unwrap();
+    const COUNT: u32 = 20_000;
     for kept in [2, 4, 16, 64] {
-        let mut queue: TtlQueue<u64> = TtlQueue::new(0, config.clone());
-        queue.role_change(Role::Leader, 0);
-        for key in 0..COUNT {
-            queue.init(key, 1, 1, created(0)).unwrap();
-        }
+        let mut queue = leader_with(TtlConfig::builder().max_pending(2 * COUNT as usize).poll_budget(8));
+        fill(&mut queue, COUNT, |_| 1);
         while queue.next_wake(MS) == Some(0) {
             queue.poll(MS).for_each(drop);
         }
         assert_eq!(queue.as_set().pending_len(), COUNT as usize);
-        // All but those that a fair coin, known to everybody, would choose.
-        for key in (0..COUNT).filter(|&key| scattered(key) % kept != 0) {
+        for key in (0..COUNT).filter(|key| key.wrapping_mul(2_654_435_761) >> 16 & (kept - 1) != 0) {
             assert!(queue.remove(&key).is_some());
         }
-        for late in 0..1_000 {
-            let key = COUNT + late;
+        for key in COUNT..COUNT + 1_000 {
             queue.init(key, 2, 1, created(0)).unwrap();
             assert_eq!(queue.next_wake(MS), Some(0));
-            let found: Vec<u64> = queue.poll(MS).map(|due| due.key).collect();
-            assert_eq!(found, [key], "eight units are enough for one");
+            assert_eq!(poll(&mut queue, MS), [key], "eight units are enough for one");
         }
         queue.check_invariants();
     }
@@ -318,33 +270,17 @@ fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
 #[test]
 fn entry_that_is_proposed_is_paid_for_by_the_budget() {
     for budget in [1, 5, 19, 20, 30] {
-        let config = TtlConfig::builder().poll_budget(budget).build().unwrap();
-        let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
-        queue.role_change(Role::Leader, 0);
-        for key in 0..20 {
-            queue.init(key, 1, 1, created(0)).unwrap();
-        }
+        let mut queue = leader_with(TtlConfig::builder().poll_budget(budget));
+        fill(&mut queue, 20, |_| 1);
         assert_eq!(queue.poll(MS).count(), budget.min(20));
     }
-}
-
-/// The finalizer of SplitMix64, by which the heights were chosen.
-fn scattered(seed: u64) -> u64 {
-    let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 /// Our own: `Due` said that it is fused, and yielded after `None` when its budget was small.
 #[test]
 fn poll_that_came_to_its_end_stays_there() {
-    let config = TtlConfig::builder().poll_budget(1).build().unwrap();
-    let mut queue: TtlQueue<u32> = TtlQueue::new(0, config);
-    queue.role_change(Role::Leader, 0);
-    for key in 0..500 {
-        queue.init(key, 1, 60_000, created(0)).unwrap();
-    }
+    let mut queue = leader_with(TtlConfig::builder().poll_budget(1));
+    fill(&mut queue, 500, |_| 60_000);
     let (mut polls, mut found) = (0, 0);
     while queue.as_set().pending_len() < 500 {
         let mut due = queue.poll(60_000 * MS);

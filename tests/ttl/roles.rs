@@ -1,0 +1,116 @@
+//! A leader proposes, a follower waits, and a change of role makes all due again.
+
+use timer_wheel::ttl::{Outcome, Role, TtlConfig};
+
+use crate::script::MS;
+use crate::start::{SECOND, created, expire, fill, flights, leader, poll};
+
+const NONE: [u32; 0] = [];
+
+/// A leader whose log stands still is not asked for more and more, and a change of role has no more than
+/// that to put back, in order, among those that have come due since.
+#[test]
+fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
+    const COUNT: u32 = 20_000;
+    let most = TtlConfig::default().max_pending();
+    let mut queue = leader();
+    for key in 0..COUNT {
+        // Even keys are due at once, odd ones later.
+        let ttl_ms = if key % 2 == 0 { 1 } else { 2 + u64::from(key / 1_000) };
+        queue.init(key, 1, ttl_ms, created(u64::from(key))).unwrap();
+    }
+    while queue.next_wake(2 * MS) == Some(0) {
+        queue.poll(2 * MS).for_each(drop);
+    }
+    assert_eq!((queue.as_set().stats().expired, flights(&queue)), (most as u64, (most, 0)));
+    let wait = queue.next_wake(2 * MS).unwrap();
+    assert!((9 * SECOND..=10 * SECOND).contains(&wait), "nothing but an answer or a timeout can come: {wait}");
+    for key in (0..1_000).step_by(10) {
+        assert_eq!(queue.failed(&key, 1, 2 * MS), Outcome::Failed);
+    }
+    assert_eq!(poll(&mut queue, 2 * MS), NONE, "a retry is in flight too");
+    queue.role_change(Role::Follower, 3 * MS);
+    assert_eq!((flights(&queue), queue.as_set().stats().requeued), ((0, 0), most as u64));
+    queue.role_change(Role::Leader, 3 * MS);
+    assert_eq!(queue.next_wake(3 * MS), Some(0));
+
+    // With the others overdue, an early one among them, and a few gone.
+    queue.init(COUNT, 2, 1, created(9)).unwrap();
+    assert!([4, 6, 8].iter().all(|key| queue.remove(key).is_some()));
+    let expected: Vec<u32> = queue.as_set().iter().map(|info| info.entry.key).collect();
+    assert!(expected.starts_with(&[0, 2, COUNT, 10]), "{:?}", &expected[..5]);
+    assert_eq!(expire(&mut queue, 3 * SECOND), expected);
+    assert!(queue.is_empty());
+}
+
+/// What is put back stands before what is due later, or is due then and came later, as it did before.
+#[test]
+fn leader_flaps_while_putting_back_keep_the_order() {
+    for apart in [0, 1] {
+        let mut queue = leader();
+        fill(&mut queue, 500, |key| 1 + apart * u64::from(key));
+        let mut now = SECOND;
+        for flap in 0..20 {
+            assert!(poll(&mut queue, now).into_iter().eq(0..50), "flap {flap}");
+            queue.poll(now).for_each(drop);
+            queue.failed(&2, 1, now);
+            now += MS;
+            queue.role_change(Role::Leader, now);
+            queue.check_invariants();
+        }
+        assert!(queue.as_set().iter().map(|info| info.entry.key).eq(0..500));
+        assert!(expire(&mut queue, now).into_iter().eq(0..500));
+    }
+}
+
+#[test]
+fn attempts_are_counted_until_the_role_changes() {
+    let mut queue = leader();
+    fill(&mut queue, 1, |_| 1);
+    let mut now = MS;
+    for attempt in 1..5 {
+        assert_eq!(queue.poll(now).next().unwrap().attempt, attempt);
+        assert_eq!(queue.get(&0).unwrap().attempts, attempt);
+        queue.failed(&0, 1, now);
+        now += SECOND;
+    }
+    queue.role_change(Role::Leader, now);
+    assert_eq!(queue.get(&0).unwrap().attempts, 0);
+    assert_eq!(queue.poll(now).next().unwrap().attempt, 1);
+}
+
+#[test]
+fn answers_of_an_old_term_are_stale_until_it_is_proposed_again() {
+    let mut queue = leader();
+    fill(&mut queue, 1, |_| 1);
+    assert_eq!(poll(&mut queue, MS), [0]);
+    queue.role_change(Role::Leader, 2 * MS);
+    assert_eq!(queue.failed(&0, 1, 2 * MS), Outcome::Stale);
+    assert_eq!(flights(&queue), (0, 0));
+    // An old proposal may have been committed all the same.
+    assert_eq!(queue.applied(&0, 1), Outcome::Applied);
+    assert_eq!(poll(&mut queue, 3 * MS), NONE);
+}
+
+#[test]
+fn follower_and_stopped_queue_propose_nothing_and_answer_all_else() {
+    let mut queue = leader();
+    fill(&mut queue, 3, |_| 1);
+    queue.role_change(Role::Follower, 0);
+    assert_eq!((queue.next_wake(0), queue.poll(MS).next_wake()), (None, None));
+    queue.role_change(Role::Leader, MS);
+    assert_eq!(queue.next_wake(MS), Some(0));
+    assert_eq!(queue.poll(MS).count(), 3);
+    queue.failed(&0, 1, MS);
+    queue.stop();
+    assert!(queue.as_set().is_stopped());
+    assert_eq!(queue.failed(&1, 1, MS), Outcome::Failed);
+    assert_eq!(queue.applied(&2, 1), Outcome::Applied);
+    for now in [2 * SECOND, 60 * SECOND] {
+        let mut due = queue.poll(now);
+        assert_eq!((due.next(), due.next_wake()), (None, None));
+    }
+    queue.role_change(Role::Leader, 60 * SECOND);
+    assert_eq!((queue.poll(61 * SECOND).count(), queue.next_wake(0)), (0, None));
+    assert_eq!(queue.as_set().snapshot().len(), 2);
+}
