@@ -1,18 +1,19 @@
 //! Clocks that panic: a timer ends in order, tells everybody, and loses no job.
 
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use timer_wheel::timer::{Builder, Reason};
+use timer_wheel::timer::Reason;
 use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
 
-use crate::log::{Log, MS, SECOND};
+use crate::log::{Bench, Log, MS, SECOND};
 
 /// What a clock panics with.
 #[derive(Debug, PartialEq)]
-struct Broken;
+struct Failure;
 
 /// When the clock panics.
 #[derive(Clone, Default)]
@@ -38,7 +39,7 @@ impl Fuse {
         } else if *times > 0 {
             *times -= 1;
             drop(fuse);
-            resume_unwind(Box::new(Broken));
+            resume_unwind(Box::new(Failure));
         }
     }
 }
@@ -73,20 +74,26 @@ impl Clock for Brittle {
     }
 }
 
-/// A timer on such a clock.
-struct Bench {
-    timer: Timer,
-    clock: ManualClock,
+/// A timer on such a clock, and whether the panics that were reported are the clock's.
+struct Broken {
+    bench: Bench,
     inside: Fuse,
     parking: Fuse,
     outside: Fuse,
-    log: Log,
     reports: mpsc::Receiver<bool>,
 }
 
-impl Bench {
+impl Deref for Broken {
+    type Target = Bench;
+
+    fn deref(&self) -> &Bench {
+        &self.bench
+    }
+}
+
+impl Broken {
     fn new() -> Self {
-        let (inside, parking, outside) = (Fuse::default(), Fuse::default(), Fuse::default());
+        let [inside, parking, outside] = [(); 3].map(|()| Fuse::default());
         let clock = ManualClock::new();
         let brittle = Brittle {
             clock: clock.clone(),
@@ -95,16 +102,10 @@ impl Bench {
             outside: outside.clone(),
         };
         let (sender, reports) = mpsc::channel();
-        let builder: Builder = Timer::builder().clock(brittle).name("brittle");
-        let timer = builder
-            .on_panic(move |payload| sender.send(payload.is::<Broken>()).unwrap())
-            .start()
-            .expect("a thread can be started");
-        Self { timer, clock, inside, parking, outside, log: Log::default(), reports }
-    }
-
-    fn settle(&self) {
-        self.timer.settle().expect("this is no job");
+        let builder = Timer::builder().clock(brittle).name("brittle");
+        let builder = builder.on_panic(move |payload| sender.send(payload.is::<Failure>()).unwrap());
+        let bench = Bench { timer: builder.start().unwrap(), clock, log: Log::default() };
+        Self { bench, inside, parking, outside, reports }
     }
 
     /// The timer has ended by itself: it answers everything, and hands back the jobs 1 to 3.
@@ -124,18 +125,16 @@ impl Bench {
 
     fn schedule_three(&self) {
         for number in [3, 1, 2] {
-            let delay = SECOND * u32::try_from(number).unwrap();
-            let job = self.log.job(number);
-            self.timer.schedule_after(delay, job).unwrap();
+            self.schedule(number * SECOND, number.into());
         }
     }
 }
 
 #[test]
 fn clock_that_panics_on_the_timer_thread_ends_the_timer_and_loses_no_job() {
-    let bench = Bench::new();
+    let bench = Broken::new();
     bench.schedule_three();
-    let handle = bench.timer.schedule_after(MS, bench.log.job(4)).unwrap();
+    let handle = bench.schedule(MS, 4);
     bench.settle();
     bench.inside.set(u32::MAX);
     bench.settle();
@@ -146,7 +145,7 @@ fn clock_that_panics_on_the_timer_thread_ends_the_timer_and_loses_no_job() {
 
 #[test]
 fn clock_that_panics_when_it_is_to_park_ends_the_timer_and_loses_no_job() {
-    let bench = Bench::new();
+    let bench = Broken::new();
     bench.schedule_three();
     bench.parking.set(1);
     bench.settle();
@@ -166,22 +165,10 @@ fn clock_that_panics_when_it_is_to_park_ends_the_timer_and_loses_no_job() {
 #[test]
 fn clock_that_panics_during_a_shutdown_loses_no_job() {
     for spared in 0..8 {
-        let bench = Bench::new();
-        let (go, gate) = mpsc::channel::<()>();
-        let (entered, is_held) = mpsc::channel();
-        let hold = move || {
-            entered.send(()).unwrap();
-            gate.recv().unwrap();
-        };
-        bench.timer.schedule_after(Duration::ZERO, hold).unwrap();
-        is_held.recv().unwrap();
+        let bench = Broken::new();
+        let go = bench.hold_up(|| ());
         bench.schedule_three();
-        let timer = bench.timer.clone();
-        let ending = thread::spawn(move || timer.shutdown(Shutdown::Drain).unwrap());
-        let is_open = || bench.timer.schedule_after(MS, || ()).map(|job| job.cancel());
-        while is_open().is_ok() {
-            thread::yield_now();
-        }
+        let ending = bench.begin_shutdown(Shutdown::Drain);
         bench.clock.advance(2 * SECOND);
         bench.inside.set_after(spared, u32::MAX);
         go.send(()).unwrap();
@@ -197,9 +184,9 @@ fn clock_that_panics_during_a_shutdown_loses_no_job() {
 
 #[test]
 fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
-    let bench = Bench::new();
+    let bench = Broken::new();
     bench.schedule_three();
-    let handle = bench.timer.schedule_after(SECOND, bench.log.job(4)).unwrap();
+    let handle = bench.schedule(SECOND, 4);
     bench.outside.set(u32::MAX);
     let calls: [&dyn Fn(); 3] =
         [&|| drop(bench.timer.schedule_after(MS, || ())), &|| drop(bench.timer.every(MS, || ())), &|| {
@@ -207,12 +194,11 @@ fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
         }];
     for call in calls {
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
-        assert_eq!(payload.downcast_ref(), Some(&Broken));
+        assert_eq!(payload.downcast_ref(), Some(&Failure));
     }
     bench.outside.set(0);
     assert_eq!(bench.timer.len(), 4);
-    bench.clock.advance(3 * SECOND);
-    bench.settle();
+    bench.advance(3 * SECOND);
     assert_eq!(bench.log.read(), [1, 4, 2, 3]);
     assert_eq!(bench.reports.try_iter().count(), 0, "the thread is well");
 }
@@ -220,7 +206,7 @@ fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
 /// Bookkeeping around a run asks for the time too. It makes do with the latest that was seen.
 #[test]
 fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
-    let bench = Bench::new();
+    let bench = Broken::new();
     bench.timer.every(SECOND, bench.log.job(1)).unwrap();
     let (inside, log) = (bench.inside.clone(), bench.log.clone());
     let fails_after = move || {
@@ -231,8 +217,7 @@ fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
     bench.timer.every(SECOND, fails_after).unwrap();
     bench.timer.every(SECOND, bench.log.job(3)).unwrap();
     for round in 1..=3 {
-        bench.clock.advance(SECOND);
-        bench.settle();
+        bench.advance(SECOND);
         assert_eq!(bench.log.read(), [1, 2, 3].repeat(round));
     }
     assert_eq!(bench.reports.try_iter().count(), 0);
@@ -241,11 +226,11 @@ fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
 
 #[test]
 fn last_timer_with_a_broken_clock_is_dropped_without_waiting_for_ever() {
-    let bench = Bench::new();
+    let bench = Broken::new();
     bench.schedule_three();
     bench.inside.set(u32::MAX);
-    let Bench { timer, reports, .. } = bench;
-    drop(timer);
+    let Broken { bench, reports, .. } = bench;
+    drop(bench);
     // The thread has ended, and its hook with it.
     assert!(reports.iter().all(|is_the_clocks| is_the_clocks));
 }

@@ -9,16 +9,17 @@ use timer_wheel::{Clock, Executor, Job, KeyedTimer, Timer, TimerHandle};
 
 use crate::log::{Bench, HOUR, Log, MS, SECOND};
 
+const NANOSECOND: Duration = Duration::from_nanos(1);
+
+/// The handle is dropped, which cancels nothing.
 #[test]
 fn job_runs_at_its_deadline_to_the_nanosecond_and_once() {
     let bench = Bench::new();
-    let nanosecond = Duration::from_nanos(1);
-    for delay in [nanosecond, MS, SECOND, HOUR, 1_000 * HOUR] {
-        let runs = bench.log.len();
-        bench.timer.schedule_after(delay, bench.log.job(1)).unwrap();
-        bench.advance(delay - nanosecond);
+    for (runs, delay) in [NANOSECOND, MS, SECOND, HOUR, 1_000 * HOUR].into_iter().enumerate() {
+        drop(bench.schedule(delay, 1));
+        bench.advance(delay - NANOSECOND);
         assert_eq!(bench.log.len(), runs, "early, {delay:?}");
-        bench.advance(nanosecond);
+        bench.advance(NANOSECOND);
         assert_eq!(bench.log.len(), runs + 1, "late, {delay:?}");
         bench.advance(HOUR);
         assert_eq!(bench.log.len(), runs + 1, "twice, {delay:?}");
@@ -30,14 +31,12 @@ fn job_runs_at_its_deadline_to_the_nanosecond_and_once() {
 fn job_without_delay_or_in_the_past_runs_at_once() {
     let bench = Bench::new();
     bench.advance(HOUR);
-    bench.timer.schedule_after(Duration::ZERO, bench.log.job(1)).unwrap();
+    bench.schedule(Duration::ZERO, 1);
     bench.settle();
-    let before = bench.clock.origin();
-    bench.timer.schedule_at(before, bench.log.job(2)).unwrap();
-    bench.settle();
-    let present = bench.clock.origin() + HOUR;
-    bench.timer.schedule_at(present, bench.log.job(3)).unwrap();
-    bench.settle();
+    for (number, at) in [(2, bench.clock.origin()), (3, bench.clock.origin() + HOUR)] {
+        bench.timer.schedule_at(at, bench.log.job(number)).unwrap();
+        bench.settle();
+    }
     assert_eq!(bench.log.read(), [1, 2, 3]);
 }
 
@@ -46,11 +45,11 @@ fn instants_and_delays_name_the_same_deadlines() {
     let bench = Bench::new();
     let at = bench.clock.origin() + 3 * SECOND;
     bench.timer.schedule_at(at, bench.log.job(1)).unwrap();
-    bench.timer.schedule_after(3 * SECOND, bench.log.job(2)).unwrap();
-    let just_before = at - Duration::from_nanos(1);
-    bench.timer.schedule_at(just_before, bench.log.job(0)).unwrap();
+    bench.schedule(3 * SECOND, 2);
+    assert!(bench.schedule(HOUR, 3).reschedule_at(at));
+    bench.timer.schedule_at(at - NANOSECOND, bench.log.job(0)).unwrap();
     bench.advance(3 * SECOND);
-    assert_eq!(bench.log.read(), [0, 1, 2]);
+    assert_eq!(bench.log.read(), [0, 1, 2, 3]);
 }
 
 #[test]
@@ -80,24 +79,16 @@ fn jobs_run_on_the_timer_thread_unless_an_executor_is_brought() {
 
 #[test]
 fn function_is_an_executor_and_gets_the_jobs_in_order() {
-    let (queue, jobs) = mpsc::channel::<Job>();
-    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let (bench, jobs) = Bench::with_pool();
     for number in [3, 1, 2] {
-        let delay = number * SECOND;
-        let job = bench.log.job(u64::from(number));
-        bench.timer.schedule_after(delay, job).unwrap();
+        bench.schedule(number * SECOND, number.into());
     }
     bench.advance(HOUR);
     assert_eq!((bench.log.len(), bench.timer.len()), (0, 3), "handed over");
-    let deadlines: Vec<_> = jobs
-        .try_iter()
-        .map(|job| {
-            let deadline = job.deadline().unwrap();
-            job.run();
-            deadline - bench.clock.origin()
-        })
-        .collect();
-    assert_eq!(deadlines, [SECOND, 2 * SECOND, 3 * SECOND]);
+    for (number, job) in (1..).zip(jobs.try_iter()) {
+        assert_eq!(job.deadline(), Some(bench.clock.origin() + number * SECOND));
+        job.run();
+    }
     assert_eq!(bench.log.read(), [1, 2, 3]);
     assert!(bench.timer.is_empty());
 }
@@ -113,8 +104,7 @@ fn executor_of_a_named_type_is_used() {
         }
     }
     let log = Log::default();
-    let executor = Twice(log.clone());
-    let bench = Bench::with(|builder| builder.executor(executor));
+    let bench = Bench::with(|builder| builder.executor(Twice(log.clone())));
     bench.timer.schedule_after(MS, log.job(2)).unwrap();
     bench.advance(MS);
     assert_eq!(log.read(), [1, 2, 3]);
@@ -131,9 +121,7 @@ fn jobs_may_schedule_further_jobs() {
     }
     let bench = Bench::new();
     chain(bench.timer.clone(), bench.log.clone(), 3);
-    for _ in 0..3 {
-        bench.advance(SECOND);
-    }
+    (0..3).for_each(|_| bench.advance(SECOND));
     assert_eq!(bench.log.read(), [3, 2, 1, 0]);
 }
 
@@ -145,14 +133,4 @@ fn public_types_go_where_they_are_needed() {
     anywhere::<KeyedTimer<String>>();
     fn movable<T: Send + 'static>() {}
     movable::<Job>();
-}
-
-#[test]
-fn timer_is_empty_exactly_while_no_job_is_live() {
-    let bench = Bench::new();
-    assert!(bench.timer.is_empty());
-    let handle = bench.timer.schedule_after(MS, || ()).unwrap();
-    assert!(!bench.timer.is_empty());
-    assert!(handle.cancel());
-    assert!(bench.timer.is_empty());
 }

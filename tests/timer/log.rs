@@ -1,11 +1,11 @@
 //! What the tests share: a timer on a clock moved by hand, and a log that jobs write to.
 
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use timer_wheel::timer::Builder;
-use timer_wheel::{Clock, ManualClock, Timer};
+use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer, TimerHandle};
 
 pub(crate) const MS: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -53,6 +53,42 @@ impl Bench {
         let builder = Timer::builder().clock(clock.clone());
         let timer = configure(builder).start().expect("a thread can be started");
         Self { timer, clock, log: Log::default() }
+    }
+
+    /// On an executor that hands all jobs out.
+    pub(crate) fn with_pool() -> (Self, mpsc::Receiver<Job>) {
+        let (queue, jobs) = mpsc::channel();
+        (Self::with(|builder| builder.executor(move |job| queue.send(job).unwrap())), jobs)
+    }
+
+    /// Schedules a job that writes a number.
+    pub(crate) fn schedule(&self, delay: Duration, number: u64) -> TimerHandle {
+        self.timer.schedule_after(delay, self.log.job(number)).unwrap()
+    }
+
+    /// Holds the thread up with a job that has begun, until something is sent or nobody is left to send. The job does
+    /// the rest then.
+    pub(crate) fn hold_up(&self, rest: impl FnOnce() + Send + 'static) -> mpsc::Sender<()> {
+        let (at_work, has_begun) = mpsc::channel();
+        let (let_go, may_go_on) = mpsc::channel();
+        let job = move || {
+            at_work.send(()).unwrap();
+            _ = may_go_on.recv();
+            rest();
+        };
+        self.timer.schedule_after(Duration::ZERO, job).unwrap();
+        has_begun.recv().unwrap();
+        let_go
+    }
+
+    /// A shutdown that has begun: callers are refused. The thread is held up, so it has not ended.
+    pub(crate) fn begin_shutdown(&self, how: Shutdown) -> JoinHandle<Vec<Job>> {
+        let timer = self.timer.clone();
+        let ending = thread::spawn(move || timer.shutdown(how).unwrap());
+        while self.timer.schedule_after(1_000 * HOUR, || ()).is_ok_and(|handle| handle.cancel()) {
+            thread::yield_now();
+        }
+        ending
     }
 
     /// Moves the clock, and returns once all that is due has run.

@@ -8,15 +8,20 @@ mod broken_clock;
 mod cancel;
 mod clocks;
 mod contract;
+mod hand;
 mod keyed;
 mod log;
 mod misuse;
 mod nosy;
+#[path = "../wheel/numbers.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
+mod numbers;
 mod order;
 mod panics;
 mod periodic;
 mod shards;
 mod shutdown;
+mod sleep;
 mod soak;
 mod stats;
 mod wakes;

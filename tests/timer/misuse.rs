@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use timer_wheel::timer::Reason;
-use timer_wheel::{Clock, Timer};
+use timer_wheel::timer::{Builder, Reason};
+use timer_wheel::{Clock, Shutdown};
 
-use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::log::{Bench, HOUR, SECOND};
 
 #[test]
 fn period_of_zero_is_refused_and_hands_the_job_back() {
@@ -22,20 +22,21 @@ fn period_of_zero_is_refused_and_hands_the_job_back() {
 fn delay_beyond_the_clock_never_comes() {
     let bench = Bench::new();
     bench.advance(HOUR);
-    let delays = [Duration::MAX, Duration::from_nanos(u64::MAX)];
-    for delay in delays {
-        let handle = bench.timer.schedule_after(delay, bench.log.job(1)).unwrap();
+    for delay in [Duration::MAX, Duration::from_nanos(u64::MAX)] {
+        let handle = bench.schedule(delay, 1);
         bench.advance(HOUR);
         assert!(handle.reschedule_after(delay));
     }
+    let beat = bench.timer.every(Duration::MAX, bench.log.job(1)).unwrap();
     let centuries = Duration::from_secs(500 * 365 * 86_400);
     let wake = bench.timer.next_wake();
     assert!(wake.is_none_or(|wake| wake > centuries), "{wake:?}");
     bench.clock.set(Duration::MAX);
     bench.settle();
-    assert_eq!((bench.log.len(), bench.timer.len()), (0, 2));
-    // Whoever wants it all the same gets it from a shutdown, without an instant.
-    let unrun = bench.timer.shutdown(timer_wheel::Shutdown::Drain).unwrap();
+    assert_eq!((bench.log.len(), bench.timer.len()), (0, 3));
+    assert!(beat.cancel());
+    // A caller who wants it all the same gets it from a shutdown, without an instant.
+    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
     assert!(unrun.iter().all(|job| job.deadline().is_none()));
     assert_eq!(unrun.len(), 2);
 }
@@ -44,7 +45,7 @@ fn delay_beyond_the_clock_never_comes() {
 fn last_moment_of_the_clock_does_come() {
     let bench = Bench::new();
     let last = Duration::from_nanos(u64::MAX - 1);
-    bench.timer.schedule_after(last, bench.log.job(1)).unwrap();
+    bench.schedule(last, 1);
     bench.advance(last - Duration::from_nanos(1));
     assert_eq!(bench.log.len(), 0);
     bench.advance(Duration::from_nanos(1));
@@ -65,33 +66,18 @@ fn instant_centuries_ahead_is_no_trouble() {
 }
 
 #[test]
-fn budget_of_zero_is_one() {
-    let bench = Bench::with(|builder| builder.budget(0));
-    for number in 0..10 {
-        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
+fn settings_out_of_range_are_made_fit() {
+    type Configure = fn(Builder) -> Builder;
+    let settings: [Configure; 4] = [
+        |builder| builder.budget(0),
+        |builder| builder.shards(0),
+        |builder| builder.shards(usize::MAX),
+        |builder| builder.name("a\0b"),
+    ];
+    for configure in settings {
+        let bench = Bench::with(configure);
+        (0..10).for_each(|number| _ = bench.schedule(SECOND, number));
+        bench.advance(SECOND);
+        assert_eq!(bench.log.len(), 10);
     }
-    bench.advance(SECOND);
-    assert_eq!(bench.log.len(), 10);
-}
-
-#[test]
-fn name_that_no_thread_can_have_is_made_fit() {
-    let timer = Timer::builder().name("a\0b").start().unwrap();
-    drop(timer);
-}
-
-/// A job that blocks holds up the ones behind it, and the histogram shows it.
-#[test]
-fn job_that_blocks_shows_in_the_lateness_of_those_behind_it() {
-    let bench = Bench::new();
-    let clock = bench.clock.clone();
-    // What takes ten seconds by the clock.
-    bench.timer.schedule_after(MS, move || clock.advance(10 * SECOND)).unwrap();
-    bench.timer.schedule_after(2 * MS, bench.log.job(1)).unwrap();
-    bench.advance(2 * MS);
-    assert_eq!(bench.log.len(), 1);
-    let statistics = bench.timer.stats();
-    let expected = 10 * SECOND;
-    assert!(statistics.lateness.max().abs_diff(expected) < expected / 50);
-    assert_eq!(statistics.late, 1);
 }

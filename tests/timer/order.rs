@@ -4,48 +4,38 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use quickcheck::{TestResult, quickcheck};
 use timer_wheel::{Clock, ManualClock, Timer};
 
-use crate::log::{Bench, HOUR, Log, SECOND};
+use crate::log::{Bench, Log, SECOND};
+use crate::numbers::Numbers;
 
 #[test]
 fn ten_thousand_jobs_of_one_deadline_run_in_the_order_they_were_scheduled() {
     let bench = Bench::new();
-    for number in 0..10_000 {
-        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
-    }
+    (0..10_000).for_each(|number| _ = bench.schedule(SECOND, number));
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), (0..10_000).collect::<Vec<_>>());
 }
 
 #[test]
 fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
-    let bench = Bench::new();
-    let log: Log = bench.log.clone();
-    let start = Arc::new(Barrier::new(4));
-    let deadline = SECOND;
-    let producers: Vec<_> = (0..4)
-        .map(|producer| {
-            let (timer, log, start) = (bench.timer.clone(), log.clone(), Arc::clone(&start));
-            thread::spawn(move || {
-                start.wait();
-                for number in 0..5_000 {
-                    timer.schedule_after(deadline, log.job(producer * 10_000 + number)).unwrap();
-                }
-            })
-        })
-        .collect();
-    for producer in producers {
-        producer.join().unwrap();
-    }
-    bench.advance(SECOND);
-    let ran = log.read();
-    assert_eq!(ran.len(), 20_000);
-    for producer in 0..4 {
-        let own: Vec<u64> = ran.iter().copied().filter(|n| n / 10_000 == producer).collect();
-        assert_eq!(own.len(), 5_000);
-        assert!(own.is_sorted(), "producer {producer} was overtaken by itself");
+    for shards in [1, 2, 8] {
+        let bench = Bench::with(|builder| builder.shards(shards));
+        let (bench, start) = (&bench, &Barrier::new(4));
+        thread::scope(|scope| {
+            for producer in 0..4 {
+                scope.spawn(move || {
+                    start.wait();
+                    (0..5_000).for_each(|number| _ = bench.schedule(SECOND, producer * 10_000 + number));
+                });
+            }
+        });
+        bench.advance(SECOND);
+        let ran = bench.log.read();
+        for producer in 0..4 {
+            let own = ran.iter().copied().filter(|number| number / 10_000 == producer);
+            assert!(own.eq(producer * 10_000..producer * 10_000 + 5_000), "{producer} was overtaken by itself");
+        }
     }
 }
 
@@ -53,83 +43,59 @@ fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
 fn rescheduled_job_goes_behind_those_of_equal_deadline() {
     for is_filed in [false, true] {
         let bench = Bench::new();
-        let first = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
-        bench.timer.schedule_after(SECOND, bench.log.job(2)).unwrap();
+        let first = bench.schedule(SECOND, 1);
+        bench.schedule(SECOND, 2);
         if is_filed {
             bench.settle();
         }
         assert!(first.reschedule_after(SECOND));
-        bench.timer.schedule_after(SECOND, bench.log.job(3)).unwrap();
+        bench.schedule(SECOND, 3);
         bench.advance(SECOND);
         assert_eq!(bench.log.read(), [2, 1, 3], "filed: {is_filed}");
     }
 }
 
-/// Jobs are filed in time even when a crowd of them is scheduled just before the clock jumps.
+/// Against the obvious: a sorted list of deadlines.
 #[test]
-fn crowd_scheduled_before_a_jump_runs_in_order() {
-    let bench = Bench::with(|builder| builder.budget(100));
-    let mut delay = 1;
-    for _ in 0..30_000 {
-        delay = delay * 48_271 % 2_147_483_647;
-        let job = bench.log.job(delay);
-        bench.timer.schedule_after(Duration::from_nanos(delay), job).unwrap();
-    }
-    bench.advance(HOUR);
-    let ran = bench.log.read();
-    assert_eq!(ran.len(), 30_000);
-    assert!(ran.is_sorted());
-}
-
-quickcheck! {
-    /// Against the obvious: a sorted list of deadlines.
-    fn jobs_run_in_order_of_deadline_then_of_calls(steps: Vec<(u16, u8, u8)>) -> TestResult {
+fn jobs_run_in_order_of_deadline_then_of_calls() {
+    for seed in 1..=150 {
+        let mut numbers = Numbers(seed);
         let bench = Bench::with(|builder| builder.budget(3));
-        let mut model: Vec<(u64, usize)> = Vec::new();
-        let mut live = Vec::new();
-        let mut expected = Vec::new();
-        let mut now = 0;
-        for (call, &(delay, what, which)) in steps.iter().enumerate() {
-            let delay = u64::from(delay) << (which % 24);
-            let deadline = now + delay;
-            match what % 4 {
-                0 | 1 => {
-                    let job = bench.log.job(call as u64);
-                    let handle = bench.timer.schedule_after(Duration::from_nanos(delay), job).unwrap();
-                    live.push((handle, call));
-                    model.push((deadline, call));
+        let (mut model, mut handles) = (Vec::new(), Vec::new());
+        let (mut expected, mut now) = (Vec::new(), 0);
+        for call in 0..numbers.below(120) {
+            let delay = numbers.below(1 << 16) << numbers.below(24);
+            let after = Duration::from_nanos(delay);
+            match numbers.below(6) {
+                0..=2 => {
+                    handles.push(bench.schedule(after, call));
+                    model.push((now + delay, call, handles.len() - 1));
                 }
-                2 if !live.is_empty() => {
-                    let (handle, call) = &live[usize::from(which) % live.len()];
-                    let place = model.iter().position(|(_, other)| other == call);
-                    let is_moved = handle.reschedule_after(Duration::from_nanos(delay));
-                    assert_eq!(is_moved, place.is_some());
-                    if let Some(place) = place {
-                        model.remove(place);
-                        model.push((deadline, *call));
-                    }
+                choice @ 3..=4 if !handles.is_empty() => {
+                    let nth = numbers.below(handles.len() as u64) as usize;
+                    let place = model.iter().position(|(.., other)| *other == nth);
+                    let is_live = match choice {
+                        3 => handles[nth].reschedule_after(after),
+                        _ => handles[nth].cancel(),
+                    };
+                    assert_eq!(is_live, place.is_some());
+                    let moved = place.map(|place| model.remove(place)).filter(|_| choice == 3);
+                    model.extend(moved.map(|(_, call, nth)| (now + delay, call, nth)));
                 }
-                3 => {
+                _ => {
                     now += delay;
-                    bench.advance(Duration::from_nanos(delay));
-                    // Stable, so that equals stay in the order of the calls.
-                    model.sort_by_key(|(deadline, _)| *deadline);
-                    let due = model.partition_point(|(deadline, _)| *deadline <= now);
-                    expected.extend(model.drain(..due).map(|(_, call)| call as u64));
+                    bench.clock.advance(after);
                 }
-                _ => {}
             }
-            // What is due at once has run before the next call, so that the two agree.
-            if what % 4 != 3 {
-                bench.settle();
-                let due: Vec<_> = model.iter().filter(|(deadline, _)| *deadline <= now).copied().collect();
-                model.retain(|(deadline, _)| *deadline > now);
-                expected.extend(due.into_iter().map(|(_, call)| call as u64));
-            }
+            // What is due has run before the next call, so that the two agree.
+            bench.settle();
+            // Stable, so that equals stay in the order of the calls.
+            model.sort_by_key(|(deadline, ..)| *deadline);
+            let due = model.partition_point(|(deadline, ..)| *deadline <= now);
+            expected.extend(model.drain(..due).map(|(_, call, _)| call));
+            assert_eq!((bench.log.len(), bench.timer.len()), (expected.len(), model.len()));
         }
         assert_eq!(bench.log.read(), expected);
-        assert_eq!(bench.timer.len(), model.len());
-        TestResult::passed()
     }
 }
 

@@ -1,7 +1,9 @@
 //! A job that panics harms nobody.
 
 use std::any::Any;
-use std::panic;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use timer_wheel::Job;
@@ -20,14 +22,14 @@ fn panic_is_counted_and_reported_and_the_others_run() {
         sender.send(payload.downcast_ref::<u32>().copied()).unwrap();
     };
     let bench = Bench::with(|builder| builder.on_panic(hook));
-    bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+    bench.schedule(MS, 1);
     bench.timer.schedule_after(MS, || panic_quietly(42_u32)).unwrap();
-    bench.timer.schedule_after(MS, bench.log.job(2)).unwrap();
+    bench.schedule(MS, 2);
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1, 2]);
     assert_eq!(reports.try_iter().collect::<Vec<_>>(), [Some(42)]);
-    let statistics = bench.timer.stats();
-    assert_eq!((statistics.panicked, statistics.fired, statistics.len), (1, 3, 0));
+    let stats = bench.timer.stats();
+    assert_eq!((stats.panicked, stats.fired, stats.len), (1, 3, 0));
 }
 
 #[test]
@@ -41,9 +43,7 @@ fn panicking_periodic_job_keeps_its_period_and_its_state() {
         panic_quietly(());
     };
     bench.timer.every(SECOND, job).unwrap();
-    for _ in 0..3 {
-        bench.advance(SECOND);
-    }
+    (0..3).for_each(|_| bench.advance(SECOND));
     assert_eq!(bench.log.read(), [1, 2, 3]);
     assert_eq!(bench.timer.stats().panicked, 3);
 }
@@ -56,35 +56,45 @@ fn hook_that_panics_and_payload_that_panics_when_dropped_are_survived() {
             panic_quietly(());
         }
     }
-    let bench = Bench::with(|builder| builder.on_panic(|_| panic_quietly(())));
-    bench.timer.schedule_after(MS, || panic_quietly(Bomb)).unwrap();
-    bench.timer.schedule_after(2 * MS, bench.log.job(1)).unwrap();
-    bench.advance(SECOND);
+    for bench in [Bench::with(|builder| builder.on_panic(|_| panic_quietly(()))), Bench::new()] {
+        bench.timer.schedule_after(MS, || panic_quietly(Bomb)).unwrap();
+        bench.schedule(2 * MS, 1);
+        bench.advance(SECOND);
+        assert_eq!(bench.log.read(), [1]);
+    }
+}
+
+/// A closure that panics when `cancel` drops it panics in the caller.
+#[test]
+fn closure_that_panics_when_dropped_by_cancel_leaves_the_timer_in_order() {
+    struct Bomb(Cell<bool>);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(!self.0.get(), "boom");
+        }
+    }
+    let bench = Bench::new();
+    let bomb = Bomb(Cell::new(true));
+    let handle = bench.timer.schedule_after(MS, move || drop(bomb)).unwrap();
+    panic::catch_unwind(AssertUnwindSafe(|| handle.cancel())).unwrap_err();
+    assert_eq!(bench.timer.len(), 0);
+    bench.schedule(MS, 1);
+    bench.advance(MS);
     assert_eq!(bench.log.read(), [1]);
-    let quiet = Bench::new();
-    quiet.timer.schedule_after(MS, || panic_quietly(Bomb)).unwrap();
-    quiet.timer.schedule_after(2 * MS, quiet.log.job(1)).unwrap();
-    quiet.advance(SECOND);
-    assert_eq!(quiet.log.read(), [1]);
 }
 
 #[test]
 fn executor_that_panics_loses_its_job_and_no_other() {
-    let executor = |job: Job| {
-        let deadline = job.deadline();
-        if deadline.is_some_and(|deadline| deadline.elapsed().is_zero()) {
-            job.run();
-        } else {
-            panic_quietly(());
-        }
+    let fails = AtomicBool::new(true);
+    let executor = move |job: Job| match fails.swap(false, Ordering::Relaxed) {
+        true => panic_quietly(()),
+        false => job.run(),
     };
     let bench = Bench::with(|builder| builder.executor(executor));
-    // Those that are an hour ahead of the real time are run.
-    bench.timer.schedule_after(std::time::Duration::ZERO, bench.log.job(1)).unwrap();
-    bench.timer.schedule_after(crate::log::HOUR, bench.log.job(2)).unwrap();
-    bench.settle();
-    bench.advance(crate::log::HOUR);
+    bench.schedule(MS, 1);
+    bench.schedule(2 * MS, 2);
+    bench.advance(SECOND);
     assert_eq!(bench.log.read(), [2]);
-    let statistics = bench.timer.stats();
-    assert_eq!((statistics.panicked, statistics.abandoned, statistics.len), (1, 1, 0));
+    let stats = bench.timer.stats();
+    assert_eq!((stats.panicked, stats.abandoned, stats.len), (1, 1, 0));
 }

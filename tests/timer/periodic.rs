@@ -1,6 +1,8 @@
 //! Periodic jobs: a fixed rate, and what becomes of runs that were missed.
 
-use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::Missed;
@@ -31,22 +33,10 @@ fn periodic_job_does_not_drift_however_late_its_runs_are() {
 }
 
 #[test]
-fn skipped_runs_are_not_made_up_for_and_the_rhythm_stays() {
-    let bench = Bench::new();
-    bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
-    bench.advance(47 * MS);
-    assert_eq!(bench.log.read(), [47]);
-    bench.advance(2 * MS);
-    assert_eq!(bench.log.read(), [47]);
-    bench.advance(MS);
-    assert_eq!(bench.log.read(), [47, 50]);
-}
-
-#[test]
 fn missed_runs_are_caught_up_one_by_one_and_in_order_with_other_jobs() {
     let bench = Bench::with(|builder| builder.budget(1));
     bench.timer.every_with(10 * MS, Missed::CatchUp, bench.log.job(1)).unwrap();
-    bench.timer.schedule_after(25 * MS, bench.log.job(2)).unwrap();
+    bench.schedule(25 * MS, 2);
     bench.advance(45 * MS);
     assert_eq!(bench.log.read(), [1, 1, 2, 1, 1]);
     bench.advance(5 * MS);
@@ -89,16 +79,13 @@ fn periodic_job_is_rescheduled_and_keeps_its_period() {
     let bench = Bench::new();
     let beat = bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
     assert!(beat.reschedule_after(3 * MS));
-    for _ in 0..25 {
-        bench.advance(MS);
-    }
+    (0..25).for_each(|_| bench.advance(MS));
     assert_eq!(bench.log.read(), [3, 13, 23]);
 }
 
 #[test]
 fn run_that_is_still_under_way_counts_as_missed_ones() {
-    let (queue, jobs) = mpsc::channel::<Job>();
-    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let (bench, jobs) = Bench::with_pool();
     bench.timer.every(10 * MS, bench.log.job(1)).unwrap();
     bench.advance(10 * MS);
     bench.advance(25 * MS);
@@ -114,30 +101,14 @@ fn run_that_is_still_under_way_counts_as_missed_ones() {
 
 #[test]
 fn run_dropped_by_the_executor_does_not_end_the_series() {
-    let dropped = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&dropped);
-    let bench = Bench::with(|builder| {
-        builder.executor(move |job: Job| {
-            *count.lock().unwrap() += 1;
-            drop(job);
-        })
-    });
+    let (bench, jobs) = Bench::with_pool();
     let beat = bench.timer.every(SECOND, bench.log.job(1)).unwrap();
     for _ in 0..3 {
         bench.advance(SECOND);
+        drop(jobs.try_recv().unwrap());
     }
-    assert_eq!((*dropped.lock().unwrap(), bench.log.len()), (3, 0));
-    assert_eq!(bench.timer.stats().abandoned, 3);
+    assert_eq!((bench.log.len(), bench.timer.stats().abandoned), (0, 3));
     assert!(beat.is_live() && bench.timer.len() == 1);
-}
-
-#[test]
-fn enormous_period_never_comes_round() {
-    let bench = Bench::new();
-    let beat = bench.timer.every(Duration::MAX, bench.log.job(1)).unwrap();
-    bench.advance(Duration::MAX);
-    assert_eq!(bench.log.len(), 0);
-    assert!(beat.cancel());
 }
 
 #[test]
@@ -151,56 +122,42 @@ fn periodic_job_is_returned_by_a_shutdown() {
     assert_eq!((bench.log.read(), bench.timer.len()), (vec![1, 1], 0));
 }
 
-/// Counts runs, and how many of them came before another job.
-#[derive(Clone, Default)]
-struct Count(Arc<Mutex<u64>>);
-
-impl Count {
-    fn bump(&self) {
-        *self.0.lock().unwrap() += 1;
-    }
-
-    fn get(&self) -> u64 {
-        *self.0.lock().unwrap()
-    }
-
-    /// A job that writes how many runs there have been.
-    fn writer(&self, log: &Log) -> impl FnOnce() + Send + 'static {
-        let (count, log) = (self.clone(), log.clone());
-        move || log.write(count.get())
-    }
+/// A job that writes how many runs there have been.
+fn count_writer(runs: &Arc<AtomicU64>, log: &Log) -> impl FnOnce() + Send + 'static {
+    let (runs, log) = (Arc::clone(runs), log.clone());
+    move || log.write(runs.load(Ordering::Relaxed))
 }
 
-/// Once a second each, so many of them.
-const BEATS: u64 = 100;
-
 /// An hour's runs of all of them come late; what else is due waits for a budget of those, and for the
-/// one that each has under way.
+/// one that each has under way. So it does in any other shard.
 #[test]
 fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_a_budget() {
-    for budget in [1, 64, 1_024] {
-        let bench = Bench::with(|builder| builder.budget(budget));
-        let runs = Count::default();
+    // Once a second each, so many of them.
+    const BEATS: u64 = 100;
+    for (shards, budget) in [(1, 1), (1, 64), (1, 1_024), (8, 1), (8, 16)] {
+        let bench = &Bench::with(|builder| builder.shards(shards).budget(budget));
+        let runs = &Arc::new(AtomicU64::new(0));
         let origin = bench.clock.origin();
         for _ in 0..BEATS {
-            let (runs, timer, log) = (runs.clone(), bench.timer.clone(), bench.log.clone());
+            let (runs, timer, log) = (Arc::clone(runs), bench.timer.clone(), bench.log.clone());
             let job = move || {
-                runs.bump();
-                if runs.get().rem_euclid(50_000) == 0 {
+                if (runs.fetch_add(1, Ordering::Relaxed) + 1) % 50_000 == 0 {
                     // Comes up while they catch up, and was due before all that they have missed.
-                    let writer = runs.writer(&log);
-                    timer.schedule_at(origin + HOUR, writer).unwrap();
+                    timer.schedule_at(origin + HOUR, count_writer(&runs, &log)).unwrap();
                 }
             };
             bench.timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
         }
-        let writer = runs.writer(&bench.log);
-        bench.timer.schedule_after(HOUR, writer).unwrap();
+        // Threads that follow each other have different shards.
+        for _ in 0..shards {
+            let writer = count_writer(runs, &bench.log);
+            thread::scope(|scope| _ = scope.spawn(|| bench.timer.schedule_after(HOUR, writer).unwrap()));
+        }
         bench.advance(HOUR);
-        assert_eq!(runs.get(), 3_600 * BEATS, "none is lost");
+        assert_eq!(runs.load(Ordering::Relaxed), 3_600 * BEATS, "none is lost");
         let waits: Vec<u64> = bench.log.read().iter().map(|ran| ran % 50_000).collect();
-        assert_eq!(waits.len(), 1 + 360_000 / 50_000);
-        let most = budget as u64 + BEATS;
+        assert_eq!(waits.len(), shards + 360_000 / 50_000);
+        let most = (budget + shards - 1) as u64 + BEATS;
         assert!(waits.iter().all(|wait| *wait <= most), "{waits:?}");
     }
 }
@@ -209,19 +166,17 @@ fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_
 fn job_that_takes_longer_than_its_period_holds_up_no_other_job_for_more_than_a_budget() {
     const BUDGET: u64 = 16;
     let bench = Bench::with(|builder| builder.budget(BUDGET as usize));
-    let runs = Count::default();
+    let runs = Arc::new(AtomicU64::new(0));
     let own: Arc<OnceLock<TimerHandle>> = Arc::default();
     let job = {
         let (clock, timer, log) = (bench.clock.clone(), bench.timer.clone(), bench.log.clone());
-        let (runs, own) = (runs.clone(), Arc::clone(&own));
+        let (runs, own) = (Arc::clone(&runs), Arc::clone(&own));
         move || {
-            runs.bump();
             clock.advance(3 * MS);
-            if runs.get() == 1_000 {
-                timer.schedule_after(Duration::ZERO, runs.writer(&log)).unwrap();
-            }
-            if runs.get() == 2_000 {
-                own.get().unwrap().cancel();
+            match runs.fetch_add(1, Ordering::Relaxed) + 1 {
+                1_000 => _ = timer.schedule_after(Duration::ZERO, count_writer(&runs, &log)).unwrap(),
+                2_000 => _ = own.get().unwrap().cancel(),
+                _ => {}
             }
         }
     };
@@ -231,7 +186,7 @@ fn job_that_takes_longer_than_its_period_holds_up_no_other_job_for_more_than_a_b
     while beat.is_live() {
         bench.settle();
     }
-    assert_eq!(runs.get(), 2_000);
+    assert_eq!(runs.load(Ordering::Relaxed), 2_000);
     let ran = bench.log.read();
     assert!(ran.len() == 1 && ran[0] <= 1_000 + BUDGET + 1, "{ran:?}");
 }

@@ -1,17 +1,15 @@
 //! Threads with different shards: one order of deadlines, one thread, one account.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use timer_wheel::timer::{Missed, Reason};
+use timer_wheel::timer::Reason;
 use timer_wheel::{Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
 /// Calls `f` on so many threads, one after the other: threads that follow each other have different shards.
-fn on_threads<R: Send>(threads: u64, f: impl Fn(u64) -> R + Sync) -> Vec<R> {
+pub(crate) fn on_threads<R: Send>(threads: u64, f: impl Fn(u64) -> R + Sync) -> Vec<R> {
     let f = &f;
     let call = |number| thread::scope(|scope| scope.spawn(move || f(number)).join().unwrap());
     (0..threads).map(call).collect()
@@ -28,9 +26,7 @@ fn jobs_of_all_shards_start_in_order_of_their_deadlines() {
         on_threads(8, |thread| {
             for number in 0..100 {
                 let delay = (number * 7_919 + thread * 104_729) % 800;
-                let job = bench.log.job(delay);
-                let delay = Duration::from_micros(delay) + SECOND;
-                bench.timer.schedule_after(delay, job).unwrap();
+                bench.schedule(Duration::from_micros(delay) + SECOND, delay);
             }
         });
         bench.advance(HOUR);
@@ -45,37 +41,10 @@ fn jobs_of_all_shards_start_in_order_of_their_deadlines() {
 fn one_shard_keeps_the_order_of_calls_on_all_threads() {
     let bench = sharded(1);
     on_threads(100, |number| {
-        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
+        bench.schedule(SECOND, number);
     });
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), (0..100).collect::<Vec<_>>());
-}
-
-#[test]
-fn equal_deadlines_of_a_thread_keep_their_order_among_many_shards() {
-    let bench = sharded(8);
-    on_threads(8, |thread| {
-        for number in 0..100 {
-            let job = bench.log.job(thread * 1_000 + number);
-            bench.timer.schedule_after(SECOND, job).unwrap();
-        }
-    });
-    bench.advance(SECOND);
-    let ran = bench.log.read();
-    for thread in 0..8 {
-        let own = ran.iter().filter(|number| **number / 1_000 == thread);
-        assert!(own.is_sorted(), "thread {thread}");
-    }
-}
-
-#[test]
-fn zero_shards_are_one_and_too_many_are_1024() {
-    for shards in [0, usize::MAX] {
-        let bench = sharded(shards);
-        bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
-        bench.advance(MS);
-        assert_eq!(bench.log.read(), [1]);
-    }
 }
 
 #[test]
@@ -85,9 +54,7 @@ fn job_that_comes_in_while_others_are_run_is_settled_with_them() {
     // It runs on the timer thread, which has a shard of its own.
     let job = move || {
         log.write(1);
-        let log = log.clone();
-        let again = move || log.write(2);
-        timer.schedule_after(Duration::ZERO, again).unwrap();
+        timer.schedule_after(Duration::ZERO, log.job(2)).unwrap();
     };
     bench.timer.schedule_after(SECOND, job).unwrap();
     bench.advance(SECOND);
@@ -101,10 +68,7 @@ fn call_in_another_shard_wakes_the_thread_only_if_it_is_sooner() {
     bench.settle();
     assert!(bench.next_wake() <= SECOND);
     let before = bench.timer.stats().wake_ups;
-    let later = on_threads(8, |thread| {
-        let delay = HOUR * (thread as u32 + 1);
-        bench.timer.schedule_after(delay, || ()).unwrap()
-    });
+    let later = on_threads(8, |thread| bench.schedule(HOUR * (thread as u32 + 1), thread));
     assert!(bench.timer.next_wake() <= Some(SECOND), "it sleeps on");
     assert_eq!(bench.timer.stats().wake_ups, before);
     assert!(later[7].reschedule_after(MS), "sooner");
@@ -113,32 +77,12 @@ fn call_in_another_shard_wakes_the_thread_only_if_it_is_sooner() {
 }
 
 #[test]
-fn jobs_of_all_shards_are_counted() {
-    let bench = sharded(4);
-    let handles = on_threads(8, |_| {
-        let schedule = |delay| bench.timer.schedule_after(delay, || ()).unwrap();
-        [schedule(SECOND), schedule(HOUR), schedule(HOUR)]
-    });
-    assert_eq!(bench.timer.len(), 24);
-    for [_, second, third] in &handles {
-        assert!(second.cancel());
-        assert!(third.reschedule_after(2 * HOUR));
-    }
-    bench.advance(SECOND);
-    let stats = bench.timer.stats();
-    assert_eq!((stats.scheduled, stats.cancelled), (24, 8));
-    assert_eq!((stats.rescheduled, stats.fired), (8, 8));
-    assert_eq!((stats.len, stats.lateness.count()), (8, 8));
-}
-
-#[test]
 fn shutdown_returns_the_jobs_of_all_shards_in_order_and_refuses_in_each() {
     let bench = sharded(4);
     on_threads(8, |thread| {
         for number in 0..50 {
             let order = number * 8 + (thread * 5) % 8;
-            let delay = order as u32 * SECOND;
-            bench.timer.schedule_after(delay, bench.log.job(order)).unwrap();
+            bench.schedule(order as u32 * SECOND, order);
         }
     });
     bench.clock.advance(99 * SECOND);
@@ -151,29 +95,6 @@ fn shutdown_returns_the_jobs_of_all_shards_in_order_and_refuses_in_each() {
         refused.unwrap_err().reason()
     });
     assert_eq!(reasons, [Reason::ShutDown; 8]);
-}
-
-/// The series is always behind: its shard always has something due.
-#[test]
-fn series_that_catches_up_in_one_shard_holds_up_no_job_of_another() {
-    for budget in [1, 16] {
-        let bench = Bench::with(|builder| builder.shards(8).budget(budget));
-        let runs = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&runs);
-        let series = move || _ = count.fetch_add(1, Ordering::Relaxed);
-        bench.timer.every_with(MS, Missed::CatchUp, series).unwrap();
-        on_threads(8, |_| {
-            let (runs, log) = (Arc::clone(&runs), bench.log.clone());
-            let job = move || log.write(runs.load(Ordering::Relaxed) as u64);
-            bench.timer.schedule_after(10 * SECOND, job).unwrap();
-        });
-        bench.advance(10 * SECOND);
-        assert_eq!(runs.load(Ordering::Relaxed), 10_000, "none is lost");
-        let waits = bench.log.read();
-        assert_eq!(waits.len(), 8);
-        let most = budget as u64 + 8 + 1;
-        assert!(waits.iter().all(|wait| *wait <= most), "{waits:?}");
-    }
 }
 
 /// A limited timer, and how many of so many calls are admitted.

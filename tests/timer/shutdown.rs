@@ -1,7 +1,6 @@
 //! The end of a timer: nothing is lost, nobody hangs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -19,30 +18,13 @@ impl Drop for Witness {
     }
 }
 
-/// A job that holds the thread up until something is sent, and does the rest then. It has begun. That nobody
-/// is left to send is as good.
-fn hold_up(bench: &Bench, rest: impl FnOnce() + Send + 'static) -> mpsc::Sender<()> {
-    let (at_work, has_begun) = mpsc::channel();
-    let (let_go, may_go_on) = mpsc::channel();
-    let job = move || {
-        at_work.send(()).unwrap();
-        let _ = may_go_on.recv();
-        rest();
-    };
-    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
-    has_begun.recv().unwrap();
-    let_go
-}
-
 #[test]
 fn drain_runs_what_is_due_and_returns_the_rest_in_order() {
     let bench = Bench::with(|builder| builder.budget(2));
     for number in [5, 3, 9, 1, 7] {
-        let job = bench.log.job(number);
-        bench.timer.schedule_after(number as u32 * SECOND, job).unwrap();
+        bench.schedule(number as u32 * SECOND, number);
     }
-    let cancelled = bench.timer.schedule_after(8 * SECOND, bench.log.job(8)).unwrap();
-    cancelled.cancel();
+    bench.schedule(8 * SECOND, 8).cancel();
     // The thread need not have noticed that the time has come.
     bench.clock.advance(5 * SECOND);
     let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
@@ -76,13 +58,7 @@ fn missed_run_that_waits_is_returned_in_its_place() {
     timer.schedule_at(came_in_since, || ()).unwrap();
     let (let_go, may_go_on) = mpsc::channel();
     give.send(may_go_on).unwrap();
-    let ending = thread::spawn({
-        let timer = timer.clone();
-        move || timer.shutdown(Shutdown::Discard).unwrap()
-    });
-    while timer.schedule_after(200 * SECOND, || ()).is_ok_and(|handle| handle.cancel()) {
-        thread::yield_now();
-    }
+    let ending = bench.begin_shutdown(Shutdown::Discard);
     let_go.send(()).unwrap();
     let unrun = ending.join().unwrap();
     let deadlines: Vec<_> = unrun.iter().map(Job::deadline).collect();
@@ -90,51 +66,31 @@ fn missed_run_that_waits_is_returned_in_its_place() {
     assert_eq!(deadlines[1], Some(came_in_since));
 }
 
-#[test]
-fn discard_starts_nothing_more_and_returns_all() {
-    let bench = Bench::new();
-    let let_go = hold_up(&bench, || ());
-    for number in 0..10 {
-        bench.timer.schedule_after(2 * MS, bench.log.job(number)).unwrap();
-    }
-    bench.clock.advance(SECOND);
-    let timer = bench.timer.clone();
-    let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
-    // Once callers are refused the thread has been told.
-    while bench.timer.schedule_after(HOUR, || ()).is_ok() {
-        thread::yield_now();
-    }
-    let_go.send(()).unwrap();
-    let mut unrun = shutdown.join().unwrap();
-    unrun.retain(|job| job.deadline().unwrap() < bench.clock.origin() + HOUR);
-    assert_eq!((unrun.len(), bench.log.len()), (10, 0));
-}
-
 /// While a job holds up the end, those that wait are still where they were.
 #[test]
-fn job_is_not_put_off_once_a_shutdown_has_begun() {
+fn discard_starts_nothing_more_moves_nothing_and_returns_all() {
     let bench = Bench::new();
-    let let_go = hold_up(&bench, || ());
-    let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
-    let timer = bench.timer.clone();
-    let shutdown = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap());
-    // Once callers are refused it has begun.
-    while bench.timer.schedule_after(HOUR, || ()).is_ok_and(|handle| handle.cancel()) {
-        thread::yield_now();
+    let let_go = bench.hold_up(|| ());
+    for number in 0..10 {
+        bench.schedule(2 * MS, number);
     }
-    assert!(!handle.reschedule_after(HOUR), "nobody will run it then");
+    let handle = bench.schedule(HOUR, 10);
+    bench.clock.advance(SECOND);
+    let ending = bench.begin_shutdown(Shutdown::Discard);
+    assert!(!handle.reschedule_after(2 * HOUR), "nobody will run it then");
     let_go.send(()).unwrap();
-    let unrun = shutdown.join().unwrap();
-    let deadlines: Vec<_> = unrun.iter().map(Job::deadline).collect();
-    assert_eq!(deadlines, [Some(bench.clock.origin() + SECOND)]);
+    let unrun = ending.join().unwrap();
+    assert_eq!((unrun.len(), bench.log.len()), (11, 0));
+    assert_eq!(unrun[10].deadline(), Some(bench.clock.origin() + HOUR));
     assert_eq!(bench.timer.stats().rescheduled, 0);
 }
 
 #[test]
 fn job_returned_by_a_shutdown_can_be_cancelled() {
     let bench = Bench::new();
-    let handle = bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    let handle = bench.schedule(SECOND, 1);
     let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
+    assert!(bench.timer.shutdown(Shutdown::Drain).unwrap().is_empty(), "once");
     assert!(!handle.reschedule_after(MS), "nobody is left to run it");
     assert!(handle.cancel());
     unrun.into_iter().for_each(Job::run);
@@ -147,46 +103,31 @@ fn job_returned_by_a_shutdown_and_dropped_is_accounted_for() {
     let witness = Witness(bench.log.clone(), 1);
     bench.timer.schedule_after(SECOND, move || drop(witness)).unwrap();
     drop(bench.timer.shutdown(Shutdown::Drain).unwrap());
-    let statistics = bench.timer.stats();
-    assert_eq!((statistics.abandoned, statistics.fired, statistics.len), (1, 0, 0));
+    let stats = bench.timer.stats();
+    assert_eq!((stats.abandoned, stats.fired, stats.len), (1, 0, 0));
     assert_eq!(bench.log.read(), [1], "its closure was dropped");
 }
 
-#[test]
-fn second_shutdown_returns_nothing() {
-    let bench = Bench::new();
-    bench.timer.schedule_after(SECOND, || ()).unwrap();
-    assert_eq!(bench.timer.shutdown(Shutdown::Drain).unwrap().len(), 1);
-    assert!(bench.timer.shutdown(Shutdown::Drain).unwrap().is_empty());
-    assert!(bench.timer.shutdown(Shutdown::Discard).unwrap().is_empty());
-}
-
-/// Whoever comes second waits for the end as well: when a shutdown has returned, nothing runs.
+/// A second caller waits for the end as well: when a shutdown has returned, nothing runs.
 #[test]
 fn second_shutdown_waits_for_the_end_that_the_first_has_asked_for() {
     for _ in 0..3 {
         let bench = Bench::new();
-        let has_run = Arc::new(AtomicBool::new(false));
-        let has_run_here = Arc::clone(&has_run);
-        let let_go = hold_up(&bench, move || has_run_here.store(true, Ordering::SeqCst));
-        let timer = bench.timer.clone();
-        let first = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len());
-        // Once callers are refused the first has begun.
-        while bench.timer.schedule_after(HOUR, || ()).is_ok() {
-            thread::yield_now();
-        }
-        let timer = bench.timer.clone();
+        let log = bench.log.clone();
+        let let_go = bench.hold_up(move || log.write(1));
+        let first = bench.begin_shutdown(Shutdown::Discard);
+        let (timer, log) = (bench.timer.clone(), bench.log.clone());
         let (calling, is_called) = mpsc::channel();
         let second = thread::spawn(move || {
             calling.send(()).unwrap();
             assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
-            has_run.load(Ordering::SeqCst)
+            log.read()
         });
         is_called.recv().unwrap();
         // One that does not wait is given the time to show it.
         (0..20).for_each(|_| thread::yield_now());
         let_go.send(()).unwrap();
-        assert!(second.join().unwrap(), "it has returned while a job ran");
+        assert_eq!(second.join().unwrap(), [1], "it has returned while a job ran");
         first.join().unwrap();
     }
 }
@@ -253,19 +194,22 @@ fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
     assert_eq!(log.read(), [2]);
 }
 
+/// A job that waits for a timer, and how that was answered.
+fn waits_for(timer: &Timer) -> (impl FnOnce() + Send + 'static, mpsc::Receiver<[Result<(), InsideJob>; 2]>) {
+    let (timer, (sender, answers)) = (timer.clone(), mpsc::channel());
+    let job = move || sender.send([timer.settle(), timer.shutdown(Shutdown::Drain).map(drop)]).unwrap();
+    (job, answers)
+}
+
 #[test]
 fn job_cannot_wait_for_its_own_timer() {
     let bench = Bench::new();
-    let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
-    let job = move || {
-        sender.send(timer.settle()).unwrap();
-        sender.send(timer.shutdown(Shutdown::Drain).map(|_| ())).unwrap();
-    };
+    let (job, answers) = waits_for(&bench.timer);
     bench.timer.schedule_after(MS, job).unwrap();
     bench.advance(MS);
-    assert_eq!(answers.iter().collect::<Vec<_>>(), [Err(InsideJob), Err(InsideJob)]);
+    assert_eq!(answers.recv(), Ok([Err(InsideJob); 2]));
     assert_eq!(InsideJob.to_string(), "a job cannot wait for the timer that runs it");
-    bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+    bench.schedule(MS, 1);
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1], "the timer goes on");
 }
@@ -273,13 +217,8 @@ fn job_cannot_wait_for_its_own_timer() {
 /// A thread of a pool that runs a job of one timer within a job of another runs jobs of both.
 #[test]
 fn job_cannot_wait_for_its_own_timer_from_within_a_job_of_another() {
-    let (queue, jobs) = mpsc::channel::<Job>();
-    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
-    let (timer, (sender, answers)) = (bench.timer.clone(), mpsc::channel());
-    let inner = move || {
-        sender.send(timer.settle()).unwrap();
-        sender.send(timer.shutdown(Shutdown::Drain).map(|_| ())).unwrap();
-    };
+    let (bench, jobs) = Bench::with_pool();
+    let (inner, answers) = waits_for(&bench.timer);
     let other = Bench::new();
     other.timer.schedule_after(SECOND, inner).unwrap();
     let mut unrun = other.timer.shutdown(Shutdown::Discard).unwrap();
@@ -287,23 +226,18 @@ fn job_cannot_wait_for_its_own_timer_from_within_a_job_of_another() {
     bench.timer.schedule_after(MS, outer).unwrap();
     bench.advance(MS);
     jobs.try_recv().unwrap().run();
-    assert_eq!(answers.try_iter().collect::<Vec<_>>(), [Err(InsideJob), Err(InsideJob)]);
+    assert_eq!(answers.try_recv(), Ok([Err(InsideJob); 2]));
 }
 
 #[test]
 fn job_may_wait_for_another_timer() {
     let (bench, other) = (Bench::new(), Bench::new());
-    other.timer.schedule_after(MS, other.log.job(1)).unwrap();
+    other.schedule(MS, 1);
     other.clock.advance(MS);
-    let (timer, (sender, answers)) = (other.timer.clone(), mpsc::channel());
-    let job = move || {
-        let settled = timer.settle();
-        let ended = timer.shutdown(Shutdown::Drain).map(|unrun| unrun.len());
-        sender.send((settled, ended)).unwrap();
-    };
+    let (job, answers) = waits_for(&other.timer);
     bench.timer.schedule_after(MS, job).unwrap();
     bench.advance(MS);
-    assert_eq!(answers.recv(), Ok((Ok(()), Ok(0))));
+    assert_eq!(answers.recv(), Ok([Ok(()); 2]));
     assert_eq!(other.log.read(), [1]);
 }
 
@@ -311,13 +245,11 @@ fn job_may_wait_for_another_timer() {
 fn callers_after_a_shutdown_get_their_job_back() {
     let bench = Bench::new();
     bench.timer.shutdown(Shutdown::Discard).unwrap();
-    let is_back = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&is_back);
-    let refused = bench.timer.schedule_after(MS, move || flag.store(true, Ordering::Relaxed)).unwrap_err();
+    let refused = bench.timer.schedule_after(MS, bench.log.job(1)).unwrap_err();
     assert_eq!(refused.reason(), Reason::ShutDown);
     assert_eq!(refused.to_string(), "the timer is shut down");
     refused.into_job()();
-    assert!(is_back.load(Ordering::Relaxed));
+    assert_eq!(bench.log.read(), [1]);
     let refused = bench.timer.every(MS, || ()).unwrap_err();
     assert_eq!(refused.reason(), Reason::ShutDown);
     bench.timer.settle().unwrap();
@@ -328,20 +260,15 @@ fn callers_after_a_shutdown_get_their_job_back() {
 /// More than one piece of work of each kind.
 #[test]
 fn shutdown_returns_each_job_that_waits_once_in_order_and_none_that_was_handed_out() {
-    let (queue, taken) = mpsc::channel::<Job>();
-    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let (bench, taken) = Bench::with_pool();
     let mut delay = 1;
-    for number in 0..700 {
-        bench.timer.schedule_after(MS, bench.log.job(number)).unwrap();
-    }
+    (0..700).for_each(|number| _ = bench.schedule(MS, number));
     bench.timer.every(MS, || ()).unwrap();
     bench.advance(MS);
     for number in 0..700 {
         delay = delay * 48_271 % 2_147_483_647;
-        let (soon, never) = (Duration::from_micros(delay), Duration::MAX);
-        bench.timer.schedule_after(SECOND + soon, bench.log.job(1_000 + delay)).unwrap();
-        let late = bench.log.job(1 << 40 | number);
-        let handle = bench.timer.schedule_after(never, late).unwrap();
+        bench.schedule(SECOND + Duration::from_micros(delay), 1_000 + delay);
+        let handle = bench.schedule(Duration::MAX, 1 << 40 | number);
         if number % 7 == 0 {
             assert!(handle.cancel());
         }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use timer_wheel::timer::Missed;
 use timer_wheel::{Job, Shutdown, Timer, TimerHandle};
 
+use crate::numbers::Numbers;
+
 const PRODUCERS: u64 = 4;
 
 /// What producers and jobs count.
@@ -30,18 +32,6 @@ fn bump(counter: &AtomicU64) {
 
 fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
-}
-
-/// A small generator of numbers: good enough to mix operations.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
 }
 
 fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Numbers) -> TimerHandle {
@@ -100,15 +90,12 @@ fn soak(steps: u64, shards: usize, how: Shutdown) {
     let builder = Timer::builder().shards(shards);
     let timer = builder.start().expect("a thread can be started");
     let ledger = Arc::new(Ledger::default());
-    let producers: Vec<_> = (1..=PRODUCERS)
-        .map(|seed| {
-            let (timer, ledger) = (timer.clone(), Arc::clone(&ledger));
-            thread::spawn(move || produce(&timer, &ledger, seed, steps))
-        })
-        .collect();
-    for producer in producers {
-        producer.join().expect("producers find nothing wrong");
-    }
+    thread::scope(|scope| {
+        for seed in 1..=PRODUCERS {
+            let (timer, ledger) = (&timer, &ledger);
+            scope.spawn(move || produce(timer, ledger, seed, steps));
+        }
+    });
     let unrun = timer.shutdown(how).expect("this is no job");
     let ran_before = get(&ledger.ran);
     let returned = unrun.len() as u64;

@@ -5,26 +5,29 @@ use std::time::Duration;
 use timer_wheel::Timer;
 
 use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::shards::on_threads;
 
 #[test]
 fn every_job_is_counted_where_it_went() {
-    let bench = Bench::new();
-    for number in 0..10 {
-        bench.timer.schedule_after(SECOND, bench.log.job(number)).unwrap();
+    for shards in [1, 4] {
+        let bench = Bench::with(|builder| builder.shards(shards));
+        let schedule = |delay| bench.timer.schedule_after(delay, || ()).unwrap();
+        let handles = on_threads(8, |_| [SECOND, HOUR, HOUR, HOUR].map(schedule));
+        assert_eq!(bench.timer.len(), 32);
+        for [_, second, third, _] in &handles {
+            assert!(second.cancel() && third.reschedule_after(2 * HOUR));
+        }
+        bench.timer.every(10 * SECOND, || ()).unwrap();
+        bench.advance(30 * SECOND);
+        bench.next_wake();
+        let stats = bench.timer.stats();
+        assert_eq!((stats.scheduled, stats.cancelled), (33, 8));
+        // The runs that the series has missed are skipped.
+        assert_eq!((stats.fired, stats.rescheduled), (9, 8));
+        assert_eq!((stats.panicked, stats.abandoned), (0, 0));
+        assert_eq!((stats.len, bench.timer.len(), stats.lateness.count()), (17, 17, 9));
+        assert!(stats.next_wake.is_some());
     }
-    let handles: Vec<_> = (0..5).map(|_| bench.timer.schedule_after(HOUR, || ()).unwrap()).collect();
-    handles[0].cancel();
-    handles[1].cancel();
-    handles[2].reschedule_after(2 * HOUR);
-    bench.timer.every(10 * SECOND, || ()).unwrap();
-    bench.advance(30 * SECOND);
-    bench.next_wake();
-    let statistics = bench.timer.stats();
-    assert_eq!((statistics.scheduled, statistics.cancelled), (16, 2));
-    assert_eq!((statistics.fired, statistics.rescheduled), (11, 1));
-    assert_eq!((statistics.panicked, statistics.abandoned), (0, 0));
-    assert_eq!((statistics.len, bench.timer.len()), (4, 4));
-    assert!(statistics.next_wake.is_some());
 }
 
 #[test]
@@ -34,8 +37,8 @@ fn lateness_is_that_of_each_run() {
         bench.timer.schedule_after(delay * 10 * MS, || ()).unwrap();
     }
     bench.advance(SECOND);
-    let statistics = bench.timer.stats();
-    let lateness = &statistics.lateness;
+    let stats = bench.timer.stats();
+    let lateness = &stats.lateness;
     let is_about = |duration: Duration, ms: u32| duration.abs_diff(ms * MS) <= ms * MS / 50;
     assert_eq!(lateness.count(), 100);
     assert!(is_about(lateness.max(), 990));
@@ -44,7 +47,7 @@ fn lateness_is_that_of_each_run() {
     assert!(is_about(lateness.quantile(2.0), 990));
     assert_eq!(lateness.quantile(-1.0), Duration::ZERO);
     assert_eq!(lateness.quantile(f64::NAN), lateness.quantile(0.0), "no panic");
-    assert_eq!(statistics.late, 49, "those due by 490 ms");
+    assert_eq!(stats.late, 49, "those due by 490 ms");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::Missed;
-use timer_wheel::{Job, Shutdown, Timer};
+use timer_wheel::{Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
@@ -21,9 +21,7 @@ fn idle_timer_never_wakes() {
     let bench = Bench::new();
     bench.settle();
     let before = wake_ups(&bench);
-    for _ in 0..1_000 {
-        bench.clock.advance(HOUR);
-    }
+    (0..1_000).for_each(|_| bench.clock.advance(HOUR));
     assert_eq!(bench.timer.next_wake(), None);
     bench.settle();
     assert!(wake_ups(&bench) <= before + SETTLING);
@@ -32,17 +30,12 @@ fn idle_timer_never_wakes() {
 #[test]
 fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more() {
     let bench = Bench::new();
-    for _ in 0..5_000 {
-        let handle = bench.timer.schedule_after(SECOND, || ()).unwrap();
-        handle.cancel();
-    }
-    bench.timer.schedule_after(MS, bench.log.job(1)).unwrap();
+    (0..5_000).for_each(|number| _ = bench.schedule(SECOND, number).cancel());
+    bench.schedule(MS, 1);
     bench.advance(MS);
     assert_eq!(bench.log.len(), 1);
     let before = wake_ups(&bench);
-    for _ in 0..1_000 {
-        bench.clock.advance(SECOND);
-    }
+    (0..1_000).for_each(|_| bench.clock.advance(SECOND));
     bench.settle();
     // One for what was cancelled.
     assert!(wake_ups(&bench) <= before + 1 + SETTLING);
@@ -66,7 +59,7 @@ fn timer_on_the_system_clock_sleeps_until_it_is_time() {
 fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
     let bench = Bench::new();
     for _ in 0..100_000 {
-        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
+        let handle = bench.schedule(30 * SECOND, 1);
         assert!(handle.cancel());
     }
     bench.settle();
@@ -84,7 +77,7 @@ fn schedule_and_cancel_the_oldest_do_not_wake_the_thread_each_time() {
     let bench = Bench::new();
     let mut handles = std::collections::VecDeque::new();
     for _ in 0..100_000 {
-        let handle = bench.timer.schedule_after(30 * SECOND, || unreachable!()).unwrap();
+        let handle = bench.schedule(30 * SECOND, 1);
         handles.push_back(handle);
         if handles.len() > 3_000 {
             assert!(handles.pop_front().unwrap().cancel());
@@ -100,15 +93,13 @@ fn schedule_and_cancel_the_oldest_do_not_wake_the_thread_each_time() {
 #[test]
 fn call_wakes_the_thread_only_if_the_next_wake_up_moves_closer() {
     let bench = Bench::new();
-    let first = bench.timer.schedule_after(SECOND, || ()).unwrap();
+    let first = bench.schedule(SECOND, 1);
     // So many that the wheel has made its buckets, and wakes for those.
-    for _ in 0..100 {
-        bench.timer.schedule_after(SECOND, || ()).unwrap();
-    }
+    (0..100).for_each(|number| _ = bench.schedule(SECOND, number));
     bench.settle();
     let (next_wake, before) = (bench.next_wake(), wake_ups(&bench));
     for delay in (1..1_000).rev() {
-        let handle = bench.timer.schedule_after(delay * SECOND, || ()).unwrap();
+        let handle = bench.schedule(delay * SECOND, 1);
         assert!(handle.reschedule_after((delay + 1) * SECOND));
         if delay % 2 == 0 {
             assert!(handle.cancel());
@@ -124,17 +115,14 @@ fn call_wakes_the_thread_only_if_the_next_wake_up_moves_closer() {
 
 #[test]
 fn jobs_that_an_executor_has_taken_wake_nobody() {
-    let (queue, jobs) = mpsc::channel::<Job>();
-    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let (bench, jobs) = Bench::with_pool();
     for number in 0..1_000 {
-        bench.timer.schedule_after(MS, bench.log.job(number)).unwrap();
+        bench.schedule(MS, number);
         bench.timer.every(MS, || ()).unwrap();
     }
     bench.advance(MS);
     let before = wake_ups(&bench);
-    for _ in 0..1_000 {
-        bench.clock.advance(HOUR);
-    }
+    (0..1_000).for_each(|_| bench.clock.advance(HOUR));
     bench.settle();
     assert!(wake_ups(&bench) <= before + SETTLING);
     assert_eq!((bench.timer.len(), jobs.try_iter().count()), (2_000, 2_000));
@@ -143,12 +131,10 @@ fn jobs_that_an_executor_has_taken_wake_nobody() {
 #[test]
 fn far_job_wakes_the_thread_a_few_times_only() {
     let bench = Bench::new();
-    bench.timer.schedule_after(1_000 * HOUR, bench.log.job(1)).unwrap();
+    bench.schedule(1_000 * HOUR, 1);
     bench.settle();
     let before = wake_ups(&bench);
-    for _ in 0..1_000 {
-        bench.clock.advance(HOUR);
-    }
+    (0..1_000).for_each(|_| bench.clock.advance(HOUR));
     bench.settle();
     assert_eq!(bench.log.len(), 1);
     // It slept when its time came: that one is counted.
@@ -159,7 +145,7 @@ fn far_job_wakes_the_thread_a_few_times_only() {
 #[test]
 fn next_wake_is_never_later_than_the_next_job() {
     let bench = Bench::new();
-    bench.timer.schedule_after(HOUR, bench.log.job(1)).unwrap();
+    bench.schedule(HOUR, 1);
     bench.settle();
     while bench.log.len() == 0 {
         let delay = bench.next_wake();
@@ -174,18 +160,18 @@ fn next_wake_is_never_later_than_the_next_job() {
 #[test]
 fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
     let bench = Bench::new();
-    let far = bench.timer.schedule_after(HOUR, bench.log.job(9)).unwrap();
+    let far = bench.schedule(HOUR, 9);
     bench.settle();
-    bench.timer.schedule_after(SECOND, bench.log.job(1)).unwrap();
+    bench.schedule(SECOND, 1);
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
     assert!(far.reschedule_after(SECOND));
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1, 9]);
-    let last = bench.timer.schedule_after(HOUR, bench.log.job(8)).unwrap();
+    let last = bench.schedule(HOUR, 8);
     bench.settle();
     last.cancel();
-    bench.timer.schedule_after(2 * HOUR, bench.log.job(2)).unwrap();
+    bench.schedule(2 * HOUR, 2);
     bench.advance(2 * HOUR);
     assert_eq!(bench.log.read(), [1, 9, 2]);
 }
@@ -193,8 +179,7 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
 /// Nobody calls the timer meanwhile, and what has woken the thread before is soon used up.
 #[test]
 fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
-    let (queue, jobs) = mpsc::channel::<Job>();
-    let bench = Bench::with(|builder| builder.executor(move |job| queue.send(job).unwrap()));
+    let (bench, jobs) = Bench::with_pool();
     let job = bench.log.job(1);
     bench.timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
     bench.advance(10 * SECOND);
@@ -204,31 +189,24 @@ fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
     assert_eq!(bench.log.len(), 10);
 }
 
-/// A job that parks its thread, as channels do, and so uses up an unpark that was meant for the
-/// timer. Returns once one has come.
-fn use_up_an_unpark(has_begun: &mpsc::Sender<()>) {
-    thread::park_timeout(Duration::ZERO);
-    has_begun.send(()).unwrap();
-    thread::park();
-}
-
+/// Of those who wait, neither is forgotten.
 #[test]
-fn settling_is_answered_though_a_job_has_used_up_the_unpark() {
-    let bench = Bench::new();
-    let (begin, has_begun) = mpsc::channel();
-    let job = move || use_up_an_unpark(&begin);
-    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
-    has_begun.recv().unwrap();
-    bench.settle();
-    assert!(bench.timer.is_empty());
-}
-
-#[test]
-fn shutdown_is_noticed_though_a_job_has_used_up_the_unpark() {
-    let bench = Bench::new();
-    let (begin, has_begun) = mpsc::channel();
-    let job = move || use_up_an_unpark(&begin);
-    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
-    has_begun.recv().unwrap();
-    assert!(bench.timer.shutdown(Shutdown::Drain).unwrap().is_empty());
+fn settling_and_shutdown_are_noticed_though_a_job_has_used_up_the_unpark() {
+    let waits: [fn(&Bench); 2] =
+        [Bench::settle, |bench| assert!(bench.timer.shutdown(Shutdown::Drain).unwrap().is_empty())];
+    for wait in waits {
+        let bench = Bench::new();
+        let (begin, has_begun) = mpsc::channel();
+        // Parks its thread, as channels do, and so uses up an unpark that was meant for the timer. It returns once one
+        // has come.
+        let job = move || {
+            thread::park_timeout(Duration::ZERO);
+            begin.send(()).unwrap();
+            thread::park();
+        };
+        bench.timer.schedule_after(Duration::ZERO, job).unwrap();
+        has_begun.recv().unwrap();
+        wait(&bench);
+        assert!(bench.timer.is_empty());
+    }
 }

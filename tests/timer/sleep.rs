@@ -1,0 +1,203 @@
+//! Futures of a timer that wait for a deadline, polled by hand.
+
+use std::future::Future;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use timer_wheel::timer::{Reason, Sleep};
+use timer_wheel::{Clock, Job, Shutdown, Timer};
+
+use crate::hand::Hand;
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+#[test]
+fn sleep_wakes_its_task_once_and_to_the_nanosecond() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut sleep = bench.timer.sleep(SECOND);
+    assert_eq!(sleep.deadline(), Some(bench.clock.origin() + SECOND));
+    assert_eq!(bench.timer.len(), 0, "not before it is polled");
+    hand.start([&mut sleep]);
+    assert_eq!(bench.timer.len(), 1);
+    bench.advance(SECOND - Duration::from_nanos(1));
+    assert_eq!(hand.wakes(), 0);
+    hand.start([&mut sleep]);
+    bench.advance(Duration::from_nanos(1));
+    assert_eq!((hand.wakes(), hand.wakers()), (1, 0));
+    for _ in 0..3 {
+        assert_eq!(hand.poll(&mut sleep), Poll::Ready(Ok(())), "for ever");
+    }
+    drop(sleep);
+    let stats = bench.timer.stats();
+    assert_eq!((stats.scheduled, stats.fired, stats.len), (1, 1, 0));
+    assert_eq!((stats.cancelled, stats.lateness.count()), (0, 1));
+}
+
+#[test]
+fn sleep_whose_time_has_come_is_ready_at_its_first_poll_and_takes_no_place() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let sleep = bench.timer.sleep(SECOND);
+    let until = bench.timer.sleep_until(bench.clock.origin() + SECOND);
+    bench.advance(SECOND);
+    for mut sleep in [bench.timer.sleep(Duration::ZERO), sleep, until] {
+        assert_eq!(hand.poll(&mut sleep), Poll::Ready(Ok(())));
+    }
+    assert_eq!(bench.timer.stats().scheduled, 0);
+}
+
+#[test]
+fn sleep_beyond_the_clock_never_comes() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut sleep = bench.timer.sleep(Duration::MAX);
+    assert_eq!(sleep.deadline(), None);
+    hand.start([&mut sleep]);
+    bench.advance(Duration::MAX);
+    hand.start([&mut sleep]);
+    assert_eq!(hand.wakes(), 0);
+}
+
+#[test]
+fn waker_that_changes_is_replaced_in_place_and_the_last_one_is_called() {
+    let (bench, hands) = (Bench::new(), [Hand::default(), Hand::default()]);
+    let mut sleep = bench.timer.sleep(SECOND);
+    for hand in hands.iter().chain(&hands).chain([&hands[1]]) {
+        hand.start([&mut sleep]);
+        assert_eq!(hand.wakers(), 1);
+    }
+    assert_eq!(hands[0].wakers(), 0, "dropped");
+    let stats = bench.timer.stats();
+    assert_eq!((stats.len, stats.scheduled), (1, 1));
+    bench.advance(SECOND);
+    assert_eq!((hands[0].wakes(), hands[1].wakes()), (0, 1));
+    assert_eq!(hands[0].poll(&mut sleep), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn dropped_sleeps_leave_nothing_behind() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    for _ in 0..10 {
+        let sleep = |number: u32| bench.timer.sleep(SECOND + number * MS);
+        let mut sleeps: Vec<Sleep> = (0..10_000).map(sleep).collect();
+        hand.start(&mut sleeps);
+        assert_eq!((bench.timer.len(), hand.wakers()), (10_000, 10_000));
+    }
+    assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
+    drop(bench.timer.sleep(SECOND)); // never polled
+    bench.advance(HOUR);
+    let stats = bench.timer.stats();
+    assert_eq!((hand.wakes(), stats.cancelled, stats.fired), (0, 100_000, 0));
+}
+
+/// The job before it is due at the same time: the timer is firing.
+#[test]
+fn sleep_dropped_by_a_job_that_fires_with_it_wakes_nobody() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut sleep = bench.timer.sleep(SECOND);
+    let shared = Arc::new(Mutex::new(None));
+    let victim = Arc::clone(&shared);
+    let drops = move || drop(victim.lock().unwrap().take());
+    bench.timer.schedule_after(SECOND, drops).unwrap();
+    hand.start([&mut sleep]);
+    *shared.lock().unwrap() = Some(sleep);
+    bench.advance(SECOND);
+    assert_eq!((hand.wakes(), bench.timer.len()), (0, 0));
+    assert_eq!(bench.timer.stats().cancelled, 1);
+}
+
+/// Wherever the drops fall: a sleep has woken its task, or not.
+#[test]
+fn sleeps_dropped_while_they_fire_are_all_accounted_for() {
+    let (bench, hand) = (Bench::with(|builder| builder.shards(2)), Hand::default());
+    for _ in 0..200 {
+        let mut sleeps: Vec<Sleep> = (0..20).map(|_| bench.timer.sleep(MS)).collect();
+        hand.start(&mut sleeps);
+        bench.clock.advance(MS);
+        drop(sleeps);
+        bench.settle();
+        assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
+    }
+    assert_eq!(hand.wakes() as u64 + bench.timer.stats().cancelled, 4_000);
+}
+
+#[test]
+fn shutdown_wakes_all_tasks_and_returns_only_jobs() {
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (bench, hand) = (Bench::with(|builder| builder.shards(3)), Hand::default());
+        let mut sleeps = [1, 3, 2, 700].map(|seconds| bench.timer.sleep(seconds * SECOND));
+        hand.start(&mut sleeps);
+        bench.schedule(HOUR, 1);
+        bench.clock.advance(2 * SECOND);
+        let unrun = bench.timer.shutdown(how).unwrap();
+        assert_eq!((unrun.len(), bench.timer.len()), (1, 1));
+        assert_eq!((hand.wakes(), hand.wakers()), (4, 0));
+        let (over, never) = (Poll::Ready(Ok(())), Poll::Ready(Err(Reason::ShutDown)));
+        assert_eq!(sleeps.each_mut().map(|sleep| hand.poll(sleep)), [over, never, over, never]);
+        unrun.into_iter().for_each(Job::run);
+        assert_eq!((bench.log.read(), bench.timer.len()), (vec![1], 0));
+    }
+}
+
+#[test]
+fn sleep_does_not_keep_its_timer_running_and_does_not_hang_without_it() {
+    let bench = Bench::new();
+    let sleep = bench.timer.sleep(HOUR);
+    let task = thread::spawn(|| pollster::block_on(sleep));
+    while bench.timer.is_empty() {
+        thread::yield_now();
+    }
+    drop(bench);
+    assert_eq!(task.join().unwrap(), Err(Reason::ShutDown));
+}
+
+#[test]
+fn tasks_are_woken_by_the_thread_whatever_the_executor_does_with_jobs() {
+    let (bench, hand) = (Bench::with(|builder| builder.executor(|job: Job| drop(job))), Hand::default());
+    let mut sleep = bench.timer.sleep(SECOND);
+    hand.start([&mut sleep]);
+    bench.schedule(SECOND, 1);
+    bench.advance(SECOND);
+    assert_eq!(hand.wakes(), 1);
+    assert_eq!(bench.timer.stats().abandoned, 1);
+}
+
+/// A waker that uses the timer whenever it is called, cloned apart, and panics when it wakes.
+struct Nosy(Timer, AtomicUsize);
+
+impl Wake for Nosy {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(self.0.len() + 1, Ordering::SeqCst);
+        resume_unwind(Box::new(()));
+    }
+}
+
+impl Drop for Nosy {
+    fn drop(&mut self) {
+        _ = self.0.len();
+    }
+}
+
+#[test]
+fn waker_that_uses_the_timer_and_panics_harms_nobody() {
+    let bench = Bench::new();
+    let nosy = || Arc::new(Nosy(bench.timer.clone(), AtomicUsize::new(0)));
+    // The waker is dropped with the context, and lives on in the timer.
+    let start = |sleep: &mut Sleep, nosy: Arc<Nosy>| {
+        let poll = Pin::new(sleep).poll(&mut Context::from_waker(&Waker::from(nosy)));
+        assert!(poll.is_pending());
+    };
+    let (mut sleep, last) = (bench.timer.sleep(SECOND), nosy());
+    start(&mut sleep, nosy());
+    start(&mut sleep, Arc::clone(&last));
+    bench.schedule(SECOND, 1);
+    bench.advance(SECOND);
+    assert_eq!(last.1.load(Ordering::SeqCst), 2, "the job still waited");
+    assert_eq!((bench.log.read(), bench.timer.stats().panicked), (vec![1], 1));
+    let mut dropped = bench.timer.sleep(SECOND);
+    start(&mut dropped, nosy());
+    drop(dropped);
+    assert!(bench.timer.is_empty());
+}
