@@ -4,12 +4,11 @@ use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Instant;
 
 use timer_wheel::timer::Reason;
-use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
+use timer_wheel::{Job, ManualClock, Shutdown, Timer};
 
-use crate::log::{Bench, Log, MS, SECOND};
+use crate::log::{Asked, Bench, Hooked, Log, MS, SECOND};
 
 /// What a clock panics with.
 #[derive(Debug, PartialEq)]
@@ -44,41 +43,14 @@ impl Fuse {
     }
 }
 
-/// A clock moved by hand that panics when a fuse is set.
-struct Brittle {
-    clock: ManualClock,
+/// A timer on a clock that panics when a fuse is set, and whether the panics that were reported are the clock's.
+struct Broken {
+    bench: Bench,
     /// For the timer thread, when it looks at the time.
     inside: Fuse,
     /// For it, when it sleeps.
     parking: Fuse,
     /// For all other threads.
-    outside: Fuse,
-}
-
-impl Clock for Brittle {
-    fn origin(&self) -> Instant {
-        self.clock.origin()
-    }
-
-    fn now(&self) -> u64 {
-        match thread::current().name() {
-            Some("brittle") => self.inside.burn(),
-            _ => self.outside.burn(),
-        }
-        self.clock.now()
-    }
-
-    fn park_until(&self, time: u64) {
-        self.parking.burn();
-        self.clock.park_until(time);
-    }
-}
-
-/// A timer on such a clock, and whether the panics that were reported are the clock's.
-struct Broken {
-    bench: Bench,
-    inside: Fuse,
-    parking: Fuse,
     outside: Fuse,
     reports: mpsc::Receiver<bool>,
 }
@@ -95,12 +67,13 @@ impl Broken {
     fn new() -> Self {
         let [inside, parking, outside] = [(); 3].map(|()| Fuse::default());
         let clock = ManualClock::new();
-        let brittle = Brittle {
-            clock: clock.clone(),
-            inside: inside.clone(),
-            parking: parking.clone(),
-            outside: outside.clone(),
-        };
+        let fuses = [&inside, &parking, &outside].map(Fuse::clone);
+        let brittle = Hooked(clock.clone(), move |asked| match asked {
+            Asked::Origin => {}
+            Asked::Now if thread::current().name() == Some("brittle") => fuses[0].burn(),
+            Asked::Park => fuses[1].burn(),
+            Asked::Now => fuses[2].burn(),
+        });
         let (sender, reports) = mpsc::channel();
         let builder = Timer::builder().clock(brittle).name("brittle");
         let builder = builder.on_panic(move |payload| sender.send(payload.is::<Failure>()).unwrap());

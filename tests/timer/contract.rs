@@ -4,10 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use timer_wheel::timer::Inline;
-use timer_wheel::{Clock, Executor, Job, KeyedTimer, Timer, TimerHandle};
+use timer_wheel::{Clock, Job, KeyedTimer, Timer, TimerHandle};
 
-use crate::log::{Bench, HOUR, Log, MS, SECOND};
+use crate::log::{Bench, HOUR, MS, SECOND};
 
 const NANOSECOND: Duration = Duration::from_nanos(1);
 
@@ -91,38 +90,6 @@ fn function_is_an_executor_and_gets_the_jobs_in_order() {
     }
     assert_eq!(bench.log.read(), [1, 2, 3]);
     assert!(bench.timer.is_empty());
-}
-
-#[test]
-fn executor_of_a_named_type_is_used() {
-    struct Twice(Log);
-    impl Executor for Twice {
-        fn execute(&self, job: Job) {
-            self.0.write(1);
-            Inline.execute(job);
-            self.0.write(3);
-        }
-    }
-    let log = Log::default();
-    let bench = Bench::with(|builder| builder.executor(Twice(log.clone())));
-    bench.timer.schedule_after(MS, log.job(2)).unwrap();
-    bench.advance(MS);
-    assert_eq!(log.read(), [1, 2, 3]);
-}
-
-#[test]
-fn jobs_may_schedule_further_jobs() {
-    fn chain(timer: Timer, log: Log, left: u64) {
-        log.write(left);
-        if left > 0 {
-            let next = timer.clone();
-            timer.schedule_after(SECOND, move || chain(next, log, left - 1)).unwrap();
-        }
-    }
-    let bench = Bench::new();
-    chain(bench.timer.clone(), bench.log.clone(), 3);
-    (0..3).for_each(|_| bench.advance(SECOND));
-    assert_eq!(bench.log.read(), [3, 2, 1, 0]);
 }
 
 #[test]

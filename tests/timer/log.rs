@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use timer_wheel::timer::Builder;
 use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer, TimerHandle};
@@ -114,5 +114,33 @@ impl Bench {
     /// How far the clock has moved.
     pub(crate) fn clock_shows(&self) -> Duration {
         Duration::from_nanos(self.clock.now())
+    }
+}
+
+/// What a clock is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Origin,
+    Now,
+    Park,
+}
+
+/// A clock moved by hand that calls a function whenever it is asked.
+pub(crate) struct Hooked<F>(pub(crate) ManualClock, pub(crate) F);
+
+impl<F: Fn(Asked) + Send + Sync + 'static> Clock for Hooked<F> {
+    fn origin(&self) -> Instant {
+        (self.1)(Asked::Origin);
+        self.0.origin()
+    }
+
+    fn now(&self) -> u64 {
+        (self.1)(Asked::Now);
+        self.0.now()
+    }
+
+    fn park_until(&self, time: u64) {
+        (self.1)(Asked::Park);
+        self.0.park_until(time);
     }
 }

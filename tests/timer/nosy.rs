@@ -1,16 +1,15 @@
 //! What is the user's may use the timer whenever it is called, as it is never called under a lock.
 
-use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use timer_wheel::timer::{Inline, Reason};
 use timer_wheel::{Clock, Job, KeyedTimer, ManualClock, Shutdown, Timer};
 
-use crate::log::{Bench, HOUR, Log, MS, SECOND};
+use crate::log::{Bench, HOUR, Hooked, Log, MS, SECOND};
 
 /// Takes both locks of the timer that it was given.
 #[derive(Clone, Default)]
@@ -30,33 +29,13 @@ impl Drop for Nosy {
     }
 }
 
-struct NosyClock(ManualClock, Nosy);
-
-impl Clock for NosyClock {
-    fn origin(&self) -> Instant {
-        self.1.look();
-        self.0.origin()
-    }
-
-    fn now(&self) -> u64 {
-        self.1.look();
-        self.0.now()
-    }
-
-    fn park_until(&self, time: u64) {
-        self.1.look();
-        self.0.park_until(time);
-    }
-}
-
 #[test]
 fn clock_hook_and_payload_that_use_the_timer_do_not_hang() {
     for has_executor in [false, true] {
         let (clock, nosy) = (ManualClock::new(), Nosy::default());
-        let hook = nosy.clone();
-        let mut builder = Timer::builder()
-            .clock(NosyClock(clock.clone(), nosy.clone()))
-            .on_panic(move |_: &(dyn Any + Send)| hook.look());
+        let (hook, asked) = (nosy.clone(), nosy.clone());
+        let nosy_clock = Hooked(clock.clone(), move |_| asked.look());
+        let mut builder = Timer::builder().clock(nosy_clock).on_panic(move |_| hook.look());
         if has_executor {
             builder = builder.executor(Inline);
         }

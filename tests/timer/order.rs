@@ -1,12 +1,12 @@
 //! Jobs start in exact order of their deadlines, and first in first out among equals.
 
 use std::sync::{Arc, Barrier, Mutex};
-use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
-use timer_wheel::{Clock, ManualClock, Timer};
+use timer_wheel::{ManualClock, Timer};
 
-use crate::log::{Bench, Log, SECOND};
+use crate::log::{Asked, Bench, Hooked, Log, SECOND};
 use crate::numbers::Numbers;
 
 #[test]
@@ -99,50 +99,27 @@ fn jobs_run_in_order_of_deadline_then_of_calls() {
     }
 }
 
-/// What happens when the clock is read next.
-type Hook = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
-
-/// A clock that lets something happen just before the timer thread reads it.
-struct Hooked {
-    clock: ManualClock,
-    hook: Hook,
-    test: ThreadId,
-}
-
-impl Clock for Hooked {
-    fn origin(&self) -> Instant {
-        self.clock.origin()
-    }
-
-    fn now(&self) -> u64 {
-        if thread::current().id() != self.test {
-            let hook = self.hook.lock().unwrap().take();
-            if let Some(hook) = hook {
-                hook();
-            }
-        }
-        self.clock.now()
-    }
-
-    fn park_until(&self, time: u64) {
-        self.clock.park_until(time);
-    }
-}
-
+/// The clock lets something happen just before the timer thread reads it.
 #[test]
 fn job_scheduled_just_before_the_clock_jumps_runs_in_order_with_those_filed_long_ago() {
-    let (clock, log) = (ManualClock::new(), Log::default());
-    let hook = Hook::default();
-    let hooked = Hooked { clock: clock.clone(), hook: Arc::clone(&hook), test: thread::current().id() };
+    type Hook = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+    let (clock, hook, test) = (ManualClock::new(), Hook::default(), thread::current().id());
+    let next = Arc::clone(&hook);
+    let hooked = Hooked(clock.clone(), move |asked| {
+        if asked == Asked::Now && thread::current().id() != test {
+            let happens = next.lock().unwrap().take();
+            happens.into_iter().for_each(|happens| happens());
+        }
+    });
     let timer = Timer::builder().clock(hooked).start().unwrap();
-    let origin = clock.origin();
-    timer.schedule_at(origin + 5 * SECOND, log.job(5)).unwrap();
-    timer.settle().unwrap();
-    let (inner, job) = (timer.clone(), log.job(3));
+    let bench = Bench { timer, clock, log: Log::default() };
+    bench.schedule(5 * SECOND, 5);
+    bench.settle();
+    let (timer, clock, job) = (bench.timer.clone(), bench.clock.clone(), bench.log.job(3));
     *hook.lock().unwrap() = Some(Box::new(move || {
-        inner.schedule_at(origin + 3 * SECOND, job).unwrap();
+        timer.schedule_after(3 * SECOND, job).unwrap();
         clock.advance(10 * SECOND);
     }));
-    timer.settle().unwrap();
-    assert_eq!(log.read(), [3, 5]);
+    bench.settle();
+    assert_eq!(bench.log.read(), [3, 5]);
 }

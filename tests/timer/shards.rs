@@ -48,20 +48,6 @@ fn one_shard_keeps_the_order_of_calls_on_all_threads() {
 }
 
 #[test]
-fn job_that_comes_in_while_others_are_run_is_settled_with_them() {
-    let bench = sharded(4);
-    let (timer, log) = (bench.timer.clone(), bench.log.clone());
-    // It runs on the timer thread, which has a shard of its own.
-    let job = move || {
-        log.write(1);
-        timer.schedule_after(Duration::ZERO, log.job(2)).unwrap();
-    };
-    bench.timer.schedule_after(SECOND, job).unwrap();
-    bench.advance(SECOND);
-    assert_eq!(bench.log.read(), [1, 2]);
-}
-
-#[test]
 fn call_in_another_shard_wakes_the_thread_only_if_it_is_sooner() {
     let bench = sharded(4);
     bench.timer.schedule_after(SECOND, || ()).unwrap();

@@ -98,17 +98,6 @@ fn failed_expiry_is_retried_after_the_retry_delay_and_not_before() {
 }
 
 #[test]
-fn role_change_to_follower_pauses_and_puts_back() {
-    let mut queue = leader(1, 5);
-    let now = START + 6 * MS;
-    assert_eq!(poll(&mut queue, now).0, 1);
-    queue.role_change(Role::Follower, now);
-    assert_eq!((queue.len(), flights(&queue)), (1, (0, 0)));
-    assert_eq!(queue.get("test0").unwrap().phase, Phase::Queued);
-    assert_eq!(poll(&mut queue, now + 60 * SECOND), (0, None));
-}
-
-#[test]
 fn fifty_expiries_and_ten_retries_are_a_batch_and_no_wait_means_more() {
     let now = START + 6 * MS;
     // The wait for a timeout may be early.

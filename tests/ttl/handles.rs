@@ -1,6 +1,6 @@
 //! Entries by handle: what a handle is good for, and for how long.
 
-use timer_wheel::ttl::{Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey, TtlSet};
+use timer_wheel::ttl::{Entry, Outcome, Role, TtlConfig, TtlError, TtlKey, TtlSet};
 
 use crate::script::MS;
 use crate::start::{SECOND, created};
@@ -70,26 +70,6 @@ fn handles_of_a_cleared_set_stay_stale_whatever_was_free() {
         assert!(old.iter().all(|&handle| set.get(handle).is_none()));
         assert!(new.iter().all(|&handle| set.get(handle).is_some()));
     }
-}
-
-#[test]
-fn handle_stays_good_through_every_phase() {
-    let mut set = leader();
-    let handle = init(&mut set, 1, "key", 5);
-    let phase = |set: &TtlSet<_>| set.get(handle).map(|info| (info.phase, info.attempts));
-    assert_eq!(phase(&set), Some((Phase::Queued, 0)));
-    let due = set.poll(5 * MS).next().unwrap();
-    assert_eq!((due.handle, due.key, due.index), (handle, "key", 1));
-    assert_eq!(phase(&set), Some((Phase::Pending, 1)));
-    assert_eq!(set.failed(handle, 1, 5 * MS), Outcome::Failed);
-    assert_eq!(phase(&set), Some((Phase::Retrying, 1)));
-    set.role_change(Role::Leader, 6 * MS);
-    assert_eq!(phase(&set), Some((Phase::Queued, 0)));
-    assert_eq!(set.update(handle, 2, 90, created(0)), Ok(Outcome::Updated));
-    assert_eq!(set.get(handle).unwrap().deadline_ns, 90 * MS);
-    assert_eq!(set.iter().next().map(|info| info.handle), Some(handle));
-    assert_eq!(set.applied(handle, 2), Outcome::Applied);
-    assert!(set.is_empty());
 }
 
 /// A set does not know that keys are different: two entries of one key are two entries.

@@ -1,6 +1,5 @@
 //! When to poll again, and how little it takes to know.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use timer_wheel::ttl::{Backoff, Context, Outcome, Role, TtlConfig, TtlQueue};
@@ -102,45 +101,6 @@ fn sleeping_for_the_wait_makes_progress_while_the_earliest_is_postponed() {
     assert_eq!(expired, count);
 }
 
-/// Whatever buckets deadlines, retries and timeouts lie in, a few early wake-ups lead to each of them, and the last
-/// of these is exact.
-#[test]
-fn event_is_reached_within_one_early_wake_up_a_level() {
-    let cap = Duration::from_secs(3_600);
-    let config = TtlConfig::builder()
-        .backoff(Backoff::Exponential { cap })
-        .retry_delay(Duration::from_secs(700))
-        .pending_timeout(cap);
-    let mut queue = leader_with(config);
-    let mut deadlines = BTreeMap::new();
-    for key in 0..250 {
-        let ttl_ms = 333_333 + 155_557 * u64::from(key);
-        queue.init(key, 1, ttl_ms, created(0)).unwrap();
-        deadlines.insert(key, ttl_ms * MS);
-    }
-    let mut now = 0;
-    while !queue.is_empty() {
-        let (at, due, idle) = sleep_until_due(&mut queue, now);
-        assert!(idle <= LEVELS, "{idle} early wake-ups");
-        now = at;
-        for key in due {
-            if let Some(deadline) = deadlines.remove(&key) {
-                assert_eq!(deadline, now, "waited for exactly");
-            }
-            match now < 20_000 * SECOND {
-                true => queue.failed(&key, 1, now),
-                false => queue.applied(&key, 1),
-            };
-            let earliest = deadlines.values().min().copied();
-            let found = queue.next_wake(now).map(|wait| now + wait);
-            assert!(found <= earliest.or(found), "late");
-        }
-        assert_eq!(queue.poll(now).count(), 0);
-        assert_ne!(queue.next_wake(now), Some(0));
-    }
-    assert!(now >= 20_000 * SECOND);
-}
-
 /// However a crowd lies, and with however little work a poll: a wait of 0 after a poll that has come to
 /// its end means that there is something to propose.
 #[test]
@@ -207,37 +167,6 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
     let most = LEVELS * (1 + count as usize / 256);
     assert!(idle <= most, "{idle} wake-ups for nothing");
     queue.check_invariants();
-}
-
-/// A key that is set again and again leaves one place behind, not one for each time.
-#[test]
-fn keys_set_again_and_again_make_few_wake_ups_early() {
-    let mut queue = leader();
-    let mut index = 0;
-    let mut set = |queue: &mut TtlQueue<u32>, key: u32, ttl_ms: u32| {
-        index += 1;
-        let ttl_ms = u64::from(ttl_ms);
-        queue.init(key, index, ttl_ms, Context::default()).unwrap();
-        let earliest = queue.as_set().iter().next().map(|timer| timer.deadline_ns);
-        assert!(queue.next_wake(0) <= earliest, "after {index} updates");
-    };
-    // In many buckets, so that there is much room, and then all in one.
-    for ttl_ms in 1..8 {
-        (0..40).for_each(|key| set(&mut queue, key, 1 + key * 6 + ttl_ms));
-    }
-    for _ in 0..40 {
-        (0..40).for_each(|key| set(&mut queue, key, 5_000 + key));
-    }
-
-    let mut now = 0;
-    let mut early = 0;
-    for key in 0..40 {
-        let (at, due, idle) = sleep_until_due(&mut queue, now);
-        assert_eq!((at, due), ((5_000 + u64::from(key)) * MS, vec![key]));
-        now = at;
-        early += idle;
-    }
-    assert!(early <= 40 + 40 * LEVELS, "{early} wake-ups for nothing");
 }
 
 /// Twenty thousand proposals of one moment time out together, when twenty thousand other entries are due. Both crowds
