@@ -54,17 +54,6 @@ fn answer_after_the_timeout_ends_the_delivery() {
 }
 
 #[test]
-fn second_refusal_of_one_delivery_changes_nothing() {
-    let mut queue = queue(RetryConfig::default());
-    let key = queue.push("mail", 0);
-    assert_eq!(queue.failed(key, 0), Retry::Stale, "it was not delivered yet");
-    assert_eq!(delivered(&mut queue, 0), [(key, 1)]);
-    assert_eq!(queue.failed(key, 5 * MS), Retry::At(1_005 * MS));
-    assert_eq!(queue.failed(key, 900 * MS), Retry::Stale);
-    assert_eq!(delivered(&mut queue, 1_005 * MS), [(key, 2)]);
-}
-
-#[test]
 fn doubling_backoff_stays_between_the_delay_and_the_cap() {
     let cap = Duration::from_secs(8);
     let config = RetryConfig::default().backoff(Backoff::Exponential { cap });

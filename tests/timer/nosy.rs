@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use timer_wheel::timer::{Inline, Reason};
@@ -126,21 +126,10 @@ fn closure_that_uses_the_timer_when_it_is_dropped_does_not_hang() {
 }
 
 /// A key that looks at the jobs when it is dropped.
+#[derive(Clone)]
 struct NosyKey {
     name: &'static str,
-    keyed: OnceLock<KeyedTimer<Self>>,
-}
-
-impl NosyKey {
-    fn new(name: &'static str, keyed: &KeyedTimer<Self>) -> Self {
-        Self { name, keyed: OnceLock::from(keyed.clone()) }
-    }
-}
-
-impl Clone for NosyKey {
-    fn clone(&self) -> Self {
-        Self::new(self.name, self.keyed.get().unwrap())
-    }
+    keyed: KeyedTimer<Self>,
 }
 
 impl PartialEq for NosyKey {
@@ -159,7 +148,7 @@ impl Hash for NosyKey {
 
 impl Drop for NosyKey {
     fn drop(&mut self) {
-        self.keyed.take().unwrap().len();
+        self.keyed.len();
     }
 }
 
@@ -167,10 +156,11 @@ impl Drop for NosyKey {
 fn key_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
     let bench = Bench::new();
     let keyed = KeyedTimer::new(bench.timer.clone());
-    let set = |name, number| keyed.set_after(NosyKey::new(name, &keyed), SECOND, bench.log.job(number));
+    let key = |name| NosyKey { name, keyed: keyed.clone() };
+    let set = |name, number| keyed.set_after(key(name), SECOND, bench.log.job(number));
     assert_eq!([set("replaced", 0).ok(), set("replaced", 1).ok()], [Some(false), Some(true)]);
     set("removed", 2).unwrap();
-    assert!(keyed.remove(&NosyKey::new("removed", &keyed)));
+    assert!(keyed.remove(&key("removed")));
     bench.advance(SECOND);
     assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0));
     set("cleared", 3).unwrap();

@@ -41,8 +41,10 @@ pub(crate) fn flights<K>(queue: &TtlQueue<K>) -> (usize, usize) {
 
 /// Applies all that is due, in order, until a poll says that there is no more.
 pub(crate) fn expire(queue: &mut TtlQueue<u32>, now: u64) -> Vec<u32> {
-    let mut keys = Vec::new();
+    let (mut keys, mut polls) = (Vec::new(), 0);
     while queue.next_wake(now) == Some(0) {
+        polls += 1;
+        assert!(polls < 10_000, "no progress");
         for due in queue.poll(now).collect::<Vec<_>>() {
             assert_eq!(queue.applied(&due.key, due.index), Outcome::Applied);
             keys.push(due.key);

@@ -1,31 +1,11 @@
 //! What the lesser calls answer, to the number: statistics, limits, hints of size.
 
-use timer_wheel::{Budget, Compact, Full, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Millis, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, with_lists};
 use crate::script::spans;
 
 const TICK: u64 = 1 << 20;
-
-#[test]
-fn limit_is_what_was_set() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    assert_eq!(wheel.limit(), 1_610_612_736, "the most a wheel can hold");
-    for limit in [0, 1, 77, usize::MAX] {
-        wheel.set_limit(limit);
-        assert_eq!(wheel.limit(), limit);
-    }
-}
-
-#[test]
-fn refusal_says_why_and_hands_the_value_back() {
-    let mut wheel: Wheel<String> = Wheel::new(0);
-    wheel.set_limit(0);
-    let refused = wheel.try_schedule(1, "value".to_owned()).unwrap_err();
-    assert_eq!(refused.to_string(), "the timer wheel holds as many timers as its limit allows");
-    assert_eq!(refused.clone().into_inner(), "value");
-    assert_eq!(refused, Full("value".to_owned()));
-}
 
 #[test]
 fn statistics_count_buckets_ready_timers_and_slots() {

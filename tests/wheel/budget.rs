@@ -2,7 +2,7 @@
 
 use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, with_lists};
+use crate::geometries::{Tiny, TinyTick, with_lists};
 use crate::pair::LEVELS;
 use crate::script::spans;
 
@@ -117,59 +117,6 @@ fn million_timers_with_budget_one_end() {
     let [tick, .., horizon] = spans::<Caffeine>();
     let far = (0..MILLION).map(|n| 3 * horizon + n / 16 * tick);
     drain_by_one::<Caffeine>(12_345, &far.collect::<Vec<u64>>());
-}
-
-/// A budget that bounded nothing would be kept easily. Here the work is seen from outside: how many
-/// buckets were filled and entries collected by one call.
-#[test]
-fn budgeted_call_moves_no_more_entries_than_its_budget() {
-    fn check<G: Geometry>(budget: usize) {
-        let spans = spans::<G>();
-        for level in 1..4 {
-            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(spans[0] / 3);
-            let buckets = spans[level] / spans[level - 1];
-            let start = spans[level];
-            // One timer for each bucket of the level below, then many for one tick.
-            for n in 0..buckets {
-                wheel.schedule(start + n * spans[level - 1], n);
-            }
-            for n in 0..100 {
-                wheel.schedule(start + 1, n);
-            }
-            let now = start + spans[level] - 1;
-            let mut calls = 0;
-            loop {
-                let before = wheel.stats();
-                let mut advance = wheel.advance_with_budget(now, budget);
-                let fired = advance.by_ref().count();
-                let backlog = advance.has_backlog();
-                let after = wheel.stats();
-                let filled: usize = before
-                    .occupied
-                    .iter()
-                    .zip(after.occupied)
-                    .map(|(&before, after)| after.saturating_sub(before))
-                    .sum();
-                let collected = (after.ready + fired).saturating_sub(before.ready);
-                assert!(filled <= budget, "{filled} buckets filled by {budget}");
-                assert!(collected <= budget, "{collected} collected by {budget}");
-                calls += 1;
-                if !backlog {
-                    break;
-                }
-            }
-            // Each was moved once at least, and fired.
-            let least = 2 * (buckets as usize + 100) / budget;
-            assert!(calls >= least, "{calls} calls did the work of {least}");
-        }
-    }
-    for budget in [1, 2, 7, 33] {
-        check::<Millis>(budget);
-        check::<Caffeine>(budget);
-        check::<Narrow>(budget);
-        check::<Wide>(budget);
-        check::<Lopsided>(budget);
-    }
 }
 
 /// One unit each for the bucket opened, the entry collected and the timer fired, whatever the level: a

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use timer_wheel::{Advance, Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Advance, Budget, Caffeine, Compact, Full, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
 
 use crate::geometries::{Lopsided, Narrow, Tiny, with_lists};
 use crate::script::spans;
@@ -187,25 +187,25 @@ fn timer_rearmed_to_the_past_is_bounded_by_the_budget_alone() {
 #[test]
 fn try_schedule_at_the_limit_hands_the_value_back() {
     let mut wheel: Wheel<String> = Wheel::new(0);
+    assert_eq!(wheel.limit(), 1_610_612_736, "the most a wheel can hold");
     wheel.set_limit(2);
-    let first = wheel.try_schedule(1, "first".to_owned());
-    assert!(first.is_ok());
-    assert!(wheel.try_schedule(2, "second".to_owned()).is_ok());
-    match wheel.try_schedule(0, "third".to_owned()) {
-        Ok(_) => panic!("past the limit"),
-        Err(full) => assert_eq!(full.0, "third"),
-    }
-    assert_eq!(wheel.len(), 2);
+    let attempt = |wheel: &mut Wheel<String>, at| wheel.try_schedule(at, "value".to_owned()).is_ok();
+    assert!(attempt(&mut wheel, 1) && attempt(&mut wheel, 2));
+    let refused = wheel.try_schedule(0, "third".to_owned()).unwrap_err();
+    assert_eq!(refused.to_string(), "the timer wheel holds as many timers as its limit allows");
+    assert_eq!(refused, Full("third".to_owned()));
+    assert_eq!(refused.clone().into_inner(), "third");
+    assert_eq!((wheel.len(), wheel.limit()), (2, 2));
     // Only `try_schedule` is bound, and what left makes room.
     wheel.schedule(3, "unbound".to_owned());
-    assert!(wheel.try_schedule(4, String::new()).is_err());
+    assert!(!attempt(&mut wheel, 4));
     assert_eq!(wheel.advance(2).count(), 2);
-    assert!(wheel.try_schedule(4, String::new()).is_ok());
+    assert!(attempt(&mut wheel, 4));
     wheel.set_limit(0);
-    assert!(wheel.try_schedule(4, String::new()).is_err());
+    assert!(!attempt(&mut wheel, 4));
     assert_eq!(wheel.len(), 2, "a lower limit drops nothing");
     wheel.set_limit(usize::MAX);
-    assert!(wheel.try_schedule(4, String::new()).is_ok());
+    assert!(attempt(&mut wheel, 4));
     wheel.check_invariants();
 }
 

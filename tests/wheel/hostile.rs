@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
 use crate::geometries::{FAR_TIMERS, with_lists};
 use crate::pair::LEVELS;
@@ -126,36 +126,6 @@ fn far_timers_cancelled_wake_nobody() {
     }
     assert_eq!(wake_ups, 1, "for a timer at the start of its rotation");
     assert_eq!(wheel.now(), anchor);
-}
-
-#[test]
-fn keys_of_another_wheel_reach_no_more_timers_than_there_are() {
-    let mut other: Wheel<u64, Caffeine> = Wheel::with_geometry(0);
-    let mut foreign: Vec<TimerKey> = Vec::new();
-    for round in 0..10 {
-        let keys: Vec<TimerKey> = (0..10_000).map(|n| other.schedule(n, n)).collect();
-        for &key in &keys[round..] {
-            other.cancel(key);
-        }
-        foreign.extend(keys);
-    }
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    let ours: Vec<TimerKey> = (0..10).map(|n| wheel.schedule(1 << (5 * n), n)).collect();
-    let before = wheel.stats();
-    let mut reached = 0;
-    for &key in &foreign {
-        if wheel.contains(key) {
-            assert!(ours.contains(&key), "a key that was never given out here");
-            reached += 1;
-        } else {
-            assert_eq!((wheel.cancel(key), wheel.get_mut(key)), (None, None));
-            assert!(!wheel.reschedule(key, 0));
-        }
-    }
-    assert!(reached <= ours.len(), "{reached} keys for {} timers", ours.len());
-    assert_eq!(wheel.stats(), before);
-    wheel.check_invariants();
-    assert_eq!(advance(&mut wheel, u64::MAX).0, 10);
 }
 
 #[test]

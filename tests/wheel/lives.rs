@@ -122,21 +122,6 @@ fn least_peek_ahead_is_never_before_the_expiration_delay() {
     assert!(later.iter().sum::<u32>() > 0, "no crowd was ahead: this says no more than the one above");
 }
 
-/// C8: O(timers touched), never O(time passed).
-#[test]
-fn jump_to_the_end_of_time_costs_by_timers() {
-    fn check<G: Geometry>() {
-        live::<G>(500, |wheel| {
-            let mut copy = wheel.clone();
-            let mut jump = copy.advance_with_budget(u64::MAX, usize::MAX);
-            assert_eq!(jump.by_ref().count(), wheel.len());
-            // Out of far, through four levels and the tick; and each may open a bucket on its way.
-            assert!(usize::MAX - jump.unused() <= 12 * wheel.len());
-        });
-    }
-    in_every_preset!(check);
-}
-
 /// C11: slots are given back from the end only.
 #[test]
 fn shrink_gives_slots_back_down_to_the_highest_in_use() {

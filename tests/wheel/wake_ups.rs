@@ -21,48 +21,27 @@ fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
     wake_ups
 }
 
-#[test]
-fn driver_wakes_up_once_a_level_and_once_more_for_a_timer() {
-    fn check<G: Geometry>() {
-        let spans = spans::<G>();
-        for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 62] {
-            for span in spans {
-                for delay in [1, span - 1, span, span + 1, 2 * span + 1, 3 * span - 1] {
-                    let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
-                    wheel.schedule(start + delay, 0);
-                    let count = wake_ups(&mut wheel);
-                    assert!(count <= LEVELS + 1, "{count} wake-ups, {start} + {delay}");
-                }
-            }
-        }
-    }
-    in_every_geometry!(check);
-}
-
 /// Postponed before the wheel came to look at it, a timer costs one wake-up more each time.
 #[test]
-fn driver_of_a_postponed_timer_wakes_up_once_more_for_each_postponement() {
+fn driver_wakes_up_once_a_level_and_once_more_for_a_timer_and_each_postponement() {
     fn check<G: Geometry>() {
         let spans = spans::<G>();
         for start in [0, 1, spans[1] - 1, spans[3] + 1, 1 << 60] {
             for span in spans {
                 // The longest way: down every level, to a deadline that is on no boundary.
-                let ragged = spans.iter().rev().skip_while(|&&finer| finer > span);
-                let ragged = ragged.map(|&finer| finer + finer / 2).sum();
-                for (delay, more) in [(1, 1), (span + 1, span / 2), (span, 3 * span), (ragged, ragged)] {
-                    for postponed in 1..4 {
+                let ragged: u64 = spans.iter().filter(|&&finer| finer <= span).map(|finer| finer + finer / 2).sum();
+                let delays = [1, span - 1, span, span + 1, 2 * span + 1, 3 * span - 1, ragged];
+                for (delay, more) in
+                    delays.into_iter().flat_map(|delay| [1, span / 2, 3 * span, ragged].map(|by| (delay, by)))
+                {
+                    for postponed in 0..4 {
                         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
                         let key = wheel.schedule(start + delay, 0);
                         for nth in 1..=postponed {
                             assert!(wheel.reschedule(key, start + delay + nth * more));
                         }
-                        let count = wake_ups(&mut wheel);
-                        let most = LEVELS + 1 + postponed as usize;
-                        assert!(
-                            count <= most,
-                            "{count} wake-ups, {most} allowed: \
-                             {delay} after {start}, postponed by {more} {postponed} times"
-                        );
+                        let (count, most) = (wake_ups(&mut wheel), LEVELS + 1 + postponed as usize);
+                        assert!(count <= most, "{count} wake-ups: {delay} after {start}, {postponed} times {more}");
                     }
                 }
             }

@@ -10,27 +10,6 @@ use super::delay_queue::Key;
 use crate::rig::{Task, ms, pass, paused};
 use crate::side_by_side::Step;
 
-/// What a step led to. Times are milliseconds since the start, values name the items.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// What was delivered by one round of polls, sorted: the order among equal deadlines is
-    /// tokio-util's own, and what each round delivers has been due since the last.
-    Delivered {
-        at: u128,
-        values: Vec<u32>,
-    },
-    /// Whether the last poll of the round said that the queue is empty.
-    Ended(bool),
-    Removed(Option<u32>),
-    /// The queue's length, and the deadline of the item that is next if that is still to come.
-    State {
-        len: usize,
-        next: Option<u128>,
-    },
-    /// Whether a task that waits must be woken has been.
-    Woken,
-}
-
 struct Run {
     start: Instant,
     queue: DelayQueue<u32>,
@@ -38,10 +17,11 @@ struct Run {
     /// Keys of the items in the queue, by value.
     live: Vec<(u32, Key)>,
     inserted: u32,
-    events: Vec<Event>,
+    /// What each step led to. Times are milliseconds since the start, values name the items.
+    events: Vec<String>,
 }
 
-pub(crate) fn transcript(steps: &[Step]) -> Vec<Event> {
+pub(crate) fn transcript(steps: &[Step]) -> Vec<String> {
     paused(async {
         let mut run = Run {
             start: Instant::now(),
@@ -77,7 +57,7 @@ impl Run {
                     self.note_whether_woken(was_last);
                     value
                 });
-                self.events.push(Event::Removed(removed));
+                self.events.push(format!("removed {removed:?}"));
             }
             Step::Reset { nth, delay } => {
                 if let Some(at) = self.nth(nth) {
@@ -125,10 +105,10 @@ impl Run {
             }
         };
         self.live.retain(|(value, _)| !values.contains(value));
+        // The order among equal deadlines is tokio-util's own, and what each round delivers has been due since the last.
         values.sort_unstable();
         let at = self.start.elapsed().as_millis();
-        self.events.push(Event::Delivered { at, values });
-        self.events.push(Event::Ended(ended));
+        self.events.push(format!("{values:?} at {at}, the end: {ended}"));
     }
 
     fn note_state(&mut self) {
@@ -137,13 +117,13 @@ impl Run {
         let next = next.map(|next| (next - self.start).as_millis());
         let len = self.queue.len();
         assert_eq!((len, len == 0), (self.live.len(), self.queue.is_empty()));
-        self.events.push(Event::State { len, next });
+        self.events.push(format!("{len} left, the next at {next:?}"));
     }
 
     /// What empties the queue wakes the task, if it has polled since the last time.
     fn note_whether_woken(&mut self, must_be: bool) {
         if must_be && self.task.is_woken() {
-            self.events.push(Event::Woken);
+            self.events.push("woken".to_owned());
         }
     }
 }
