@@ -91,21 +91,14 @@ fn debug_prints_no_items() {
 }
 
 #[test]
-fn queue_tells_what_it_holds_and_compacting_gives_back_the_rest() {
-    paused(async {
-        let mut queue = DelayQueue::with_capacity(10_000);
-        let keys: Vec<Key> = (0..5_u32).map(|n| queue.insert(n, ms(10 + u64::from(n)))).collect();
-        assert!(keys.iter().all(|key| queue.contains(key)));
-        let mut items = queue.iter();
-        for left in (0..5).rev() {
-            assert!(items.next().is_some());
-            assert_eq!(items.size_hint(), (left, Some(left)));
-        }
-        assert!(queue.capacity() >= 10_000);
-        queue.compact();
-        assert!(queue.capacity() < 100, "{}", queue.capacity());
-        assert!(keys.iter().all(|key| queue.contains(key)));
-    });
+fn iterator_says_how_many_are_left() {
+    let mut queue = DelayQueue::new();
+    (0..5_u32).for_each(|n| _ = queue.insert(n, ms(10)));
+    let mut items = queue.iter();
+    for left in (0..5).rev() {
+        assert!(items.next().is_some());
+        assert_eq!(items.size_hint(), (left, Some(left)));
+    }
 }
 
 #[test]

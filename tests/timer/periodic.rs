@@ -33,29 +33,6 @@ fn periodic_job_does_not_drift_however_late_its_runs_are() {
 }
 
 #[test]
-fn missed_runs_are_caught_up_one_by_one_and_in_order_with_other_jobs() {
-    let bench = Bench::with(|builder| builder.budget(1));
-    bench.timer.every_with(10 * MS, Missed::CatchUp, bench.log.job(1)).unwrap();
-    bench.schedule(25 * MS, 2);
-    bench.advance(45 * MS);
-    assert_eq!(bench.log.read(), [1, 1, 2, 1, 1]);
-    bench.advance(5 * MS);
-    assert_eq!(bench.log.read(), [1, 1, 2, 1, 1, 1]);
-}
-
-#[test]
-fn cancelled_periodic_job_stops_and_says_so() {
-    let bench = Bench::new();
-    let beat = bench.timer.every(SECOND, bench.log.job(1)).unwrap();
-    bench.advance(SECOND);
-    assert!(beat.is_live());
-    assert!(beat.cancel());
-    assert!(!beat.cancel() && !beat.is_live());
-    bench.advance(HOUR);
-    assert_eq!((bench.log.len(), bench.timer.len()), (1, 0));
-}
-
-#[test]
 fn periodic_job_cancels_itself_and_its_closure_is_dropped_after_the_run() {
     let bench = Bench::new();
     let held = Arc::new(());

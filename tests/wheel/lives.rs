@@ -105,23 +105,6 @@ fn wake_up_fires_or_opens_or_looks_at_what_was_postponed_or_moves_256() {
     in_every_preset!(check);
 }
 
-/// C7.
-#[test]
-fn least_peek_ahead_is_never_before_the_expiration_delay() {
-    fn check<G: Geometry>() -> u32 {
-        let mut later = 0;
-        live::<G>(5_000, |wheel| {
-            let (least, delay) = (least_of_all_levels(wheel), wheel.expiration_delay());
-            assert!(least >= delay, "{least:?} {delay:?}");
-            assert_eq!(least.is_none(), wheel.is_empty());
-            later += u32::from(least > delay);
-        });
-        later
-    }
-    let later = [check::<Millis>(), check::<Caffeine>(), check::<Micros>()];
-    assert!(later.iter().sum::<u32>() > 0, "no crowd was ahead: this says no more than the one above");
-}
-
 /// C11: slots are given back from the end only.
 #[test]
 fn shrink_gives_slots_back_down_to_the_highest_in_use() {

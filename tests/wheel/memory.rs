@@ -1,7 +1,7 @@
 //! Memory follows the timers that live, not the calls: a hundred thousand of them in every part of the
 //! wheel, in every state, leave what was there before.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Millis, TimerKey, Wheel};
+use timer_wheel::{Caffeine, Geometry, Millis, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, Narrow, with_lists};
 use crate::pair::LEVELS;
@@ -156,19 +156,6 @@ fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {
     wheel.check_invariants();
 }
 
-/// Memory that a crowded tick needed goes back when it is asked for.
-#[test]
-fn shrink_after_a_crowded_tick_leaves_the_memory_of_an_empty_wheel() {
-    let mut wheel: Wheel<u64, Compact> = Wheel::with_geometry(0);
-    let empty = wheel.stats().bytes;
-    for n in 0..4_000 {
-        wheel.schedule(n, n);
-    }
-    assert_eq!(wheel.advance(4_000).count(), 4_000);
-    wheel.shrink_to_fit();
-    assert_eq!(wheel.stats().bytes, empty);
-}
-
 /// Buckets are made up to the highest level in use, and given back by a shrink.
 #[test]
 fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
@@ -212,20 +199,6 @@ fn capacity_that_is_claimed_takes_timers_without_more_memory_for_slots() {
         wheel.shrink_to_fit();
         assert_eq!(wheel.capacity(), 0);
     }
-}
-
-/// Whether a wheel comes to its levels one by one or to the last at once: it makes as many buckets.
-#[test]
-fn levels_reached_one_by_one_take_no_more_memory_than_all_at_once() {
-    let bytes = |levels: [usize; 4]| {
-        let mut wheel = with_lists::<Millis>(0);
-        for level in levels {
-            wheel.schedule(spans::<Millis>()[level], 0);
-        }
-        assert_eq!(wheel.stats().occupied, [1, 1, 1, 1, 1]);
-        wheel.stats().bytes
-    };
-    assert_eq!(bytes([0, 1, 2, 3]), bytes([3, 2, 1, 0]));
 }
 
 /// One for each connection, say.

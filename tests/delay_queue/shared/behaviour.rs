@@ -4,11 +4,10 @@
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use futures_core::Stream;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::Instant;
 
 use super::DelayQueue;
 use super::delay_queue::{Expired, Key};
@@ -79,23 +78,6 @@ fn removing_the_last_item_clearing_and_a_reset_to_the_past_wake() {
             assert_eq!((queue.len(), queue.peek()), (0, None));
         });
     }
-}
-
-/// One task waits, another takes the last item away.
-#[test]
-fn waiting_task_ends_when_another_removes_the_last_item() {
-    paused(async {
-        let queue = Arc::new(Mutex::new(DelayQueue::new()));
-        let key = queue.lock().unwrap().insert("item", ms(100_000));
-        let waiting = tokio::spawn({
-            let queue = Arc::clone(&queue);
-            poll_fn(move |cx| queue.lock().unwrap().poll_expired(cx))
-        });
-        sleep(ms(10)).await;
-        queue.lock().unwrap().remove(&key);
-        let ended = timeout(ms(500), waiting).await.expect("it was woken");
-        assert!(ended.expect("it does not panic").is_none());
-    });
 }
 
 #[test]
