@@ -39,9 +39,7 @@ impl Subscriber for Listener {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
         self.0.lock().unwrap().push(line.0);
-        let timer = self.2.lock().unwrap();
-        assert!(timer.as_ref().is_none_or(|timer| timer.len() < 9));
-        drop(timer);
+        assert!(self.2.lock().unwrap().as_ref().is_none_or(|timer| timer.len() < 9));
         if self.1.load(Ordering::Relaxed) {
             std::panic::resume_unwind(Box::new("nobody reads this any more"));
         }
@@ -50,13 +48,18 @@ impl Subscriber for Listener {
     fn exit(&self, _: &Id) {}
 }
 
+/// A timer that tells of jobs which are more than a second late.
+fn timer() -> (Timer, ManualClock) {
+    let clock = ManualClock::new();
+    let builder = Timer::builder().late_after(Duration::from_secs(1));
+    (builder.clock(clock.clone()).start().unwrap(), clock)
+}
+
 #[test]
 fn start_stop_lateness_and_panics_are_told() {
     let listener = Listener::default();
     tracing::subscriber::set_global_default(listener.clone()).unwrap();
-    let clock = ManualClock::new();
-    let builder = Timer::builder().late_after(Duration::from_secs(1));
-    let timer = builder.clock(clock.clone()).start().unwrap();
+    let (timer, clock) = timer();
     *listener.2.lock().unwrap() = Some(timer.clone());
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
     timer.schedule_after(Duration::from_secs(9), panics).unwrap();
@@ -81,15 +84,12 @@ fn start_stop_lateness_and_panics_are_told() {
 }
 
 fn listener_that_panics_loses_no_job() {
-    let clock = ManualClock::new();
-    let builder = Timer::builder().late_after(Duration::from_secs(1));
-    let timer = builder.clock(clock.clone()).start().unwrap();
+    let (timer, clock) = timer();
     let runs = Arc::new(AtomicUsize::new(0));
     for seconds in [1, 2, 100] {
         let runs = Arc::clone(&runs);
         let job = move || _ = runs.fetch_add(1, Ordering::Relaxed);
-        let delay = Duration::from_secs(seconds);
-        timer.schedule_after(delay, job).unwrap();
+        timer.schedule_after(Duration::from_secs(seconds), job).unwrap();
     }
     let panics = || std::panic::resume_unwind(Box::new("out of order"));
     timer.schedule_after(Duration::from_secs(3), panics).unwrap();

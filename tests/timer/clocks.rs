@@ -1,12 +1,14 @@
 //! Clocks in and out of order.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use timer_wheel::clock::{NEVER, instant_after, nanoseconds, nanoseconds_since};
 use timer_wheel::{Clock, ManualClock, SystemClock};
 
-use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::log::{Asked, Bench, HOUR, Hooked, MS, SECOND};
 
 #[test]
 fn durations_and_times_convert_without_loss_and_saturate() {
@@ -25,37 +27,23 @@ fn durations_and_times_convert_without_loss_and_saturate() {
     assert_eq!(instant_after(origin, NEVER), None);
 }
 
-/// Parks for three nanoseconds, whatever was asked for.
-struct Dozing {
-    now: AtomicU64,
-    parked: AtomicUsize,
-}
-
-impl Clock for Dozing {
-    fn origin(&self) -> Instant {
-        Instant::now()
-    }
-
-    fn now(&self) -> u64 {
-        self.now.load(Ordering::Relaxed)
-    }
-
-    fn park_until(&self, _: u64) {
-        self.parked.fetch_add(1, Ordering::Relaxed);
-        self.now.fetch_add(3, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn sleep_goes_on_until_its_time_and_is_over_at_once_when_that_has_come() {
-    let clock = Dozing { now: AtomicU64::new(100), parked: AtomicUsize::new(0) };
-    for time in [0, 99, 100] {
+    let (manual, parked) = (ManualClock::new(), Arc::new(AtomicUsize::new(0)));
+    let (moved, count) = (manual.clone(), Arc::clone(&parked));
+    // Parks for three nanoseconds, whatever is asked for.
+    let clock = Hooked(manual, move |asked| {
+        if asked == Asked::Park {
+            count.fetch_add(1, Ordering::Relaxed);
+            moved.advance(Duration::from_nanos(3));
+            thread::current().unpark();
+        }
+    });
+    clock.0.set(Duration::from_nanos(100));
+    for (time, parks, now) in [(0, 0, 100), (99, 0, 100), (100, 0, 100), (110, 4, 112)] {
         clock.sleep_until(time);
-        assert_eq!(clock.parked.load(Ordering::Relaxed), 0, "until {time}");
+        assert_eq!((parked.load(Ordering::Relaxed), clock.now()), (parks, now), "until {time}");
     }
-    clock.sleep_until(110);
-    assert_eq!(clock.now(), 112);
-    assert_eq!(clock.parked.load(Ordering::Relaxed), 4);
 }
 
 #[test]
@@ -78,7 +66,7 @@ fn sleep_lasts_until_the_clock_shows_the_time() {
     clock.sleep_until(0);
     let sleeper = {
         let clock = clock.clone();
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             clock.sleep_until(3);
             clock.now()
         })

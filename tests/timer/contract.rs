@@ -51,20 +51,20 @@ fn instants_and_delays_name_the_same_deadlines() {
     assert_eq!(bench.log.read(), [0, 1, 2, 3]);
 }
 
+/// The system clock parks the thread as clocks do that say nothing else.
 #[test]
-fn timer_on_the_system_clock_runs_jobs_no_earlier_than_their_deadline() {
+fn timer_on_the_system_clock_sleeps_until_it_is_time() {
     let timer = Timer::new().unwrap();
     let (sender, receiver) = mpsc::channel();
-    for delay in [3, 1, 2] {
-        let sender = sender.clone();
-        let deadline = Instant::now() + delay * MS;
-        let job = move || sender.send((deadline, Instant::now())).unwrap();
-        timer.schedule_at(deadline, job).unwrap();
+    for delay in [30, 10, 20] {
+        let (sender, deadline) = (sender.clone(), Instant::now() + delay * MS);
+        timer.schedule_at(deadline, move || sender.send(Instant::now() >= deadline).unwrap()).unwrap();
     }
     drop(sender);
-    let runs: Vec<_> = receiver.into_iter().collect();
-    assert_eq!(runs.len(), 3);
-    assert!(runs.iter().all(|(deadline, now)| now >= deadline));
+    assert_eq!(receiver.into_iter().collect::<Vec<_>>(), [true; 3]);
+    // One for each job, one a level on its way, and what the system adds.
+    let wake_ups = timer.stats().wake_ups;
+    assert!(wake_ups < 90, "it woke up {wake_ups} times");
 }
 
 #[test]

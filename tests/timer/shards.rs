@@ -63,24 +63,25 @@ fn call_in_another_shard_wakes_the_thread_only_if_it_is_sooner() {
 }
 
 #[test]
-fn shutdown_returns_the_jobs_of_all_shards_in_order_and_refuses_in_each() {
-    let bench = sharded(4);
-    on_threads(8, |thread| {
-        for number in 0..50 {
-            let order = number * 8 + (thread * 5) % 8;
-            bench.schedule(order as u32 * SECOND, order);
-        }
-    });
-    bench.clock.advance(99 * SECOND);
-    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
-    assert_eq!((bench.log.len(), unrun.len()), (100, 300));
-    unrun.into_iter().for_each(Job::run);
-    assert_eq!(bench.log.read(), (0..400).collect::<Vec<_>>());
-    let reasons = on_threads(8, |_| {
-        let refused = bench.timer.schedule_after(MS, || ());
-        refused.unwrap_err().reason()
-    });
-    assert_eq!(reasons, [Reason::ShutDown; 8]);
+fn shutdown_runs_what_is_due_returns_the_rest_in_order_and_refuses_in_each_shard() {
+    for (shards, budget) in [(1, 2), (4, 2), (4, 1_024)] {
+        let bench = Bench::with(|builder| builder.shards(shards).budget(budget));
+        on_threads(8, |thread| {
+            for number in 0..50 {
+                let order = number * 8 + (thread * 5) % 8;
+                bench.schedule(order as u32 * SECOND, order);
+                assert!(bench.schedule((order as u32 + 1) * SECOND, order).cancel());
+            }
+        });
+        // The thread need not have noticed that the time has come.
+        bench.clock.advance(99 * SECOND);
+        let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
+        assert_eq!((bench.log.len(), unrun.len(), bench.timer.len()), (100, 300, 300));
+        unrun.into_iter().for_each(Job::run);
+        assert_eq!(bench.log.read(), (0..400).collect::<Vec<_>>());
+        let refused = |_| bench.timer.schedule_after(MS, || ()).unwrap_err().reason();
+        assert_eq!(on_threads(8, refused), [Reason::ShutDown; 8]);
+    }
 }
 
 /// A limited timer, and how many of so many calls are admitted.

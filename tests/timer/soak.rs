@@ -14,7 +14,7 @@ use crate::numbers::Numbers;
 const PRODUCERS: u64 = 4;
 
 /// What producers and jobs count.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Ledger {
     scheduled: AtomicU64,
     ran: AtomicU64,
@@ -99,32 +99,23 @@ fn soak(steps: u64, shards: usize, how: Shutdown) {
     let unrun = timer.shutdown(how).expect("this is no job");
     let ran_before = get(&ledger.ran);
     let returned = unrun.len() as u64;
-    let statistics = timer.stats();
+    let stats = timer.stats();
     assert_eq!(
         get(&ledger.scheduled),
         ran_before + get(&ledger.cancelled) + returned,
         "each job ran, was cancelled, or was returned"
     );
-    assert_eq!(statistics.scheduled, get(&ledger.scheduled) + PRODUCERS);
-    assert_eq!(statistics.cancelled, get(&ledger.cancelled) + PRODUCERS);
-    assert_eq!(statistics.rescheduled, get(&ledger.rescheduled));
-    assert_eq!(statistics.fired, ran_before + get(&ledger.beats));
-    assert_eq!(statistics.panicked, get(&ledger.panicked));
-    assert_eq!(statistics.len as u64, returned);
+    assert_eq!(stats.scheduled, get(&ledger.scheduled) + PRODUCERS);
+    assert_eq!(stats.cancelled, get(&ledger.cancelled) + PRODUCERS);
+    assert_eq!(stats.rescheduled, get(&ledger.rescheduled));
+    assert_eq!(stats.fired, ran_before + get(&ledger.beats));
+    assert_eq!(stats.panicked, get(&ledger.panicked));
+    assert_eq!(stats.len as u64, returned);
     unrun.into_iter().for_each(Job::run);
     assert_eq!(get(&ledger.ran), ran_before + returned, "what was returned can be run");
     assert_eq!(get(&ledger.doubled), 0);
     assert_eq!(timer.len(), 0);
-    println!(
-        "{} jobs: {ran_before} ran, {} of them panicked, {} cancelled, {} moved, {returned} returned; \
-         {} beats; {:?}",
-        get(&ledger.scheduled),
-        get(&ledger.panicked),
-        get(&ledger.cancelled),
-        get(&ledger.rescheduled),
-        get(&ledger.beats),
-        statistics.lateness,
-    );
+    println!("{ledger:?}, {returned} returned; {:?}", stats.lateness);
 }
 
 #[test]

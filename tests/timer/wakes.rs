@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use timer_wheel::Shutdown;
 use timer_wheel::timer::Missed;
-use timer_wheel::{Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
 
@@ -31,18 +31,6 @@ fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more_and_an_idle_one_never(
         assert!(wake_ups(&bench) <= before + more + SETTLING);
         assert_eq!(bench.timer.next_wake(), None);
     }
-}
-
-/// The system clock parks the thread as clocks do that say nothing else.
-#[test]
-fn timer_on_the_system_clock_sleeps_until_it_is_time() {
-    let timer = Timer::new().unwrap();
-    let (fired, has_fired) = mpsc::channel();
-    timer.schedule_after(10 * MS, move || fired.send(()).unwrap()).unwrap();
-    has_fired.recv().unwrap();
-    // One for the job, one a level on its way, and what the system adds.
-    let wake_ups = timer.stats().wake_ups;
-    assert!(wake_ups < 30, "it woke up {wake_ups} times");
 }
 
 /// 30 s timeouts that are answered: the thread sleeps through nearly all of it. Three thousand under way are a crowd,

@@ -1,7 +1,7 @@
 //! What Dongting's `TtlManager` is tested for, with its numbers. Where it is wrong the test says what
 //! is expected instead; the mistakes themselves are in `traps`.
 
-use timer_wheel::ttl::{Outcome, Phase, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
 use crate::start::{SECOND, created, flights};
@@ -45,30 +45,6 @@ fn init_with_two_milliseconds_waits_two_million_nanoseconds() {
 }
 
 #[test]
-fn update_from_five_to_three_milliseconds_moves_deadline_and_wait() {
-    let mut queue = leader(1, 5);
-    assert_eq!(poll(&mut queue, START), (0, Some(5_000_000)));
-    assert_eq!(queue.update("test0", 2, 3, created(START)), Ok(Outcome::Updated));
-    let timer = queue.get("test0").unwrap();
-    assert_eq!((timer.deadline_ns, timer.entry.ttl_ms), (START + 3_000_000, 3));
-    assert_eq!(poll(&mut queue, START), (0, Some(3_000_000)));
-    assert_eq!(poll(&mut queue, START + 2 * SECOND).0, 1);
-}
-
-#[test]
-fn update_while_pending_brings_key_back_with_the_new_deadline() {
-    let mut queue = leader(1, 5);
-    let now = START + 6 * MS;
-    assert_eq!((poll(&mut queue, now).0, flights(&queue)), (1, (1, 0)));
-    assert_eq!(queue.update("test0", 2, 3, created(now)), Ok(Outcome::Updated));
-    assert_eq!(flights(&queue), (0, 0));
-    assert_eq!(queue.get("test0").unwrap().deadline_ns, now + 3_000_000);
-    assert_eq!(poll(&mut queue, now), (0, Some(3_000_000)));
-    assert_eq!(queue.applied("test0", 1), Outcome::Stale);
-    assert_eq!(poll(&mut queue, now + 3 * MS).0, 1);
-}
-
-#[test]
 fn remove_while_queued_due_or_pending_leaves_nothing() {
     let now = START + 6 * MS;
     let polls: [fn(&mut TtlQueue<String>); 3] =
@@ -82,19 +58,6 @@ fn remove_while_queued_due_or_pending_leaves_nothing() {
         assert_eq!(poll(&mut queue, now + 100 * SECOND), (0, None));
         assert!(queue.remove("test0").is_none());
     }
-}
-
-#[test]
-fn failed_expiry_is_retried_after_the_retry_delay_and_not_before() {
-    let mut queue = leader(1, 3);
-    let now = START + 2 * SECOND;
-    assert_eq!(poll(&mut queue, now).0, 1);
-    assert_eq!(queue.failed("test0", 1, now), Outcome::Failed);
-    assert_eq!(queue.get("test0").unwrap().phase, Phase::Retrying);
-    assert_eq!(poll(&mut queue, now + SECOND / 2), (0, Some(SECOND / 2)));
-    assert_eq!(poll(&mut queue, now + SECOND - 1), (0, Some(1)));
-    let retry = queue.poll(now + SECOND).next().unwrap();
-    assert_eq!((retry.key.as_str(), retry.attempt), ("test0", 2));
 }
 
 #[test]

@@ -101,13 +101,9 @@ fn restore_of_bad_entries_leaves_every_handle_good() {
 }
 
 #[test]
-fn debug_tells_handles_apart_and_prints_no_entries() {
+fn debug_tells_handles_apart() {
     let mut set = leader();
     let (a, b) = (init(&mut set, 1, "a", 1), init(&mut set, 1, "b", 1));
     assert_ne!(format!("{a:?}"), format!("{b:?}"));
     assert!(format!("{a:?}").starts_with("TtlKey("), "{a:?}");
-    for _ in 0..1_000 {
-        init(&mut set, 1, "key", 1);
-    }
-    assert!(format!("{set:?}").len() < 600);
 }

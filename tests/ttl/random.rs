@@ -1,6 +1,6 @@
 //! Random scripts for one queue, and random histories of three replicas, the same ones in every run.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
+use timer_wheel::{Caffeine, Compact, Micros, Millis};
 
 use crate::cluster::Cluster;
 use crate::numbers::Numbers;
@@ -18,28 +18,21 @@ fn histories(count: u64, run: impl Fn(&[u8], usize)) {
     }
 }
 
-fn check<G: Geometry>() {
-    histories(500, |bytes, length| Script::decode(bytes, length).run::<G>());
+/// A test for each geometry, so that they run at the same time.
+macro_rules! random_scripts {
+    ($($name:ident: $geometry:ty;)*) => {$(
+        #[test]
+        fn $name() {
+            histories(500, |bytes, length| Script::decode(bytes, length).run::<$geometry>());
+        }
+    )*};
 }
 
-#[test]
-fn millis_random_scripts_agree_with_model() {
-    check::<Millis>();
-}
-
-#[test]
-fn caffeine_random_scripts_agree_with_model() {
-    check::<Caffeine>();
-}
-
-#[test]
-fn micros_random_scripts_agree_with_model() {
-    check::<Micros>();
-}
-
-#[test]
-fn compact_random_scripts_agree_with_model() {
-    check::<Compact>();
+random_scripts! {
+    millis_random_scripts_agree_with_model: Millis;
+    caffeine_random_scripts_agree_with_model: Caffeine;
+    micros_random_scripts_agree_with_model: Micros;
+    compact_random_scripts_agree_with_model: Compact;
 }
 
 #[test]

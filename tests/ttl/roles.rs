@@ -64,27 +64,6 @@ fn leader_flaps_while_putting_back_keep_the_order() {
 }
 
 #[test]
-fn role_change_ends_the_count_of_attempts_and_makes_old_answers_stale() {
-    let mut queue = leader();
-    fill(&mut queue, 1, |_| 1);
-    for attempt in 1..5 {
-        let now = MS + u64::from(attempt) * SECOND;
-        assert_eq!(queue.poll(now).next().unwrap().attempt, attempt);
-        queue.failed(&0, 1, now);
-    }
-    assert_eq!(queue.poll(6 * SECOND).next().unwrap().attempt, 5);
-    queue.role_change(Role::Leader, 6 * SECOND);
-    assert_eq!(queue.get(&0).unwrap().attempts, 0);
-    assert_eq!(queue.failed(&0, 1, 6 * SECOND), Outcome::Stale);
-    assert_eq!(flights(&queue), (0, 0));
-    assert_eq!(queue.poll(6 * SECOND).next().unwrap().attempt, 1);
-    // An old proposal may have been committed all the same.
-    queue.role_change(Role::Leader, 7 * SECOND);
-    assert_eq!(queue.applied(&0, 1), Outcome::Applied);
-    assert_eq!(poll(&mut queue, 7 * SECOND), NONE);
-}
-
-#[test]
 fn follower_and_stopped_queue_propose_nothing_and_answer_all_else() {
     let mut queue = leader();
     fill(&mut queue, 3, |_| 1);

@@ -61,7 +61,5 @@ fn what_goes_into_log_entries_is_stored_and_read_back() {
     assert_eq!(again(&expiry), expiry);
     assert_eq!(again(&context(7)), context(7));
     assert_eq!(again(&queue.as_set().stats()), queue.as_set().stats());
-    for role in [Role::Leader, Role::Follower] {
-        assert_eq!(again(&role), role);
-    }
+    assert_eq!([Role::Leader, Role::Follower].map(|role| again(&role)), [Role::Leader, Role::Follower]);
 }

@@ -21,9 +21,8 @@ fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
     assert_eq!((queue.poll(timeout).count(), flights(&queue)), (0, (0, 1)));
     assert_eq!(queue.next_wake(timeout), Some(SECOND));
     assert_eq!(queue.poll(timeout + SECOND).next().unwrap().attempt, 2);
-    let counters = queue.as_set().stats();
-    assert_eq!((counters.timed_out, counters.failed), (1, 0));
-    assert_eq!(counters.longest_pending_ns, 10 * SECOND);
+    let stats = queue.as_set().stats();
+    assert_eq!((stats.timed_out, stats.failed, stats.longest_pending_ns), (1, 0, 10 * SECOND));
 }
 
 #[test]

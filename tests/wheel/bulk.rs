@@ -1,6 +1,6 @@
 //! All timers at once: changed, taken over, added, looked at twice.
 
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 
 use timer_wheel::inspect::Stats;
 use timer_wheel::{
@@ -110,8 +110,16 @@ fn room_that_cannot_be_had_is_an_error_and_changes_nothing() {
     }
     let mut wheel: Wheel<u64> = Wheel::new(0);
     wheel.schedule(10, 0);
+    let before = wheel.stats();
+    for additional in [3 << 29, usize::MAX / 2, usize::MAX] {
+        assert!(wheel.try_reserve(additional).is_err(), "one is there");
+        let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
+        assert!(reserved.is_err(), "{additional} more reserved");
+        let made = catch_unwind(|| Wheel::<u64>::with_capacity(0, additional.max((3 << 29) + 1)));
+        assert!(made.is_err(), "made with room for {additional}");
+    }
+    assert_eq!(wheel.stats(), before);
     assert!(wheel.try_reserve(0).is_ok());
-    assert!(wheel.try_reserve(1_610_612_736).is_err(), "one is there");
     assert!(wheel.try_reserve(100).is_ok());
     assert!(wheel.capacity() > 100);
     let before = wheel.stats();

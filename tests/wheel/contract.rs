@@ -73,29 +73,6 @@ fn wheel_of_values_without_any_trait_works() {
     assert_eq!(results, [1, 2]);
 }
 
-/// Equals are in the order of their last rescheduling, also when the deadline stays the same.
-#[test]
-fn reschedule_goes_behind_its_equals() {
-    fn check<G: Geometry>() {
-        for span in spans::<G>() {
-            let deadline = span.saturating_mul(2);
-            let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-            let keys: Vec<TimerKey> = (0..6).map(|n| wheel.schedule(deadline, n)).collect();
-            assert!(wheel.reschedule(keys[0], deadline));
-            assert!(wheel.reschedule(keys[2], deadline - 1));
-            assert!(wheel.reschedule(keys[2], deadline));
-            assert!(wheel.reschedule(keys[4], u64::MAX));
-            assert!(wheel.reschedule(keys[4], deadline));
-            let fired: Vec<u64> = wheel.advance(deadline).map(|item| item.value).collect();
-            assert_eq!(fired, [1, 3, 5, 0, 2, 4]);
-        }
-    }
-    check::<Millis>();
-    check::<Compact>();
-    check::<Tiny>();
-    check::<Lopsided>();
-}
-
 #[test]
 fn advance_backwards_is_an_advance_to_now() {
     let mut wheel: Wheel<u64> = Wheel::new(1_000);

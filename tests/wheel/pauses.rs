@@ -34,9 +34,10 @@ impl Call {
 /// One advance, without a budget.
 pub(crate) fn advance<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> Call {
     let mut advance = wheel.advance_with_budget(to, usize::MAX);
-    let fired = advance.by_ref().count();
+    let fired: Vec<u64> = advance.by_ref().map(|item| item.deadline).collect();
+    assert!(fired.is_sorted(), "out of order");
     assert!(!advance.has_backlog());
-    Call { fired, units: usize::MAX - advance.unused() }
+    Call { fired: fired.len(), units: usize::MAX - advance.unused() }
 }
 
 /// Timers 60 to 180 s ahead, an advance each millisecond for four minutes, and another timer for each
@@ -75,14 +76,13 @@ pub(crate) const LONGEST: usize = FEW;
 /// 32 ms for a million timers.
 #[test]
 fn pause_mix_has_no_call_that_moves_a_whole_crowd() {
-    for (timers, most) in [(20_000, LONGEST), (100_000, 2 * FEW)] {
-        let longest = pause_mix::<Millis>(timers, |_, _, _| {});
-        assert!(longest <= most, "{longest} units, {timers} timers");
-    }
-    let longest = pause_mix::<Compact>(20_000, |_, _, _| {});
-    assert!(longest <= LONGEST, "{longest} units, in `Compact`");
-    let longest = pause_mix::<Micros>(20_000, |_, _, _| {});
-    assert!(longest <= LONGEST, "{longest} units, in `Micros`");
+    let longest = [
+        pause_mix::<Millis>(20_000, |_, _, _| {}),
+        pause_mix::<Compact>(20_000, |_, _, _| {}),
+        pause_mix::<Micros>(20_000, |_, _, _| {}),
+        pause_mix::<Millis>(100_000, |_, _, _| {}).div_ceil(2),
+    ];
+    assert!(longest.iter().all(|longest| *longest <= LONGEST), "{longest:?} units");
 }
 
 /// Ours: one timer that had been postponed sent a whole cascade the slow way. One, and one of a thousand time and again,

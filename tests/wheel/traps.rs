@@ -11,20 +11,12 @@ use crate::pair::Pair;
 use crate::script::{Op, Pick, Rule, When, spans};
 
 /// Clocks at which the arithmetic of ticks has wrapped, changed sign or been cut short.
-const CLOCKS: [u64; 12] = [
-    0,
-    1,
-    (1 << 20) - 1,
-    1 << 20,
-    (1 << 20) + 1,
-    (1 << 32) - 1,
-    (1 << 52) + 12_345,
-    (1 << 63) - 1,
-    1 << 63,
-    (1 << 63) + 1,
-    u64::MAX - 1,
-    u64::MAX,
-];
+const CLOCKS: [u64; 12] = {
+    const MEBI: u64 = 1 << 20;
+    const SIGN: u64 = 1 << 63;
+    const MAX: u64 = u64::MAX;
+    [0, 1, MEBI - 1, MEBI, MEBI + 1, MAX >> 32, MEBI << 32 | 99, SIGN - 1, SIGN, SIGN + 1, MAX - 1, MAX]
+};
 
 const END: When = When::At(u64::MAX);
 

@@ -81,25 +81,6 @@ fn removing_the_last_item_clearing_and_a_reset_to_the_past_wake() {
 }
 
 #[test]
-fn peek_names_the_next_item() {
-    paused(async {
-        let mut queue = DelayQueue::new();
-        assert_eq!(queue.peek(), None);
-        let late = queue.insert("late", ms(15));
-        let early = queue.insert("early", ms(5));
-        let middle = queue.insert("middle", ms(10));
-        assert_eq!(queue.peek(), Some(early));
-        queue.reset(&early, ms(20));
-        assert_eq!(queue.peek(), Some(middle));
-        for key in [middle, late, early] {
-            assert_eq!(queue.peek(), Some(key));
-            assert_eq!(next(&mut queue).await.map(|expired| expired.key()), Some(key));
-        }
-        assert_eq!(queue.peek(), None);
-    });
-}
-
-#[test]
 fn memory_is_kept_and_given_back_on_demand() {
     paused(async {
         let mut queue = DelayQueue::with_capacity(10);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use timer_wheel::{Budget, Geometry, Millis, TimerKey, Wheel};
 
 use super::END;
-use crate::geometries::{FAR_TIMERS, Widest};
+use crate::geometries::Widest;
 use crate::numbers::Numbers;
 use crate::pair::Pair;
 use crate::script::{Op, Pick, Rule, When, spans};
@@ -70,44 +70,6 @@ fn pop_with_timers_cancelled_and_scheduled_in_between_keeps_the_rest() {
         }
     }
     in_every_geometry!(check);
-}
-
-/// The same trap in this project's chains, which are what a bucket becomes when it is sorted: whichever of a chain
-/// leave, from the front, the back or the middle, the others stay and keep their order.
-#[test]
-fn chain_cancelled_from_the_front_the_back_and_the_middle_keeps_the_rest() {
-    /// The one to leave next, of so many.
-    type Out = fn(usize) -> usize;
-    fn check(step: u64, out: Out) {
-        let coarse = spans::<Millis>()[1];
-        let mut pair = Pair::<Millis>::new(0);
-        pair.apply(&Op::Storm(END, 0, FAR_TIMERS as u8));
-        pair.apply(&Op::Storm(When::At(coarse), step, 24));
-        pair.apply(&Op::Pop(When::At(coarse)));
-        let ready = pair.wheel.stats().ready;
-        assert_eq!(ready, 1 + 23, "one of the ballast, and a chain");
-        // Others among them, each on its own.
-        pair.apply(&Op::Storm(When::At(coarse + step / 2), step, 12));
-        while pair.model.len() > FAR_TIMERS {
-            let left = pair.model.len() - FAR_TIMERS;
-            let nth = out(left) as u8;
-            pair.apply(&match left % 7 {
-                // To the same time, where it comes behind its equals.
-                0 => Op::Reschedule(Pick::Live(nth), When::Like(nth, 0, u64::MAX)),
-                3 => Op::Pop(FIRST),
-                _ => Op::Cancel(Pick::Live(nth)),
-            });
-            pair.apply(&Op::Cancel(Pick::Live(nth)));
-        }
-        pair.finish();
-    }
-    let outs: [Out; 3] = [|_| 0, |left| left - 1, |left| left / 2];
-    for out in outs {
-        // At one nanosecond, in one tick, and in the ticks of a bucket that is sorted whole.
-        for step in [0, 8, spans::<Millis>()[0]] {
-            check(step, out);
-        }
-    }
 }
 
 /// moka#524 and #565: a handle outlived its node and was followed into memory given to another.
