@@ -1,5 +1,5 @@
-//! What Dongting's `TtlManager` is tested for, with its numbers. Where it is wrong the test says what
-//! is expected instead; the mistakes themselves are in `traps`.
+//! What Dongting's `TtlManager` is tested for, with its numbers, where no other test says it. Its mistakes are in
+//! `traps`.
 
 use timer_wheel::ttl::{Outcome, Role, TtlConfig, TtlQueue};
 

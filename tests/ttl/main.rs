@@ -1,8 +1,8 @@
 //! The TTL layer against its rules: a model that is obviously right, three replicas around a log,
 //! the traps that others fell into, each by name, and what Dongting does, number by number.
 //!
-//! `model`, `pair`, `script` and `cluster` need nothing but the crate and `bytes`, so that fuzz targets can include them
-//! by path.
+//! `model`, `pair`, `script` and `cluster` need nothing but the crate and `bytes`, so that fuzz targets can include
+//! them by path.
 
 #![cfg(feature = "ttl")]
 

@@ -22,9 +22,9 @@ pub(crate) type Span = u64;
 
 /// One operation. Times are as seen from the clock of the moment.
 ///
-/// `Bunch` sets `count` keys from `key` on, each due `apart` after the one before. `Poll` is dropped once `pulled` items
-/// were taken. `Drive` sleeps for exactly as long as the queue says, so many times, and polls to the end each time.
-/// `Restore` goes back to the snapshot of the last `Save`, with the wall clock moved.
+/// `Bunch` sets `count` keys from `key` on, each due `apart` after the one before. `Poll` is dropped once `pulled`
+/// items were taken. `Drive` sleeps for exactly as long as the queue says, so many times, and polls to the end each
+/// time. `Restore` goes back to the snapshot of the last `Save`, with the wall clock moved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Init { key: Key, set: Set },

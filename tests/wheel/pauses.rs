@@ -85,8 +85,8 @@ fn pause_mix_has_no_call_that_moves_a_whole_crowd() {
     assert!(longest.iter().all(|longest| *longest <= LONGEST), "{longest:?} units");
 }
 
-/// Ours: one timer that had been postponed sent a whole cascade the slow way. One, and one of a thousand time and again,
-/// which are postponed or come anew.
+/// Ours: one timer that had been postponed sent a whole cascade the slow way. Here one is, or one of a thousand time and
+/// again, or these are cancelled and come anew.
 #[test]
 fn pause_mix_with_timers_postponed_or_cancelled_has_no_longer_call() {
     type Disturb = fn(&mut Wheel<u64>, &mut [TimerKey], u64);

@@ -105,7 +105,7 @@ impl Run {
             }
         };
         self.live.retain(|(value, _)| !values.contains(value));
-        // The order among equal deadlines is tokio-util's own, and what each round delivers has been due since the last.
+        // The order among equals is tokio-util's own, and what a round delivers has been due since the last.
         values.sort_unstable();
         let at = self.start.elapsed().as_millis();
         self.events.push(format!("{values:?} at {at}, the end: {ended}"));
