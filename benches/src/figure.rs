@@ -1,4 +1,4 @@
-//! What is measured: the workloads, their figures, and what each figure needs of a queue.
+//! What is measured: figures, those of the workloads of queues among them, and what each needs of a queue.
 
 use crate::Spread;
 use crate::queue::Need::{self, *};
@@ -17,9 +17,13 @@ pub struct Figure {
 }
 
 impl Figure {
-    const fn new(name: &'static str, unit: &'static str, needs: &'static [Need]) -> Self {
-        let counts = Counts::Median;
-        Self { name, unit, counts, needs }
+    /// A figure that every subject has. O(1).
+    pub const fn new(name: &'static str, unit: &'static str, counts: Counts) -> Self {
+        Self { name, unit, counts, needs: &[] }
+    }
+
+    const fn needing(self, needs: &'static [Need]) -> Self {
+        Self { needs, ..self }
     }
 
     /// The workload that it belongs to. O(1).
@@ -29,7 +33,8 @@ impl Figure {
 
     /// What was measured of it with `n` timers. O(1).
     pub fn measured(&self, n: u64, subject: &str, spread: Spread) -> Measured {
-        Measured::new(self.name, n, subject, (self.unit, self.counts), spread)
+        let (figure, subject, unit) = (self.name.to_owned(), subject.to_owned(), self.unit.to_owned());
+        Measured { figure, n, subject, unit, counts: self.counts, spread }
     }
 
     /// Why a queue that lacks so much has no such figure, or `None` if it has. O(1).
@@ -38,23 +43,26 @@ impl Figure {
     }
 }
 
-/// The figure of a name, if there is one. O(figures).
+/// The figure of queues that has this name. O(figures).
 pub fn named(name: &str) -> Option<&'static Figure> {
     FIGURES.iter().find(|figure| figure.name == name)
 }
 
 const fn time(name: &'static str, needs: &'static [Need]) -> Figure {
-    Figure::new(name, "ns", needs)
+    Figure::new(name, "ns", Counts::Median).needing(needs)
 }
 
 /// The time of a single call: what else the machine did made some samples longer, and none shorter.
 const fn call(name: &'static str, needs: &'static [Need]) -> Figure {
-    let figure = time(name, needs);
-    Figure { counts: Counts::Min, ..figure }
+    Figure::new(name, "ns", Counts::Min).needing(needs)
 }
 
 const fn bytes(name: &'static str, needs: &'static [Need]) -> Figure {
-    Figure::new(name, "bytes", needs)
+    Figure::new(name, "bytes", Counts::Median).needing(needs)
+}
+
+const fn entries(name: &'static str, needs: &'static [Need]) -> Figure {
+    Figure::new(name, "entries", Counts::Median).needing(needs)
 }
 
 const STEADY: &[Need] = &[Cancel, Move, Fire, SingleCalls];
@@ -81,12 +89,12 @@ pub static FIGURES: &[Figure] = &[
     call("W6 longest call", CALLS),
     call("W6 calm longest call", CALLS),
     time("W6 p99.99 of calls", CALLS),
-    Figure::new("W6 most entries in one call", "entries", &[Fire, SingleCalls, Work]),
+    entries("W6 most entries in one call", &[Fire, SingleCalls, Work]),
     time("W6 expire, in all", CALLS),
     call("W6b longest call", BUDGETED),
     call("W6b calm longest call", BUDGETED),
     time("W6b p99.99 of calls", BUDGETED),
-    Figure::new("W6b most entries in one call", "entries", BUDGETED),
+    entries("W6b most entries in one call", BUDGETED),
     time("W6b expire, in all", BUDGETED),
     time("W7 expire a burst", &[Fire]),
     time("W7 expire a burst, spread over its tick", &[Fire]),

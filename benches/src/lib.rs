@@ -6,7 +6,8 @@
 //! * [`two_sets`]: the TTL layer's baseline, two ordered sets and a map.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //! * `rivals`, `experiments`: the queues of others and the workloads, behind the feature `compare`.
-//! * `results`: what a program has measured, for the tables of the documents.
+//! * `figure`, `turns`, `report`, `goals`, `results`: what is measured, how subjects take turns at it, and what becomes of
+//!   the samples: tables, verdicts and a file.
 //!
 //! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
 //! compare the answers.
@@ -39,11 +40,15 @@ pub mod btree;
 pub mod clock;
 #[cfg(feature = "compare")]
 pub mod experiments;
-#[cfg(feature = "compare")]
+#[cfg(feature = "results")]
 pub mod figure;
+#[cfg(feature = "results")]
+pub mod goals;
 #[cfg(feature = "compare")]
 pub mod heap;
 pub mod queue;
+#[cfg(feature = "results")]
+pub mod report;
 #[cfg(feature = "results")]
 pub mod results;
 #[cfg(feature = "compare")]
@@ -52,6 +57,8 @@ mod spread;
 #[cfg(feature = "compare")]
 pub mod subject;
 pub mod textbook;
+#[cfg(feature = "results")]
+pub mod turns;
 pub mod two_sets;
 pub mod workload;
 

@@ -26,11 +26,12 @@ pub struct Results {
     /// What came of the goals, if the program has any.
     pub verdict: String,
     /// The figures, in the order in which they were measured.
+    #[serde(with = "lines")]
     pub figures: Vec<Measured>,
 }
 
 /// One figure of one subject.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// What was measured: `W1a schedule`.
     pub figure: String,
@@ -40,14 +41,20 @@ pub struct Measured {
     pub subject: String,
     /// What the numbers count: `ns`, `bytes`.
     pub unit: String,
-    /// Which of the three is to be quoted.
+    /// Which of the samples is to be quoted.
     pub counts: Counts,
-    /// The least sample.
-    pub min: f64,
-    /// The middle one.
-    pub median: f64,
-    /// The greatest.
-    pub max: f64,
+    /// The samples.
+    pub spread: Spread,
+}
+
+/// A line of the file: a figure of all subjects, each with the least, the middle and the greatest sample.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    figure: String,
+    n: u64,
+    unit: String,
+    counts: Counts,
+    subjects: Vec<(String, f64, f64, f64)>,
 }
 
 /// Which sample stands for a figure.
@@ -61,17 +68,9 @@ pub enum Counts {
 }
 
 impl Measured {
-    /// A figure of a subject, with its unit and which of its samples counts. O(1).
-    pub fn new(figure: &str, n: u64, subject: &str, (unit, counts): (&str, Counts), spread: Spread) -> Self {
-        let (figure, subject, unit) = (figure.to_owned(), subject.to_owned(), unit.to_owned());
-        let Spread { min, median, max } = spread;
-        Self { figure, n, subject, unit, counts, min, median, max }
-    }
-
     /// The number to be quoted. O(1).
     pub fn value(&self) -> f64 {
-        let (min, median, max) = (self.min, self.median, self.max);
-        self.counts.of(Spread { min, median, max })
+        self.counts.of(self.spread)
     }
 
     /// Whether its figure has this name, or a longer one that begins so. O(1).
@@ -122,18 +121,6 @@ impl Sheet {
         })
     }
 
-    /// Adds a figure of a subject. O(1).
-    pub fn push(
-        &mut self,
-        figure: &str,
-        n: impl Into<u64>,
-        subject: &str,
-        (unit, counts): (&str, Counts),
-        spread: Spread,
-    ) {
-        self.results.figures.push(Measured::new(figure, n.into(), subject, (unit, counts), spread));
-    }
-
     /// Adds figures. O(figures).
     pub fn extend(&mut self, figures: impl IntoIterator<Item = Measured>) {
         self.results.figures.extend(figures);
@@ -149,16 +136,16 @@ impl Sheet {
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn write(mut self, verdict: &str) -> io::Result<()> {
+    pub fn write(mut self, verdict: &str) -> Result<(), String> {
         let Some(mut file) = self.file else {
             return Ok(());
         };
         self.results.verdict = verdict.to_owned();
         // A pipe has no length to cut.
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-        }
-        file.write_all(self.results.to_json().as_bytes())
+        let is_file = |file: &File| file.metadata().is_ok_and(|it| it.is_file());
+        let cut = if is_file(&file) { file.set_len(0) } else { Ok(()) };
+        let written = cut.and_then(|()| file.write_all(self.results.to_json().as_bytes()));
+        written.map_err(|error| format!("cannot write the results: {error}"))
     }
 }
 
@@ -174,12 +161,52 @@ impl Results {
 
     /// A line for each figure, so that a difference of two files can be read.
     fn to_json(&self) -> String {
-        let line = |value: &Measured| serde_json::to_string(value).expect("it is plain data");
-        let lines: Vec<String> = self.figures.iter().map(line).collect();
-        let head = Self { figures: Vec::new(), ..self.clone() };
-        let head = serde_json::to_string_pretty(&head).expect("it is plain data");
-        let figures = format!("\"figures\": [\n    {}\n  ]", lines.join(",\n    "));
-        head.replace("\"figures\": []", &figures) + "\n"
+        let json = serde_json::to_string_pretty(self).expect("it is plain data");
+        let (head, _) = json.split_once("\"figures\": ").expect("the last field");
+        let lines = lines::of(&self.figures).into_iter();
+        let lines: Vec<String> = lines.map(|line| serde_json::to_string(&line).expect("it is plain data")).collect();
+        format!("{head}\"figures\": [\n    {}\n  ]\n}}\n", lines.join(",\n    "))
+    }
+}
+
+mod lines {
+    //! The figures as lines, and back.
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Line, Measured, Spread};
+
+    /// Figures in the order of their first subjects.
+    pub(super) fn of(figures: &[Measured]) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        for it in figures {
+            let Spread { min, median, max } = it.spread;
+            let subject = (it.subject.clone(), min, median, max);
+            match lines.iter_mut().find(|line| line.figure == it.figure && line.n == it.n) {
+                Some(line) => line.subjects.push(subject),
+                None => {
+                    let (figure, unit) = (it.figure.clone(), it.unit.clone());
+                    lines.push(Line { figure, n: it.n, unit, counts: it.counts, subjects: vec![subject] });
+                }
+            }
+        }
+        lines
+    }
+
+    pub(super) fn serialize<S: Serializer>(figures: &[Measured], serializer: S) -> Result<S::Ok, S::Error> {
+        of(figures).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Vec<Measured>, D::Error> {
+        let lines = Vec::<Line>::deserialize(deserializer)?.into_iter();
+        let measured = lines.flat_map(|line| {
+            let Line { figure, n, unit, counts, subjects } = line;
+            subjects.into_iter().map(move |(subject, min, median, max)| {
+                let (figure, unit, spread) = (figure.clone(), unit.clone(), Spread { min, median, max });
+                Measured { figure, n, subject, unit, counts, spread }
+            })
+        });
+        Ok(measured.collect())
     }
 }
 
@@ -254,16 +281,15 @@ fn said(program: &str, arguments: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::Figure;
 
     #[test]
     fn written_results_are_read_again() {
         let path = std::env::temp_dir().join(format!("results-{}.json", std::process::id()));
         for value in [7.0, 5.0] {
             let mut sheet = Sheet::open(Some(&path), 3).unwrap();
-            for subject in ["wheel", "heap"] {
-                let spread = Spread::of([value, value + 1.0]);
-                sheet.push("W1a schedule", 10_u32, subject, ("ns", Counts::Min), spread);
-            }
+            let figure = Figure::new("W1a schedule", "ns", Counts::Min);
+            sheet.extend(["wheel", "heap"].map(|it| figure.measured(10, it, Spread::of([value, value + 1.0]))));
             sheet.write("all 1 goals met").unwrap();
         }
         let results = Results::read(&path).unwrap();

@@ -7,7 +7,7 @@ use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
 use serde_json::Value;
 use timer_wheel_bench::Spread;
-use timer_wheel_bench::results::{Counts, Results, Sheet};
+use timer_wheel_bench::results::{Counts, Measured, Results, Sheet};
 
 use crate::steady::{CALLS, N};
 
@@ -24,7 +24,7 @@ pub(crate) fn ceiling(group: &str, call: &str) -> LibraryBenchmarkConfig {
         let results = Results::read(&kept()).unwrap_or_default();
         let of_call = results.figures.iter();
         let mut of_call = of_call.filter(|it| it.subject == subject(group) && it.figure == figure(call));
-        let counted = of_call.next().map_or(0.0, |it| it.median * CALLS as f64);
+        let counted = of_call.next().map_or(0.0, |it| it.value() * CALLS as f64);
         let mut callgrind = Callgrind::default();
         callgrind.hard_limits([(EventKind::Ir, counted as u64 * MOST / 100)]);
         config.tool(callgrind);
@@ -67,12 +67,16 @@ pub(crate) fn keep(path: &Path) -> Result<(), String> {
     let counted = counted?;
     let is_counted = |subject: &str| counted.iter().any(|(counted, ..)| counted == subject);
     let others = before.into_iter().filter(|it| !is_counted(&it.subject));
-    let others = others.map(|it| (it.subject, it.figure, it.median));
-    for (subject, figure, count) in others.chain(counted.iter().cloned()) {
-        let counts = ("instructions", Counts::Median);
-        sheet.push(&figure, N as u64, &subject, counts, Spread::of([count]));
-    }
-    sheet.write("").map_err(|error| error.to_string())
+    sheet.extend(others);
+    sheet.extend(counted.iter().map(|(subject, figure, count)| Measured {
+        figure: figure.clone(),
+        n: N as u64,
+        subject: subject.clone(),
+        unit: "instructions".to_owned(),
+        counts: Counts::Median,
+        spread: Spread::of([*count]),
+    }));
+    sheet.write("")
 }
 
 /// The queue, the figure, and the instructions of one call.

@@ -5,17 +5,18 @@
 //! is an error, not a figure.
 
 mod goals;
-mod report;
 mod turns;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use timer_wheel_bench::experiments::Kind;
+use timer_wheel_bench::figure::FIGURES;
+use timer_wheel_bench::goals::judge;
 use timer_wheel_bench::heap::Weighed;
+use timer_wheel_bench::report::{say, tables};
 use timer_wheel_bench::results::{self, Sheet};
 use timer_wheel_bench::subject::{self, Subject};
 
@@ -130,23 +131,19 @@ fn run(options: &Options) -> Result<(), String> {
     }
     let mut sheet = Sheet::open(options.json.as_deref(), options.rounds(options.n[0]))?;
     let subjects = options.subjects();
+    let rows: Vec<_> = subjects.iter().map(|subject| (subject.name, subject.lacks)).collect();
     let agenda = options.agenda();
     let mut turns = Turns::new(options, &subjects, &agenda);
-    let mut out = io::stdout();
-    // A reader who has closed the pipe has seen enough.
-    let written = |result: io::Result<()>| match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write the results: {error}")),
-        _ => Ok(()),
-    };
     for (kind, n) in agenda {
         let measured = turns.take(kind, n)?;
-        let table = report::tables(n, &subjects, &measured);
-        turns.pause(|| written(out.write_all(table.as_bytes())))?;
+        let table = tables(n as u64, FIGURES, &rows, &measured);
+        turns.pause(|| say(&table))?;
         sheet.extend(measured);
     }
-    let (verdicts, summary) = goals::judge(sheet.figures(), goals::ALL)?;
-    written(writeln!(out, "{verdicts}\n{summary}"))?;
-    written(sheet.write(&summary))
+    let names: Vec<&str> = subject::ALL.iter().map(|subject| subject.name).collect();
+    let (verdicts, summary) = judge(sheet.figures(), goals::ALL, FIGURES, &names)?;
+    say(&format!("{verdicts}\n{summary}\n"))?;
+    sheet.write(&summary)
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! The subjects taking turns at an experiment.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use timer_wheel_bench::Spread;
 use timer_wheel_bench::answer::{self, Parts};
 use timer_wheel_bench::experiments::{Kind, Samples};
-use timer_wheel_bench::figure::{self, FIGURES, Figure};
+use timer_wheel_bench::figure::FIGURES;
 use timer_wheel_bench::results::Measured;
 use timer_wheel_bench::subject::Subject;
-use timer_wheel_bench::workload::XorShift64Star;
+use timer_wheel_bench::turns::take_turns;
 
 use crate::Options;
 
@@ -38,41 +36,24 @@ impl<'a> Turns<'a> {
         self.progress.suspend(work)
     }
 
-    /// Measures every subject once a round. Each round has an order of its own, so that none always runs in the wake of
-    /// the same other.
+    /// Measures every subject in every round.
     pub(crate) fn take(&mut self, kind: Kind, n: usize) -> Result<Vec<Measured>, String> {
         self.progress.set_message(format!("{kind:?} at {n}"));
-        let mut samples: BTreeMap<(usize, usize), Vec<f64>> = BTreeMap::new();
         let mut known = Parts::default();
-        let mut random = XorShift64Star::new();
-        for _ in 0..self.options.rounds(n) {
-            for turn in random.permutation(self.subjects.len() as u32) {
-                let subject = self.subjects[turn as usize];
-                let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
-                let told = if kind.wants_fresh_process() { in_a_child } else { measure };
-                let (measured, parts) = told(kind, n, subject).map_err(wrong)?;
-                if let Some(parts) = parts {
-                    answer::agree(&mut known, &parts).map_err(wrong)?;
-                }
-                for (name, value) in measured {
-                    let figure = FIGURES.iter().position(|figure| figure.name == name);
-                    let figure = figure.ok_or_else(|| format!("an unknown figure: {name}"))?;
-                    let of_subject = samples.entry((figure, turn as usize)).or_default();
-                    of_subject.push(value);
-                }
-                self.progress.inc(1);
+        let names: Vec<&str> = self.subjects.iter().map(|subject| subject.name).collect();
+        let told = if kind.wants_fresh_process() { in_a_child } else { measure };
+        let mut measured = take_turns(self.options.rounds(n), n as u64, FIGURES, &names, |turn| {
+            let subject = self.subjects[turn];
+            let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
+            let (samples, parts) = told(kind, n, subject).map_err(wrong)?;
+            if let Some(parts) = parts {
+                answer::agree(&mut known, &parts).map_err(wrong)?;
             }
-        }
-        let wanted = samples.into_iter().filter(|((figure, _), _)| {
-            let workload = FIGURES[*figure].workload();
-            self.options.wants(workload)
-        });
-        let measured = wanted.map(|((figure, subject), samples)| {
-            let subject = self.subjects[subject].name;
-            FIGURES[figure].measured(n as u64, subject, Spread::of(samples))
-        });
-        let measured: Vec<Measured> = measured.collect();
+            self.progress.inc(1);
+            Ok::<_, String>(samples)
+        })?;
         check_complete(self.subjects, &measured)?;
+        measured.retain(|it| self.options.wants(it.figure.split(' ').next().unwrap_or_default()));
         Ok(measured)
     }
 }
@@ -122,14 +103,12 @@ pub(crate) fn be_child(options: &Options) -> Result<(), String> {
 
 /// Refuses a subject that lacks a figure which another one has, and does not say why.
 fn check_complete(subjects: &[&Subject], measured: &[Measured]) -> Result<(), String> {
-    for subject in subjects {
-        for figure in measured.iter().filter_map(|it| figure::named(&it.figure)) {
-            let Figure { name, .. } = figure;
-            let has = |it: &&Measured| it.figure == *name && it.subject == subject.name;
-            let is_measured = measured.iter().any(|it| has(&it));
-            if is_measured == figure.reason_to_lack(subject.lacks).is_some() {
-                let subject = subject.name;
-                return Err(format!("{subject} has no figure {name}, or a reason to lack it too"));
+    let is_measured = |figure: &str| measured.iter().any(|it| it.figure == figure);
+    for figure in FIGURES.iter().filter(|figure| is_measured(figure.name)) {
+        for subject in subjects {
+            let has_it = measured.iter().any(|it| it.figure == figure.name && it.subject == subject.name);
+            if has_it == figure.reason_to_lack(subject.lacks).is_some() {
+                return Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name));
             }
         }
     }

@@ -6,10 +6,31 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use hdrhistogram::Histogram;
+use timer_wheel_bench::figure::Figure;
+use timer_wheel_bench::results::Counts;
 use timer_wheel_bench::workload::XorShift64Star;
 
-use crate::cli::Options;
-use crate::driver::{Client, Driver};
+use crate::driver::{BTreeTimer, Client, Driver, HashWheelTimer, TokioTimer, WheelTimer};
+use crate::{Options, Workload};
+
+/// The size is the number of firings a second.
+pub(crate) const LATENESS: Workload = Workload {
+    figures: &[
+        Figure::new("lateness p50", "ns", Counts::Median),
+        Figure::new("lateness p99", "ns", Counts::Median),
+        Figure::new("lateness p99.9", "ns", Counts::Median),
+        Figure::new("jobs run early", "jobs", Counts::Median),
+        // Of all threads together.
+        Figure::new("CPU time of a job", "ns", Counts::Median),
+    ],
+    subjects: &[
+        (WheelTimer::NAME, measure::<WheelTimer>),
+        (BTreeTimer::NAME, measure::<BTreeTimer>),
+        (TokioTimer::NAME, measure::<TokioTimer>),
+        (HashWheelTimer::NAME, measure::<HashWheelTimer>),
+    ],
+    goals: &[],
+};
 
 /// Jobs are scheduled this long before the earliest of them is due, and spread over as long.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -20,44 +41,36 @@ const BATCH: Duration = Duration::from_millis(1);
 /// Jobs that have not run by then are lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a run has shown.
-pub(crate) struct Lateness {
-    histogram: Histogram<u64>,
-    pub(crate) early: u64,
-    /// The part of one core that all threads together took.
-    pub(crate) cpu: f64,
+/// What the jobs have noted.
+struct Noted {
+    lateness: Histogram<u64>,
+    early: u64,
 }
 
-impl Lateness {
-    pub(crate) fn quantile_ns(&self, part: f64) -> u64 {
-        self.histogram.value_at_quantile(part)
-    }
-}
-
-pub(crate) fn measure<D: Driver>(options: &Options, rate: u64) -> Result<Lateness, String> {
+fn measure<D: Driver>(options: &Options, rate: u64) -> Result<Vec<f64>, String> {
     let driver = D::start();
-    let histogram = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds");
-    let noted = Arc::new(Mutex::new(Lateness { histogram, early: 0, cpu: 0.0 }));
+    let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds");
+    let noted = Arc::new(Mutex::new(Noted { lateness, early: 0 }));
     let (cpu, start) = (ProcessTime::now(), Instant::now());
     let total = rate * options.seconds;
     schedule_all(driver.client(0), total, rate, start, &noted);
     let end = Instant::now() + PATIENCE;
-    while noted.lock().unwrap().histogram.len() < total {
+    while noted.lock().unwrap().lateness.len() < total {
         if Instant::now() > end {
-            let ran = noted.lock().unwrap().histogram.len();
+            let ran = noted.lock().unwrap().lateness.len();
             return Err(format!("{}: {ran} of {total} jobs ran", D::NAME));
         }
         thread::sleep(BATCH);
     }
-    let cpu = cpu.elapsed().as_secs_f64() / start.elapsed().as_secs_f64();
+    let cpu = cpu.elapsed().as_nanos() as f64 / total as f64;
     driver.stop();
-    let mut noted = noted.lock().unwrap();
-    let histogram = std::mem::replace(&mut noted.histogram, Histogram::new(1).expect("sound"));
-    Ok(Lateness { histogram, early: noted.early, cpu })
+    let noted = noted.lock().unwrap();
+    let quantile = |part: f64| noted.lateness.value_at_quantile(part) as f64;
+    Ok(vec![quantile(0.5), quantile(0.99), quantile(0.999), noted.early as f64, cpu])
 }
 
 /// Schedules jobs in batches, each as many as the time that has passed asks for.
-fn schedule_all<C: Client>(mut client: C, total: u64, rate: u64, start: Instant, noted: &Arc<Mutex<Lateness>>) {
+fn schedule_all<C: Client>(mut client: C, total: u64, rate: u64, start: Instant, noted: &Arc<Mutex<Noted>>) {
     let mut numbers = XorShift64Star::with_seed(rate);
     let mut scheduled = 0;
     while scheduled < total {
@@ -73,10 +86,10 @@ fn schedule_all<C: Client>(mut client: C, total: u64, rate: u64, start: Instant,
     }
 }
 
-fn note(noted: &Mutex<Lateness>, deadline: Instant) {
+fn note(noted: &Mutex<Noted>, deadline: Instant) {
     let now = Instant::now();
     let late = now.saturating_duration_since(deadline);
     let mut noted = noted.lock().unwrap();
     noted.early += u64::from(now < deadline);
-    noted.histogram.saturating_record(late.as_nanos() as u64);
+    noted.lateness.saturating_record(late.as_nanos() as u64);
 }

@@ -1,4 +1,4 @@
-//! Producers that schedule and cancel as fast as they can.
+//! W17: producers that schedule and cancel as fast as they can, with one driver for all or one each.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,56 +7,69 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
+use timer_wheel_bench::figure::Figure;
+use timer_wheel_bench::goals::Bound::{AtLeast, Within};
+use timer_wheel_bench::goals::goal;
+use timer_wheel_bench::results::Counts;
 
-use crate::cli::Options;
-use crate::driver::{Client, Driver};
+use crate::driver::{BTreeTimer, Client, Driver, Each, HashWheelTimer, TokioTimer, TreeClient, WheelTimer};
+use crate::{Options, Workload};
 
-/// What producers do.
-#[derive(Clone, Copy)]
-pub(crate) struct Load {
-    pub(crate) producers: u64,
-    /// Of each producer.
-    pub(crate) pairs: u64,
-    /// How many jobs each has under way.
-    pub(crate) window: u64,
-    /// None of the jobs is due while it is measured.
-    pub(crate) delay: Duration,
-}
+/// The size is the number of producers.
+pub(crate) const W17: Workload = Workload {
+    figures: &[
+        Figure::new("W17 pairs a second", "pairs", Counts::Median),
+        // Of all threads together, what is done for a pair later on included.
+        Figure::new("W17 CPU time of a pair", "ns", Counts::Median),
+    ],
+    subjects: &[
+        (WheelTimer::NAME, run::<WheelTimer>),
+        (EACH_TIMER, run::<Each<WheelTimer>>),
+        (TreeClient::NAME, run::<TreeClient>),
+        (EACH_TREE, run::<Each<TreeClient>>),
+        (BTreeTimer::NAME, run::<BTreeTimer>),
+        (TokioTimer::NAME, run::<TokioTimer>),
+        (HashWheelTimer::NAME, run::<HashWheelTimer>),
+    ],
+    goals: &[
+        goal("W17 pairs a second", PRODUCERS, EACH_TIMER, AtLeast(0.8)),
+        goal("W17 pairs a second", PRODUCERS, EACH_TREE, AtLeast(1.5)),
+        goal("W17 pairs a second", PRODUCERS, BTreeTimer::NAME, AtLeast(1.0)),
+        goal("W17 CPU time of a pair", PRODUCERS, BTreeTimer::NAME, Within(1.0)),
+    ],
+};
 
-/// What a round has shown.
-#[derive(Clone, Copy)]
-pub(crate) struct Pairs {
-    pub(crate) a_second: f64,
-    /// Of all threads together, what is done for a pair later on included.
-    pub(crate) cpu_ns: f64,
-}
+const PRODUCERS: &[u64] = &[1, 2, 4, 8];
 
-pub(crate) fn measure<D: Driver>(options: &Options, window: u64) -> Result<Pairs, String> {
-    run::<D>(&Load { producers: options.producers, pairs: options.pairs, window, delay: Duration::from_secs(30) })
-}
+const EACH_TIMER: &str = "a Timer each";
+const EACH_TREE: &str = "a Mutex<BTreeMap> each";
 
-pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
-    let driver = D::start();
+/// The jobs that each producer has under way.
+const WINDOW: usize = 10_000;
+
+/// None of the jobs is due while it is measured.
+const DELAY: Duration = Duration::from_secs(60);
+
+fn run<D: Driver>(options: &Options, producers: u64) -> Result<Vec<f64>, String> {
+    let (driver, pairs) = (D::start(), options.pairs);
     // One a producer: jobs of different threads must not meet in a count of references.
-    let ran: Vec<_> = (0..load.producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
-    let start = Arc::new(Barrier::new(load.producers as usize + 1));
-    let producers: Vec<_> = (0..load.producers)
-        .map(|number| {
-            let client = driver.client(number);
-            let (start, load) = (Arc::clone(&start), *load);
-            let ran = Arc::clone(&ran[number as usize]);
-            thread::spawn(move || {
-                start.wait();
-                produce(client, &load, &ran)
-            })
+    let ran: Vec<_> = (0..producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
+    let start = Arc::new(Barrier::new(producers as usize + 1));
+    let begin = |number: u64| {
+        let (client, start) = (driver.client(number), Arc::clone(&start));
+        let ran = Arc::clone(&ran[number as usize]);
+        thread::spawn(move || {
+            start.wait();
+            produce(client, pairs, &ran)
         })
-        .collect();
-    let cpu = ProcessTime::now();
+    };
+    let threads: Vec<_> = (0..producers).map(begin).collect();
+    // Before they begin: this thread may be the last to get a core.
+    let (cpu, clock) = (ProcessTime::now(), Instant::now());
     start.wait();
-    let clock = Instant::now();
     let mut refused = 0;
-    for producer in producers {
-        refused += producer.join().map_err(|_| "a producer has panicked")?;
+    for thread in threads {
+        refused += thread.join().map_err(|_| "a producer has panicked")?;
     }
     let elapsed = clock.elapsed();
     driver.stop();
@@ -64,19 +77,19 @@ pub(crate) fn run<D: Driver>(load: &Load) -> Result<Pairs, String> {
     if refused > 0 || ran.iter().any(|ran| ran.load(Ordering::Relaxed) > 0) {
         return Err(format!("{}: jobs ran that were cancelled", D::NAME));
     }
-    let pairs = (load.pairs * load.producers) as f64;
-    Ok(Pairs { a_second: pairs / elapsed.as_secs_f64(), cpu_ns: cpu.as_nanos() as f64 / pairs })
+    let pairs = (pairs * producers) as f64;
+    Ok(vec![pairs / elapsed.as_secs_f64(), cpu.as_nanos() as f64 / pairs])
 }
 
 /// Returns the number of jobs that could not be cancelled.
-fn produce<C: Client>(mut client: C, load: &Load, ran: &Arc<AtomicU64>) -> u64 {
-    let mut under_way = VecDeque::with_capacity(load.window as usize + 1);
+fn produce<C: Client>(mut client: C, pairs: u64, ran: &Arc<AtomicU64>) -> u64 {
+    let mut under_way = VecDeque::with_capacity(WINDOW + 1);
     let mut refused = 0;
-    for _ in 0..load.pairs {
+    for _ in 0..pairs {
         let ran = Arc::clone(ran);
-        let handle = client.schedule(load.delay, move || _ = ran.fetch_add(1, Ordering::Relaxed));
+        let handle = client.schedule(DELAY, move || _ = ran.fetch_add(1, Ordering::Relaxed));
         under_way.push_back(handle);
-        if under_way.len() as u64 > load.window {
+        if under_way.len() > WINDOW {
             let oldest = under_way.pop_front().expect("one was pushed");
             refused += u64::from(client.cancel(oldest) == Some(false));
         }

@@ -155,20 +155,17 @@ fn fill(text: &str, all: &AllResults) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use timer_wheel_bench::Spread;
+    use timer_wheel_bench::figure::Figure;
+    use timer_wheel_bench::results::Counts;
+
     use super::*;
 
     fn results() -> AllResults {
-        let mut results = Results::default();
-        for (subject, ns) in [("wheel", 2.0), ("heap", 5.0)] {
-            results.figures.extend([10, 1_000_000].map(|n| {
-                let line = format!(
-                    r#"{{"figure": "W1a schedule", "n": {n}, "subject": "{subject}", "unit": "ns",
-                    "counts": "median", "min": 1, "median": {ns}, "max": 9}}"#
-                );
-                serde_json::from_str(&line).unwrap()
-            }));
-        }
-        AllResults::from([("compare".to_owned(), results)])
+        let schedule = Figure::new("W1a schedule", "ns", Counts::Median);
+        let figures = [("wheel", 2.0), ("heap", 5.0)]
+            .map(|(subject, ns)| [10, 1_000_000].map(|n| schedule.measured(n, subject, Spread::of([1.0, ns, 9.0]))));
+        AllResults::from([("compare".to_owned(), Results { figures: figures.concat(), ..Results::default() })])
     }
 
     #[test]

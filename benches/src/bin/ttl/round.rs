@@ -10,7 +10,7 @@ use timer_wheel_bench::workload::{MILLISECOND, SECOND, STEP, XorShift64Star};
 use crate::subject::{Subject, nth};
 
 /// Late entries.
-pub(crate) const LATE: u64 = 1_000;
+const LATE: usize = 1_000;
 
 /// What all get: made before any clock starts.
 pub(crate) struct Input {
@@ -58,7 +58,8 @@ impl Input {
 
 /// What one subject took in one round, figure by figure, and a digest of all that it answered.
 pub(crate) struct Round {
-    pub(crate) times: Vec<Duration>,
+    /// Of an operation, or of a single call.
+    pub(crate) times_ns: Vec<f64>,
     answers: DefaultHasher,
     /// The same of what was proposed to be answered, in any order.
     answered: u64,
@@ -77,7 +78,7 @@ impl Round {
         let bounded = config.clone().build().expect("it makes sense");
         let all = config.max_pending(usize::MAX).build();
         let all = all.expect("it makes sense");
-        let mut round = Self { times: Vec::new(), answers: DefaultHasher::new(), answered: 0, proposals: 0 };
+        let mut round = Self { times_ns: Vec::new(), answers: DefaultHasher::new(), answered: 0, proposals: 0 };
         round.set(input.subject::<S>(&bounded), input);
         round.expire(input.subject::<S>(&all), input);
         round.answer(input.subject::<S>(&bounded), input, |subject, key, index, _| {
@@ -91,10 +92,14 @@ impl Round {
         round
     }
 
-    fn time(&mut self, what: impl FnOnce(&mut Self)) {
+    fn time(&mut self, operations: usize, what: impl FnOnce(&mut Self)) {
         let start = ThreadTime::now();
         what(self);
-        self.times.push(start.elapsed());
+        self.times_ns.push(start.elapsed().as_nanos() as f64 / operations as f64);
+    }
+
+    fn push(&mut self, call: Duration) {
+        self.times_ns.push(call.as_nanos() as f64);
     }
 
     /// How long to wait, and how many polls it takes to have all that is due, need not be the same for
@@ -107,20 +112,20 @@ impl Round {
     }
 
     fn set(&mut self, mut subject: impl Subject, input: &Input) {
-        self.time(|_| input.init(&mut subject, 0));
-        self.time(|round| {
+        self.time(input.keys.len(), |_| input.init(&mut subject, 0));
+        self.time(input.keys.len(), |round| {
             let indices = input.shuffled.iter().map(|&key| subject.index_of(key));
             round.answers.write_u64(indices.sum());
         });
         let names = subject.names(&input.shuffled);
-        self.time(|_| {
+        self.time(input.keys.len(), |_| {
             for ((&name, &key), &ttl_ms) in names.iter().zip(&input.shuffled).zip(&input.ttls_ms[1]) {
                 subject.update(2, name, ttl_ms, created(key, 0));
             }
         });
         subject.lead(0);
         let mut now = 0;
-        self.time(|round| {
+        self.time(input.keys.len(), |round| {
             for (step, (&name, &key)) in names.iter().zip(&input.shuffled).enumerate() {
                 now += 1;
                 subject.update(4, name, 600_000, created(key, now));
@@ -135,7 +140,7 @@ impl Round {
     fn expire(&mut self, mut subject: impl Subject, input: &Input) {
         input.init(&mut subject, 2);
         let mut now = 0;
-        self.time(|round| {
+        self.time(input.keys.len(), |round| {
             while now < 60 * SECOND {
                 now += STEP;
                 while round.poll(&mut subject, now) == Some(0) {}
@@ -147,7 +152,7 @@ impl Round {
     fn answer<S: Subject>(&mut self, mut subject: S, input: &Input, first: impl Fn(&mut S, u64, u64, u64)) {
         input.init(&mut subject, 2);
         let mut due = Vec::new();
-        self.time(|round| {
+        self.time(input.keys.len(), |round| {
             let mut now = 0;
             let mut answered = 0;
             while let Some(wait) = round.poll_into(&mut subject, now, &mut due) {
@@ -190,7 +195,7 @@ impl Round {
         let with_room = set(&mut subject, 1, &input.keys, &input.ttls_ms[0]);
         let without = set(&mut new(), 1, &input.keys, &input.ttls_ms[0]);
         let update = set(&mut subject, 2, &input.shuffled, &input.ttls_ms[2]);
-        self.times.extend([with_room, without, update]);
+        [with_room, without, update].into_iter().for_each(|call| self.push(call));
 
         let mut due = Vec::new();
         let mut longest = Duration::ZERO;
@@ -208,7 +213,7 @@ impl Round {
                 Some(_) => now += STEP,
             }
         }
-        self.times.push(longest);
+        self.push(longest);
 
         longest = Duration::ZERO;
         input.init(&mut subject, 2);
@@ -219,13 +224,13 @@ impl Round {
             subject.lead(now);
             longest = longest.max(start.elapsed());
         }
-        self.times.push(longest);
+        self.push(longest);
     }
 
     /// All that is in flight is removed but for what a fair coin leaves that everybody knows; then some
     /// more come.
     fn late(&mut self, mut subject: impl Subject, input: &Input) {
-        let (mut now, last) = (MILLISECOND, input.keys.len() - LATE as usize);
+        let (mut now, last) = (MILLISECOND, input.keys.len() - LATE);
         subject.lead(0);
         for &key in &input.keys[..last] {
             subject.init(key, 1, 1, created(key, 0));
@@ -234,7 +239,7 @@ impl Round {
         for &key in input.keys[..last].iter().filter(|&&key| nth(key) % 4 != 0) {
             subject.remove(key);
         }
-        self.time(|round| {
+        self.time(LATE, |round| {
             for &key in &input.keys[last..] {
                 now += 1;
                 subject.init(key, 2, 1, created(key, 0));
