@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`choosing`] | which type you want |
-//! | [`promises`] | what a wheel promises, each promise with its limits and an example |
+//! | [`promises`] | what a wheel promises, each promise with its limits |
 //! | [`embedding`] | a wheel in a cache: who owns the key, replace, remove and evict, threads, budgets |
 //! | [`replacing`] | a wheel in the place of another crate's timers |
 //! | [`drivers`] | `Timer` and `KeyedTimer`: threads, guarantees, awaiting |

@@ -19,7 +19,7 @@ use self::crowd::{Crowd, WRITERS};
 use crate::client::Client;
 use crate::cluster::{Cluster, GLANCE, Statuses};
 use crate::error::Error;
-use crate::ledger::{Counts, Ledger};
+use crate::ledger::Ledger;
 use crate::message::{Reply, Request, Status};
 use crate::types::NodeId;
 
@@ -308,21 +308,13 @@ impl Chaos {
         for (number, name) in kinds.iter().zip(["reads", "bad messages", "refusals"]) {
             println!("{name:>22}  {number}");
         }
-        let Counts { attempted, acknowledged, expired, lost, resurrected, early, twice, .. } = counts;
-        println!("{:>22}  {attempted}, of which {expired} expired", "keys written");
+        println!("{:>22}  {}, of which {} expired", "keys written", counts.attempted, counts.expired);
         println!("{:>22}  {} MiB a node", "most memory", self.peak_kib.div_ceil(1 << 10));
         println!("{:>22}  {stall:.1?}", "longest stall");
-        let line = format!(
-            "acknowledged {acknowledged}, lost {lost}, resurrected {resurrected}, early {early}, twice {twice}"
-        );
-        let panics = self.nodes.ids().into_iter();
-        let panics = panics.filter(|&id| self.nodes.log(id).contains("panicked")).count();
-        if panics > 0 {
+        if self.nodes.ids().into_iter().any(|id| self.nodes.log(id).contains("panicked")) {
             return Err(self.stuck("a node panicked"));
         }
-        if !counts.is_sound() || acknowledged == 0 {
-            return Err(Error::Broken(line));
-        }
+        let line = counts.verdict()?;
         if self.peak_kib > MOST_KIB {
             return Err(Error::Broken(format!("{line}; but too much memory was used")));
         }

@@ -1,6 +1,5 @@
 //! Three nodes, keys with TTLs, a dead leader: what happens, when, and whether anything is wrong.
 
-mod audit;
 mod burst;
 mod failover;
 
@@ -10,9 +9,13 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::time::Instant;
 
+use crate::client::Client;
 use crate::cluster::{Cluster, Statuses};
 use crate::error::Error;
-use crate::types::NodeId;
+use crate::ledger::Ledger;
+use crate::message::Request;
+use crate::time::wall_us_now;
+use crate::types::{Item, NodeId};
 
 /// How many nodes there are.
 const NODES: u64 = 3;
@@ -66,6 +69,17 @@ pub async fn show(wishes: &Wishes) -> Result<(), Error> {
     if wishes.burst { burst::show(wishes, &mut stage).await } else { failover::show(wishes, &mut stage).await }
 }
 
+/// Sets keys and takes down that they were acknowledged.
+async fn put(client: &mut Client, items: Vec<Item>, ledger: &mut Ledger) -> Result<(), Error> {
+    let (began_us, request) = (wall_us_now(), Request::Put(items));
+    let done = client.insist(&request, Instant::now() + PATIENCE).await;
+    done.map_err(|failure| Error::Unanswered(failure.to_string()))?;
+    if let Request::Put(items) = &request {
+        ledger.promise(items, began_us);
+    }
+    Ok(())
+}
+
 /// The nodes, and how long it has been.
 struct Stage {
     cluster: Cluster,
@@ -104,6 +118,15 @@ impl Stage {
     fn tell(&self, what: impl Display) {
         let seconds = self.beginning.elapsed().as_secs_f64();
         self.bar.suspend(|| println!("{seconds:8.2} s  {what}"));
+    }
+
+    /// What came of it, when each node has been heard to its end.
+    async fn verdict(&self, ledger: &Ledger) -> Result<(), Error> {
+        let counts = ledger.counts(&self.cluster).await;
+        let counts = counts.map_err(|error| Error::Unanswered(error.to_string()))?;
+        println!("{}", ledger.table());
+        println!("{}", counts.verdict()?);
+        Ok(())
     }
 
     /// Begins another stretch of the way.

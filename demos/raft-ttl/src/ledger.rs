@@ -1,14 +1,16 @@
-//! What was acknowledged, what was seen, and whether that goes together: the books that the chaos and the
-//! tests keep.
+//! What was acknowledged, what was seen, and whether that goes together: the books that the demonstrations, the
+//! chaos and the tests keep.
 
 use std::collections::{BTreeMap, BTreeSet};
-
+use std::fmt::Write as _;
 use std::io;
 
+use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
 use crate::client::{self, Client, Failure};
 use crate::cluster::Cluster;
+use crate::error::Error;
 use crate::history::Expired;
 use crate::message::{Reply, Request};
 use crate::time::wall_us_now;
@@ -26,13 +28,37 @@ struct Written {
 #[derive(Debug, Default)]
 pub struct Ledger {
     written: BTreeMap<String, Written>,
-    /// By key, the indexes under which it expired.
-    expired: BTreeMap<String, BTreeSet<u64>>,
-    /// How far each node has told in its present life, and which expiries it has applied in it.
-    heard: BTreeMap<NodeId, (u64, BTreeSet<(String, u64)>)>,
+    /// By key, the indexes under which it expired, and who proposed that.
+    expired: BTreeMap<String, BTreeMap<u64, NodeId>>,
+    heard: BTreeMap<NodeId, Heard>,
     early: u64,
     twice: u64,
 }
+
+/// What one node has told.
+#[derive(Debug)]
+struct Heard {
+    /// How far it has told in its present life.
+    next: u64,
+    /// Which expiries it has applied in it.
+    applied: BTreeSet<(String, u64)>,
+    /// How late they were, in microseconds, before it lost its memory.
+    late_us: Histogram<u64>,
+    /// Whether it did: what it applies since then is late because of that.
+    is_catching_up: bool,
+    /// When it applied the last one by the wall clock, in microseconds.
+    last_us: u64,
+}
+
+impl Default for Heard {
+    fn default() -> Self {
+        let late_us = Histogram::new_with_max(LONGEST_US, 3).expect("these bounds can be had");
+        Self { next: 0, applied: BTreeSet::new(), late_us, is_catching_up: false, last_us: 0 }
+    }
+}
+
+/// The longest lateness that is told apart from longer ones: an hour.
+const LONGEST_US: u64 = 3_600_000_000;
 
 /// The counts at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +119,7 @@ impl Ledger {
     /// Asks a node for what it has not told yet. It may be down.
     pub async fn hear(&mut self, nodes: &Cluster, id: NodeId) {
         loop {
-            let next = self.heard.entry(id).or_default().0;
+            let next = self.heard.entry(id).or_default().next;
             let asked = client::ask(nodes.address(id), &Request::History(next)).await;
             let Ok(Reply::History { first, expired, .. }) = asked else {
                 return; // it will be asked again
@@ -101,7 +127,7 @@ impl Ledger {
             if expired.is_empty() {
                 return;
             }
-            self.heard.entry(id).or_default().0 = first + expired.len() as u64;
+            self.heard.entry(id).or_default().next = first + expired.len() as u64;
             for expired in expired {
                 self.note(id, expired);
             }
@@ -109,18 +135,53 @@ impl Ledger {
     }
 
     fn note(&mut self, id: NodeId, expired: Expired) {
-        let Expired { key, index, .. } = expired;
-        let written = &self.written;
-        let not_before_us = written.get(&key).and_then(|written| written.not_before_us);
-        self.early += u64::from(not_before_us.is_some_and(|us| expired.at_us < us));
-        self.expired.entry(key.clone()).or_default().insert(index);
-        let applied = &mut self.heard.entry(id).or_default().1;
-        self.twice += u64::from(!applied.insert((key, index)));
+        let Expired { key, index, by, due_ms, at_us } = expired;
+        let not_before_us = self.written.get(&key).and_then(|written| written.not_before_us);
+        self.early += u64::from(not_before_us.is_some_and(|us| at_us < us));
+        self.expired.entry(key.clone()).or_default().insert(index, by);
+        let heard = self.heard.entry(id).or_default();
+        if !heard.is_catching_up {
+            heard.late_us.saturating_record(at_us.saturating_sub(due_ms.saturating_mul(1_000)));
+        }
+        heard.last_us = heard.last_us.max(at_us);
+        self.twice += u64::from(!heard.applied.insert((key, index)));
     }
 
     /// A node has lost its memory: it tells from the beginning.
     pub fn forget(&mut self, id: NodeId) {
-        self.heard.remove(&id);
+        let heard = self.heard.entry(id).or_default();
+        heard.next = 0;
+        heard.applied.clear();
+        heard.is_catching_up = true;
+    }
+
+    /// How many expiries a node has applied in its present life.
+    pub fn expired_on(&self, id: NodeId) -> u64 {
+        self.heard.get(&id).map_or(0, |heard| heard.applied.len() as u64)
+    }
+
+    /// When each node applied its last expiry, in microseconds by the wall clock.
+    pub fn last_us(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        self.heard.iter().map(|(&id, heard)| (id, heard.last_us))
+    }
+
+    /// Who proposed how many, what expired on each node, and how late.
+    pub fn table(&self) -> String {
+        let mut table = format!(
+            "\n{:8}{:>10}{:>10}{:>14}{:>14}{:>14}\n",
+            "node", "proposed", "expired", "median late", "p99", "longest"
+        );
+        for (id, heard) in &self.heard {
+            let by_it = |expiries: &&BTreeMap<u64, NodeId>| expiries.values().any(|by| by == id);
+            let (proposed, expired) = (self.expired.values().filter(by_it).count(), heard.applied.len());
+            let late = &heard.late_us;
+            let [median, p99, longest] = [0.5, 0.99, 1.0].map(|q| match late.len() {
+                0 => "-".to_owned(),
+                _ => format!("{:.1} ms", late.value_at_quantile(q) as f64 / 1_000.0),
+            });
+            let _ = writeln!(table, "{id:<8}{proposed:>10}{expired:>10}{median:>14}{p99:>14}{longest:>14}");
+        }
+        table
     }
 
     /// Up to so many keys that are known to have expired, from this one on.
@@ -165,7 +226,7 @@ impl Ledger {
         let held: u64 = statuses.values().map(|status| status.keys).sum();
         counts.resurrected += held - keys;
         for (key, written) in &self.written {
-            let expiries = self.expired.get(key).map_or(0, BTreeSet::len);
+            let expiries = self.expired.get(key).map_or(0, BTreeMap::len);
             counts.attempted += 1;
             counts.acknowledged += u64::from(written.is_acknowledged);
             counts.unsure += u64::from(!written.is_acknowledged);
@@ -187,6 +248,19 @@ impl Counts {
     pub fn is_sound(&self) -> bool {
         [self.lost, self.resurrected, self.early, self.twice] == [0; 4]
     }
+
+    /// All of it in a line.
+    ///
+    /// # Errors
+    ///
+    /// The line, if anything is wrong.
+    pub fn verdict(&self) -> Result<String, Error> {
+        let Self { acknowledged, lost, resurrected, early, twice, .. } = self;
+        let line = format!(
+            "acknowledged {acknowledged}, lost {lost}, resurrected {resurrected}, early {early}, twice {twice}"
+        );
+        if self.is_sound() && *acknowledged > 0 { Ok(line) } else { Err(Error::Broken(line)) }
+    }
 }
 
 /// Asks one node, a few times if others keep it from answering.
@@ -199,4 +273,40 @@ async fn answer(nodes: &Cluster, id: NodeId, request: &Request) -> io::Result<Re
         }
     }
     client::ask(nodes.address(id), request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expiry_that_is_early_or_told_twice_is_counted_and_what_a_restarted_node_tells_again_is_not() {
+        let mut ledger = Ledger::default();
+        let items = ["a", "b"].map(|key| Item { key: key.to_owned(), value: String::new(), ttl_ms: Some(1) });
+        ledger.promise(&items, 0);
+        let expired = |key: &str, at_us| Expired { key: key.to_owned(), index: 7, by: 2, due_ms: 1, at_us };
+        ledger.note(1, expired("a", 1_000));
+        assert_eq!((ledger.early, ledger.twice, ledger.expired_on(1)), (0, 0, 1));
+        ledger.note(1, expired("b", 999));
+        ledger.note(1, expired("a", 1_500));
+        assert_eq!((ledger.early, ledger.twice), (1, 1));
+        ledger.forget(1);
+        assert_eq!(ledger.expired_on(1), 0);
+        ledger.note(1, expired("a", 9_000));
+        assert_eq!((ledger.twice, ledger.expired_on(1)), (1, 1));
+        assert_eq!((ledger.heard[&1].late_us.max(), ledger.last_us().next()), (500, Some((1, 9_000))));
+    }
+
+    #[test]
+    fn verdict_is_an_error_if_anything_is_wrong_or_nothing_was_done() {
+        let sound = Counts { acknowledged: 3, unsure: 1, ..Counts::default() };
+        assert_eq!(sound.verdict().unwrap(), "acknowledged 3, lost 0, resurrected 0, early 0, twice 0");
+        let wrong = |change: fn(&mut Counts)| {
+            let mut counts = sound;
+            change(&mut counts);
+            counts.verdict().is_err()
+        };
+        assert!(wrong(|it| it.acknowledged = 0) && wrong(|it| it.lost = 1) && wrong(|it| it.resurrected = 1));
+        assert!(wrong(|it| it.early = 1) && wrong(|it| it.twice = 1));
+    }
 }

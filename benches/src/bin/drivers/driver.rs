@@ -88,7 +88,7 @@ impl<D: Driver> Driver for Each<D> {
 pub(crate) struct TokioTimer(Arc<Runtime>);
 
 impl Driver for TokioTimer {
-    const NAME: &'static str = "tokio::time::sleep, spawned";
+    const NAME: &'static str = "tokio::time::sleep";
     type Client = Arc<Runtime>;
 
     fn start() -> Self {

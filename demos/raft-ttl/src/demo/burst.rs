@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::audit::Audit;
-use super::{PATIENCE, Stage, Wishes};
+use super::{PATIENCE, Stage, Wishes, put};
 use crate::client::{self, Client};
 use crate::cluster::GLANCE;
 use crate::error::Error;
+use crate::ledger::Ledger;
 use crate::message::{Reply, Request};
 use crate::time::wall_ms_now;
 use crate::types::Item;
@@ -22,25 +22,22 @@ const GOAL: Duration = Duration::from_millis(1_500);
 pub(super) async fn show(wishes: &Wishes, stage: &mut Stage) -> Result<(), Error> {
     let ttl_ms = u64::try_from(wishes.ttl.as_millis()).unwrap_or(u64::MAX);
     let deadline_ms = wall_ms_now() + ttl_ms;
-    let mut audit = write(wishes, stage, deadline_ms).await?;
+    let mut ledger = write(wishes, stage, deadline_ms).await?;
     let left = Duration::from_millis(deadline_ms.saturating_sub(wall_ms_now()));
     stage.tell(format!("all of them are due in {left:?}"));
     watch(wishes, stage, left).await?;
 
     for id in stage.cluster.ids() {
-        audit.hear(&stage.cluster, id).await;
+        ledger.hear(&stage.cluster, id).await;
     }
-    report(stage, &audit, deadline_ms).await;
-    let present = audit.present(&stage.cluster, 0).await;
-    println!("{}", audit.table());
-    println!("{}", audit.faults(&present).verdict(audit.promised())?);
-    Ok(())
+    report(stage, &ledger, deadline_ms).await;
+    stage.verdict(&ledger).await
 }
 
 /// Writes all keys, each with what is left until the deadline as its TTL.
-async fn write(wishes: &Wishes, stage: &mut Stage, deadline_ms: u64) -> Result<Audit, Error> {
+async fn write(wishes: &Wishes, stage: &mut Stage, deadline_ms: u64) -> Result<Ledger, Error> {
     stage.advance_to("writing", wishes.keys);
-    let mut audit = Audit::default();
+    let mut ledger = Ledger::default();
     let mut client = Client::new(stage.cluster.addresses());
     for first in (0..wishes.keys).step_by(KEYS_A_PUT as usize) {
         let ttl_ms = deadline_ms.saturating_sub(wall_ms_now());
@@ -54,11 +51,11 @@ async fn write(wishes: &Wishes, stage: &mut Stage, deadline_ms: u64) -> Result<A
             value: format!("value {nth}"),
             ttl_ms: Some(ttl_ms),
         });
-        audit.merge(Audit::put(&mut client, items.collect()).await?);
+        put(&mut client, items.collect(), &mut ledger).await?;
         stage.bar.set_position(last);
     }
     stage.tell(format!("{} keys are acknowledged", wishes.keys));
-    Ok(audit)
+    Ok(ledger)
 }
 
 /// Waits until all is gone, without asking for more than numbers.
@@ -90,9 +87,9 @@ async fn watch(wishes: &Wishes, stage: &mut Stage, left: Duration) -> Result<(),
 }
 
 /// How long it took on each node.
-async fn report(stage: &Stage, audit: &Audit, deadline_ms: u64) {
+async fn report(stage: &Stage, ledger: &Ledger, deadline_ms: u64) {
     let mut longest = Duration::ZERO;
-    for (id, last_us) in audit.last_us() {
+    for (id, last_us) in ledger.last_us() {
         let took = Duration::from_micros(last_us.saturating_sub(deadline_ms * 1_000));
         longest = longest.max(took);
         stage.tell(format!("gone on node {id} {took:?} after the deadline"));

@@ -5,12 +5,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use super::audit::Audit;
-use super::{PATIENCE, Stage, Wishes};
+use super::{PATIENCE, Stage, Wishes, put};
 use crate::client::Client;
 use crate::cluster::GLANCE;
 use crate::error::Error;
-use crate::message::{Reply, Request};
+use crate::ledger::Ledger;
 use crate::types::{Item, NodeId};
 
 /// How many clients write at once.
@@ -20,24 +19,22 @@ const CLIENTS: u64 = 16;
 const STAYING: u64 = 10;
 
 pub(super) async fn show(wishes: &Wishes, stage: &mut Stage) -> Result<(), Error> {
-    let mut audit = write(wishes, stage).await?;
+    let mut ledger = write(wishes, stage).await?;
     let victim = stage.leader;
-    kill(stage, &mut audit).await?;
+    ledger.hear(&stage.cluster, victim).await;
+    let left = wishes.keys.saturating_sub(ledger.expired_on(victim));
+    stage.cluster.kill(victim);
+    stage.tell(format!("node {victim}, the leader, is killed; {left} keys wait to expire"));
     stage.await_leader().await?;
 
-    let survivors: Vec<NodeId> = stage.cluster.ids();
-    let survivors: Vec<NodeId> = survivors.into_iter().filter(|&id| id != victim).collect();
-    watch(wishes, stage, &mut audit, &survivors).await?;
-    come_back(stage, &mut audit, victim).await?;
-
-    let present = audit.present(&stage.cluster, STAYING).await;
-    println!("{}", audit.table());
-    println!("{}", audit.faults(&present).verdict(audit.promised())?);
-    Ok(())
+    let survivors: Vec<NodeId> = stage.cluster.ids().into_iter().filter(|&id| id != victim).collect();
+    watch(wishes, stage, &mut ledger, &survivors).await?;
+    come_back(stage, &mut ledger, victim).await?;
+    stage.verdict(&ledger).await
 }
 
 /// Writes all keys, each by itself, and those that stay.
-async fn write(wishes: &Wishes, stage: &mut Stage) -> Result<Audit, Error> {
+async fn write(wishes: &Wishes, stage: &mut Stage) -> Result<Ledger, Error> {
     let keys = wishes.keys;
     stage.advance_to("writing", keys + STAYING);
     let half = u64::try_from(wishes.ttl.as_millis() / 2).unwrap_or(u64::MAX);
@@ -46,58 +43,45 @@ async fn write(wishes: &Wishes, stage: &mut Stage) -> Result<Audit, Error> {
         let mut client = Client::new(stage.cluster.addresses());
         let bar = stage.bar.clone();
         writers.spawn(async move {
-            let mut audit = Audit::default();
+            let mut ledger = Ledger::default();
             for nth in (writer..keys + STAYING).step_by(CLIENTS as usize) {
                 // Neighbours in time get TTLs that are far apart.
                 let ttl_ms = half + half * (nth * 7_919 % keys) / keys;
                 let item = Item {
-                    key: name(nth, keys),
+                    key: if nth < keys { format!("key {nth}") } else { format!("staying {nth}") },
                     value: format!("value {nth}"),
                     ttl_ms: (nth < keys).then_some(ttl_ms),
                 };
-                audit.merge(Audit::put(&mut client, vec![item]).await?);
+                put(&mut client, vec![item], &mut ledger).await?;
                 bar.inc(1);
             }
-            Ok(audit)
+            Ok(ledger)
         });
     }
-    let mut audit = Audit::default();
+    let mut ledger = Ledger::default();
     while let Some(written) = writers.join_next().await {
         let written = written.unwrap_or_else(|panic| Err(Error::Broken(panic.to_string())));
-        audit.merge(written?);
+        ledger.merge(written?);
     }
     let (shortest, longest) = (Duration::from_millis(half), wishes.ttl);
     stage.tell(format!(
         "{keys} keys with TTLs from {shortest:?} to {longest:?} are acknowledged, and {STAYING} without"
     ));
-    Ok(audit)
-}
-
-fn name(nth: u64, keys: u64) -> String {
-    if nth < keys { format!("key {nth}") } else { format!("staying {nth}") }
-}
-
-async fn kill(stage: &mut Stage, audit: &mut Audit) -> Result<(), Error> {
-    let victim = stage.leader;
-    audit.hear(&stage.cluster, victim).await;
-    let left = audit.promised() - audit.expired_on(victim).min(audit.promised());
-    stage.cluster.kill(victim);
-    stage.tell(format!("node {victim}, the leader, is killed; {left} keys wait to expire"));
-    Ok(())
+    Ok(ledger)
 }
 
 /// Waits until all keys have expired on these nodes.
-async fn watch(wishes: &Wishes, stage: &mut Stage, audit: &mut Audit, nodes: &[NodeId]) -> Result<(), Error> {
-    stage.advance_to("expiring", audit.promised());
+async fn watch(wishes: &Wishes, stage: &mut Stage, ledger: &mut Ledger, nodes: &[NodeId]) -> Result<(), Error> {
+    stage.advance_to("expiring", wishes.keys);
     let deadline = Instant::now() + wishes.ttl + PATIENCE;
     loop {
         for &id in nodes {
-            audit.hear(&stage.cluster, id).await;
+            ledger.hear(&stage.cluster, id).await;
         }
-        let expired = nodes.iter().map(|&id| audit.expired_on(id)).min();
+        let expired = nodes.iter().map(|&id| ledger.expired_on(id)).min();
         let expired = expired.unwrap_or(0);
         stage.bar.set_position(expired);
-        if expired >= audit.promised() {
+        if expired >= wishes.keys {
             stage.tell(format!("all of them have expired on nodes {nodes:?}"));
             return Ok(());
         }
@@ -111,31 +95,19 @@ async fn watch(wishes: &Wishes, stage: &mut Stage, audit: &mut Audit, nodes: &[N
 }
 
 /// Starts the dead node again and waits until all agree.
-async fn come_back(stage: &mut Stage, audit: &mut Audit, victim: NodeId) -> Result<(), Error> {
+async fn come_back(stage: &mut Stage, ledger: &mut Ledger, victim: NodeId) -> Result<(), Error> {
     let started = stage.cluster.start(victim);
     started.map_err(|error| Error::Broken(format!("node {victim} does not start: {error}")))?;
-    audit.restarted(victim);
+    ledger.forget(victim);
     let agreed = stage.cluster.agreement(Instant::now() + PATIENCE, |status| status.keys >= STAYING);
     let agreed = agreed.await;
     let statuses = agreed.map_err(|statuses| stage.stuck("no agreement", &statuses))?;
-    audit.hear(&stage.cluster, victim).await;
+    ledger.hear(&stage.cluster, victim).await;
     if let Some(status) = statuses.get(&victim) {
         stage.tell(format!(
             "node {victim} is back; all have applied {} entries and have digest {}",
             status.applied, status.digest
         ));
-    }
-    let mut client = Client::new(stage.cluster.addresses());
-    let keys = audit.promised();
-    for nth in 0..STAYING {
-        let request = Request::Get { key: name(keys + nth, keys), linearizable: true };
-        let reply = client.insist(&request, Instant::now() + PATIENCE).await;
-        match reply {
-            Ok(Reply::Value { .. }) => {}
-            other => {
-                return Err(Error::Broken(format!("a key without a TTL is lost: {request:?} gives {other:?}")));
-            }
-        }
     }
     stage.bar.finish_and_clear();
     Ok(())

@@ -47,7 +47,7 @@ fn demo_shows_that_nothing_is_lost() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("the leader, is killed"), "{stdout}");
-    let verdict = "acknowledged 150, lost 0, resurrected 0, early 0, expired twice 0, left behind 0";
+    let verdict = "acknowledged 160, lost 0, resurrected 0, early 0, twice 0";
     assert_eq!(stdout.lines().last(), Some(verdict), "{stdout}");
     assert_nothing_left(&folder);
 }
