@@ -201,3 +201,39 @@ fn waker_that_uses_the_timer_and_panics_harms_nobody() {
     drop(dropped);
     assert!(bench.timer.is_empty());
 }
+
+/// A waker that panics when its last clone is dropped.
+struct Fragile(Arc<AtomicUsize>);
+
+impl Wake for Fragile {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        resume_unwind(Box::new(()));
+    }
+}
+
+#[test]
+fn wakers_that_panic_when_dropped_keep_no_other_task_asleep() {
+    for is_fired in [true, false] {
+        let (bench, woken) = (Bench::new(), Arc::new(AtomicUsize::new(0)));
+        let mut sleeps = [1, 2, 3].map(|seconds| bench.timer.sleep(seconds * SECOND));
+        for sleep in &mut sleeps {
+            let waker = Waker::from(Arc::new(Fragile(Arc::clone(&woken))));
+            assert!(Pin::new(sleep).poll(&mut Context::from_waker(&waker)).is_pending());
+            // The timer's clone is the last.
+            drop(waker);
+        }
+        bench.schedule(SECOND, 1);
+        if is_fired {
+            bench.advance(3 * SECOND);
+        }
+        let unrun = bench.timer.shutdown(Shutdown::Discard).unwrap();
+        assert_eq!((unrun.len(), woken.load(Ordering::SeqCst)), (usize::from(!is_fired), 3));
+        assert_eq!((bench.timer.stats().panicked, bench.timer.len()), (3, usize::from(!is_fired)));
+    }
+}
