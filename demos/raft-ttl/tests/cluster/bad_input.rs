@@ -196,6 +196,9 @@ fn node_that_cannot_start_says_why() {
     let one = ["--id", "1", "--listen", "127.0.0.1:0"];
     assert_fails(&node(&file, &one), 2, "cannot be used");
     assert_fails(&node(&garbage, &one), 2, "cannot be used");
+    // Nobody can write there, not even root.
+    #[cfg(target_os = "linux")]
+    assert_fails(&node("/proc/raft-ttl", &one), 2, "cannot be used");
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
