@@ -43,7 +43,7 @@ impl Reactor {
         }
     }
 
-    /// Wakes the tasks whose time has come, not more than a turn allows; says how long the poller may
+    /// Wakes the tasks that are due, not more than a turn allows; says how long the poller may
     /// wait for events then. `None` is for as long as it likes.
     fn turn(&self) -> Option<Duration> {
         self.turns.set(self.turns.get() + 1);

@@ -202,7 +202,7 @@ impl<T> DelayQueue<T> {
         Key(key)
     }
 
-    /// Takes an item out before its time, with the deadline that it had. O(1).
+    /// Takes an item out, due or not, with the deadline that it had. O(1).
     ///
     /// # Panics
     ///
@@ -222,7 +222,7 @@ impl<T> DelayQueue<T> {
         self.try_remove(key).expect(INVALID_KEY)
     }
 
-    /// Takes an item out before its time, or answers `None` if it is not in the queue any more.
+    /// Takes an item out, due or not, or answers `None` if it is not in the queue any more.
     /// O(1).
     ///
     /// ```

@@ -47,7 +47,7 @@
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
-//! [All sixteen promises](guide::promises) have an example each.
+//! [All sixteen promises](guide::promises) say where their limits are.
 //!
 //! # Time, and choosing a geometry
 //!
@@ -97,14 +97,14 @@
 //! [`expiration_delay`](Wheel::expiration_delay) counts from there: right after an advance it is how long to sleep, and
 //! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
-//! The wake-up is never late. It may be early, and the advance then fires nothing: a bucket is opened, a timer that was postponed is looked at at its old
-//! time, or at least 256 timers of a crowded bucket are moved ahead. A timer costs at most one such
+//! The wake-up is never late. It may be early, and the advance then fires nothing: it opens a bucket, moves a timer
+//! that was postponed, or moves at least 256 timers of a crowded bucket ahead. A timer costs at most one such
 //! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none.
 //! Asking is the read of a field, so that a driver looks before and after a `schedule` to
 //! learn whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
-//! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. Not
-//! pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
+//! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. If
+//! it is not pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
 //! between takes timers one by one with [`pop_expired`](Wheel::pop_expired):
 //!
 //! ```

@@ -17,7 +17,7 @@
 //! |---|---|
 //! | run something once | [`Timer::schedule_after`], [`Timer::schedule_at`] |
 //! | run it again and again | [`Timer::every`]; [`Missed`] says what becomes of runs that come too late |
-//! | cancel it, or put it off | the [`TimerHandle`] that these return |
+//! | cancel or postpone it | the [`TimerHandle`] that these return |
 //! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
 //! | have a name for each job, and one job a name | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
@@ -54,7 +54,7 @@
 //
 // *Order.* The thread reads the clock first and takes jobs off the wheels after, so whatever was
 // scheduled before the clock showed a time is there when jobs are due by it. It looks at the first job of each
-// shard whose time has come, runs the earliest, and looks at the next job of that shard. Missed runs of periodic
+// shard that has due jobs, runs the earliest, and looks at the next job of that shard. Missed runs of periodic
 // jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
 // each waits behind what was due when its turn began: `Times::missed_from`.
 //

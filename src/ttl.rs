@@ -1,12 +1,12 @@
 //! Expiry in a replicated state machine: what to propose, and when to ask again.
 //!
 //! Replicas must agree on what expired, so none may delete a key because its own clock says so. Each of
-//! them holds every key with a TTL. On the leader a key whose time has come becomes an [`Expiry`] to be
+//! them holds every key with a TTL. On the leader a key whose TTL is over becomes an [`Expiry`] to be
 //! *proposed*; the deletion happens when the proposal comes back through the log, on all replicas alike,
 //! and only if the key still carries the index that the proposal speaks of. In between the key is
 //! *pending*. Proposals fail, are lost, or are overtaken; roles change at any moment; snapshots replace
-//! the state. This module keeps count of all that, so that its users need not: it is told the time, the
-//! role and the outcome of each proposal, and says what to propose and when to call again. It reads no
+//! the state. This module keeps track of all that. It is told the time, the role and the outcome of each
+//! proposal, and says what to propose and when to call again. It reads no
 //! clock and does no input or output.
 //!
 //! - [`TtlSet`] names its entries by **handle**, a [`TtlKey`], which the store keeps in the record that it

@@ -13,7 +13,7 @@ use super::{Reason, Timer};
 use crate::clock::after;
 use crate::key::TimerKey;
 
-/// Waits until a time has come: from [`Timer::sleep`] and [`Timer::sleep_until`].
+/// A future that is ready at a deadline: from [`Timer::sleep`] and [`Timer::sleep_until`].
 ///
 /// It runs on any executor: the timer thread calls the waker of its task. It takes a place in the timer at
 /// its first poll, where it counts as a job, with one allocation. A poll with another waker replaces that
@@ -139,7 +139,7 @@ impl Sleep {
         }
     }
 
-    /// Takes its place in the timer, unless its time has come by `now`.
+    /// Takes its place in the timer, unless it is due by `now`.
     fn arm(&self, now: u64, waker: &Waker) -> Stage {
         if self.deadline <= now {
             return Stage::Over(Ok(()));

@@ -98,7 +98,7 @@ impl Worker<'_> {
         is_due
     }
 
-    /// Notes which shards are to be looked at, as their time has come: whether any is.
+    /// Notes which shards are due to be looked at: whether any is.
     fn look(&mut self, now: u64) -> bool {
         let is_due = |shard: &Shard| shard.wake() <= now;
         for (time, shard) in &mut self.heads {
