@@ -19,7 +19,7 @@ pub enum Bound {
 }
 
 /// What the first subject is to achieve in the figures whose names begin so, at some sizes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Goal {
     figure: &'static str,
     sizes: &'static [u64],

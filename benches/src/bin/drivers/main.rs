@@ -73,15 +73,14 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), String> {
     let mut sheet = Sheet::open(options.json.as_deref(), options.rounds)?;
-    let (mut verdicts, mut summaries) = (String::new(), Vec::new());
     let workloads =
         [(&pairs::W17, &options.threads[..]), (&timeouts::W18, &[1, 2]), (&lateness::LATENESS, &options.rates)];
+    let (mut all_figures, mut all_names, mut all_goals) = (Vec::new(), Vec::new(), Vec::new());
     for (Workload { figures, subjects, goals }, sizes) in workloads {
         let is_wanted = |(name, _): &&Subject| name.contains(&options.only);
         let wanted: Vec<&Subject> = subjects.iter().filter(is_wanted).collect();
         let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
         let rows: Vec<_> = names.iter().map(|&name| (name, &[][..])).collect();
-        let before = sheet.figures().len();
         for &n in sizes {
             let measured = take_turns(options.rounds, n, figures, &names, |turn| {
                 let values = wanted[turn].1(options, n)?;
@@ -90,14 +89,11 @@ fn run(options: &Options) -> Result<(), String> {
             say(&tables(n, figures, &rows, &measured))?;
             sheet.extend(measured);
         }
-        let all: Vec<&str> = subjects.iter().map(|(name, _)| *name).collect();
-        let (verdict, summary) = judge(&sheet.figures()[before..], goals, figures, &all)?;
-        if !goals.is_empty() {
-            verdicts += &verdict;
-            summaries.push(summary);
-        }
+        all_figures.extend_from_slice(figures);
+        all_names.extend(subjects.iter().map(|(name, _)| *name));
+        all_goals.extend_from_slice(goals);
     }
-    let summary = summaries.join("; ");
+    let (verdicts, summary) = judge(sheet.figures(), &all_goals, &all_figures, &all_names)?;
     say(&format!("{verdicts}\n{summary}\n"))?;
     sheet.write(&summary)
 }
