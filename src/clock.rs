@@ -2,8 +2,8 @@
 //!
 //! A wheel counts nanoseconds since an origin, in a `u64` that lasts for 584 years. So does a
 //! [`Clock`], whose origin is an [`Instant`]. Nanoseconds are what `Duration` and `Instant` count
-//! too, so that no conversion rounds; whatever does not fit is cut off where it is harmless. A
-//! time before the origin is 0, which is due at once. One beyond the end is [`NEVER`].
+//! too, so that no conversion rounds. A time that does not fit becomes the nearest that does: one
+//! before the origin is 0, which is due at once, and one beyond the end is [`NEVER`].
 //!
 //! ```
 //! use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The wheel proper: which timer is due when.
 //!
-//! It owns the node of each timer, and is told of timers by the indexes of their nodes. What `V` is, which it
-//! keeps in each node for its owner, it never asks.
+//! It owns the node of each timer, and its caller names timers by the indexes of their nodes. It keeps a value `V`
+//! in each node for its owner and never looks at it.
 
 mod advance;
 mod ahead;

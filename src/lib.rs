@@ -52,7 +52,7 @@
 //! # Time, and choosing a geometry
 //!
 //! Time is a `u64` of nanoseconds since an origin that you pick; 584 years fit. The [`clock`] module
-//! makes that of `Duration`, and with feature `std` of `Instant`.
+//! converts `Duration` to it, and with feature `std` `Instant`.
 //!
 //! The geometry is the second type parameter: how long a tick is, and how many buckets each of the
 //! four levels has. It sets costs, and nothing else. [`Wheel::new`] takes the default,
@@ -100,7 +100,7 @@
 //! The wake-up is never late. It may be early, and the advance then fires nothing: it opens a bucket, moves a timer
 //! that was postponed, or moves at least 256 timers of a crowded bucket ahead. A timer costs at most one such
 //! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none.
-//! Asking is the read of a field, so that a driver looks before and after a `schedule` to
+//! Asking is the read of a field, so a driver compares it before and after a `schedule` to
 //! learn whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. If
@@ -138,8 +138,8 @@
 //!
 //! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
 //! [`reschedule_or_insert`](Wheel::reschedule_or_insert) is for a key that is kept where its timer may have fired: it moves the timer, or
-//! schedules another and writes its key down. And a key can be [a number](TimerKey::to_bits), where
-//! nothing else fits.
+//! schedules another and writes its key down. [`TimerKey::to_bits`] turns a key into a number, for
+//! places where nothing else fits.
 //!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer;
 //! [embedding the wheel in a cache](guide::embedding) says what to do on replace, remove and evict, with
@@ -173,8 +173,8 @@
 //!
 //! # Order
 //!
-//! By deadline, and among equals by when a timer was last scheduled or rescheduled. The same order
-//! is to be had without firing anything: [`ascending`](Wheel::ascending)`().take(n)` are the n that
+//! By deadline, and among equals by when a timer was last scheduled or rescheduled. You can
+//! read the same order without firing anything: [`ascending`](Wheel::ascending)`().take(n)` are the n that
 //! fire next, read lazily; [`descending`](Wheel::descending) goes backwards, and reads all timers first;
 //! [`iter`](Wheel::iter) does not care.
 //!
@@ -184,7 +184,7 @@
 //! bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A slot that is free is
 //! used for the next timer, and memory is proportional to the number of live timers: it comes a page of 1,024 at a time,
 //! without copying them. Memory is kept until
-//! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) tells how much there is.
+//! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is.
 //! [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the number of
 //! timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and
 //! out, and a page holds 1,024 of them.
@@ -198,7 +198,7 @@
 //!
 //! # What it is not
 //!
-//! - Not a clock or a scheduler: it fires when it is advanced, and as late as that is.
+//! - Not a clock or a scheduler: a timer fires when the wheel is advanced, not before.
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
 //! - Not the fastest where few timers wait and none is cancelled or postponed: up to a thousand or so, a
@@ -214,7 +214,7 @@
 //! - [How the wheel works](guide::design), [what it costs](guide::performance), and [the words](guide::terms).
 //! - [Programs](guide::programs): whole ones, to read and to copy.
 //!
-//! In the package, beside `src`, are `docs/delay-queue.md` and `docs/testing.md` as well.
+//! The package also contains `docs/delay-queue.md` and `docs/testing.md`.
 //!
 //! # Features
 //!

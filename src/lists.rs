@@ -3,9 +3,9 @@
 //! A bucket of levels 0 to 3 is found by arithmetic, in an array that reaches up to the highest level
 //! in use. The far timers lie in a list for each rotation of the top level, under an ordered map.
 //!
-//! To follow one list is to wait for one cache miss after the other. So a bucket has several lists, its *lanes*,
-//! and to empty it is to walk all of them from both ends at once: the misses overlap. A node's lane follows from
-//! its index. Order within a bucket means nothing, as its timers are sorted when it begins.
+//! A walk along one list waits for one cache miss after the other. So a bucket has several lists, its *lanes*,
+//! and is emptied from both ends of all of them at once: the misses overlap. A node's lane follows from its
+//! index. The order within a bucket does not matter, because its timers are sorted when it begins.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

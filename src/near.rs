@@ -5,8 +5,8 @@
 //! next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of
 //! one, and so are the timers of a small wheel, which makes no lists.
 //!
-//! A heap of fan-out four is half as deep as a binary one, and every level less is a node that need not be told
-//! where its entry is.
+//! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
+//! entries are.
 
 pub(crate) mod sort;
 

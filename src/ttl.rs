@@ -3,7 +3,7 @@
 //! Replicas must agree on what expired, so none may delete a key because its own clock says so. Each of
 //! them holds every key with a TTL. On the leader a key whose TTL is over becomes an [`Expiry`] to be
 //! *proposed*; the deletion happens when the proposal comes back through the log, on all replicas alike,
-//! and only if the key still carries the index that the proposal speaks of. In between the key is
+//! and only if the key still carries the index that the proposal names. In between the key is
 //! *pending*. Proposals fail, are lost, or are overtaken; roles change at any moment; snapshots replace
 //! the state. This module keeps track of all that. It is told the time, the role and the outcome of each
 //! proposal, and says what to propose and when to call again. It reads no

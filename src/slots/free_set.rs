@@ -20,7 +20,7 @@ const PAGE: usize = 512;
 /// when a word of the bitmap runs empty: one for each 4,096 slots, at worst.
 ///
 /// The lowest word of the bitmap is kept apart, so that a slot that is freed and taken again and again touches no
-/// memory beside.
+/// other memory.
 ///
 /// Invariant: `lowest` has an element unless the set is empty, and none in `words` is below its last; a word is not
 /// zero if and only if its bit is set in the summary.

@@ -14,11 +14,11 @@ use super::{Reason, Sleep, Timer};
 pin_project! {
     /// Another future, or an error if that takes too long: from [`Timer::timeout`].
     ///
-    /// The other future is polled first. Only when it is pending for the first time the timer is asked for
-    /// anything, and the clock is read: a timeout around a future that is ready costs no lock and no count of
-    /// references. Therefore it borrows the timer; a task that is spawned owns a clone of it, and awaits in an
-    /// `async move` block. Dropping it drops the other future, and cancels. Each poll is O(1) beside that of the
-    /// other future.
+    /// The other future is polled first. The clock is read and the timer is locked only when that future is
+    /// pending for the first time: a timeout around a future that is ready costs no lock and no count of
+    /// references. Therefore it borrows the timer; a spawned task owns a clone of the timer, and awaits in an
+    /// `async move` block. Dropping a `Timeout` drops the other future and cancels. A poll costs O(1) more than
+    /// that of the other future.
     ///
     /// ```
     /// use std::future::ready;
