@@ -76,9 +76,9 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// - [`iter`](DelayQueue::iter), [`get`](DelayQueue::get), [`get_mut`](DelayQueue::get_mut),
 ///   [`contains`](DelayQueue::contains), [`try_reset`](DelayQueue::try_reset) and
 ///   [`try_reset_at`](DelayQueue::try_reset_at) are new.
-/// - Only polling touches the runtime. A queue is filled and changed where there is none, too.
+/// - Only polling touches the runtime. A queue can be filled and changed outside of one.
 /// - [`capacity`](DelayQueue::capacity) may be more than was asked for, and
-///   [`compact`](DelayQueue::compact) keeps room for items up to the one that lies furthest back.
+///   [`compact`](DelayQueue::compact) keeps memory up to the highest slot in use.
 ///
 /// # Deadlines
 ///
@@ -245,7 +245,7 @@ impl<T> DelayQueue<T> {
         Some(Expired { key: *key, deadline: self.timeline.instant(deadline), data })
     }
 
-    /// Puts an item off, or moves it forward, until `timeout` has passed from now. O(1).
+    /// Postpones an item, or moves it forward, until `timeout` has passed from now. O(1).
     ///
     /// It comes after the items that have that deadline already.
     ///
@@ -268,7 +268,7 @@ impl<T> DelayQueue<T> {
         assert!(self.try_reset(key, timeout), "{INVALID_KEY}");
     }
 
-    /// Puts an item off, or moves it forward, to `when`. O(1).
+    /// Postpones an item, or moves it forward, to `when`. O(1).
     ///
     /// # Panics
     ///
@@ -510,7 +510,7 @@ impl<T> DelayQueue<T> {
 
     /// Gives back memory that the items in the queue do not need. O(n).
     ///
-    /// An item keeps its place, so room is kept up to the one that lies furthest back.
+    /// An item keeps its slot, so memory is kept up to the highest slot in use.
     ///
     /// ```
     /// use std::time::Duration;

@@ -91,7 +91,8 @@ impl From<Ordered> for Due {
 }
 
 impl IndexWheel {
-    /// Makes an empty wheel of the geometry [`Millis`] whose clock stands at `now` nanoseconds. O(1), without memory.
+    /// Makes an empty wheel of the geometry [`Millis`] whose clock stands at `now` nanoseconds. O(1). Allocates
+    /// nothing.
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -127,7 +128,8 @@ impl IndexWheel {
 }
 
 impl<G: Geometry> IndexWheel<G> {
-    /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1), without memory.
+    /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1). Allocates
+    /// nothing.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, index::IndexWheel};
@@ -143,8 +145,9 @@ impl<G: Geometry> IndexWheel<G> {
     /// deadline. O(1); O(log k) if the deadline lies in the current tick or in the past, where k timers wait in the
     /// near heap; and O(index) when that is the highest so far.
     ///
-    /// Any `u64` is a deadline: what has passed is due at once. A later deadline than before is mostly only written
-    /// down, and [`expiration_delay`](IndexWheel::expiration_delay) still answers for the old one then.
+    /// Any `u64` is a deadline: one that has passed is due at once. A later deadline than before is usually only
+    /// written to the node, and [`expiration_delay`](IndexWheel::expiration_delay) still answers for the old one
+    /// then.
     ///
     /// # Panics
     ///
@@ -313,7 +316,8 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, to be removed or given a new
-    /// deadline. Dropped, the handle leaves the timer due. As [`Wheel::peek_expired`](crate::Wheel::peek_expired).
+    /// deadline. If the handle is dropped, the timer stays due. As
+    /// [`Wheel::peek_expired`](crate::Wheel::peek_expired).
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -581,8 +585,8 @@ impl<G: Geometry> IndexWheel<G> {
         nodes.reserve(indexes.saturating_sub(nodes.len()));
     }
 
-    /// As [`reserve`](IndexWheel::reserve), but says so when a wheel could never hold that many indexes or the memory
-    /// for them is not to be had. O(indexes).
+    /// As [`reserve`](IndexWheel::reserve), but returns an error if a wheel could never hold that many indexes or
+    /// the memory cannot be allocated. O(indexes).
     ///
     /// # Errors
     ///
@@ -618,7 +622,7 @@ impl<G: Geometry> IndexWheel<G> {
         while self.take_any().is_some() {}
     }
 
-    /// Takes out a timer, due or not: which one is of no account.
+    /// Takes out any timer, due or not.
     fn take_any(&mut self) -> Option<Due> {
         let node = self.hierarchy.any()?;
         let deadline = self.hierarchy.node(node).deadline;

@@ -121,12 +121,13 @@ use crate::clock::nanoseconds;
 /// # Promises
 ///
 /// - Nothing starts before its deadline, on the clock of the timer.
-/// - Jobs start in order of their deadlines. Those with equal ones start in the order in which they were
-///   scheduled if one thread has scheduled them, or if there is but one [shard](Builder::shards).
+/// - Jobs start in order of their deadlines. Jobs with equal deadlines start in the order in which they
+///   were scheduled if one thread has scheduled them, or if there is one [shard](Builder::shards) only.
 ///   A pool runs them as it pleases; they are handed to it in that order.
 /// - Every job runs once, or is cancelled by a call that answered true, or is returned by
 ///   [`shutdown`](Timer::shutdown).
-/// - No call waits for a job, and none for more than 256 units of the wheel's work, some microseconds.
+/// - No call waits for a job, and no call for more than 256 units of the wheel's work, some
+///   microseconds.
 /// - A periodic job that has runs to catch up holds up no other job for long: see
 ///   [`Missed::CatchUp`].
 /// - An idle timer never wakes.
@@ -173,7 +174,7 @@ impl Timer {
         Self::builder().start()
     }
 
-    /// A timer to be configured: its clock, its executor, and more. O(1).
+    /// Configures a timer: its clock, its executor, and more. O(1).
     ///
     /// ```
     /// use timer_wheel::{ManualClock, Timer};
@@ -280,8 +281,8 @@ impl Timer {
     /// after that, however late a run was. O(1), and one allocation in all.
     ///
     /// No run begins before the one before it has ended, on whatever executor; `missed` says what
-    /// becomes of those that fell due meanwhile, or while the clock jumped. A run that panics
-    /// does not end the series.
+    /// happens to runs that fell due meanwhile, or while the clock jumped. A run that panics does
+    /// not end the series.
     ///
     /// # Errors
     ///
@@ -364,9 +365,9 @@ impl Timer {
     /// started, in order of their deadlines. O(n log n) in those.
     ///
     /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
-    /// more does. Jobs that an executor has taken are its own. A periodic job whose run is under
-    /// way ends with it. A second call, or one from another thread meanwhile, waits for the
-    /// first and returns nothing.
+    /// more does. Jobs that an executor has taken belong to it. A periodic job whose run is under way
+    /// ends with it. A second call, or one from another thread meanwhile, waits for the first and
+    /// returns nothing.
     ///
     /// # Errors
     ///
@@ -434,9 +435,9 @@ impl Timer {
         self.len() == 0
     }
 
-    /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is
-    /// called or does not sleep. It may wake up for less than a job: to move jobs within its wheel, or
-    /// at the time of one that was cancelled. O(1).
+    /// The time until the thread wakes up next by itself, or `None` while it sleeps until it is called
+    /// or does not sleep. It may wake up without a job to run: to move jobs within its wheel, or at
+    /// the time of a job that was cancelled. O(1).
     ///
     /// ```
     /// use std::time::Duration;

@@ -196,9 +196,10 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.schedule(index, deadline, |slot| slots.fill(index, slot, value))
     }
 
-    /// As [`schedule`](Wheel::schedule), if the value needs its key. O(1).
+    /// As [`schedule`](Wheel::schedule), for a value that needs its own key. O(1).
     ///
-    /// `f` is called with the key before anything has changed: should it panic, nothing has.
+    /// `f` is called with the key before anything has changed: if it panics, the wheel is as it
+    /// was.
     ///
     /// # Panics
     ///
@@ -236,7 +237,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If `value` does, and then nothing has changed; and as [`schedule`](Wheel::schedule).
+    /// If `value` does, and then the wheel is as it was. Otherwise as
+    /// [`schedule`](Wheel::schedule).
     ///
     /// ```
     /// use timer_wheel::{TimerKey, Wheel};
@@ -570,7 +572,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.now()
     }
 
-    /// The number of live timers: those that are due and have not been yielded included. O(1).
+    /// The number of live timers: timers that are due and not yet yielded included. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -664,11 +666,11 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.slots.make_room_to_free(nodes);
     }
 
-    /// As [`reserve`](Wheel::reserve), but says so when a wheel could never hold that many timers or the
-    /// memory for them is not to be had. O(additional).
+    /// As [`reserve`](Wheel::reserve), but returns an error if a wheel could never hold that many timers
+    /// or the memory cannot be allocated. O(additional).
     ///
-    /// All of the memory is asked for in one piece and given back, and then asked for page by page: systems
-    /// that promise more memory than they have are more honest about large pieces.
+    /// All of the memory is asked for in one piece and given back, and then asked for page by page: a
+    /// system that promises more memory than it has is more likely to refuse a large piece.
     ///
     /// # Errors
     ///

@@ -80,8 +80,8 @@ impl ManualClock {
         self.turn(|now| now.saturating_add(nanoseconds(by)));
     }
 
-    /// Sets the clock to a time since its origin, be it earlier than what it shows: a clock out of
-    /// order, to see what a program makes of it. O(threads that wait for it).
+    /// Sets the clock to a time since its origin, which may be earlier than the present one, to
+    /// test a program against a clock that runs backwards. O(threads that wait for it).
     ///
     /// ```
     /// use std::time::Duration;

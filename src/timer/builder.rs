@@ -71,7 +71,7 @@ impl Builder {
         }
     }
 
-    /// The time to go by. That of the system, unless told otherwise.
+    /// The clock. The system's, unless told otherwise.
     ///
     /// ```
     /// use timer_wheel::{ManualClock, Timer};
@@ -123,8 +123,8 @@ impl Builder {
         self
     }
 
-    /// How long after its deadline a run is counted as late, and with the feature `tracing` told
-    /// about. 100 ms, unless told otherwise.
+    /// How long after its deadline a run is counted as late, and reported with the feature
+    /// `tracing`. 100 ms, unless told otherwise.
     ///
     /// ```
     /// use std::time::Duration;
@@ -162,8 +162,9 @@ impl Builder {
         self
     }
 
-    /// How many locks the jobs lie behind: a power of two up to 1,024, to which any other number is rounded up,
-    /// and a higher one down. Four for each core, at most 16, unless told otherwise.
+    /// The number of shards, each with a lock of its own: a power of two up to 1,024. Any other number is
+    /// rounded up to one, and a number above 1,024 down to it. Four for each core, at most 16, unless told
+    /// otherwise.
     ///
     /// A thread keeps to one shard, and threads with different ones do not wait for each other. Among the jobs
     /// of one shard the order is exact. Among those of different shards it is that of their deadlines, as the
@@ -184,8 +185,9 @@ impl Builder {
     /// The most jobs that may wait. A call that would add one more gives an error, [`Reason::Full`], and hands
     /// the job back. There is no limit, unless told otherwise.
     ///
-    /// A job counts as long as it can be cancelled: while it waits, until an executor starts it, and if it is
-    /// periodic always. A call may have to ask all shards for room before it is refused: O(shards).
+    /// A job counts as long as it can be cancelled: while it waits, and until an executor starts it. A
+    /// periodic job counts until it is cancelled. A call may have to ask all shards for room before it is
+    /// refused: O(shards).
     ///
     /// [`Reason::Full`]: super::Reason::Full
     ///

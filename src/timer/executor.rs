@@ -30,7 +30,7 @@ use super::job::Job;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Executor: Send + 'static {
-    /// Runs the job, or sees to it that it is run.
+    /// Runs the job, or passes it on to be run.
     ///
     /// ```
     /// use std::sync::mpsc::{SyncSender, sync_channel};

@@ -86,8 +86,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         &self.timer
     }
 
-    /// Runs `job` once, `delay` from now, in place of the key's live job if there is one: whether
-    /// there was, and so does not run. O(1).
+    /// Runs `job` once, `delay` from now, in place of the key's live job if there is one. Returns
+    /// whether there was one, which then does not run. O(1).
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         cancelled.is_some()
     }
 
-    /// Cancels the jobs of all keys, and says of how many that prevented the run. O(n) in the most keys
+    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) in the most keys
     /// there were since the last call. The maps are locked one after the other.
     ///
     /// ```

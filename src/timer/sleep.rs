@@ -17,10 +17,10 @@ use crate::key::TimerKey;
 ///
 /// It runs on any executor: the timer thread calls the waker of its task. It takes a place in the timer at
 /// its first poll, where it counts as a job, with one allocation. A poll with another waker replaces that
-/// one. To drop it gives the place back. Each of these is O(1).
+/// one. Dropping it gives the place back. Each of these is O(1).
 ///
 /// It does not keep the timer running. If the timer is shut down, or its last clone dropped, the result is
-/// [`Reason::ShutDown`], but for a time that has come. With a [limit](super::Builder::limit) it may be
+/// [`Reason::ShutDown`], unless the sleep was due. With a [limit](super::Builder::limit) it may be
 /// [`Reason::Full`]. Polled again, it gives its result again.
 ///
 /// ```

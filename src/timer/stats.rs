@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// The longest lateness that is told apart: a day, in nanoseconds.
+/// The longest lateness that is recorded: a day, in nanoseconds.
 const LONGEST: u64 = 86_400_000_000_000;
 
 /// Lateness is recorded to a hundredth of itself.
@@ -45,7 +45,7 @@ pub struct TimerStats {
     pub cancelled: u64,
     /// Runs that have begun.
     pub fired: u64,
-    /// Runs that panicked, and executors that did, and the clock when that ended the timer.
+    /// Panics of runs and of executors, and of the clock if that ended the timer.
     pub panicked: u64,
     /// Runs that were given up: an executor dropped the job, or it was not run after a shutdown.
     pub abandoned: u64,
@@ -82,7 +82,7 @@ pub struct Lateness {
 }
 
 impl Default for Lateness {
-    /// That of no runs.
+    /// The lateness of no runs.
     fn default() -> Self {
         let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
         Self { nanoseconds: nanoseconds.expect("the bounds are sound") }
@@ -109,7 +109,7 @@ impl Lateness {
         self.nanoseconds.len()
     }
 
-    /// That of the latest run; zero without any.
+    /// The lateness of the run that was latest; zero without any run.
     ///
     /// ```
     /// use std::time::Duration;
@@ -128,7 +128,7 @@ impl Lateness {
         Duration::from_nanos(self.nanoseconds.max())
     }
 
-    /// The mean of all runs; zero without any.
+    /// The mean lateness of all runs; zero without any run.
     ///
     /// ```
     /// use std::time::Duration;
@@ -147,8 +147,8 @@ impl Lateness {
         Duration::from_nanos(self.nanoseconds.mean() as u64)
     }
 
-    /// What this part of the runs did not exceed: `0.99` for the 99th percentile. A part below 0 is
-    /// taken for 0, and one above 1 for 1.
+    /// The lateness that this part of the runs did not exceed: `0.99` for the 99th percentile. A
+    /// part below 0 is taken for 0, and one above 1 for 1.
     ///
     /// ```
     /// use std::time::Duration;

@@ -61,12 +61,13 @@ pin_project! {
 pub enum TimeoutError {
     /// The future was still pending when its time was up.
     Elapsed,
-    /// The future was pending and the timer does not tell how long: it was shut down, or is full.
+    /// The future was pending and the timer could not time it: it was shut down, or is full.
     Refused(Reason),
 }
 
 impl Timer {
-    /// Gives `future` no longer than `delay` from when it is first found pending. O(1), without a lock.
+    /// Waits for `future`, for at most `delay` from when it is first found pending. O(1), without a
+    /// lock.
     ///
     /// ```
     /// use std::future::pending;

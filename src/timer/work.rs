@@ -28,11 +28,11 @@ use std::task::Waker;
 pub enum Missed {
     /// The late run stands for them: the next one is at the next whole period after it has ended.
     Skip,
-    /// They are made up for, one after the other, and nothing else waits long for that.
+    /// Each is run late, one after the other, and other jobs do not wait long for them.
     ///
-    /// A missed run takes its place among other jobs by the time at which it should have been. But
-    /// once the timer has used up a [budget](super::Builder::budget) without coming to the end of what
-    /// is due, a missed run goes behind all that was due by then: so another job waits for at most that
+    /// A missed run takes its place among other jobs by the time at which it was due. But once the
+    /// timer has used up a [budget](super::Builder::budget) without coming to the end of what is due,
+    /// missed runs go behind all jobs that were due by then: so another job waits for at most that
     /// budget, and for one run of each job that is behind.
     CatchUp,
 }

@@ -6,7 +6,7 @@ use crate::key::TimerKey;
 ///
 /// A handle is eight bytes, and so is an `Option` of it. Once its entry was applied or removed it is
 /// *stale*, for ever, also when the place has been used again. It is good for the set that gave it, and
-/// for clones of that: another replica has other handles, so they have no business in a log or a snapshot.
+/// for clones of that: another replica has other handles, so handles do not belong in a log or a snapshot.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlConfig, TtlKey, TtlSet};
@@ -170,7 +170,7 @@ impl Context {
 pub enum Phase {
     /// Waits for its deadline, or is due and has not been proposed (again).
     Queued,
-    /// Proposed, and the answer is out.
+    /// Proposed, and without an answer.
     Pending,
     /// The proposal failed or had no answer in time; waits to be proposed again.
     Retrying,

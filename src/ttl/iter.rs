@@ -27,8 +27,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// How many nanoseconds before `now` the oldest proposal was made that still has no answer; `None` if none is out.
     /// O(entries in flight), of which there are at most [`max_pending`](super::TtlConfig::max_pending).
     ///
-    /// An age that keeps growing past the pending timeout cannot be: such a proposal counts as failed with the next
-    /// poll. An age that stays near it says that the log gives no answers.
+    /// The age cannot grow past the pending timeout, because such a proposal counts as failed with the next poll.
+    /// An age that stays near the timeout means that the log gives no answers.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlSet};

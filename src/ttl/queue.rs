@@ -19,13 +19,13 @@ use crate::node::NodeIndex;
 ///
 /// # Keys
 ///
-/// Keys are found by hash (`Hash + Eq`), because an ordered map would cost as much as the wheel spares.
+/// Keys are found by hash (`Hash + Eq`), because an ordered map would cost as much as the wheel saves.
 /// Snapshots are in order of key (`Ord`), and an expiry carries a copy of its key (`Clone`).
 ///
 /// The hasher is foldhash's ([`DefaultHashBuilder`]) unless another is given
-/// ([`with_hasher`](Self::with_hasher)): fast, and seeded from what addresses a `no_std` program has, so an
-/// adversary who chooses keys cannot easily make them collide, and one who can also observe timings
-/// perhaps can. A program whose keys are chosen by strangers should pass `std`'s `RandomState`.
+/// ([`with_hasher`](Self::with_hasher)): fast, and seeded from addresses of the program, which is all that
+/// `no_std` offers. An adversary who chooses keys cannot easily make them collide, but one who also
+/// observes timings may. A program whose keys are chosen by strangers should pass `std`'s `RandomState`.
 ///
 /// # Costs
 ///
@@ -348,9 +348,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
 
     /// The expiry of `key` at `index` came back through the log. O(1).
     ///
-    /// To be called on every replica, and also if the state machine found the key missing or at
-    /// another index, so that nothing stays pending for ever. The entry ends if it carries that
-    /// index ([`Outcome::Applied`]), whatever its phase here; anything else is left alone
+    /// Call it on every replica, and also if the state machine found the key missing or at another
+    /// index, so that nothing stays pending for ever. The entry ends if it carries that index
+    /// ([`Outcome::Applied`]), whatever its phase here; anything else is left alone
     /// ([`Outcome::Stale`]).
     ///
     /// ```

@@ -116,7 +116,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// The log entry `index` gives a key that has a TTL another one. O(1).
     ///
-    /// A later deadline postpones the entry: mostly the deadline is only written down, and
+    /// A later deadline postpones the entry: usually the deadline is only written to the entry, and
     /// [`next_wake`](Self::next_wake) still answers for the old one then.
     ///
     /// - [`Outcome::Updated`]: whether it was queued, pending or waiting for a retry. The proposal of a
@@ -186,7 +186,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// The expiry at `index` came back through the log. O(1).
     ///
-    /// To be called on every replica for a record that has a handle, and also if the record is at another
+    /// Call it on every replica for a record that has a handle, and also if the record is at another
     /// index, so that nothing stays pending for ever. The entry ends if it carries that index
     /// ([`Outcome::Applied`]), whatever its phase here; anything else is left alone ([`Outcome::Stale`]).
     ///
@@ -246,7 +246,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// Call it with every change of role *or term*: also when the role is the same as before, all
     /// that was pending or waiting for a retry is due again, in order of deadline and with no
-    /// attempts to its name, for its proposals may have been lost with the old term.
+    /// attempts counted, because its proposals may have been lost with the old term.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Phase, Role, TtlConfig, TtlQueue};

@@ -54,7 +54,7 @@ pub enum Verdict {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The number of timers that the callback has had removed or rearmed.
+    /// The number of timers that the callback removed or rearmed.
     pub fired: usize,
     /// The part of the budget of work that was not needed.
     pub unused: usize,
@@ -168,9 +168,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Takes the earliest timer out, due or not; the clock stays. For a cache that evicts what expires
     /// soonest, and for simulators that jump from event to event. Amortized O(1) while time goes on.
     ///
-    /// The order is that of [`advance`](Wheel::advance). To find the earliest timer prepares what comes
-    /// next, so that a call is cheap if others were made before; the first may have a crowded bucket to
-    /// open. What is scheduled before the earliest timer from then on is kept in a heap.
+    /// The order is that of [`advance`](Wheel::advance). Finding the earliest timer prepares the next
+    /// calls, so they are cheap; the first may have a crowded bucket to open. A timer that is scheduled
+    /// before the earliest one from then on is kept in a heap.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -239,8 +239,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// `f` gets the timer's key, deadline and value, and answers whether the timer is removed or
     /// kept under the same key with a new deadline: a cache entry that refuses to be evicted, a
     /// periodic job. No slot is freed and taken again. A timer that is rearmed for a time that has
-    /// come fires again in the same call, in its place in the order; only the budget bounds how
-    /// often, and [`Verdict::Stop`]. O(timers touched), and no more than the budget.
+    /// come fires again in the same call, in its place in the order; only the budget and
+    /// [`Verdict::Stop`] bound how often. O(timers touched), and no more than the budget.
     ///
     /// Where a callback is in the way, [`peek_expired`](Wheel::peek_expired) does the same in a loop.
     ///

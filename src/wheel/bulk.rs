@@ -33,7 +33,7 @@ pub struct TimerMut<'a, T> {
 }
 
 impl<'a, T> TimerMut<'a, T> {
-    /// Puts one together, as tests need it. O(1).
+    /// Makes one, for tests. O(1).
     ///
     /// ```
     /// use timer_wheel::{TimerMut, Wheel};
@@ -183,7 +183,7 @@ pub struct IterMut<'a, T> {
     left: usize,
 }
 
-/// All timers of a wheel that was given up, in no particular order, from its `into_iter`.
+/// All timers of a wheel, in no particular order, from its `into_iter`.
 ///
 /// ```
 /// use timer_wheel::Wheel;

@@ -14,9 +14,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, if there is one,
     /// without firing it: for loops that decide what becomes of each timer, and when to stop.
     ///
-    /// Dropped, the [`DueTimer`] leaves everything as it is: the timer stays due, and is shown again by
-    /// the next call. Costs what the first step of an [`advance`](Wheel::advance) does, O(timers
-    /// touched); another call before anything has been changed is O(1).
+    /// Dropping the [`DueTimer`] changes nothing: the timer stays due, and is shown again by the next
+    /// call. Costs what the first step of an [`advance`](Wheel::advance) does, O(timers touched);
+    /// another call before anything has been changed is O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -74,8 +74,8 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// The first timer that is due, still in the wheel, from [`Wheel::peek_expired`].
 ///
-/// It can be [removed](DueTimer::remove) or [kept](DueTimer::rearm) with a new deadline. Dropped, it
-/// stays due, whatever was written to its value; so it does when the code that holds the handle panics.
+/// It can be [removed](DueTimer::remove) or [kept](DueTimer::rearm) with a new deadline. If the handle
+/// is dropped, also by a panic, the timer stays due, whatever was written to its value.
 ///
 /// ```
 /// use timer_wheel::Wheel;

@@ -65,8 +65,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
     /// wheel.
     ///
-    /// O(n) for the first, as a timer that was postponed may be later than any bucket tells, and O(log n)
-    /// for each further one.
+    /// O(n) for the first, because a postponed timer may be later than its bucket says, and O(log n) for
+    /// each further one.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -25,7 +25,7 @@ pub struct Expired<T> {
 }
 
 impl<T> Expired<T> {
-    /// Puts one together, as tests need it. O(1).
+    /// Makes one, for tests. O(1).
     ///
     /// ```
     /// use timer_wheel::{Expired, Wheel};
@@ -59,7 +59,7 @@ pub struct TimerRef<'a, T> {
 }
 
 impl<'a, T> TimerRef<'a, T> {
-    /// Puts one together, as tests need it. O(1).
+    /// Makes one, for tests. O(1).
     ///
     /// ```
     /// use timer_wheel::{TimerRef, Wheel};
