@@ -6,6 +6,7 @@ use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,9 +24,10 @@ use crate::sync::{Mutex, lock};
 /// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
 /// clone cancels nothing, unless no other clone of the timer exists: the timer then ends and discards its jobs.
 ///
-/// Keys are hashed, compared and cloned under that lock, and a caller that sets one waits when the map doubles:
-/// 40 ms with a million keys in it. A key that panics there may leave a job without a key, or not run. The map keeps
-/// room for the most keys there were, until [`clear`](KeyedTimer::clear) gives it back.
+/// Keys are hashed, compared and cloned under that lock, and a caller that sets one waits when the map doubles: 40
+/// ms with a million keys in it. A key that panics there may leave a job without a key, or a key that is counted
+/// but has no job, until it is set again or cleared. No job is lost by that. The map keeps room for the most keys
+/// there were, until [`clear`](KeyedTimer::clear) gives it back.
 ///
 /// ```
 /// use std::time::Duration;
@@ -403,7 +405,9 @@ struct Keyed<K: Eq + Hash, F> {
 
 impl<K: Eq + Hash + Send + 'static, F: FnOnce() + Send + 'static> Work for Keyed<K, F> {
     fn run(&mut self) {
-        drop(self.registration.take());
+        // A key may panic, and its job runs all the same.
+        let given_up = catch_unwind(AssertUnwindSafe(|| drop(self.registration.take())));
         self.job.run();
+        given_up.unwrap_or_else(|payload| resume_unwind(payload));
     }
 }

@@ -9,6 +9,7 @@ mod cancel;
 mod clocks;
 mod contract;
 mod hand;
+mod hostile;
 mod keyed;
 mod log;
 mod misuse;
