@@ -271,7 +271,7 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
         retry_delay: args.retry_delay,
         secret: secret(args.secret_file.as_deref())?,
         max_skew: args.max_skew,
-        limits: Limits { clients: args.clients, frame: args.frame_time, idle: args.idle_time, ..Limits::default() },
+        limits: Limits { clients: args.clients, frame: args.frame_time, idle: args.idle_time },
         ..Settings::new(args.id, members)
     };
     let listener = TcpListener::bind(listen).await;

@@ -108,6 +108,10 @@ impl Client {
                             reply => return Ok(reply),
                         }
                     }
+                    // It is longer than a frame, and was not sent.
+                    Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                        return Err(Failure::Refused(error.to_string()));
+                    }
                     Err(error) => return Err(Failure::Unsure(format!("{target}: {error}"))),
                 },
             };

@@ -4,6 +4,7 @@
 //! no node's, a connection waits *at the door*, where there is little room: whoever waits longest goes when another
 //! comes. So connections that say nothing keep nobody out. Then it is a node's, of which each other node has a
 //! few, or a client's, of which there is a number. Other than clients' connections, those of nodes may be idle.
+//! A long frame takes one of a few places until it is answered, so memory does not follow the connections.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
@@ -11,18 +12,16 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::frame::{self, MAX_FRAME, Memory, POCKET};
-use crate::message::{Call, Hello, Reply, Request};
+use crate::frame::{self, MAX_FRAME};
+use crate::message::{Hello, Reply, Request};
 use crate::node::{Limits, Node};
-use crate::types::NodeId;
+use crate::types::{MAX_KEYS, NodeId};
 
 /// How many connections wait at the door.
 const AT_THE_DOOR: usize = 64;
@@ -38,8 +37,11 @@ const OF_EACH_NODE: usize = 8;
 /// The longest first frame that is read at the door. The hello of a node is shorter.
 const LONGEST_AT_THE_DOOR: usize = 1 << 10;
 
-/// How much the frames of all other nodes may hold, beside a pocket each: one of the longest, or many as they are.
-const MEMORY_OF_NODES: usize = MAX_FRAME;
+/// From how many bytes on a frame is long.
+const LONG: usize = 16 << 10;
+
+/// How many long frames there may be at a time, requests and answers of clients; and as many of other nodes.
+const LONG_FRAMES: usize = 4;
 
 /// Answers on every connection to this listener; dropped, it closes them all.
 pub(crate) async fn serve(node: Node, limits: Limits, listener: TcpListener) -> Infallible {
@@ -47,8 +49,8 @@ pub(crate) async fn serve(node: Node, limits: Limits, listener: TcpListener) -> 
         node,
         limits,
         clients: Arc::new(Semaphore::new(limits.clients)),
-        memory: Memory::new(limits.memory),
-        memory_of_nodes: Memory::new(MEMORY_OF_NODES),
+        long: Semaphore::new(LONG_FRAMES),
+        long_of_nodes: Semaphore::new(LONG_FRAMES),
         nodes: Mutex::default(),
         leaving: Semaphore::new(AT_THE_DOOR),
     });
@@ -99,14 +101,14 @@ struct Host {
     node: Node,
     limits: Limits,
     clients: Arc<Semaphore>,
-    memory: Memory,
-    memory_of_nodes: Memory,
+    long: Semaphore,
+    long_of_nodes: Semaphore,
     nodes: Mutex<BTreeMap<NodeId, Bench>>,
     leaving: Semaphore,
 }
 
-/// A message and what is held for it, or what is wrong with it.
-type Parsed<T> = Result<(T, Option<OwnedSemaphorePermit>), String>;
+/// A request, or what is wrong with it, and the place of its frame if that is long.
+type Parsed<'a> = (Result<Request, String>, Option<SemaphorePermit<'a>>);
 
 /// Why a connection ends: it is broken, or this is the last thing to say on it, to one who may be in the middle of
 /// something, or says nothing.
@@ -137,7 +139,7 @@ impl Host {
             Err(End::Silent(reply)) => (reply, false),
             Err(End::Reply(reply)) => (reply, true),
         };
-        let said = self.reply(&mut stream, &*reply, &self.memory).await;
+        let said = self.reply(&mut stream, &reply, &self.long).await;
         // Whoever is still sending would not get to read that if the connection were closed at once.
         if said.is_ok()
             && is_sending
@@ -169,30 +171,31 @@ impl Host {
         };
         let mut request = match early {
             Some(request) => request,
-            None => self.frame(stream, length, &self.memory).await?,
+            None => self.frame(stream, length, &self.long).await?,
         };
         loop {
-            let reply = match request {
-                Ok((Request::Peer(_), _)) => {
+            let (request_or_problem, place) = request;
+            let reply = match request_or_problem {
+                Ok(Request::Peer(_) | Request::Call(_)) => {
                     let problem = "a node says who it is before anything else";
                     return Err(Reply::Refused(problem.to_owned()).into());
                 }
-                // What is held for it is held until it is answered.
-                Ok((request, _held)) => self.node.answer(request).await,
+                Ok(request) => self.node.answer(request).await,
                 Err(problem) => malformed(&problem),
             };
-            self.reply(stream, &reply, &self.memory).await?;
+            drop(place);
+            self.reply(stream, &reply, &self.long).await?;
             drop(reply);
             let idle = timeout(self.limits.idle, self.length(stream)).await;
             let Some(length) = idle.map_err(|_| silent("nothing was said for too long"))?? else {
                 return Ok(());
             };
-            request = self.frame(stream, length, &self.memory).await?;
+            request = self.frame(stream, length, &self.long).await?;
         }
     }
 
     /// What comes first, as far as it is read at the door.
-    async fn first_frame(&self, stream: &mut TcpStream) -> Result<First, End> {
+    async fn first_frame(&self, stream: &mut TcpStream) -> Result<First<'_>, End> {
         let Some(length) = self.length(stream).await? else {
             return Ok(First::End);
         };
@@ -200,8 +203,8 @@ impl Host {
             let early = None;
             return Ok(First::Client { length, early });
         }
-        Ok(match self.frame(stream, length, &self.memory).await? {
-            Ok((Request::Peer(hello), _)) => First::Hello(hello),
+        Ok(match self.frame(stream, length, &self.long).await? {
+            (Ok(Request::Peer(hello)), _) => First::Hello(hello),
             request => First::Client { length, early: Some(request) },
         })
     }
@@ -217,17 +220,18 @@ impl Host {
             let bench = nodes.entry(hello.from);
             bench.or_insert_with(|| Bench::new(OF_EACH_NODE)).sit()
         };
-        let memory = &self.memory_of_nodes;
+        let places = &self.long_of_nodes;
         let talk = async {
-            self.reply(stream, &Reply::Welcome(welcome), memory).await?;
+            self.reply(stream, &Reply::Welcome(welcome), places).await?;
             while let Some(length) = self.length(stream).await? {
-                let call = self.frame::<Call>(stream, length, memory).await?;
+                let (call, _place) = self.frame(stream, length, places).await?;
                 let reply = match (call, peers.admit(&hello)) {
-                    (Ok((call, _held)), Ok(())) => self.node.hear(call).await,
+                    (Ok(Request::Call(call)), Ok(())) => self.node.hear(call).await,
+                    (Ok(Request::Call(_)), Err(problem)) => Reply::Refused(problem),
+                    (Ok(_), _) => Reply::Refused("a node is no client".to_owned()),
                     (Err(problem), _) => malformed(&problem),
-                    (_, Err(problem)) => Reply::Refused(problem),
                 };
-                self.reply(stream, &reply, memory).await?;
+                self.reply(stream, &reply, places).await?;
             }
             Ok(())
         };
@@ -249,55 +253,52 @@ impl Host {
         Ok(Some(length))
     }
 
-    /// The rest of a frame in time, and what is held for it, or what is wrong with it.
-    async fn frame<T: DeserializeOwned>(
-        &self,
-        stream: &mut TcpStream,
-        length: usize,
-        memory: &Memory,
-    ) -> Result<Parsed<T>, End> {
-        let body = timeout(self.limits.frame, frame::body(stream, length, memory)).await;
-        let Ok(body) = body else {
-            return Err(Reply::Busy("the frame took too long".to_owned()).into());
-        };
-        match body? {
-            Some(body) => Ok(body.parse()),
-            None => Err(Reply::Busy("others hold too much".to_owned()).into()),
+    /// The rest of a frame in time, and its place if it is long.
+    async fn frame<'a>(&self, stream: &mut TcpStream, length: usize, places: &'a Semaphore) -> Result<Parsed<'a>, End> {
+        let place = place(length, places).map_err(Reply::Busy)?;
+        match timeout(self.limits.frame, frame::message(stream, length)).await {
+            Ok(message) => Ok((message?, place)),
+            Err(_) => Err(Reply::Busy("the frame took too long".to_owned()).into()),
         }
     }
 
-    /// Sends a reply in time, and within what all replies may hold.
-    async fn reply(&self, stream: &mut TcpStream, reply: &impl Serialize, memory: &Memory) -> Result<(), End> {
+    /// Sends a reply in time, if there is a place for it.
+    async fn reply(&self, stream: &mut TcpStream, reply: &Reply, places: &Semaphore) -> Result<(), End> {
         let mut frame = frame::encode(reply)?;
-        let mut held = None;
-        if frame.len() > POCKET {
-            frame.shrink_to_fit();
-            held = memory.take(frame.len());
-            if held.is_none() {
-                frame = frame::encode(&Reply::Busy("others hold too much".to_owned()))?;
+        let _place = match place(frame.len(), places) {
+            Ok(place) => place,
+            Err(problem) => {
+                frame = frame::encode(&Reply::Busy(problem))?;
+                None
             }
-        }
-        let sent = timeout(self.limits.frame, stream.write_all(&frame)).await;
-        drop(held);
-        match sent {
+        };
+        match timeout(self.limits.frame, stream.write_all(&frame)).await {
             Ok(sent) => Ok(sent?),
             Err(_) => Err(End::Broken),
         }
     }
 }
 
+/// The place that a frame needs if it is long, or why there is none.
+fn place(length: usize, places: &Semaphore) -> Result<Option<SemaphorePermit<'_>>, String> {
+    if length < LONG {
+        return Ok(None);
+    }
+    places.try_acquire().map(Some).map_err(|_| "others hold too much".to_owned())
+}
+
 /// What comes first on a connection.
-enum First {
+enum First<'a> {
     End,
     /// A node says who it is.
     Hello(Hello),
     /// Anything else, whole if it is short.
     Client {
         length: usize,
-        early: Option<Parsed<Request>>,
+        early: Option<Parsed<'a>>,
     },
 }
 
 fn malformed(problem: &str) -> Reply {
-    Reply::Refused(format!("no request: {problem}"))
+    Reply::Refused(format!("no request ({problem}): expected one, whole, of at most {MAX_KEYS} keys"))
 }

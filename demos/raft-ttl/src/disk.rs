@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::frame::{from_bytes, to_bytes};
 use crate::types::{self, NodeId};
 
-/// The entries of the log by index, in JSON.
+/// The entries of the log by index.
 pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 
 /// Everything else by name.
@@ -125,7 +126,7 @@ impl Disk {
     /// What is noted under this name.
     pub(crate) fn fact<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, DiskError> {
         let found = self.bytes(name)?;
-        Ok(found.map(|json| serde_json::from_slice(&json)).transpose()?)
+        Ok(found.map(|bytes| from_bytes(&bytes)).transpose()?)
     }
 
     /// The bytes that are kept under this name.
@@ -134,8 +135,7 @@ impl Disk {
         Ok(facts.get(name)?.map(|found| found.value().to_vec()))
     }
 
-    /// Entries of the log in order, until their JSON is more than `most_bytes` long; the first one in
-    /// any case.
+    /// Entries of the log in order, until they are more than `most_bytes` long; the first one in any case.
     pub(crate) fn entries<T: DeserializeOwned>(
         &self,
         range: impl RangeBounds<u64>,
@@ -145,12 +145,12 @@ impl Disk {
         let mut entries = Vec::new();
         let mut bytes = 0;
         for found in log.range(range)? {
-            let (_, json) = found?;
-            bytes += json.value().len();
+            let (_, entry) = found?;
+            bytes += entry.value().len();
             if bytes > most_bytes && !entries.is_empty() {
                 break;
             }
-            entries.push(serde_json::from_slice(json.value())?);
+            entries.push(from_bytes(entry.value())?);
         }
         Ok(entries)
     }
@@ -159,14 +159,13 @@ impl Disk {
     pub(crate) fn last_entry<T: DeserializeOwned>(&self) -> Result<Option<T>, DiskError> {
         let log = self.database.begin_read()?.open_table(LOG)?;
         let last = log.last()?;
-        Ok(last.map(|(_, json)| serde_json::from_slice(json.value())).transpose()?)
+        Ok(last.map(|(_, entry)| from_bytes(entry.value())).transpose()?)
     }
 }
 
 /// Notes something under a name.
 pub(crate) fn put_fact(change: &WriteTransaction, name: &str, fact: &impl Serialize) -> Result<(), DiskError> {
-    let json = serde_json::to_vec(fact)?;
-    change.open_table(FACTS)?.insert(name, json.as_slice())?;
+    change.open_table(FACTS)?.insert(name, to_bytes(fact)?.as_slice())?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use openraft::{AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, Stora
 use redb::Durability;
 
 use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
+use crate::frame::to_bytes;
 use crate::time::Clock;
 use crate::types::{LogId, NodeId, TypeConfig};
 
@@ -120,8 +121,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         let appended = self.disk.write(Durability::Immediate, move |change| {
             let mut log = change.open_table(LOG)?;
             for entry in &entries {
-                let json = serde_json::to_vec(entry)?;
-                log.insert(entry.log_id.index, json.as_slice())?;
+                log.insert(entry.log_id.index, to_bytes(entry)?.as_slice())?;
             }
             put_fact(change, CLOCK, &reading)
         });

@@ -13,13 +13,15 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::history::Expired;
-use crate::types::{ITEM_BYTES, Item, LogId, MAX_PUT, NodeId, TypeConfig};
+use crate::types::{Item, LogId, MAX_KEYS, NodeId, TypeConfig};
 
 /// What is asked of a node.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Another node begins to speak. After its [`Welcome`] all frames are [`Call`]s.
+    /// Another node begins to speak. After its [`Welcome`] it sends [`Call`](Self::Call)s only.
     Peer(Hello),
+    /// What its engine says to this one.
+    Call(Call),
     /// Sets keys, all of them in one entry of the log. For the leader.
     Put(#[serde(deserialize_with = "few")] Vec<Item>),
     /// Gives a key another TTL. For the leader.
@@ -49,7 +51,7 @@ pub enum Request {
 }
 
 /// Reads the items of a put, and not more of them than one may have: short ones take more memory than
-/// their JSON.
+/// their bytes.
 fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error> {
     struct Items;
 
@@ -63,9 +65,8 @@ fn few<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Item>, D::Error
         fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<Item>, A::Error> {
             let mut few = Vec::new();
             while let Some(item) = items.next_element()? {
-                if few.len() == MAX_PUT / ITEM_BYTES {
-                    let problem = format!("a put of more than {} keys", few.len());
-                    return Err(A::Error::custom(problem));
+                if few.len() == MAX_KEYS {
+                    return Err(A::Error::custom("too many keys"));
                 }
                 few.push(item);
             }

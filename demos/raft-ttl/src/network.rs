@@ -1,4 +1,4 @@
-//! The other nodes, as the engine wants them: JSON over TCP.
+//! The other nodes, as the engine wants them: frames over TCP.
 
 use std::io;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::frame;
-use crate::message::{Call, Reply};
+use crate::message::{Call, Reply, Request};
 use crate::peers::Peers;
 use crate::types::{LogId, NodeId, Seat, TypeConfig};
 
@@ -68,7 +68,7 @@ impl Drop for Peer {
 
 impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
-        let frame = frame::encode(&call).map_err(|error| Unreachable::new(&error))?;
+        let frame = frame::encode(&Request::Call(call)).map_err(|error| Unreachable::new(&error))?;
         let stream = self.connected().await?;
         self.answer(stream, &frame).await
     }
@@ -96,7 +96,7 @@ impl Peer {
             }
         } else {
             self.give_up();
-            let frame = frame::encode(&Call::Append(rpc));
+            let frame = frame::encode(&Request::Call(Call::Append(rpc)));
             let frame = frame.map_err(|error| Unreachable::new(&error))?;
             let mut stream = self.connected().await?;
             if frame.len() < LONG {

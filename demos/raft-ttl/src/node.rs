@@ -13,7 +13,6 @@ use timer_wheel::ttl::{Backoff, TtlConfig};
 use crate::disk::{Disk, DiskError};
 use crate::drive::Outcome;
 use crate::error::Error;
-use crate::frame::MAX_FRAME;
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
@@ -23,7 +22,7 @@ use crate::types::{Command, MAX_TTL, NodeId, Raft};
 /// How many expiries go into one entry of the log at most, and how many retries.
 const BATCH: usize = 1_000;
 
-/// How much of a snapshot is sent at once. In JSON it is up to four times as long.
+/// How much of a snapshot is sent at once.
 const SNAPSHOT_CHUNK: u64 = 512 << 10;
 
 /// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
@@ -31,8 +30,6 @@ const SNAPSHOT_CHUNK: u64 = 512 << 10;
 pub struct Limits {
     /// How many connections of clients there may be.
     pub clients: usize,
-    /// How many bytes the requests and answers of all clients may hold, beside [a pocket](crate::frame::POCKET) each.
-    pub memory: usize,
     /// How long a frame may take, from its first byte to its last, and an answer until it is taken.
     pub frame: Duration,
     /// How long a client may say nothing between two requests.
@@ -45,17 +42,13 @@ impl Limits {
             let problem = "a node must take at least one client, and give it some time";
             return Err(Error::Arguments(problem.to_owned()));
         }
-        if self.memory < MAX_FRAME {
-            let problem = format!("clients must be given at least {MAX_FRAME} bytes");
-            return Err(Error::Arguments(problem));
-        }
         Ok(())
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { clients: 256, memory: MAX_FRAME, frame: Duration::from_secs(10), idle: Duration::from_secs(60) }
+        Self { clients: 256, frame: Duration::from_secs(10), idle: Duration::from_secs(60) }
     }
 }
 

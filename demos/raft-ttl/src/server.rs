@@ -20,7 +20,7 @@ impl Node {
     /// What there is to say to a request.
     pub(crate) async fn answer(&self, request: Request) -> Reply {
         match request {
-            Request::Peer(_) => Reply::Refused("a node is no client".to_owned()),
+            Request::Peer(_) | Request::Call(_) => Reply::Refused("a node is no client".to_owned()),
             Request::Put(items) => match check_put(&items) {
                 Ok(()) => self.write(|stamp_ms| Command::Put { items, stamp_ms }).await,
                 Err(problem) => Reply::Refused(problem),

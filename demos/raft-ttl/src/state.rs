@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use timer_wheel::ttl::{Context, Entry as Ttl, TtlConfig, TtlError, TtlKey, TtlSet};
 
 use crate::disk::DiskError;
+use crate::frame::{from_bytes, to_bytes};
 use crate::history::{Expired, History};
 use crate::time::{self, NS_PER_MS};
 use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig};
@@ -206,7 +207,7 @@ impl State {
         applied: Option<LogId>,
         membership: Membership,
     ) -> Result<(), DiskError> {
-        let Image { mut records, ttls } = serde_json::from_slice(snapshot)?;
+        let Image { mut records, ttls } = from_bytes(snapshot)?;
         let is_sound = |ttl: &Ttl<String>| {
             let record = records.get(&ttl.key);
             record.is_some_and(|record| record.index == ttl.index)
@@ -252,7 +253,7 @@ fn digest(key: &str, value: &str, index: u64, lasts: Option<(u64, u64)>) -> u64 
     hasher.finish()
 }
 
-/// A snapshot, in JSON: the records, and the TTLs of those that have one.
+/// A snapshot: the records, and the TTLs of those that have one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Image {
     records: Records,
@@ -261,7 +262,7 @@ pub(crate) struct Image {
 
 impl Image {
     pub(crate) fn write(&self) -> Result<Vec<u8>, DiskError> {
-        Ok(serde_json::to_vec(self)?)
+        Ok(to_bytes(self)?)
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use crate::disk::{Disk, DiskError, FACTS, put_fact};
 use crate::error::Error;
+use crate::frame::from_bytes;
 use crate::log_store::{CLOCK, cause};
 use crate::state::State;
 use crate::time::{self, Clock, Reading};
@@ -77,7 +78,7 @@ impl Replica {
             let known = change
                 .open_table(FACTS)?
                 .get(SNAPSHOT_META)?
-                .map(|json| serde_json::from_slice::<Meta>(json.value()))
+                .map(|meta| from_bytes::<Meta>(meta.value()))
                 .transpose()?;
             if known.is_some_and(|known| known.last_log_id > meta.last_log_id) {
                 return Ok(());

@@ -45,6 +45,9 @@ pub const ITEM_BYTES: usize = 64;
 /// The most bytes of a put: one of the longest, or many that are shorter.
 pub const MAX_PUT: usize = MAX_KEY + MAX_VALUE + ITEM_BYTES;
 
+/// The most keys of a put.
+pub const MAX_KEYS: usize = MAX_PUT / ITEM_BYTES;
+
 /// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
 pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 

@@ -171,8 +171,8 @@ async fn again<F: Future<Output = io::Result<()>>>(address: SocketAddr, act: imp
 /// Sends a frame a little at a time, and never its end.
 async fn be_slow(mut stream: TcpStream) -> io::Result<()> {
     stream.write_all(&(MAX_FRAME as u32).to_be_bytes()).await?;
-    let part = vec![b'['; 512 << 10];
-    for _ in 0..MAX_FRAME / part.len() - 1 {
+    let part = vec![0; MAX_FRAME / 16];
+    for _ in 0..15 {
         stream.write_all(&part).await?;
         sleep(PAUSE / 5).await;
     }
@@ -222,8 +222,8 @@ async fn talk_nonsense(address: SocketAddr, mut random: Pcg64, tally: Arc<Tally>
             0 => {}
             1 => drop(bytes.splice(..0, [0, 0, 0, 200])),
             2 => {
-                let nested = [&[0, 0, 1, 0][..], &[b'['; 256]].concat();
-                bytes = nested;
+                let many_requests = [&[0, 0, 1, 0][..], &[6; 256]].concat();
+                bytes = many_requests;
             }
             _ => {
                 let hello = Hello {

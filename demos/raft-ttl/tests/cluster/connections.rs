@@ -9,6 +9,7 @@ use raft_ttl::message::{Reply, Request};
 use raft_ttl::types::{Item, MAX_VALUE, NodeId};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::process::{CALM, Nodes, PATIENCE, deadline, item};
@@ -59,7 +60,7 @@ async fn slow_silent_and_many_connections_stop_neither_writes_nor_the_log() {
     for _ in 0..40 {
         let mut stream = connect(address).await;
         stream.write_all(&(MAX_FRAME as u32).to_be_bytes()).await.unwrap();
-        let part = vec![b'['; MAX_FRAME - (1 << 20)];
+        let part = vec![0; MAX_FRAME - 1];
         // The node may have enough of it before that.
         let _ = stream.write_all(&part).await;
         slow.push(stream);
@@ -86,17 +87,18 @@ async fn slow_silent_and_many_connections_stop_neither_writes_nor_the_log() {
         }
     }
     // The oldest of those that said nothing had to go, and was told so; and of those that are slow all but
-    // the one or two for whom there was room.
+    // the few for whom there was a place.
     assert_given_up(&mut silent[0], "others came").await;
     let mut refused = 0;
-    for stream in &mut slow[2..] {
-        let answer = timeout(PATIENCE, frame::receive(stream)).await;
-        if let Ok(Ok(Received::Message(Reply::Busy(problem)))) = answer {
+    let mut slow: JoinSet<_> =
+        slow.into_iter().map(|mut stream| async move { frame::receive(&mut stream).await }).collect();
+    while refused <= 20 {
+        let answer = timeout(PATIENCE, slow.join_next()).await.expect("more of them are told").unwrap();
+        if let Ok(Received::Message(Reply::Busy(problem))) = answer.unwrap() {
             assert!(problem.contains("others hold too much"), "{problem}");
             refused += 1;
         }
     }
-    assert!(refused > 20, "{refused} were told");
     if let Some(open) = nodes.open_files(leader) {
         assert!(open < 250, "{open} files and connections are open");
     }

@@ -148,8 +148,8 @@ async fn peer_that_is_none_is_refused() {
     // A client is not heard as a node.
     let mut stream = TcpStream::connect(nodes.address(1)).await.unwrap();
     let vote = Call::Vote(VoteRequest::new(Vote::new(term + 1_000, 2), None));
-    let reply: Reply = frame::exchange(&mut stream, &vote).await.unwrap();
-    assert_refused(&reply, "no request");
+    let reply: Reply = frame::exchange(&mut stream, &Request::Call(vote)).await.unwrap();
+    assert_refused(&reply, "before anything else");
     let status = nodes.wait_for(1, |_| true).await;
     assert!(status.term < term + 1_000);
     assert!(nodes.is_running(1));
@@ -174,7 +174,7 @@ async fn absurd_term_is_refused_and_kills_nobody() {
             Call::Append(append(Vote::new_committed(1, from), None, vec![entry.clone()])),
             Call::Append(append(Vote::new_committed(1, from), Some(log_id(term)), Vec::new())),
         ];
-        for call in calls {
+        for call in calls.map(Request::Call) {
             for to in nodes.ids().into_iter().filter(|&to| to != from) {
                 let (mut stream, welcome) = greet(&nodes, from, to, &secret).await;
                 assert!(matches!(welcome, Reply::Welcome(_)), "{welcome:?}");
@@ -222,7 +222,7 @@ async fn absurd_term_in_an_answer_is_not_believed() {
                     if tokio::io::AsyncWriteExt::write_all(&mut stream, &frame).await.is_err() {
                         return;
                     }
-                    let Ok(Received::Message::<Call>(_)) = frame::receive(&mut stream).await else {
+                    let Ok(Received::Message(Request::Call(_))) = frame::receive(&mut stream).await else {
                         return;
                     };
                     let _ = asked.send(());
