@@ -8,6 +8,7 @@
 mod crowd;
 
 use std::fs::{self, File};
+use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -38,28 +39,38 @@ const MISTAKE: &str = "replication channel closed";
 /// Elections begin soon, and logs are short.
 const ARGUMENTS: [&str; 6] = ["--heartbeat", "150ms", "--snapshot-every", "1000", "--frame-time", "3s"];
 
-/// Does all that for so long, and reports.
+/// Does all of that for so long, and reports.
+///
+/// # Errors
+///
+/// As [`run`].
+pub async fn show(duration: Duration, seed: u64) -> Result<(), Error> {
+    let program = std::env::current_exe().map_err(|error| broken("no program", &error))?;
+    run(&program, &Deed::ALL, End::After(duration), seed).await
+}
+
+/// Does these deeds to nodes that run this program, until the end, and reports.
 ///
 /// # Errors
 ///
 /// [`Error::Broken`] if a promise was broken, or a node does not come back.
-pub async fn show(duration: Duration, seed: u64) -> Result<(), Error> {
-    println!("{duration:?} of chaos, seed {seed}");
-    let program = std::env::current_exe().map_err(|error| broken("no program", &error))?;
-    let nodes = Cluster::new(&program, 3, &ARGUMENTS);
+pub async fn run(program: &Path, deeds: &'static [Deed], end: End, seed: u64) -> Result<(), Error> {
+    println!("{end:?} of chaos, seed {seed}");
+    let nodes = Cluster::new(program, 3, &ARGUMENTS);
     let mut nodes = nodes.map_err(|error| broken("no nodes", &error))?;
     nodes.start_all().map_err(|error| broken("no nodes", &error))?;
     let mut chaos = Chaos {
         nodes,
         ledger: Ledger::default(),
         random: Pcg64::seed_from_u64(seed),
-        deeds: [0; Deed::ALL.len()],
+        deeds,
+        done: vec![0; deeds.len()],
         peak_kib: 0,
         gave_up: 0,
     };
     chaos.leader().await?;
     let crowd = Crowd::gather(&chaos.nodes, seed).await?;
-    let happened = chaos.go_on(duration).await;
+    let happened = chaos.go_on(end).await;
     let (written, stall, most) = crowd.leave().await?;
     happened?;
     chaos.ledger.merge(written);
@@ -70,9 +81,19 @@ fn broken(what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::Broken(format!("{what}: {error}"))
 }
 
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// After so long.
+    After(Duration),
+    /// After so many deeds.
+    Deeds(u64),
+}
+
 /// What is done to the nodes.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+#[allow(missing_docs, reason = "they have names")]
+pub enum Deed {
     KillLeader,
     KillOne,
     KillAll,
@@ -81,13 +102,18 @@ enum Deed {
 }
 
 impl Deed {
-    const ALL: [(Self, &'static str); 5] = [
-        (Self::KillLeader, "leaders killed"),
-        (Self::KillOne, "nodes killed"),
-        (Self::KillAll, "all killed"),
-        (Self::Pause, "nodes paused"),
-        (Self::Cut, "files cut"),
-    ];
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::KillLeader, Self::Cut, Self::Pause, Self::KillAll, Self::KillOne];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::KillLeader => "leaders killed",
+            Self::KillOne => "nodes killed",
+            Self::KillAll => "all killed",
+            Self::Pause => "nodes paused",
+            Self::Cut => "files cut",
+        }
+    }
 }
 
 /// The nodes, and what is known of them.
@@ -95,28 +121,34 @@ struct Chaos {
     nodes: Cluster,
     ledger: Ledger,
     random: Pcg64,
-    deeds: [u64; Deed::ALL.len()],
+    deeds: &'static [Deed],
+    /// How often each was done.
+    done: Vec<u64>,
     peak_kib: u64,
     gave_up: u64,
 }
 
 impl Chaos {
-    async fn go_on(&mut self, duration: Duration) -> Result<(), Error> {
-        let (beginning, bar) = (Instant::now(), bar(duration));
-        for round in 0_usize.. {
-            bar.set_position(beginning.elapsed().as_secs());
-            if beginning.elapsed() >= duration {
+    async fn go_on(&mut self, end: End) -> Result<(), Error> {
+        let (beginning, bar) = (Instant::now(), bar(end));
+        for round in 0_u64.. {
+            let (position, is_over) = match end {
+                End::After(duration) => (beginning.elapsed().as_secs(), beginning.elapsed() >= duration),
+                End::Deeds(deeds) => (round, round >= deeds),
+            };
+            bar.set_position(position);
+            if is_over {
                 break;
             }
             self.listen(self.nodes.ids(), Duration::from_millis(500)).await;
             self.measure();
             // Each of them soon, then as it comes.
-            let nth = match round {
-                0..5 => [0, 4, 3, 2, 1][round],
-                _ => self.random.random_range(0..Deed::ALL.len()),
+            let nth = match usize::try_from(round) {
+                Ok(round) if round < self.deeds.len() => round,
+                _ => self.random.random_range(0..self.deeds.len()),
             };
-            self.deeds[nth] += 1;
-            self.act(Deed::ALL[nth].0).await?;
+            self.done[nth] += 1;
+            self.act(self.deeds[nth]).await?;
             self.settle().await?;
         }
         bar.finish_and_clear();
@@ -301,8 +333,8 @@ impl Chaos {
         self.measure();
         let counts = self.ledger.counts(&self.nodes).await;
         let counts = counts.map_err(|error| broken("no answer", &error))?;
-        for (number, (_, name)) in self.deeds.iter().zip(Deed::ALL) {
-            println!("{name:>22}  {number}");
+        for (number, deed) in self.done.iter().zip(self.deeds) {
+            println!("{:>22}  {number}", deed.name());
         }
         println!("{:>22}  {}", "engines that gave up", self.gave_up);
         for (number, name) in kinds.iter().zip(["reads", "bad messages", "refusals"]) {
@@ -328,11 +360,15 @@ fn gave_up_by_mistake(log: &str) -> bool {
     log.lines().next_back().is_some_and(|line| line.ends_with(MISTAKE))
 }
 
-fn bar(duration: Duration) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len} s")
+fn bar(end: End) -> ProgressBar {
+    let length = match end {
+        End::After(duration) => duration.as_secs(),
+        End::Deeds(deeds) => deeds,
+    };
+    let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len}")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ");
-    ProgressBar::new(duration.as_secs()).with_style(style).with_message("chaos")
+    ProgressBar::new(length).with_style(style).with_message("chaos")
 }
 
 fn client_of(nodes: &Cluster) -> Client {

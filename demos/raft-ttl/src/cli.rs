@@ -19,9 +19,9 @@ use crate::chaos;
 use crate::client::{self, Client, Failure};
 use crate::demo::{self, Wishes};
 use crate::error::Error;
+use crate::limits::{MAX_SECRET, Tuning};
 use crate::message::{Reply, Request};
-use crate::node::{Limits, Node, Settings};
-use crate::peers::MAX_SECRET;
+use crate::node::{Node, Settings};
 use crate::report;
 use crate::types::{Item, NodeId};
 
@@ -141,34 +141,12 @@ struct NodeArgs {
     /// Another node that is or can be a member, and where it is, such as 2=127.0.0.1:7002
     #[arg(long = "peer", value_name = "ID=ADDRESS", value_parser = peer)]
     peers: Vec<(NodeId, SocketAddr)>,
-    /// How often a leader makes itself heard; an election takes 2.5 to 5 times as long to begin
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "200ms")]
-    heartbeat: Duration,
-    /// How many entries of the log there are to a snapshot
-    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
-    snapshot_every: u64,
-    /// How long an expiry may be without an outcome before it is proposed again
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "5s")]
-    pending_timeout: Duration,
-    /// How long an expiry that was refused waits at least
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "500ms")]
-    retry_delay: Duration,
     /// A file with what all nodes of the cluster know and nobody else; without it anybody who reaches this
     /// node may pose as another one
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
-    /// How far the times of two nodes may be apart before that is taken for a fault
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "1s")]
-    max_skew: Duration,
-    /// How many connections of clients there may be; those of nodes have places of their own
-    #[arg(long, default_value_t = Limits::default().clients)]
-    clients: usize,
-    /// How long a frame may take, from its first byte to its last
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
-    frame_time: Duration,
-    /// How long a client may say nothing between two requests
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "60s")]
-    idle_time: Duration,
+    #[command(flatten)]
+    tuning: Tuning,
     /// Stop when standard input ends: when the one who holds it is gone
     #[arg(long)]
     lifeline: bool,
@@ -264,16 +242,8 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
             return Err(Error::Arguments(format!("node {id} is given twice")));
         }
     }
-    let settings = Settings {
-        heartbeat: args.heartbeat,
-        snapshot_every: args.snapshot_every,
-        pending_timeout: args.pending_timeout,
-        retry_delay: args.retry_delay,
-        secret: secret(args.secret_file.as_deref())?,
-        max_skew: args.max_skew,
-        limits: Limits { clients: args.clients, frame: args.frame_time, idle: args.idle_time },
-        ..Settings::new(args.id, members)
-    };
+    let secret = secret(args.secret_file.as_deref())?;
+    let settings = Settings { id: args.id, members, secret, tuning: args.tuning };
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Error::Address(listen, error))?;
     let node = Node::start(&settings, Disk::open(&args.data)?).await?;

@@ -18,33 +18,16 @@ use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::frame::{self, MAX_FRAME};
+use crate::frame;
+use crate::limits::{
+    AT_THE_DOOR, LEAVING, LONG_FRAME, LONG_FRAMES, LONGEST_AT_THE_DOOR, MAX_FRAME, MAX_KEYS, OF_EACH_NODE, Tuning,
+};
 use crate::message::{Hello, Reply, Request};
-use crate::node::{Limits, Node};
-use crate::types::{MAX_KEYS, NodeId};
-
-/// How many connections wait at the door.
-const AT_THE_DOOR: usize = 64;
-
-/// How long a connection stays on which the last thing was said, for the other side to read it. As many as
-/// wait at the door may do so; others are closed without a word.
-const LEAVING: Duration = Duration::from_secs(1);
-
-/// How many connections each other node has. The engine needs one or two, and one more for each election; what
-/// is left over from a node that was killed makes room.
-const OF_EACH_NODE: usize = 8;
-
-/// The longest first frame that is read at the door. The hello of a node is shorter.
-const LONGEST_AT_THE_DOOR: usize = 1 << 10;
-
-/// From how many bytes on a frame is long.
-const LONG: usize = 16 << 10;
-
-/// How many long frames there may be at a time, requests and answers of clients; and as many of other nodes.
-const LONG_FRAMES: usize = 4;
+use crate::node::Node;
+use crate::types::NodeId;
 
 /// Answers on every connection to this listener; dropped, it closes them all.
-pub(crate) async fn serve(node: Node, limits: Limits, listener: TcpListener) -> Infallible {
+pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> Infallible {
     let host = Arc::new(Host {
         node,
         limits,
@@ -99,7 +82,7 @@ impl Bench {
 /// What all connections share.
 struct Host {
     node: Node,
-    limits: Limits,
+    limits: Tuning,
     clients: Arc<Semaphore>,
     long: Semaphore,
     long_of_nodes: Semaphore,
@@ -156,7 +139,7 @@ impl Host {
         stream.set_nodelay(true)?;
         let silent = |problem: &str| End::Silent(Box::new(Reply::Busy(problem.to_owned())));
         let first = tokio::select! {
-            first = timeout(self.limits.frame, self.first_frame(stream)) => {
+            first = timeout(self.limits.frame_time, self.first_frame(stream)) => {
                 first.map_err(|_| silent("nothing was said for too long"))??
             }
             _ = turned_away => return Err(silent("others came while nothing was said")),
@@ -186,7 +169,7 @@ impl Host {
             drop(place);
             self.reply(stream, &reply, &self.long).await?;
             drop(reply);
-            let idle = timeout(self.limits.idle, self.length(stream)).await;
+            let idle = timeout(self.limits.idle_time, self.length(stream)).await;
             let Some(length) = idle.map_err(|_| silent("nothing was said for too long"))?? else {
                 return Ok(());
             };
@@ -256,7 +239,7 @@ impl Host {
     /// The rest of a frame in time, and its place if it is long.
     async fn frame<'a>(&self, stream: &mut TcpStream, length: usize, places: &'a Semaphore) -> Result<Parsed<'a>, End> {
         let place = place(length, places).map_err(Reply::Busy)?;
-        match timeout(self.limits.frame, frame::message(stream, length)).await {
+        match timeout(self.limits.frame_time, frame::message(stream, length)).await {
             Ok(message) => Ok((message?, place)),
             Err(_) => Err(Reply::Busy("the frame took too long".to_owned()).into()),
         }
@@ -272,7 +255,7 @@ impl Host {
                 None
             }
         };
-        match timeout(self.limits.frame, stream.write_all(&frame)).await {
+        match timeout(self.limits.frame_time, stream.write_all(&frame)).await {
             Ok(sent) => Ok(sent?),
             Err(_) => Err(End::Broken),
         }
@@ -281,7 +264,7 @@ impl Host {
 
 /// The place that a frame needs if it is long, or why there is none.
 fn place(length: usize, places: &Semaphore) -> Result<Option<SemaphorePermit<'_>>, String> {
-    if length < LONG {
+    if length < LONG_FRAME {
         return Ok(None);
     }
     places.try_acquire().map(Some).map_err(|_| "others hold too much".to_owned())

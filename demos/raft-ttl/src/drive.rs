@@ -13,12 +13,9 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::limits::MOST_PROPOSED_BYTES;
 use crate::state_machine::Replica;
 use crate::types::{Command, NodeId, Seat, TypeConfig};
-
-/// How many bytes of keys are proposed at once, about. A proposal is sent to the other nodes like any
-/// entry of the log, so it must not outgrow a frame.
-const MOST_PROPOSED_BYTES: usize = 256 << 10;
 
 /// Who leads in which term, as far as a node knows.
 pub type Roles = watch::Receiver<RaftServerMetrics<NodeId, Seat>>;

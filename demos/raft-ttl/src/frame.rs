@@ -7,10 +7,7 @@ use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::types::MAX_PUT;
-
-/// The longest frame in bytes: the longest put, and the entry of the log around it.
-pub const MAX_FRAME: usize = MAX_PUT + (16 << 10);
+use crate::limits::MAX_FRAME;
 
 /// What comes in a frame.
 #[derive(Debug)]

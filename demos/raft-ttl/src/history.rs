@@ -4,16 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{MOST_REMEMBERED, MOST_REMEMBERED_BYTES, MOST_TOLD};
 use crate::types::NodeId;
-
-/// The most expiries that are remembered.
-const MOST: usize = 1 << 16;
-
-/// The most bytes of keys that are remembered, and that are told at once.
-const MOST_BYTES: usize = 2 << 20;
-
-/// The most expiries that are told at once; they are copied while nothing is applied.
-const MOST_TOLD: usize = 1_024;
 
 /// A key that expired, as one node saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +34,7 @@ impl History {
     pub(crate) fn add(&mut self, expired: Expired) {
         self.bytes += expired.key.len();
         self.latest.push_back(expired);
-        while self.latest.len() > MOST || self.bytes > MOST_BYTES {
+        while self.latest.len() > MOST_REMEMBERED || self.bytes > MOST_REMEMBERED_BYTES {
             let Some(oldest) = self.latest.pop_front() else {
                 break;
             };
@@ -73,16 +65,16 @@ mod tests {
     fn history_forgets_the_oldest_and_keeps_count() {
         let mut history = History::default();
         let expired = |length| Expired { key: "k".repeat(length), index: 1, by: 1, due_ms: 0, at_us: 0 };
-        for _ in 0..=MOST {
+        for _ in 0..=MOST_REMEMBERED {
             history.add(expired(1));
         }
-        assert_eq!(history.len(), MOST as u64 + 1);
+        assert_eq!(history.len(), MOST_REMEMBERED as u64 + 1);
         assert_eq!(history.since(0).0, 1);
         assert_eq!(history.since(7).1.len(), MOST_TOLD);
-        assert_eq!(history.since(MOST as u64).1.len(), 1);
+        assert_eq!(history.since(MOST_REMEMBERED as u64).1.len(), 1);
         assert!(history.since(u64::MAX).1.is_empty());
-        history.add(expired(MOST_BYTES));
+        history.add(expired(MOST_REMEMBERED_BYTES));
         assert_eq!(history.latest.len(), 1);
-        assert_eq!(history.bytes, MOST_BYTES);
+        assert_eq!(history.bytes, MOST_REMEMBERED_BYTES);
     }
 }

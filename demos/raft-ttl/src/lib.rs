@@ -16,6 +16,7 @@ pub mod frame;
 pub mod history;
 pub mod ledger;
 mod life;
+pub mod limits;
 pub mod log_store;
 pub mod message;
 pub mod network;

@@ -10,6 +10,7 @@ use redb::Durability;
 
 use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
 use crate::frame::to_bytes;
+use crate::limits::MOST_SENT_BYTES;
 use crate::time::Clock;
 use crate::types::{LogId, NodeId, TypeConfig};
 
@@ -19,10 +20,6 @@ const PURGED: &str = "purged";
 
 /// The last [reading](crate::time::Reading) of the clocks.
 pub(crate) const CLOCK: &str = "clock";
-
-/// How many bytes of entries are sent at once. They should be sent, written and answered within one
-/// heartbeat, which is the engine's time limit for it.
-const MOST_SENT_BYTES: usize = 256 << 10;
 
 /// The log of a node. It also tells the clock what the stamps of entries say, and writes down what it said.
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::history::Expired;
-use crate::types::{Item, LogId, MAX_KEYS, NodeId, TypeConfig};
+use crate::limits::MAX_KEYS;
+use crate::types::{Item, LogId, NodeId, TypeConfig};
 
 /// What is asked of a node.
 #[derive(Debug, Serialize, Deserialize)]

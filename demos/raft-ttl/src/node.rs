@@ -13,44 +13,12 @@ use timer_wheel::ttl::{Backoff, TtlConfig};
 use crate::disk::{Disk, DiskError};
 use crate::drive::Outcome;
 use crate::error::Error;
+use crate::limits::{BATCH, MAX_TTL, SNAPSHOT_CHUNK, Tuning};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
-use crate::time::{Clock, MAX_SKEW, Reading};
-use crate::types::{Command, MAX_TTL, NodeId, Raft};
-
-/// How many expiries go into one entry of the log at most, and how many retries.
-const BATCH: usize = 1_000;
-
-/// How much of a snapshot is sent at once.
-const SNAPSHOT_CHUNK: u64 = 512 << 10;
-
-/// What clients may take of a node. Beside it stand the few connections of nodes and those at the door.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// How many connections of clients there may be.
-    pub clients: usize,
-    /// How long a frame may take, from its first byte to its last, and an answer until it is taken.
-    pub frame: Duration,
-    /// How long a client may say nothing between two requests.
-    pub idle: Duration,
-}
-
-impl Limits {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.clients == 0 || self.frame.is_zero() || self.idle.is_zero() {
-            let problem = "a node must take at least one client, and give it some time";
-            return Err(Error::Arguments(problem.to_owned()));
-        }
-        Ok(())
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { clients: 256, frame: Duration::from_secs(10), idle: Duration::from_secs(60) }
-    }
-}
+use crate::time::{Clock, Reading};
+use crate::types::{Command, NodeId, Raft};
 
 /// What a node must be told.
 #[derive(Clone, Debug)]
@@ -59,62 +27,38 @@ pub struct Settings {
     pub id: NodeId,
     /// Where all nodes are that can be members of the cluster, this one included.
     pub members: BTreeMap<NodeId, SocketAddr>,
-    /// How often a leader makes itself heard. What it sends must be answered within that time, and an
-    /// election begins after 2.5 to 5 times as long without it.
-    pub heartbeat: Duration,
-    /// How many entries of the log there are to a snapshot.
-    pub snapshot_every: u64,
-    /// How long an expiry may be without an outcome before it is proposed again.
-    pub pending_timeout: Duration,
-    /// How long a refused expiry waits at least.
-    pub retry_delay: Duration,
     /// What all nodes of the cluster know and nobody else; empty if nobody is to be kept out.
     pub secret: String,
-    /// How far the times of two nodes may be apart before that is taken for a fault.
-    pub max_skew: Duration,
-    /// What clients may take.
-    pub limits: Limits,
+    /// The rest.
+    pub tuning: Tuning,
 }
 
 impl Settings {
-    /// The usual ones.
-    pub fn new(id: NodeId, members: BTreeMap<NodeId, SocketAddr>) -> Self {
-        Self {
-            id,
-            members,
-            heartbeat: Duration::from_millis(200),
-            snapshot_every: 5_000,
-            pending_timeout: Duration::from_secs(5),
-            retry_delay: Duration::from_millis(500),
-            secret: String::new(),
-            max_skew: MAX_SKEW,
-            limits: Limits::default(),
-        }
-    }
-
     fn ttl_config(&self) -> Result<TtlConfig, Error> {
-        let cap = Duration::from_secs(30).max(self.retry_delay);
+        let Tuning { retry_delay, pending_timeout, .. } = self.tuning;
+        let cap = Duration::from_secs(30).max(retry_delay);
         let config = TtlConfig::builder()
             .expire_batch(BATCH)
             .retry_batch(BATCH)
-            .retry_delay(self.retry_delay)
+            .retry_delay(retry_delay)
             .backoff(Backoff::Exponential { cap })
-            .pending_timeout(self.pending_timeout)
+            .pending_timeout(pending_timeout)
             .max_ttl(MAX_TTL);
         config.build().map_err(|error| Error::Arguments(error.to_string()))
     }
 
     fn raft_config(&self) -> Result<Arc<Config>, Error> {
-        let heartbeat_ms = u64::try_from(self.heartbeat.as_millis()).unwrap_or(u64::MAX);
+        let Tuning { heartbeat, snapshot_every, .. } = self.tuning;
+        let heartbeat_ms = u64::try_from(heartbeat.as_millis()).unwrap_or(u64::MAX);
         let config = Config {
             cluster_name: "raft-ttl".to_owned(),
             heartbeat_interval: heartbeat_ms,
             election_timeout_min: heartbeat_ms.saturating_mul(5) / 2,
             election_timeout_max: heartbeat_ms.saturating_mul(5),
             install_snapshot_timeout: 5_000,
-            snapshot_policy: SnapshotPolicy::LogsSinceLast(self.snapshot_every),
-            max_in_snapshot_log_to_keep: self.snapshot_every / 5,
-            replication_lag_threshold: self.snapshot_every.saturating_mul(2),
+            snapshot_policy: SnapshotPolicy::LogsSinceLast(snapshot_every),
+            max_in_snapshot_log_to_keep: snapshot_every / 5,
+            replication_lag_threshold: snapshot_every.saturating_mul(2),
             snapshot_max_chunk_size: SNAPSHOT_CHUNK,
             ..Config::default()
         };
@@ -132,7 +76,7 @@ pub struct Node {
     pub raft: Raft,
     /// The state.
     pub replica: Replica,
-    pub(crate) limits: Limits,
+    pub(crate) limits: Tuning,
     /// The vote in which this process, as leader, has seen an entry of its own applied.
     pub(crate) caught_up: Arc<Mutex<Option<Vote<NodeId>>>>,
 }
@@ -145,7 +89,7 @@ impl Node {
     /// [`Error::Arguments`] for settings that make no sense and for the file of another node,
     /// [`Error::Stopped`] if it cannot be read or written.
     pub async fn start(settings: &Settings, disk: Disk) -> Result<Self, Error> {
-        let clock = |last| Clock::system(last, settings.max_skew);
+        let clock = |last| Clock::system(last, settings.tuning.max_skew);
         Self::start_with(settings, disk, clock).await
     }
 
@@ -165,7 +109,7 @@ impl Node {
         }
         let ttl_config = settings.ttl_config()?;
         let raft_config = settings.raft_config()?;
-        settings.limits.check()?;
+        settings.tuning.check()?;
         let stopped = |error: &dyn std::fmt::Display| Error::Stopped(error.to_string());
         let members = settings.members.keys().copied().collect();
         let number = disk.claim(id, members).await?;
@@ -180,7 +124,7 @@ impl Node {
         let raft = Raft::new(id, raft_config, peers.clone(), log, replica.clone());
         let raft = raft.await.map_err(|error| stopped(&error))?;
         peers.follow(raft.server_metrics());
-        Ok(Self { peers, raft, replica, limits: settings.limits, caught_up: Arc::default() })
+        Ok(Self { peers, raft, replica, limits: settings.tuning, caught_up: Arc::default() })
     }
 
     /// Where this node's expiries go: into the log.

@@ -14,19 +14,10 @@ use tokio::net::TcpStream;
 
 use crate::drive::Roles;
 use crate::frame;
+use crate::limits::{MAX_FIRST_TERM, MAX_TERM_STEP};
 use crate::message::{Hello, Reply, Request, Welcome};
 use crate::time::Clock;
 use crate::types::{LogId, NodeId, Seat};
-
-/// The longest secret, in bytes: one that fits into the first frame of a connection, however it is escaped.
-pub const MAX_SECRET: usize = 128;
-
-/// How much later the term of another node may be than one's own. A node that was away is behind by the
-/// elections it has missed; whoever is lied to a million terms at a time does not live to see the last term.
-const MAX_TERM_STEP: u64 = 1 << 20;
-
-/// The latest term that a node believes in which has none yet.
-const MAX_FIRST_TERM: u64 = 1 << 62;
 
 /// This node and the others, as far as it knows them.
 #[derive(Clone, Debug)]

@@ -9,9 +9,10 @@ use openraft::raft::ClientWriteResponse;
 use openraft::{ChangeMembers, Vote};
 use tokio::time::timeout;
 
+use crate::limits::{ITEM_BYTES, MAX_PUT};
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{Answer, Command, ITEM_BYTES, Item, MAX_PUT, NodeId, Seat, check_key, check_ttl};
+use crate::types::{Answer, Command, Item, NodeId, Seat, check_key, check_ttl};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);

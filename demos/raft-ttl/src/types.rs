@@ -2,9 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::Cursor;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::limits::{MAX_KEY, MAX_TTL, MAX_VALUE};
 
 /// The number of a node.
 pub type NodeId = u64;
@@ -32,24 +33,6 @@ pub(crate) fn unique() -> u64 {
     // The hasher is seeded by the system.
     RandomState::new().hash_one(std::process::id())
 }
-
-/// The longest key, in bytes.
-pub const MAX_KEY: usize = 8 << 10;
-
-/// The longest value, in bytes.
-pub const MAX_VALUE: usize = 1 << 20;
-
-/// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.
-pub const ITEM_BYTES: usize = 64;
-
-/// The most bytes of a put: one of the longest, or many that are shorter.
-pub const MAX_PUT: usize = MAX_KEY + MAX_VALUE + ITEM_BYTES;
-
-/// The most keys of a put.
-pub const MAX_KEYS: usize = MAX_PUT / ITEM_BYTES;
-
-/// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
-pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
 openraft::declare_raft_types!(
     /// What the engine is to know of our types.

@@ -18,11 +18,12 @@ use super::{PATIENCE, broken, client_of};
 use crate::client::{self, Client};
 use crate::cluster::{Cluster, GLANCE};
 use crate::error::Error;
-use crate::frame::{self, MAX_FRAME};
+use crate::frame;
 use crate::ledger::Ledger;
+use crate::limits::{MAX_FRAME, MAX_VALUE};
 use crate::message::{Hello, Reply, Request};
 use crate::time::wall_us_now;
-use crate::types::{Item, MAX_VALUE};
+use crate::types::Item;
 
 /// How many of each kind of client there are.
 pub(super) const WRITERS: u64 = 4;

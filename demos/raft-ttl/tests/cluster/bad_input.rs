@@ -4,9 +4,10 @@ use std::fs;
 use std::process::{Command, Output};
 
 use raft_ttl::client::Failure;
-use raft_ttl::frame::{self, MAX_FRAME, Received};
+use raft_ttl::frame::{self, Received};
+use raft_ttl::limits::{MAX_FRAME, MAX_KEY, MAX_TTL, MAX_VALUE};
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::types::{Item, MAX_KEY, MAX_TTL, MAX_VALUE};
+use raft_ttl::types::Item;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;

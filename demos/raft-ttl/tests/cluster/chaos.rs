@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use raft_ttl::chaos::{self, Deed, End};
 use raft_ttl::ledger::Ledger;
 use raft_ttl::types::Item;
 use tokio::task::JoinSet;
@@ -68,6 +69,21 @@ async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
         }
     }
     panic!("there was an election each time");
+}
+
+/// Deaths, and nothing else.
+const KILLS: [Deed; 3] = [Deed::KillLeader, Deed::KillOne, Deed::KillAll];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_killed_at_random_lose_nothing_acknowledged() {
+    chaos::run(program(), &KILLS, End::Deeds(5), 20_161).await.unwrap();
+}
+
+/// Prints its counts: `-- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes minutes"]
+async fn nodes_killed_in_fifty_rounds_lose_nothing_acknowledged() {
+    chaos::run(program(), &KILLS, End::Deeds(50), 20_161).await.unwrap();
 }
 
 /// Prints its counts: `-- --ignored --nocapture`. CI has 20 seconds of it.

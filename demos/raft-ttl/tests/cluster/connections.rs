@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 
 use raft_ttl::client::Client;
 use raft_ttl::cluster::GLANCE;
-use raft_ttl::frame::{self, MAX_FRAME, Received};
+use raft_ttl::frame::{self, Received};
+use raft_ttl::limits::{MAX_FRAME, MAX_VALUE};
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::types::{Item, MAX_VALUE, NodeId};
+use raft_ttl::types::{Item, NodeId};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;

@@ -11,7 +11,6 @@ mod demo;
 mod disk;
 mod expiry;
 mod identity;
-mod kill;
 mod partition;
 mod process;
 mod proposals;

@@ -13,6 +13,7 @@ use raft_ttl::Disk;
 use raft_ttl::client::Client;
 use raft_ttl::drive::Outcome;
 use raft_ttl::error::Error;
+use raft_ttl::limits::Tuning;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::node::{Node, Settings};
 use raft_ttl::time::{Clock, MAX_SKEW, Reading};
@@ -84,12 +85,13 @@ impl Trio {
         P: Fn(Command) -> F + Send + 'static,
         F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
     {
-        let settings = Settings {
+        let tuning = Tuning {
             heartbeat: Duration::from_millis(300),
             pending_timeout: Duration::from_millis(500),
             retry_delay: Duration::from_millis(100),
-            ..Settings::new(id, self.addresses.clone())
+            ..Tuning::default()
         };
+        let settings = Settings { id, members: self.addresses.clone(), secret: String::new(), tuning };
         let node = Node::start_with(&settings, disk, clock).await.unwrap();
         let listener = TcpListener::bind(self.addresses[&id]).await.unwrap();
         let propose = tamper(node.raft.clone());

@@ -1,0 +1,124 @@
+//! All that bounds what a node takes: from its user, from clients, from other nodes, from time.
+
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::error::Error;
+
+/// The longest key, in bytes.
+pub const MAX_KEY: usize = 8 << 10;
+
+/// The longest value, in bytes.
+pub const MAX_VALUE: usize = 1 << 20;
+
+/// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.
+pub const ITEM_BYTES: usize = 64;
+
+/// The most bytes of a put: one of the longest, or many that are shorter.
+pub const MAX_PUT: usize = MAX_KEY + MAX_VALUE + ITEM_BYTES;
+
+/// The most keys of a put.
+pub const MAX_KEYS: usize = MAX_PUT / ITEM_BYTES;
+
+/// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
+pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
+
+/// The longest frame in bytes: the longest put, and the entry of the log around it.
+pub const MAX_FRAME: usize = MAX_PUT + (16 << 10);
+
+/// From how many bytes on a frame is long.
+pub(crate) const LONG_FRAME: usize = 16 << 10;
+
+/// How many long frames there may be at a time, requests and answers of clients; and as many of other nodes.
+pub(crate) const LONG_FRAMES: usize = 4;
+
+/// How many connections that have said nothing yet wait at the door.
+pub(crate) const AT_THE_DOOR: usize = 64;
+
+/// The longest first frame that is read at the door. The hello of a node is shorter.
+pub(crate) const LONGEST_AT_THE_DOOR: usize = 1 << 10;
+
+/// How many connections each other node has. The engine needs one or two, and one more for each election; what
+/// is left over from a node that was killed makes room.
+pub(crate) const OF_EACH_NODE: usize = 8;
+
+/// How long a connection stays on which the last thing was said, for the other side to read it. As many as
+/// wait at the door may do so; others are closed without a word.
+pub(crate) const LEAVING: Duration = Duration::from_secs(1);
+
+/// The longest secret, in bytes: one that fits into the first frame of a connection.
+pub const MAX_SECRET: usize = 128;
+
+/// How much later the term of another node may be than one's own. A node that was away is behind by the elections
+/// it has missed; a node that is lied to a million terms at a time does not live to see the last term.
+pub(crate) const MAX_TERM_STEP: u64 = 1 << 20;
+
+/// The latest term that a node believes in which has none yet.
+pub(crate) const MAX_FIRST_TERM: u64 = 1 << 62;
+
+/// How many expiries go into one entry of the log at most, and how many retries.
+pub(crate) const BATCH: usize = 1_000;
+
+/// How many bytes of keys are proposed at once, about. A proposal is sent to the other nodes like any entry of the
+/// log, so it must not outgrow a frame.
+pub(crate) const MOST_PROPOSED_BYTES: usize = 256 << 10;
+
+/// How many bytes of entries are sent at once. They should be sent, written and answered within one heartbeat,
+/// which is the engine's time limit for it.
+pub(crate) const MOST_SENT_BYTES: usize = 256 << 10;
+
+/// How much of a snapshot is sent at once.
+pub(crate) const SNAPSHOT_CHUNK: u64 = 512 << 10;
+
+/// The most expiries that are remembered, and the most bytes of their keys.
+pub(crate) const MOST_REMEMBERED: usize = 1 << 16;
+pub(crate) const MOST_REMEMBERED_BYTES: usize = 2 << 20;
+
+/// The most expiries that are told at once; they are copied while nothing is applied.
+pub(crate) const MOST_TOLD: usize = 1_024;
+
+/// What the user of a node may set.
+#[derive(Parser, Clone, Copy, Debug)]
+pub struct Tuning {
+    /// How often a leader makes itself heard; an election takes 2.5 to 5 times as long to begin
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "200ms")]
+    pub heartbeat: Duration,
+    /// How many entries of the log there are to a snapshot
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub snapshot_every: u64,
+    /// How long an expiry may be without an outcome before it is proposed again
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "5s")]
+    pub pending_timeout: Duration,
+    /// How long an expiry that was refused waits at least
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "500ms")]
+    pub retry_delay: Duration,
+    /// How far the times of two nodes may be apart before that is taken for a fault
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "1s")]
+    pub max_skew: Duration,
+    /// How many connections of clients there may be; those of nodes have places of their own
+    #[arg(long, default_value_t = 256)]
+    pub clients: usize,
+    /// How long a frame may take, from its first byte to its last, and an answer until it is taken
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
+    pub frame_time: Duration,
+    /// How long a client may say nothing between two requests
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "60s")]
+    pub idle_time: Duration,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self::parse_from([""])
+    }
+}
+
+impl Tuning {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.clients == 0 || self.frame_time.is_zero() || self.idle_time.is_zero() {
+            let problem = "a node must take at least one client, and give it some time";
+            return Err(Error::Arguments(problem.to_owned()));
+        }
+        Ok(())
+    }
+}
