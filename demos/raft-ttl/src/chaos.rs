@@ -28,7 +28,7 @@ use crate::types::NodeId;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most memory that a node may have had, in KiB.
-const MOST_KIB: u64 = 128 << 10;
+const MOST_KIB: u64 = 64 << 10;
 
 /// Why the engine gives up by mistake. A leader's stream of messages to another node ends when that one
 /// tells of a newer term. If a snapshot is due before the engine has heard of it, it finds the stream closed and

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::process::{CALM, Nodes, PATIENCE, deadline, item};
 
 /// The most memory that a node may have had, in KiB.
-const MOST_KIB: u64 = 128 << 10;
+const MOST_KIB: u64 = 64 << 10;
 
 async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
