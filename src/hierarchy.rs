@@ -352,7 +352,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// The length of a list is looked at only when it has changed by so much: a quarter of what makes a crowd.
-    const STEP: usize = if Layout::<G>::FEW < 4 { 1 } else { Layout::<G>::FEW / 4 };
+    const STEP: usize = Layout::<G>::FEW / 4;
 
     #[inline(never)]
     fn list_lengthened(&mut self, index: BucketIndex, len: usize) {

@@ -189,3 +189,19 @@ fn pop_first_before_its_time_leaves_the_clock_and_the_others() {
     assert_eq!(wheel.pop_first().map(|item| item.key), Some(keys[1]));
     assert!(wheel.advance(start + (1 << 36)).map(|item| item.key).eq(keys[2..].iter().copied()));
 }
+
+/// A cache that evicts the earliest entry for each that it writes: a call opens one bucket at most that is no crowd.
+#[test]
+fn evictions_make_a_bucket_ready_and_no_other() {
+    let (mut numbers, mut most) = (Numbers(42), 0);
+    let mut wheel: Wheel<u64> = Wheel::new(0);
+    for n in 0..60_000 {
+        if n >= 10_000 {
+            let before = wheel.stats().ready;
+            assert!(wheel.pop_first().is_some());
+            most = most.max((wheel.stats().ready + 1).saturating_sub(before));
+        }
+        wheel.schedule(n * 1_000_000 + numbers.below(60 * SECOND), n);
+    }
+    assert!((1..=FEW).contains(&most), "{most} timers were made ready by one call");
+}
