@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slab::Slab;
 use timer_wheel::index::IndexWheel;
-use timer_wheel::{Verdict, Wheel};
+use timer_wheel::{Budget, Verdict, Wheel};
 
 use crate::numbers::Numbers;
 
@@ -214,4 +214,13 @@ fn debug_output_names_no_timer() {
     let due = wheel.peek_expired(15).expect("it is due");
     assert_eq!(format!("{due:?}"), "DueIndex { index: 7, deadline: 10, .. }");
     assert_eq!(format!("{wheel:?}"), "IndexWheel { now: 15, len: 1, .. }");
+}
+
+#[test]
+fn advance_promises_no_more_than_there_are_and_the_budget_allows() {
+    let mut wheel = IndexWheel::new(0);
+    (0..4).for_each(|index| wheel.set(index, 1));
+    assert_eq!(wheel.advance(1).size_hint(), (0, Some(4)));
+    assert_eq!(wheel.advance_with_budget(1, 3).size_hint(), (0, Some(3)));
+    assert_eq!(wheel.advance_with_budget(1, Budget::of_work(3).with_fires(2)).size_hint(), (0, Some(2)));
 }
