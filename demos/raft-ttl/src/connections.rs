@@ -8,19 +8,21 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::frame;
 use crate::limits::{
-    AT_THE_DOOR, LEAVING, LONG_FRAME, LONG_FRAMES, LONGEST_AT_THE_DOOR, MAX_FRAME, MAX_KEYS, OF_EACH_NODE, Tuning,
+    AT_THE_DOOR, LEAVING, LONG_FRAME, LONG_FRAME_TIME, LONG_FRAMES, LONGEST_AT_THE_DOOR, MAX_FRAME, MAX_KEYS,
+    OF_EACH_NODE, Tuning,
 };
 use crate::message::{Hello, Reply, Request};
 use crate::node::Node;
@@ -32,19 +34,18 @@ pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> 
         node,
         limits,
         clients: Arc::new(Semaphore::new(limits.clients)),
-        long: Semaphore::new(LONG_FRAMES),
-        long_of_nodes: Semaphore::new(LONG_FRAMES),
+        long: Mutex::new(Bench::new(LONG_FRAMES, LONG_FRAME_TIME)),
         nodes: Mutex::default(),
         leaving: Semaphore::new(AT_THE_DOOR),
     });
-    let mut door = Bench::new(AT_THE_DOOR);
+    let mut door = Bench::new(AT_THE_DOOR, Duration::ZERO);
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let turned_away = door.sit();
-                    drop(connections.spawn(Arc::clone(&host).receive(stream, turned_away)));
+                    let place = door.sit().expect("no place is safe");
+                    drop(connections.spawn(Arc::clone(&host).receive(stream, place)));
                 }
                 // Too many open files, say: that passes.
                 Err(_) => sleep(Duration::from_millis(50)).await,
@@ -54,28 +55,47 @@ pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> 
     }
 }
 
-/// Where few have a place: who has sat longest goes when another comes.
+/// Where few have a place: the one that has sat longest goes when another comes.
 #[derive(Debug)]
 struct Bench {
-    /// Dropped, an end tells its other end to go. Who has left by itself has closed the other end.
-    seated: VecDeque<oneshot::Sender<Infallible>>,
+    /// Since when, and what tells them to go: dropped, an end tells its other end. Who has left by itself has
+    /// closed the other end.
+    seated: VecDeque<(Instant, oneshot::Sender<Infallible>)>,
     seats: usize,
+    /// How long a place is safe.
+    safe: Duration,
 }
 
 impl Bench {
-    fn new(seats: usize) -> Self {
-        Self { seated: VecDeque::with_capacity(seats), seats }
+    fn new(seats: usize, safe: Duration) -> Self {
+        Self { seated: VecDeque::with_capacity(seats), seats, safe }
     }
 
-    /// Takes a place, until the answer is ready or dropped. O(places).
-    fn sit(&mut self) -> oneshot::Receiver<Infallible> {
-        self.seated.retain(|seated| !seated.is_closed());
+    /// Takes a place, until the answer is ready or dropped; `None` if all of them are safe. O(places).
+    fn sit(&mut self) -> Option<Place> {
+        self.seated.retain(|(_, seated)| !seated.is_closed());
         if self.seated.len() == self.seats {
+            if self.seated.front().is_some_and(|(since, _)| since.elapsed() < self.safe) {
+                return None;
+            }
             self.seated.pop_front();
         }
         let (seated, turned_away) = oneshot::channel();
-        self.seated.push_back(seated);
-        turned_away
+        self.seated.push_back((Instant::now(), seated));
+        Some(Place(Some(turned_away)))
+    }
+}
+
+/// A place on a bench, or none that is needed.
+struct Place(Option<oneshot::Receiver<Infallible>>);
+
+impl Place {
+    /// Waits until the place is to be given up.
+    async fn lost(&mut self) {
+        match &mut self.0 {
+            Some(turned_away) => _ = turned_away.await,
+            None => pending().await,
+        }
     }
 }
 
@@ -84,14 +104,13 @@ struct Host {
     node: Node,
     limits: Tuning,
     clients: Arc<Semaphore>,
-    long: Semaphore,
-    long_of_nodes: Semaphore,
+    long: Mutex<Bench>,
     nodes: Mutex<BTreeMap<NodeId, Bench>>,
     leaving: Semaphore,
 }
 
-/// A request, or what is wrong with it, and the place of its frame if that is long.
-type Parsed<'a> = (Result<Request, String>, Option<SemaphorePermit<'a>>);
+/// A request, or what is wrong with it, and the place of its frame.
+type Parsed = (Result<Request, String>, Place);
 
 /// Why a connection ends: it is broken, or this is the last thing to say on it, to one who may be in the middle of
 /// something, or says nothing.
@@ -115,14 +134,14 @@ impl From<Reply> for End {
 
 impl Host {
     /// Answers on a connection as long as it makes sense.
-    async fn receive(self: Arc<Self>, mut stream: TcpStream, turned_away: oneshot::Receiver<Infallible>) {
-        let ended = self.converse(&mut stream, turned_away).await;
+    async fn receive(self: Arc<Self>, mut stream: TcpStream, place: Place) {
+        let ended = self.converse(&mut stream, place).await;
         let (reply, is_sending) = match ended {
             Ok(()) | Err(End::Broken) => return,
             Err(End::Silent(reply)) => (reply, false),
             Err(End::Reply(reply)) => (reply, true),
         };
-        let said = self.reply(&mut stream, &reply, &self.long).await;
+        let said = self.reply(&mut stream, &reply).await;
         // Whoever is still sending would not get to read that if the connection were closed at once.
         if said.is_ok()
             && is_sending
@@ -135,15 +154,16 @@ impl Host {
         }
     }
 
-    async fn converse(&self, stream: &mut TcpStream, turned_away: oneshot::Receiver<Infallible>) -> Result<(), End> {
+    async fn converse(&self, stream: &mut TcpStream, mut place: Place) -> Result<(), End> {
         stream.set_nodelay(true)?;
         let silent = |problem: &str| End::Silent(Box::new(Reply::Busy(problem.to_owned())));
         let first = tokio::select! {
             first = timeout(self.limits.frame_time, self.first_frame(stream)) => {
                 first.map_err(|_| silent("nothing was said for too long"))??
             }
-            _ = turned_away => return Err(silent("others came while nothing was said")),
+            () = place.lost() => return Err(silent("others came while nothing was said")),
         };
+        drop(place);
         let (length, early) = match first {
             First::End => return Ok(()),
             First::Hello(hello) => return self.serve_node(stream, hello).await,
@@ -154,31 +174,34 @@ impl Host {
         };
         let mut request = match early {
             Some(request) => request,
-            None => self.frame(stream, length, &self.long).await?,
+            None => self.request(stream, length).await?,
         };
         loop {
-            let (request_or_problem, place) = request;
+            let (request_or_problem, mut place) = request;
             let reply = match request_or_problem {
                 Ok(Request::Peer(_) | Request::Call(_)) => {
                     let problem = "a node says who it is before anything else";
                     return Err(Reply::Refused(problem.to_owned()).into());
                 }
-                Ok(request) => self.node.answer(request).await,
+                Ok(request) => tokio::select! {
+                    reply = self.node.answer(request) => reply,
+                    () = place.lost() => Reply::Unsure("others came before it was done".to_owned()),
+                },
                 Err(problem) => malformed(&problem),
             };
             drop(place);
-            self.reply(stream, &reply, &self.long).await?;
+            self.reply(stream, &reply).await?;
             drop(reply);
             let idle = timeout(self.limits.idle_time, self.length(stream)).await;
             let Some(length) = idle.map_err(|_| silent("nothing was said for too long"))?? else {
                 return Ok(());
             };
-            request = self.frame(stream, length, &self.long).await?;
+            request = self.request(stream, length).await?;
         }
     }
 
     /// What comes first, as far as it is read at the door.
-    async fn first_frame(&self, stream: &mut TcpStream) -> Result<First<'_>, End> {
+    async fn first_frame(&self, stream: &mut TcpStream) -> Result<First, End> {
         let Some(length) = self.length(stream).await? else {
             return Ok(First::End);
         };
@@ -186,7 +209,7 @@ impl Host {
             let early = None;
             return Ok(First::Client { length, early });
         }
-        Ok(match self.frame(stream, length, &self.long).await? {
+        Ok(match self.request(stream, length).await? {
             (Ok(Request::Peer(hello)), _) => First::Hello(hello),
             request => First::Client { length, early: Some(request) },
         })
@@ -196,31 +219,28 @@ impl Host {
     async fn serve_node(&self, stream: &mut TcpStream, hello: Hello) -> Result<(), End> {
         let peers = &self.node.peers;
         let welcome = peers.welcome(&hello).map_err(Reply::Refused)?;
-        let turned_away = {
-            let nodes = self.nodes.lock();
-            // No change of it can be half done.
-            let mut nodes = nodes.unwrap_or_else(PoisonError::into_inner);
-            let bench = nodes.entry(hello.from);
-            bench.or_insert_with(|| Bench::new(OF_EACH_NODE)).sit()
+        let mut place = {
+            let mut nodes = lock(&self.nodes);
+            let bench = nodes.entry(hello.from).or_insert_with(|| Bench::new(OF_EACH_NODE, Duration::ZERO));
+            bench.sit().expect("no place is safe")
         };
-        let places = &self.long_of_nodes;
         let talk = async {
-            self.reply(stream, &Reply::Welcome(welcome), places).await?;
+            self.reply(stream, &Reply::Welcome(welcome)).await?;
             while let Some(length) = self.length(stream).await? {
-                let (call, _place) = self.frame(stream, length, places).await?;
+                let call = self.message(stream, length).await?;
                 let reply = match (call, peers.admit(&hello)) {
                     (Ok(Request::Call(call)), Ok(())) => self.node.hear(call).await,
                     (Ok(Request::Call(_)), Err(problem)) => Reply::Refused(problem),
                     (Ok(_), _) => Reply::Refused("a node is no client".to_owned()),
                     (Err(problem), _) => malformed(&problem),
                 };
-                self.reply(stream, &reply, places).await?;
+                self.reply(stream, &reply).await?;
             }
             Ok(())
         };
         tokio::select! {
             ended = talk => ended,
-            _ = turned_away => Err(End::Broken),
+            () = place.lost() => Err(End::Broken),
         }
     }
 
@@ -236,49 +256,58 @@ impl Host {
         Ok(Some(length))
     }
 
-    /// The rest of a frame in time, and its place if it is long.
-    async fn frame<'a>(&self, stream: &mut TcpStream, length: usize, places: &'a Semaphore) -> Result<Parsed<'a>, End> {
-        let place = place(length, places).map_err(Reply::Busy)?;
+    /// The rest of a client's frame, and its place if it is long.
+    async fn request(&self, stream: &mut TcpStream, length: usize) -> Result<Parsed, End> {
+        let taken = || Reply::Busy("others hold too much".to_owned());
+        let mut place = self.place(length).ok_or_else(taken)?;
+        tokio::select! {
+            request = self.message(stream, length) => Ok((request?, place)),
+            () = place.lost() => Err(taken().into()),
+        }
+    }
+
+    /// The rest of a frame in time.
+    async fn message(&self, stream: &mut TcpStream, length: usize) -> Result<Result<Request, String>, End> {
         match timeout(self.limits.frame_time, frame::message(stream, length)).await {
-            Ok(message) => Ok((message?, place)),
+            Ok(message) => Ok(message?),
             Err(_) => Err(Reply::Busy("the frame took too long".to_owned()).into()),
         }
     }
 
     /// Sends a reply in time, if there is a place for it.
-    async fn reply(&self, stream: &mut TcpStream, reply: &Reply, places: &Semaphore) -> Result<(), End> {
+    async fn reply(&self, stream: &mut TcpStream, reply: &Reply) -> Result<(), End> {
         let mut frame = frame::encode(reply)?;
-        let _place = match place(frame.len(), places) {
-            Ok(place) => place,
-            Err(problem) => {
-                frame = frame::encode(&Reply::Busy(problem))?;
-                None
-            }
-        };
-        match timeout(self.limits.frame_time, stream.write_all(&frame)).await {
-            Ok(sent) => Ok(sent?),
-            Err(_) => Err(End::Broken),
+        let mut place = Place(None);
+        match self.place(frame.len()) {
+            Some(its) => place = its,
+            None => frame = frame::encode(&Reply::Busy("others hold too much".to_owned()))?,
         }
+        tokio::select! {
+            sent = timeout(self.limits.frame_time, stream.write_all(&frame)) => Ok(sent.map_err(|_| End::Broken)??),
+            () = place.lost() => Err(End::Broken),
+        }
+    }
+
+    /// The place that a client's frame needs if it is long.
+    fn place(&self, length: usize) -> Option<Place> {
+        if length < LONG_FRAME { Some(Place(None)) } else { lock(&self.long).sit() }
     }
 }
 
-/// The place that a frame needs if it is long, or why there is none.
-fn place(length: usize, places: &Semaphore) -> Result<Option<SemaphorePermit<'_>>, String> {
-    if length < LONG_FRAME {
-        return Ok(None);
-    }
-    places.try_acquire().map(Some).map_err(|_| "others hold too much".to_owned())
+/// No change behind these locks can be half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What comes first on a connection.
-enum First<'a> {
+enum First {
     End,
     /// A node says who it is.
     Hello(Hello),
     /// Anything else, whole if it is short.
     Client {
         length: usize,
-        early: Option<Parsed<'a>>,
+        early: Option<Parsed>,
     },
 }
 

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::io;
 
 use hdrhistogram::Histogram;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::client::{self, Client, Failure};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, GLANCE};
 use crate::error::Error;
 use crate::history::Expired;
 use crate::message::{Reply, Request};
@@ -120,7 +120,7 @@ impl Ledger {
     pub async fn hear(&mut self, nodes: &Cluster, id: NodeId) {
         loop {
             let next = self.heard.entry(id).or_default().next;
-            let asked = client::ask(nodes.address(id), &Request::History(next)).await;
+            let asked = answer(nodes, id, &Request::History(next)).await;
             let Ok(Reply::History { first, expired, .. }) = asked else {
                 return; // it will be asked again
             };
@@ -265,14 +265,16 @@ impl Counts {
 
 /// Asks one node, a few times if others keep it from answering.
 async fn answer(nodes: &Cluster, id: NodeId, request: &Request) -> io::Result<Reply> {
-    for _ in 0..3 {
-        match client::ask(nodes.address(id), request).await {
-            Ok(Reply::Busy(_)) => {}
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
-            answer => return answer,
+    let mut asked = client::ask(nodes.address(id), request).await;
+    for nth in 0..10 {
+        match &asked {
+            Ok(Reply::Busy(_)) => sleep(10 * GLANCE).await,
+            Err(error) if error.kind() == io::ErrorKind::TimedOut && nth < 3 => {}
+            _ => break,
         }
+        asked = client::ask(nodes.address(id), request).await;
     }
-    client::ask(nodes.address(id), request).await
+    asked
 }
 
 #[cfg(test)]

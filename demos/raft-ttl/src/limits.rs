@@ -30,8 +30,11 @@ pub const MAX_FRAME: usize = MAX_PUT + (16 << 10);
 /// From how many bytes on a frame is long.
 pub(crate) const LONG_FRAME: usize = 16 << 10;
 
-/// How many long frames there may be at a time, requests and answers of clients; and as many of other nodes.
+/// How many long frames of clients there may be at a time, requests and answers.
 pub(crate) const LONG_FRAMES: usize = 4;
+
+/// How long each of them has for itself. After that it gives its place up when another one comes.
+pub(crate) const LONG_FRAME_TIME: Duration = Duration::from_secs(1);
 
 /// How many connections that have said nothing yet wait at the door.
 pub(crate) const AT_THE_DOOR: usize = 64;
