@@ -1,10 +1,10 @@
 //! The connections to a node: how many there may be, how long they may take, and what they may hold.
 //!
-//! Who connects has to say something soon. Until a first frame is there, or so long a one begins that it can be
-//! no node's, a connection waits *at the door*, where there is little room: whoever waits longest goes when another
-//! comes. So connections that say nothing keep nobody out. Then it is a node's, of which each other node has a
-//! few, or a client's, of which there is a number. Other than clients' connections, those of nodes may be idle.
-//! A long frame takes one of a few places until it is answered, so memory does not follow the connections.
+//! A new connection waits *at the door* until its first frame is there, or one begins that is too long for a node's
+//! hello. The door has few places: the connection that has waited longest is closed when another comes. So silent
+//! connections keep nobody out. After that a connection is a node's, of which each other node has a few, or a client's,
+//! of which there is a number. A client's connection must not be idle for long; a node's may. A client's long frame takes
+//! one of a few places until it is answered, so memory does not follow the number of connections.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
