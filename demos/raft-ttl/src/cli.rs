@@ -196,32 +196,20 @@ async fn run(cli: Cli) -> Result<ExitCode, Error> {
                 keys: args.keys.unwrap_or(if args.burst { 20_000 } else { 2_000 }),
                 ttl: args.ttl,
             };
-            tokio::select! {
-                biased;
-                () = interrupt() => Err(Error::Interrupted),
-                shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
-            }
+            unless_interrupted(demo::show(&wishes)).await
         }
-        Command::Chaos { seconds, seed } => {
-            tokio::select! {
-                biased;
-                () = interrupt() => Err(Error::Interrupted),
-                shown = chaos::show(Duration::from_secs(seconds), seed) => {
-                    shown.map(|()| ExitCode::SUCCESS)
-                }
-            }
-        }
+        Command::Chaos { seconds, seed } => unless_interrupted(chaos::show(Duration::from_secs(seconds), seed)).await,
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
         Command::Put { key, value, ttl: ttl_ms, cluster } => {
             let item = Item { key, value, ttl_ms };
-            write(&cluster, &Request::Put(vec![item])).await
+            write(&cluster, &Request::Put(vec![item]), false).await
         }
-        Command::Touch { key, ttl: ttl_ms, cluster } => write(&cluster, &Request::Touch { key, ttl_ms }).await,
-        Command::Delete { key, cluster } => write(&cluster, &Request::Delete(key)).await,
+        Command::Touch { key, ttl: ttl_ms, cluster } => write(&cluster, &Request::Touch { key, ttl_ms }, false).await,
+        Command::Delete { key, cluster } => write(&cluster, &Request::Delete(key), false).await,
         Command::Get { key, linearizable, cluster } => get(&cluster, key, linearizable).await,
         Command::Status { json, cluster } => status(&cluster, json).await,
-        Command::Add { id, cluster } => insist(&cluster, &Request::Add(id)).await,
-        Command::Remove { id, cluster } => insist(&cluster, &Request::Remove(id)).await,
+        Command::Add { id, cluster } => write(&cluster, &Request::Add(id), true).await,
+        Command::Remove { id, cluster } => write(&cluster, &Request::Remove(id), true).await,
     }
 }
 
@@ -289,6 +277,14 @@ fn end_of_input() -> oneshot::Receiver<()> {
     end
 }
 
+async fn unless_interrupted(shown: impl Future<Output = Result<(), Error>>) -> Result<ExitCode, Error> {
+    tokio::select! {
+        biased;
+        () = interrupt() => Err(Error::Interrupted),
+        shown = shown => shown.map(|()| ExitCode::SUCCESS),
+    }
+}
+
 /// Ready at an interrupt, or at a request to terminate.
 async fn interrupt() {
     #[cfg(unix)]
@@ -305,29 +301,17 @@ async fn interrupt() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-async fn write(cluster: &ClusterArgs, request: &Request) -> Result<ExitCode, Error> {
+/// Has the leader do something. `again`: also if nobody knows whether it was done.
+async fn write(cluster: &ClusterArgs, request: &Request, again: bool) -> Result<ExitCode, Error> {
     let deadline = Instant::now() + cluster.patience;
     let mut client = Client::new(cluster.nodes.clone());
-    match client.lead(request, deadline).await.map_err(failed)? {
+    let reply = if again { client.insist(request, deadline).await } else { client.lead(request, deadline).await };
+    match reply.map_err(failed)? {
         Reply::Done { index } => {
             println!("done, at index {index}");
             Ok(ExitCode::SUCCESS)
         }
-        Reply::Missing => Ok(missing()),
-        other => Err(Error::Unanswered(format!("{other:?}"))),
-    }
-}
-
-/// As [`write`], for what may as well be asked for twice.
-async fn insist(cluster: &ClusterArgs, request: &Request) -> Result<ExitCode, Error> {
-    let deadline = Instant::now() + cluster.patience;
-    let mut client = Client::new(cluster.nodes.clone());
-    match client.insist(request, deadline).await.map_err(failed)? {
-        Reply::Done { .. } => Ok(ExitCode::SUCCESS),
-        Reply::Missing => {
-            eprintln!("it is no member");
-            Ok(ExitCode::FAILURE)
-        }
+        Reply::Missing => Ok(missing(if again { "it is no member" } else { "no such key" })),
         other => Err(Error::Unanswered(format!("{other:?}"))),
     }
 }
@@ -349,7 +333,7 @@ async fn get(cluster: &ClusterArgs, key: String, linearizable: bool) -> Result<E
             }
             Ok(ExitCode::SUCCESS)
         }
-        Reply::Missing => Ok(missing()),
+        Reply::Missing => Ok(missing("no such key")),
         other => Err(Error::Unanswered(format!("{other:?}"))),
     }
 }
@@ -366,8 +350,8 @@ async fn first_answer(nodes: &[SocketAddr], request: &Request) -> Result<Reply, 
     Err(Error::Unanswered(last))
 }
 
-fn missing() -> ExitCode {
-    eprintln!("no such key");
+fn missing(problem: &str) -> ExitCode {
+    eprintln!("{problem}");
     ExitCode::FAILURE
 }
 

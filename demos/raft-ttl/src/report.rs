@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::message::Status;
 
@@ -42,18 +42,9 @@ pub(crate) fn table(answers: &Answers) -> String {
 
 /// One JSON array: for each node its address, and its status or why there is none.
 pub(crate) fn json(answers: &Answers) -> String {
-    #[derive(Serialize)]
-    struct Line<'a> {
-        address: SocketAddr,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        status: Option<&'a Status>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
-    }
-    let lines = answers.iter().map(|(address, answer)| Line {
-        address: *address,
-        status: answer.as_ref().ok(),
-        error: answer.as_ref().err().map(ToString::to_string),
+    let lines = answers.iter().map(|(address, answer)| match answer {
+        Ok(status) => json!({ "address": address, "status": status }),
+        Err(error) => json!({ "address": address, "error": error.to_string() }),
     });
-    serde_json::to_string(&lines.collect::<Vec<_>>()).expect("all of it can be JSON")
+    lines.collect::<Value>().to_string()
 }
