@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use raft_ttl::chaos::{self, Deed, End};
 use raft_ttl::ledger::Ledger;
+use raft_ttl::message::Request;
 use raft_ttl::types::Item;
 use tokio::task::JoinSet;
 
@@ -69,6 +70,29 @@ async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
         }
     }
     panic!("there was an election each time");
+}
+
+/// A listener who recorded what nodes said to each other, the secret included, can bring nothing back with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_are_played_again_change_nothing() {
+    let mut nodes = Nodes::new(3, &HASTY);
+    let wires = Wires::between(&mut nodes, 11).await;
+    nodes.start_all().unwrap();
+    nodes.all_up().await;
+    for nth in 0..30 {
+        nodes.put(vec![item(format!("brief {nth}"), 200), item(format!("staying {nth}"), None)]).await;
+    }
+    for nth in 0..10 {
+        nodes.done(&Request::Delete(format!("staying {nth}"))).await;
+    }
+    let before = nodes.agree(|status| status.keys == 20 && status.expired == 30).await;
+    assert!(wires.play_again().await > 60);
+    nodes.put(vec![item("after", None)]).await;
+    let after = nodes.agree(|status| status.keys == 21 && status.expired == 30).await;
+    for (id, status) in &after {
+        assert_eq!((status.ttls, status.overtaken), (0, before[id].overtaken), "node {id}");
+        assert!(nodes.is_running(*id), "{}", nodes.log(*id));
+    }
 }
 
 /// Deaths, and nothing else.

@@ -2,6 +2,7 @@
 //!
 //! Nodes know nothing of it: each looks for each other at a wire of its own, and frames pass as they are.
 
+use std::mem;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,6 +38,8 @@ struct Sky {
     /// Nodes that nobody hears, and that hear nobody.
     cut_off: Vec<NodeId>,
     random: Pcg64,
+    /// All requests that passed: to whom, after which hello.
+    recorded: Vec<(SocketAddr, [Vec<u8>; 2])>,
     /// How many frames were lost, delayed and doubled, and how many passed.
     pub(crate) counts: [u64; 4],
 }
@@ -54,6 +57,7 @@ impl Wires {
             weather: Weather::default(),
             cut_off: Vec::new(),
             random: Pcg64::seed_from_u64(seed),
+            recorded: Vec::new(),
             counts: [0; 4],
         }));
         let mut tasks = JoinSet::new();
@@ -81,6 +85,16 @@ impl Wires {
         let mut sky = self.sky.lock().unwrap();
         sky.cut_off.clear();
         sky.weather = Weather::default();
+    }
+
+    /// Sends all requests once more that have passed so far, in the same order, and says how many.
+    pub(crate) async fn play_again(&self) -> usize {
+        let recorded = mem::take(&mut self.sky.lock().unwrap().recorded);
+        let count = recorded.len();
+        for (to, requests) in recorded {
+            echo(requests, to, Duration::ZERO).await;
+        }
+        count
     }
 
     /// How many frames were lost, delayed and doubled, and how many passed.
@@ -139,6 +153,9 @@ async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Ar
             hello = Some(request.clone());
         } else if let (Some(delay), Some(hello)) = (fate.echo, &hello) {
             echoes.spawn(echo([hello.clone(), request.clone()], to, delay));
+        }
+        if let Some(hello) = &hello {
+            sky.lock().unwrap().recorded.push((to, [hello.clone(), request.clone()]));
         }
         if fate.is_lost {
             continue;
