@@ -124,7 +124,7 @@ impl Stage {
     async fn verdict(&self, ledger: &Ledger) -> Result<(), Error> {
         let counts = ledger.counts(&self.cluster).await;
         let counts = counts.map_err(|error| Error::Unanswered(error.to_string()))?;
-        println!("{}", ledger.table());
+        println!("\n{}\n", ledger.table());
         println!("{}", counts.verdict()?);
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! chaos and the tests keep.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::io;
 
 use hdrhistogram::Histogram;
@@ -13,6 +13,7 @@ use crate::cluster::{Cluster, GLANCE};
 use crate::error::Error;
 use crate::history::Expired;
 use crate::message::{Reply, Request};
+use crate::report;
 use crate::time::wall_us_now;
 use crate::types::{Item, NodeId};
 
@@ -166,20 +167,17 @@ impl Ledger {
     }
 
     /// Who proposed how many, what expired on each node, and how late.
-    pub fn table(&self) -> String {
-        let mut table = format!(
-            "\n{:8}{:>10}{:>10}{:>14}{:>14}{:>14}\n",
-            "node", "proposed", "expired", "median late", "p99", "longest"
-        );
+    pub fn table(&self) -> impl Display + use<> {
+        let mut table = report::plain(&["node", "proposed", "expired", "median late", "p99", "longest"]);
         for (id, heard) in &self.heard {
             let by_it = |expiries: &&BTreeMap<u64, NodeId>| expiries.values().any(|by| by == id);
             let (proposed, expired) = (self.expired.values().filter(by_it).count(), heard.applied.len());
             let late = &heard.late_us;
-            let [median, p99, longest] = [0.5, 0.99, 1.0].map(|q| match late.len() {
+            let late = [0.5, 0.99, 1.0].map(|q| match late.len() {
                 0 => "-".to_owned(),
                 _ => format!("{:.1} ms", late.value_at_quantile(q) as f64 / 1_000.0),
             });
-            let _ = writeln!(table, "{id:<8}{proposed:>10}{expired:>10}{median:>14}{p99:>14}{longest:>14}");
+            table.add_row([id.to_string(), proposed.to_string(), expired.to_string()].into_iter().chain(late));
         }
         table
     }

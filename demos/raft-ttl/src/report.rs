@@ -1,9 +1,9 @@
 //! How nodes are, for people and for programs.
 
-use std::fmt::Write as _;
 use std::io;
 use std::net::SocketAddr;
 
+use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 
 use crate::message::Status;
@@ -11,32 +11,28 @@ use crate::message::Status;
 /// What came of asking each node.
 type Answers = [(SocketAddr, io::Result<Status>)];
 
-/// A line a node, with a head.
+/// A line a node, with a head, and then those that gave no answer.
 pub(crate) fn table(answers: &Answers) -> String {
-    let mut table = format!(
-        "{:<21} {:>4}  {:<9} {:>6} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}  {}\n",
-        "address", "node", "role", "term", "log", "applied", "keys", "TTLs", "pending", "expired", "digest"
-    );
+    let head = ["address", "node", "role", "term", "log", "applied", "keys", "TTLs", "pending", "expired", "digest"];
+    let (mut table, mut silent) = (plain(&head), String::new());
     for (address, answer) in answers {
-        let _ = match answer {
-            Ok(it) => writeln!(
-                table,
-                "{:<21} {:>4}  {:<9} {:>6} {:>9} {:>9} {:>8} {:>8} {:>8} {:>9}  {}",
-                address.to_string(),
-                it.id,
-                it.role.to_lowercase(),
-                it.term,
-                it.last_log,
-                it.applied,
-                it.keys,
-                it.ttls,
-                it.pending,
-                it.expired,
-                it.digest
-            ),
-            Err(error) => writeln!(table, "{:<21} no answer: {error}", address.to_string()),
-        };
+        match answer {
+            Ok(it) => {
+                let numbers = [it.term, it.last_log, it.applied, it.keys, it.ttls, it.pending, it.expired];
+                let first = [address.to_string(), it.id.to_string(), it.role.to_lowercase()].into_iter();
+                table.add_row(first.chain(numbers.map(|it| it.to_string())).chain([it.digest.clone()]));
+            }
+            Err(error) => silent += &format!(" {address}: no answer: {error}\n"),
+        }
     }
+    format!("{}\n{silent}", table.trim_fmt())
+}
+
+/// An empty table without lines, whose columns but for the first keep to the right.
+pub(crate) fn plain(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(head);
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
 }
 
