@@ -2,6 +2,7 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`tutorial`] | the first hour: from an empty project to a store whose sessions expire |
 //! | [`choosing`] | which type you want |
 //! | [`promises`] | what a wheel promises, each promise with its limits |
 //! | [`embedding`] | a wheel in a cache: who owns the key, replace, remove and evict, threads, budgets |
@@ -23,11 +24,17 @@
 // file: of two definitions the first counts. What is no page leads to the list of documents on the front page, and
 // what is not there for want of a feature to the list of features.
 
+#[doc = "[embedding.md]: crate::guide::embedding"]
+#[doc = "[choosing.md]: crate::guide::choosing"]
+#[doc = "[semantics.md]: crate::guide::promises"]
+#[doc = ""]
+#[doc = include_str!("../docs/tutorial.md")]
+pub mod tutorial {}
+
 #[doc = "[`Wheel`]: crate::Wheel"]
 #[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
 #[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
 #[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
-#[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
 #[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
 #[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
 #[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
@@ -38,8 +45,7 @@
 #[doc = "[`TtlSet`]: crate#features"]
 #[doc = "[`TtlQueue`]: crate#features"]
 #[doc = "[drivers.md]: crate::guide::drivers"]
-#[doc = "[delay-queue.md]: crate#features"]
-#[doc = "[ttl.md]: crate::guide::ttl"]
+#[doc = "[tutorial.md]: crate::guide::tutorial"]
 #[doc = "[performance.md]: crate::guide::performance"]
 #[doc = ""]
 #[doc = include_str!("../docs/choosing.md")]
@@ -57,7 +63,7 @@ pub mod promises {}
 #[doc = "[concurrent_cache.rs]: crate::guide::programs#concurrent_cache"]
 #[doc = "[quick_cache_ttl.rs]: crate::guide::programs#quick_cache_ttl"]
 #[doc = "[index_cache.rs]: crate::guide::programs#index_cache"]
-#[doc = "[reactor.rs]: crate::guide::programs#reactor"]
+#[doc = "[tutorial.md]: crate::guide::tutorial"]
 #[doc = "[drivers.md]: crate::guide::drivers"]
 #[doc = ""]
 #[doc = include_str!("../docs/embedding.md")]

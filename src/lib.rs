@@ -206,7 +206,7 @@
 //!
 //! # Documents
 //!
-//! - [Which type do I want?](guide::choosing)
+//! - [The first hour](guide::tutorial), a tutorial, and [which type do I want?](guide::choosing)
 //! - [What the wheel promises](guide::promises): sixteen promises, each with its limits and an example.
 //! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
 //! - [Replacing another wheel](guide::replacing): what to watch when this wheel takes the place of a crate's own timers.
