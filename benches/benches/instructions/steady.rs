@@ -75,6 +75,17 @@ impl<Q: Queue> Steady<Q> {
         steady
     }
 
+    /// As many are live as are counted at one go, and there were far more.
+    pub(crate) fn after_peak() -> Self {
+        let mut steady = Self::about_to_expire();
+        while steady.live > CALLS {
+            steady.now += STEP;
+            steady.queue.advance(steady.now, |_, _| steady.live -= 1);
+        }
+        assert_eq!(steady.live, CALLS);
+        steady
+    }
+
     #[inline(always)]
     pub(crate) fn schedule(mut self) -> Self {
         let deadline = black_box(self.now + TIMEOUT);
@@ -129,6 +140,13 @@ impl<Q: Queue> Steady<Q> {
         }
         assert_eq!(fired, CALLS);
         self.live -= CALLS;
+        self
+    }
+
+    #[inline(always)]
+    pub(crate) fn clear(mut self) -> Self {
+        self.queue.clear();
+        self.live = 0;
         self
     }
 

@@ -1,7 +1,7 @@
 //! How many instructions a call takes in the middle of a steady run at 100,000 timers:
 //! `cargo bench -p timer-wheel-bench --no-default-features --features results --bench instructions`, and
-//! `--bench instructions_index` and `--bench instructions_ttl` for the wheel for indexes of one's own and for
-//! TTLs by their handles.
+//! `--bench instructions_index`, `--bench instructions_ttl` and `--bench instructions_clear` for the wheel for indexes
+//! of one's own, for TTLs by their handles, and for a wheel that is cleared after a peak.
 //!
 //! Callgrind counts them. The count is the same in every run, however busy the machine is, so a change of a
 //! single instruction shows; what a cache miss costs does not. Each benchmark makes a thousand calls, and

@@ -1,0 +1,12 @@
+//! The instructions of `clear` after a peak, for each timer that is live: slots that were in use once must not count.
+//! See `wheel.rs`.
+
+mod ceiling;
+mod counted;
+mod steady;
+
+use counted::counted;
+
+type Wheel = timer_wheel::Wheel<u32>;
+
+counted!(wheel_after_a_peak, Wheel: clear from after_peak);
