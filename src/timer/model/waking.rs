@@ -1,16 +1,12 @@
 //! A job that has come runs, however the thread was going to sleep.
 
 use std::boxed::Box;
-use std::sync::Arc;
 use std::time::Duration;
-use std::vec::Vec;
 
-use loom::sync::Mutex;
 use loom::thread;
 
 use super::{Bell, Count, SECOND, model, pool, timer};
-use crate::clock::ManualClock;
-use crate::timer::{Job, Missed, Timer};
+use crate::timer::Missed;
 
 #[test]
 fn job_scheduled_while_the_thread_falls_asleep_runs() {
@@ -119,7 +115,7 @@ fn run_that_ends_in_a_pool_while_the_thread_falls_asleep_is_followed_by_the_next
         timer.every_with(SECOND, Missed::CatchUp, || ()).unwrap();
         clock.advance(2 * SECOND);
         pool.wait(1).run();
-        pool.wait(2);
+        pool.wait(2).run();
     });
 }
 
