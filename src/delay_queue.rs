@@ -93,12 +93,13 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 ///
 /// # Costs
 ///
-/// Those of the [`Wheel`]: inserting, removing and resetting are O(1). Resetting an item to a later time leaves the tokio timer as it is, as does removing one
-/// that is not the last: it rings once for nothing, and is set for what is next then.
+/// Those of the [`Wheel`]: inserting, removing and resetting are O(1). Resetting an item to a later time leaves the
+/// tokio timer as it is, as does removing one that is not the last. It rings once for nothing, and is then set for
+/// the next item.
 ///
-/// One poll delivers one item and does a bounded amount of work. When tens of thousands of items
-/// must be moved within the wheel before the first of them can be delivered, polls in between
-/// answer `Pending` and wake the task at once. Delivering takes from the task's
+/// One poll delivers one item and does a bounded amount of work. Tens of thousands of items may
+/// have to be moved within the wheel before the first can be delivered. Polls in between answer
+/// `Pending` and wake the task at once. Delivering takes from the task's
 /// [budget](tokio::task::coop), so that a burst does not starve other tasks.
 ///
 /// An empty queue takes less than a kilobyte.

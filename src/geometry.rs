@@ -1,7 +1,7 @@
 //! The shape of a wheel: how long a tick is and how many buckets each level has.
 //!
 //! A geometry is a type, not a value, so that every shift and mask is an immediate in the machine
-//! code. It changes what a timer costs and never when or in what order it fires: the wheel sorts
+//! code. It changes what a timer costs, and never when or in what order it fires. The wheel sorts
 //! below the tick, so even a geometry with ticks of a second fires to the nanosecond.
 
 use core::marker::PhantomData;

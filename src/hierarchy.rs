@@ -26,12 +26,12 @@ const NEVER: u64 = u64::MAX;
 ///
 /// - the *list* of a bucket of levels 0 to 3, or of a far rotation;
 /// - a chain of the *near heap*, if the timer was due by the cursor's tick when it was placed, or its bucket has
-///   been opened and sorted, or there are only a few timers, and no lists.
+///   been opened and sorted. While there are few timers and no lists, all are there.
 ///
 /// A tick belongs on the lowest level whose reach covers it. The reach of level *k* ends with the last
-/// bucket of level *k + 1* that has been opened, which is the one that the cursor is in, or the next:
-/// a crowded bucket, one of more than [`FEW`](Layout::FEW) timers, is opened one bucket ahead of its
-/// time, and its timers are moved down a few at a time until then.
+/// bucket of level *k + 1* that has been opened. That is the one that the cursor is in, or the next: a
+/// crowded bucket, one of more than [`FEW`](Layout::FEW) timers, is opened one bucket ahead of its
+/// time. Its timers are moved down a few at a time until then.
 ///
 /// A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
 /// bucket than its own, which is sufficient for exact order.
@@ -455,9 +455,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         next
     }
 
-    /// Whether a bucket of a finer level surely starts before every occupied bucket from a level on: unless one of
-    /// those has been opened ahead of its time, they lie beyond all finer ones; and in any case they lie beyond the
-    /// bucket of level 1 that the cursor is in.
+    /// Whether a bucket of a finer level surely starts before every occupied bucket from a level on. Those lie
+    /// beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the bucket
+    /// of level 1 that the cursor is in.
     #[inline]
     fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
         let of_level_1 = |tick| Layout::<G>::number(1, tick);

@@ -1,10 +1,10 @@
 //! The wheel for a program that has indexes of its own.
 //!
-//! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab of
-//! its own would then have every entry twice, and look one up to find the other. An [`IndexWheel`] has neither
-//! values nor keys: the program names each timer by a `u32`, mostly the place of its record in a slab, and gets the
-//! index back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which
-//! is built on the same core.
+//! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab of its
+//! own would then have every entry twice, and look one up to find the other. An [`IndexWheel`] has neither values
+//! nor keys. The program names each timer by a `u32`, usually the place of its record in a slab, and gets the index
+//! back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is
+//! built on the same core.
 //!
 //! ```
 //! use slab::Slab;
@@ -366,8 +366,8 @@ impl<G: Geometry> IndexWheel<G> {
         Some(DueIndex::new(self, due))
     }
 
-    /// Moves the clock to `now` nanoseconds and calls `f` with the index and the deadline of each timer that is due,
-    /// within the budget: its answer says what becomes of the timer. As
+    /// Moves the clock to `now` nanoseconds and calls `f` with the index and the deadline of each timer that is
+    /// due, within the budget. The answer of `f` says what becomes of the timer. As
     /// [`Wheel::advance_with`](crate::Wheel::advance_with).
     ///
     /// # Panics

@@ -8,7 +8,7 @@ use crate::node::NodeIndex;
 /// Names one timer of one [`Wheel`](crate::Wheel), from when it is scheduled until it fires or is
 /// cancelled.
 ///
-/// A key is eight bytes, and so is an `Option` of it. It carries the generation of its slot, so a
+/// A key is eight bytes, and so is an `Option` of it. It carries the generation of its slot. So a
 /// key that has outlived its timer is recognized for as long as the wheel lives, even after the
 /// slot has been used again (unless the wheel is replaced by an older copy of itself):
 /// [`cancel`](crate::Wheel::cancel) answers `None` to it and
@@ -59,8 +59,8 @@ impl TimerKey {
 
     /// The key that a number stands for, or `None` if it is that of no key. O(1).
     ///
-    /// Any number is harmless: a key that no wheel has given out is stale, or that of another timer of
-    /// the wheel it is shown to, as a key of another wheel would be.
+    /// Any number is harmless. A key that no wheel has given out is stale, or names some timer of the
+    /// wheel it is shown to, as a key of another wheel would.
     ///
     /// ```
     /// use timer_wheel::{TimerKey, Wheel};

@@ -65,10 +65,10 @@
 //! | [`Micros`] | 1.02 us | 73 min | 74 KB | simulators, pacing |
 //! | [`Compact`] | 1.05 ms | 4.9 h | 18 KB | many small wheels, one a shard or a connection |
 //!
-//! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty,
-//! and a horizon that covers most timers: those beyond it are found in an ordered map and moved once
-//! more. Up to 32 timers need no buckets in any geometry. If in doubt, take the default. Any type that implements
-//! [`Geometry`] will do, and one that cannot work does not compile.
+//! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty, and a
+//! horizon that covers most timers. Those beyond it are found in an ordered map and moved once more. Up to 32
+//! timers need no buckets in any geometry. If in doubt, take the default. Any type that implements [`Geometry`]
+//! will do, and one that cannot work does not compile.
 //!
 //! # Driving it
 //!
@@ -97,11 +97,11 @@
 //! [`expiration_delay`](Wheel::expiration_delay) counts from there: right after an advance it is how long to sleep, and
 //! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
-//! The wake-up is never late. It may be early, and the advance then fires nothing: it opens a bucket, moves a timer
+//! The wake-up is never late. It may be early, and the advance then fires nothing. It opens a bucket, moves a timer
 //! that was postponed, or moves at least 256 timers of a crowded bucket ahead. A timer costs at most one such
-//! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none.
-//! Asking is the read of a field, so a driver compares it before and after a `schedule` to
-//! learn whether it must wake up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
+//! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none. Asking is the read
+//! of a field, so a driver compares it before and after a `schedule` to learn whether it must wake up sooner.
+//! [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. If
 //! it is not pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
@@ -180,21 +180,21 @@
 //!
 //! # Memory
 //!
-//! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of four
-//! bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A slot that is free is
-//! used for the next timer, and memory is proportional to the number of live timers: it comes a page of 1,024 at a time,
-//! without copying them. Memory is kept until
-//! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is.
-//! [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the number of
-//! timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and
-//! out, and a page holds 1,024 of them.
+//! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of
+//! four bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A free slot
+//! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 1,024 at
+//! a time, without copying them, and is kept until [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats)
+//! says how much there is. [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the
+//! number of timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and out,
+//! and a page holds 1,024 of them.
 //!
 //! # Panics
 //!
 //! No deadline and no key makes anything panic. [`schedule`](Wheel::schedule),
 //! [`reserve`](Wheel::reserve) and [`with_capacity`](Wheel::with_capacity) panic past the most
 //! timers that a wheel can hold. A panic of *yours*, in the body of a loop over an advance, in a
-//! callback, or when a value is dropped, leaves the wheel in order: what had not fired fires next.
+//! callback, or when a value is dropped, leaves the wheel in order. Timers that had not fired fire
+//! next.
 //!
 //! # What it is not
 //!

@@ -1,10 +1,10 @@
 //! Which nodes of a wheel hold a timer's value: the generations that tell a stale key, and the lowest free slot
 //! first.
 //!
-//! A slot is the owner's part of a node. Not a [`slab`]: a slab threads its free list through the vacant entries,
-//! which once it has aged is a chain of dependent cache misses, and its keys carry no generation. Here a bitmap says
-//! which slots are free, and the lowest one is used first, so that the slots in use stay close
-//! together and timers that are scheduled one after the other lie side by side.
+//! A slot is the owner's part of a node. Not a [`slab`]: a slab threads its free list through the vacant entries.
+//! Once it has aged, that list is a chain of dependent cache misses. Its keys carry no generation either. Here a
+//! bitmap says which slots are free, and the lowest one is used first. So the slots in use stay close together, and
+//! timers that are scheduled one after the other lie side by side.
 //!
 //! [`slab`]: https://docs.rs/slab
 
@@ -107,8 +107,8 @@ pub(crate) struct Slots {
     taken: u32,
     /// Slots that are used no more.
     retired: u32,
-    /// The least generation of a slot that is to be filled: that of no slot that was made and dropped is
-    /// above it, so that a key of one of those never comes to life again.
+    /// The least generation of a slot that is to be filled. No slot that was made and dropped had a
+    /// greater one, so a key of such a slot never comes to life again.
     pub(crate) first_generation: u32,
 }
 

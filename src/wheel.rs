@@ -22,20 +22,20 @@ use crate::wheel::timer::TimerRef;
 /// A hierarchical timer wheel.
 ///
 /// It behaves like a `BTreeSet` of `(deadline, sequence)` pairs with a value for each, where the
-/// sequence counts calls of [`schedule`](Wheel::schedule) and [`reschedule`](Wheel::reschedule):
-/// timers fire in order of deadline, and first in first out among equals. No timer fires before
-/// its deadline or after the first advance that reaches it, and none twice.
+/// sequence counts calls of [`schedule`](Wheel::schedule) and [`reschedule`](Wheel::reschedule).
+/// Timers fire in order of deadline, and first in first out among equals. No timer fires before its
+/// deadline or after the first advance that reaches it, and none twice.
 ///
 /// Times are nanoseconds since an origin of the caller's choice. Every `u64` is a valid time and a
 /// valid deadline.
 ///
 /// # Costs
 ///
-/// Scheduling, cancelling and rescheduling are O(1), among the few timers of the current tick O(log k).
-/// A timer is moved at most once for each level between where it was scheduled and the finest, and once
-/// more for each time it was postponed and the old time came; the timers of one tick are sorted when it is
-/// reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the
-/// span; called at least once a tick it takes no longer for what lies ahead, as crowded buckets are moved
+/// Scheduling, cancelling and rescheduling are O(1), among the few timers of the current tick O(log k). A
+/// timer is moved at most once for each level between where it was scheduled and the finest, and once more
+/// for each time it was postponed and the old time came. The timers of one tick are sorted when it is
+/// reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span.
+/// Called at least once a tick it takes no longer for what lies ahead, because crowded buckets are moved
 /// down a few timers at a time before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in
@@ -465,11 +465,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// It counts from the last advance. A caller whose clock has run on since then asks
     /// [`wake_at`](Wheel::wake_at).
     ///
-    /// Never later than the earliest deadline. It may be earlier: a bucket is to be opened then, a timer
-    /// that was postponed is to be looked at, or at least 256 timers of a crowded bucket are to be moved
-    /// ahead of its time. So sleeping for it and advancing always makes progress, and a cancelled timer wakes
-    /// no caller. A wheel that never held more than 32 answers exactly. The delay is 0 while there is
-    /// a [backlog](Wheel::has_backlog).
+    /// Never later than the earliest deadline. It may be earlier. Then a bucket is to be opened, a postponed
+    /// timer is to be looked at, or at least 256 timers of a crowded bucket are to be moved ahead of its
+    /// time. So sleeping for it and advancing always makes progress, and a cancelled timer wakes no caller. A
+    /// wheel that never held more than 32 answers exactly. The delay is 0 while there is a
+    /// [backlog](Wheel::has_backlog).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -669,7 +669,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// As [`reserve`](Wheel::reserve), but returns an error if a wheel could never hold that many timers
     /// or the memory cannot be allocated. O(additional).
     ///
-    /// All of the memory is asked for in one piece and given back, and then asked for page by page: a
+    /// All of the memory is asked for in one piece and given back, and then asked for page by page. A
     /// system that promises more memory than it has is more likely to refuse a large piece.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! Moving crowded buckets down ahead of their time.
 //!
 //! A bucket of a million timers that is opened in one call, at its time, is a pause. So a crowded one is
-//! opened when time enters the bucket before it, and its timers are moved down in proportion to the
-//! time that passes: by the time it begins it is empty. A caller who advances often moves a few each time;
-//! a caller who sleeps wakes up once for every [`WOKEN_FOR`](Hierarchy::WOKEN_FOR) of them.
+//! opened when time enters the bucket before it. Its timers are moved down in proportion to the time that
+//! passes: when it begins, it is empty. A caller who advances often moves a few each time; a caller who
+//! sleeps wakes up once for every [`WOKEN_FOR`](Hierarchy::WOKEN_FOR) of them.
 
 use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
@@ -59,8 +59,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// From when until when the timers of a bucket are moved ahead, in nanoseconds: from the beginning of the
-    /// bucket before it, unless its share has been moved until later, to its own.
+    /// From when until when the timers of a bucket are moved ahead, in nanoseconds. That is from the
+    /// beginning of the bucket before it, or the time until which its share has been moved, to its own
+    /// beginning.
     fn share_spans(&self, bucket: Bucket) -> (u64, u64) {
         let before = Bucket { number: bucket.number - 1, ..bucket };
         let [since, start] = [before, bucket].map(|it| Layout::<G>::start_ns(Layout::<G>::start(it)));

@@ -129,8 +129,8 @@ impl<'a> Level<'a> {
     /// The bucket that the wheel has come to on this level, as an index into
     /// [`buckets`](Level::buckets). O(1).
     ///
-    /// That is the bucket of [`now`](Wheel::now); or one behind it, while there is a backlog and at the
-    /// very end of time; or one ahead, where the earliest timer was looked for before its time.
+    /// That is the bucket of [`now`](Wheel::now). It is one behind while there is a backlog and at the
+    /// very end of time, and one ahead where the earliest timer was looked for before its time.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -48,8 +48,9 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
 /// are too many, or two of them have the same upper bits.
 ///
 /// A tick rarely holds more than a few dozen timers. At that size the fastest sort has no branch that
-/// depends on the data: compare each with every other, which the compiler turns into vector instructions.
-/// (Signed and short is what the oldest of those compare, and most of.)
+/// depends on the data. It compares each with every other, which the compiler turns into vector
+/// instructions. (The oldest of those compare signed numbers only, and more of them at a time if they
+/// are short.)
 fn sort_few<const MOST: usize>(words: &mut [u64]) -> bool {
     if words.len() > MOST {
         return false;

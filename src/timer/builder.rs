@@ -145,10 +145,10 @@ impl Builder {
     }
 
     /// How much the thread does before it looks at the clock again: a number of jobs, or of moves of jobs
-    /// within the wheel, and at least 1. 1,024, unless told otherwise.
+    /// within the wheel. At least 1; the default is 1,024.
     ///
     /// That is also how many missed runs of periodic jobs are [caught up](super::Missed::CatchUp) before
-    /// other jobs come first, and, if it is less than 256, how much work callers may have to wait for.
+    /// other jobs come first. If it is less than 256, it is how much work callers may have to wait for.
     ///
     /// ```
     /// use timer_wheel::Timer;

@@ -15,7 +15,7 @@ pin_project! {
     /// Another future, or an error if that takes too long: from [`Timer::timeout`].
     ///
     /// The other future is polled first. The clock is read and the timer is locked only when that future is
-    /// pending for the first time: a timeout around a future that is ready costs no lock and no count of
+    /// pending for the first time. A timeout around a future that is ready costs no lock and no count of
     /// references. Therefore it borrows the timer; a spawned task owns a clone of the timer, and awaits in an
     /// `async move` block. Dropping a `Timeout` drops the other future and cancels. A poll costs O(1) more than
     /// that of the other future.

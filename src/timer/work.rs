@@ -32,7 +32,7 @@ pub enum Missed {
     ///
     /// A missed run takes its place among other jobs by the time at which it was due. But once the
     /// timer has used up a [budget](super::Builder::budget) without coming to the end of what is due,
-    /// missed runs go behind all jobs that were due by then: so another job waits for at most that
+    /// missed runs go behind all jobs that were due by then. So another job waits for at most that
     /// budget, and for one run of each job that is behind.
     CatchUp,
 }

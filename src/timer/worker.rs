@@ -119,8 +119,8 @@ impl Worker<'_> {
         (first, until.unwrap_or(NEVER))
     }
 
-    /// Hands out the first job of a shard if it is due `until` then, and looks at the second: what is left of
-    /// the budget, or `None` if nothing may start any more.
+    /// Hands out the first job of a shard if it is due by `until`, and looks at the second. Gives what is
+    /// left of the budget, or `None` if nothing may start any more.
     ///
     /// One at a time: a job may cancel or postpone the jobs after it.
     fn hand_out(&mut self, place: usize, until: u64, now: u64, budget: usize) -> Option<usize> {

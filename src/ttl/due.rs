@@ -36,12 +36,12 @@ impl Default for Batch {
 const BATCH: usize = 16;
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// Moves the clock to `now` nanoseconds and yields the proposals to make: on the leader up to
-    /// [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then up
-    /// to [`expire_batch`](super::TtlConfig::expire_batch) expiries in order of deadline, first in
-    /// first out among equals; of expiries none while there are
-    /// [`max_pending`](super::TtlConfig::max_pending) in flight. On any other role nothing, and after
-    /// [`stop`](Self::stop) nothing.
+    /// Moves the clock to `now` nanoseconds and yields the proposals to make. On the leader these are
+    /// up to [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then
+    /// up to [`expire_batch`](super::TtlConfig::expire_batch) expiries in order of deadline, first in
+    /// first out among equals. There are no expiries while
+    /// [`max_pending`](super::TtlConfig::max_pending) entries are in flight. On any other role
+    /// nothing, and after [`stop`](Self::stop) nothing.
     ///
     /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. One that is leaked by
     /// [`mem::forget`](core::mem::forget) leaves up to sixteen of them pending: they are proposed after the pending
@@ -168,9 +168,9 @@ pub struct Expiries<'a, K, G: Geometry> {
 }
 
 impl<K, G: Geometry> Expiries<'_, K, G> {
-    /// How long the caller may sleep before the next poll, in nanoseconds from the time of this
-    /// one: as [`TtlSet::next_wake`]. O(1). The wait is 0 as long as there is more to propose, because the iterator has
-    /// not come to its end, or because a batch or the budget is used up.
+    /// How long the caller may sleep before the next poll, in nanoseconds from the time of this one: as
+    /// [`TtlSet::next_wake`]. O(1). The wait is 0 as long as there is more to propose: the iterator has not come to
+    /// its end, or a batch or the budget is used up.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};

@@ -1,7 +1,7 @@
 //! The entries and the two wheels they may be on: by deadline, or in flight by what happens next.
 //!
-//! An entry in flight is taken off the wheel of deadlines, which still knows its deadline and its place in the order:
-//! so a change of role puts it back just where it was.
+//! An entry in flight is taken off the wheel of deadlines, which still knows its deadline and its place in the
+//! order. So a change of role puts it back just where it was.
 
 use alloc::vec::{self, Vec};
 use core::iter::Peekable;
@@ -172,8 +172,8 @@ impl<K, G: Geometry> Entries<K, G> {
         (entry, flight)
     }
 
-    /// Takes entries that are due off the wheel, in order, as many as there is room for in `batch` and as the budget
-    /// suffices to find: if nothing of it is left afterwards, there may be more. They are to be
+    /// Takes entries that are due off the wheel, in order, as many as there is room for in `batch` and as the
+    /// budget suffices to find. If nothing of the budget is left, there may be more. They are to be
     /// [launched](Self::launch).
     pub(super) fn take_due(&mut self, now: u64, budget: &mut usize, batch: &mut [NodeIndex]) -> usize {
         let mut advance = self.deadlines.advance_with_budget(now, *budget);

@@ -256,8 +256,8 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
 }
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
-    /// The log entry `index` sets a key with a TTL of `ttl_ms` milliseconds: the key is due that
-    /// long after `ctx.created_ns`, at the end of time if that is past it. O(1), but see
+    /// The log entry `index` sets a key with a TTL of `ttl_ms` milliseconds. The key is due that
+    /// long after `ctx.created_ns`, at the latest at the end of time. O(1), but see
     /// [Costs](Self#costs).
     ///
     /// - [`Outcome::Scheduled`]: the key had no TTL.

@@ -230,8 +230,9 @@ struct Entry<T> {
 
 /// A queue of values to be delivered, each at its time, and again until it is acknowledged.
 ///
-/// For webhooks, mails and messages of one process; values are not stored on disk. It reads no clock and makes no
-/// input or output: it is told the time and the outcome of each delivery, and says what to deliver and when to ask again.
+/// For webhooks, mails and messages of one process; values are not stored on disk. It reads no clock and does no
+/// input or output. It is told the time and the outcome of each delivery, and says what to deliver and when to ask
+/// again.
 ///
 /// A value waits in a [`Wheel`] until it is due, and so does a value on delivery until its timeout. A delivery without
 /// an answer is due again after the timeout and the retry delay; so there is one timer for each value. Times are

@@ -76,8 +76,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         }
     }
 
-    /// The log entry `index` sets a TTL of `ttl_ms` milliseconds on a key that has none: the key is due
-    /// that long after `ctx.created_ns`, at the end of time if that is past it. O(1).
+    /// The log entry `index` sets a TTL of `ttl_ms` milliseconds on a key that has none. The key is due
+    /// that long after `ctx.created_ns`, at the latest at the end of time. O(1).
     ///
     /// Answers the handle, to be kept in the record of the key; `None` if the TTL is 0, which means none.
     /// For a key that has one, [`update`](Self::update) is the call: a store that finds a handle in the record
@@ -244,9 +244,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Takes note of this replica's role. O(n log n) for the n in flight, of which there are at most
     /// [`max_pending`](TtlConfig::max_pending).
     ///
-    /// Call it with every change of role *or term*: also when the role is the same as before, all
-    /// that was pending or waiting for a retry is due again, in order of deadline and with no
-    /// attempts counted, because its proposals may have been lost with the old term.
+    /// Call it with every change of role *or term*. All that was pending or waiting for a retry is
+    /// due again, in order of deadline and with no attempts counted, also if the role is the same
+    /// as before. Its proposals may have been lost with the old term.
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Phase, Role, TtlConfig, TtlQueue};

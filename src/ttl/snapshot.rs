@@ -9,8 +9,8 @@ use super::{Entry, TtlError, TtlKey, TtlSet};
 use crate::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// All entries in order of key, and of index should two have one key: the same on every replica that
-    /// applied the same log, whatever its role, its clock and its handles. O(n log n).
+    /// All entries in order of key, and of index if two have one key. They are the same on every replica
+    /// that applied the same log, whatever its role, its clock and its handles. O(n log n).
     ///
     /// What is local stays out of it: deadlines, phases, attempts, handles. With the feature `serde` it
     /// can be serialized, and read back as a `Vec` of entries.

@@ -237,9 +237,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// place, within a budget as that of [`advance_with_budget`](Wheel::advance_with_budget).
     ///
     /// `f` gets the timer's key, deadline and value, and answers whether the timer is removed or
-    /// kept under the same key with a new deadline: a cache entry that refuses to be evicted, a
-    /// periodic job. No slot is freed and taken again. A timer that is rearmed for a time that has
-    /// come fires again in the same call, in its place in the order; only the budget and
+    /// kept under the same key with a new deadline, for a cache entry that refuses to be evicted or
+    /// a periodic job. No slot is freed and taken again. A timer that is rearmed for a time that
+    /// has come fires again in the same call, in its place in the order. Only the budget and
     /// [`Verdict::Stop`] bound how often. O(timers touched), and no more than the budget.
     ///
     /// Where a callback is in the way, [`peek_expired`](Wheel::peek_expired) does the same in a loop.

@@ -12,7 +12,7 @@ use crate::wheel::timer::Expired;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, if there is one,
-    /// without firing it: for loops that decide what becomes of each timer, and when to stop.
+    /// without firing it. It is for loops that decide what becomes of each timer, and when to stop.
     ///
     /// Dropping the [`DueTimer`] changes nothing: the timer stays due, and is shown again by the next
     /// call. Costs what the first step of an [`advance`](Wheel::advance) does, O(timers touched);
