@@ -137,9 +137,9 @@
 //! convenient. A key is good for the wheel that gave it, and for clones of that.
 //!
 //! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
-//! [`reschedule_or_insert`](Wheel::reschedule_or_insert) is for a key that is kept where its timer may have fired: it moves the timer, or
-//! schedules another and writes its key down. [`TimerKey::to_bits`] turns a key into a number, for
-//! places where nothing else fits.
+//! [`reschedule_or_insert`](Wheel::reschedule_or_insert) is for a key that is kept where its timer may have
+//! fired: it moves the timer, or schedules another and writes its key down.
+//! [`TimerKey::to_bits`] turns a key into a number, for places where nothing else fits.
 //!
 //! A cache keeps the timer's key in the entry and the entry's key in the timer;
 //! [embedding the wheel in a cache](guide::embedding) says what to do on replace, remove and evict, with

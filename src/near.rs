@@ -1,4 +1,5 @@
-//! The near heap: the timers that fire next, as a heap of chains. A chain is a list of timers in the order in which they fire.
+//! The near heap: the timers that fire next, as a heap of chains. A chain is a list of timers in the order in which
+//! they fire.
 //!
 //! The timers of a bucket that is opened are sorted and linked into a *chain*. The heap has an entry for each
 //! chain, which is its first timer, the *head*, and so it merges them. When a head fires or is cancelled, the

@@ -6,7 +6,8 @@ use crate::figure::Figure;
 use crate::queue::Need;
 use crate::results::{Counts, Measured};
 
-/// A table a figure, a row a subject, with what counts of each, the median unless another is named, as a multiple of the first subject's. A subject comes with what it lacks. O(figures).
+/// A table a figure, a row a subject. The last column is the value that counts (the median, unless another is named) as a
+/// multiple of the first subject's. A subject comes with what it lacks. O(figures).
 pub fn tables(n: u64, figures: &[Figure], subjects: &[(&str, &[Need])], measured: &[Measured]) -> String {
     let mut text = format!("\nn = {n}\n");
     for figure in figures {

@@ -69,8 +69,8 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
         self.wheel.fire(self.due)
     }
 
-    /// Gives the timer a new deadline in nanoseconds, behind all timers of equal deadline. If the new deadline has passed, it
-    /// is due again in its place in the order. Costs as [`IndexWheel::set`] does.
+    /// Gives the timer a new deadline in nanoseconds, behind all timers of equal deadline. If the new deadline has
+    /// passed, it is due again in its place in the order. Costs as [`IndexWheel::set`] does.
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;

@@ -76,8 +76,8 @@ macro_rules! settings {
 /// The settings of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue). Every method is O(1).
 ///
 /// The defaults are those of Dongting, and a pending timeout of 10 s. The maximum TTL decides what
-/// is refused, so it must be the same on all replicas; the rest may differ. With feature `serde`, settings that are left out
-/// have their defaults, and settings that cannot work are refused.
+/// is refused, so it must be the same on all replicas; the rest may differ. With feature `serde`,
+/// settings that are left out have their defaults, and settings that cannot work are refused.
 ///
 /// ```
 /// use core::time::Duration;
