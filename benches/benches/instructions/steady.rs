@@ -150,6 +150,14 @@ impl<Q: Queue> Steady<Q> {
         self
     }
 
+    /// The queue is dropped with all that is live.
+    #[inline(always)]
+    pub(crate) fn discard(mut self) -> Self {
+        drop(black_box(std::mem::replace(&mut self.queue, Q::new(0))));
+        self.live = 0;
+        self
+    }
+
     /// That every live timer fires, and has a value of its own.
     pub(crate) fn check(mut self) {
         let mut seen = vec![false; N];
