@@ -24,7 +24,7 @@ mod wake;
 use std::time::Duration;
 
 use crate::answer::{Answer, Parts};
-use crate::queue::Need::{self, Budget, Cancel, Fire, FireLate, First, Horizon, Move, SingleCalls, Wake};
+use crate::queue::Need::{self, Budget, Cancel, Clear, Fire, FireLate, First, Horizon, Move, SingleCalls, Wake};
 use crate::queue::Queue;
 
 /// Figures by name, with what was measured.
@@ -101,7 +101,7 @@ experiments! {
     Pause ["W10"] pause::measure::<F::Milli>, Milli, [Cancel, Move, Fire, SingleCalls];
     Evict ["W13"] evict::measure::<F::Fine>, Fine, [First];
     Far ["W14"] far::measure::<F::Micro>, Micro, [Fire, Horizon];
-    Peak ["W15"] peak::measure::<F::Fine>, Fine, [Cancel, First, SingleCalls];
+    Peak ["W15"] peak::measure::<F::Fine>, Fine, [Cancel, Clear, SingleCalls];
     Wake ["W5"] wake::measure::<F::Fine>, Fine, [Wake, Fire, SingleCalls];
     Idle ["W5i"] wake::measure_idle::<F::Fine>, Fine, [Fire, SingleCalls];
     Caffeine ["W9"] caffeine::measure::<F::Coarse>, Coarse, [Fire];

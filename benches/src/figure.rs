@@ -66,7 +66,7 @@ const fn entries(name: &'static str, needs: &'static [Need]) -> Figure {
 }
 
 const STEADY: &[Need] = &[Cancel, Move, Fire, SingleCalls];
-const PEAK: &[Need] = &[Cancel, First, SingleCalls];
+const PEAK: &[Need] = &[Cancel, Clear, SingleCalls];
 const SERVER: &[Need] = &[Cancel, FireLate, SingleCalls];
 const CALLS: &[Need] = &[Fire, SingleCalls];
 const BUDGETED: &[Need] = &[Fire, SingleCalls, Budget];
@@ -122,7 +122,7 @@ pub static FIGURES: &[Figure] = &[
     time("W13 eviction many TTLs", &[First]),
     time("W14 expire, far", &[Fire, Horizon]),
     call("W15 longest schedule", PEAK),
-    call("W15 longest cancel of collected", PEAK),
+    call("W15 longest cancel of collected", &[Cancel, Clear, SingleCalls, First]),
     call("W15 clear of 10 after the peak", PEAK),
     call("W15 drop of 10 after the peak", PEAK),
     time("W16 in all", SERVER),

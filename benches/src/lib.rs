@@ -3,7 +3,6 @@
 //! * [`queue`]: the trait by which all queues are driven.
 //! * [`textbook`]: a hierarchical wheel as it is usually built, one list node a timer.
 //! * [`btree`]: ordered sets with a store of values, exact by construction.
-//! * [`two_sets`]: the TTL layer's baseline, two ordered sets and a map.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //! * `rivals`, `experiments`: the queues of others and the workloads, behind the feature `compare`.
 //! * `figure`, `turns`, `report`, `goals`, `results`: what is measured, how subjects take turns at it, and what becomes of
@@ -59,10 +58,8 @@ pub mod subject;
 pub mod textbook;
 #[cfg(feature = "results")]
 pub mod turns;
-pub mod two_sets;
 pub mod workload;
 
 pub use btree::{BTreeQueue, BareSet, LeanBTreeQueue};
 pub use spread::Spread;
 pub use textbook::TextbookWheel;
-pub use two_sets::TwoSets;

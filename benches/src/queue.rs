@@ -1,11 +1,15 @@
 //! The trait by which every queue is driven, without indirection, by the workloads, the benchmarks and the replay.
 
 mod index;
+mod ttl;
+mod two_sets;
 mod wheel;
 
 use std::time::Duration;
 
 pub use index::Indexed;
+pub use ttl::{Applied, Layer, Proposal};
+pub use two_sets::TwoSets;
 // One trait has all operations; programs that ask for a part of them may say so.
 pub use self::{Queue as Budgeted, Queue as Counted, Queue as Reschedule};
 
@@ -138,6 +142,8 @@ pub enum Need {
     Wake,
     /// [`Queue::pop_first`] and the like.
     First,
+    /// [`Queue::clear`].
+    Clear,
     /// [`Queue::ascending`].
     List,
     /// [`Queue::advance_with_budget`].
@@ -159,6 +165,7 @@ impl Need {
             Self::Move => "a timer cannot be moved",
             Self::Wake => "it does not say when to be advanced next",
             Self::First => "its earliest timer cannot be taken before it is due",
+            Self::Clear => "it cannot be emptied in one call",
             Self::List => "its timers cannot be listed in order",
             Self::Budget => "its work in an advance cannot be bounded",
             Self::Work => "it does not say how many timers it moves",

@@ -2,12 +2,13 @@
 //!
 //! To add a queue, implement [`Queue`] for it, and list it here.
 
+use timer_wheel::ttl::{TtlQueue, TtlSet};
 use timer_wheel::{Caffeine, Micros, Wheel};
 
 use crate::answer::Parts;
 use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue};
 use crate::experiments::{Family, Kind, Samples};
-use crate::queue::{Indexed, Need, Queue};
+use crate::queue::{Applied, Indexed, Need, Queue, TwoSets};
 use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, Ora, OwnDelays};
 use crate::rivals::{COARSE, FINE, MILLISECOND};
 use crate::textbook::TextbookWheel;
@@ -42,8 +43,8 @@ pub type Same<Q> = (Q, Q, Q, Q);
 type OfWheel<Q, C, M> = (Q, C, M, Q);
 type OfTicks<F, C, M> = (F, C, F, M);
 
-/// Not measured unless asked for: it is there to show what its promises cost.
-pub const ON_REQUEST: &str = "btree-queue";
+/// Not measured unless asked for: what the promises of a set cost, and TTLs, whose rival is one of them.
+pub const ON_REQUEST: [&str; 4] = ["btree-queue", "TtlSet", "TtlQueue", "two-sets"];
 
 /// Every subject, in the order of the tables. The others are held against the first.
 #[rustfmt::skip]
@@ -62,4 +63,7 @@ pub static ALL: &[Subject] = &[
     Subject::of::<OfTicks<Nexus<FINE>, Nexus<COARSE>, Nexus<MILLISECOND>>>(),
     Subject::of::<OfTicks<Ora<FINE>, Ora<COARSE>, Ora<MILLISECOND>>>(),
     Subject::of::<Same<BitWheel>>(),
+    Subject::of::<Same<Applied<TtlSet<u32>>>>(),
+    Subject::of::<Same<Applied<TtlQueue<u32>>>>(),
+    Subject::of::<Same<Applied<TwoSets>>>(),
 ];

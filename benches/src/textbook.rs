@@ -52,7 +52,7 @@ pub struct TextbookWheel<T, G: Geometry = Millis> {
 impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
     const NAME: &'static str = "textbook";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[Need::Budget, Need::List, Need::First, Need::Horizon];
+    const LACKS: &'static [Need] = &[Need::Budget, Need::List, Need::First, Need::Clear, Need::Horizon];
     type Key = TextbookKey;
 
     fn new(now: u64) -> Self {

@@ -5,7 +5,7 @@ use cpu_time::ThreadTime;
 use super::{Answered, Samples, Tally, room_for_keys};
 use crate::answer::Answer;
 use crate::clock::{Calls, Clock, longest};
-use crate::queue::Queue;
+use crate::queue::{Need, Queue};
 use crate::workload::{HOUR, MILLISECOND, SECOND, XorShift64Star};
 
 /// What is left of the peak.
@@ -43,11 +43,13 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     let mut queue = Q::new(0);
     schedule_each(&mut queue, &crowd, &mut keys, || ());
     // One timer fires, and with it a queue that sorts the others of its tick has sorted them.
-    let first = queue.pop_expired(CROWD + CROWDED);
+    let first = if Q::has(Need::First) { queue.pop_expired(CROWD + CROWDED) } else { None };
     let order = random.permutation(crowd.len() as u32);
     calls.start_run();
     let mut gone = cancel_each(&mut queue, &order, &keys, || calls.end_call());
-    samples.push(("W15 longest cancel of collected", longest(calls.end_run())));
+    if Q::has(Need::First) {
+        samples.push(("W15 longest cancel of collected", longest(calls.end_run())));
+    }
     if let Some((_, first)) = first {
         gone.add(first);
     }

@@ -2,7 +2,7 @@
 
 use slab::Slab;
 
-use crate::queue::Need::{self, Fire, FireLate, First, List, Wake};
+use crate::queue::Need::{self, Clear, Fire, FireLate, First, List, Wake};
 use crate::queue::{Order, Queue};
 
 /// A slab of numbers.
@@ -12,7 +12,7 @@ pub struct BareSlab(Slab<u32>);
 impl Queue for BareSlab {
     const NAME: &'static str = "slab";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Fire, FireLate, Wake, First, List];
+    const LACKS: &'static [Need] = &[Fire, FireLate, Wake, Clear, First, List];
     type Key = u32;
 
     #[inline]

@@ -52,7 +52,7 @@ struct Options {
           value_parser = PossibleValuesParser::new(Kind::ALL.iter().flat_map(|kind| kind.workloads())))]
     workloads: Vec<String>,
 
-    /// Only these subjects, separated by commas [default: all but btree-queue]
+    /// Only these subjects, separated by commas [default: all but btree-queue and those of TTLs]
     #[arg(long, value_delimiter = ',',
           value_parser = PossibleValuesParser::new(subject::ALL.iter().map(|subject| subject.name)))]
     subjects: Vec<String>,
@@ -85,7 +85,7 @@ impl Options {
     /// The subjects asked for, in the order of the register.
     fn subjects(&self) -> Vec<&'static Subject> {
         let is_wanted = |subject: &&Subject| match &self.subjects[..] {
-            [] => subject.name != subject::ON_REQUEST,
+            [] => !subject::ON_REQUEST.contains(&subject.name),
             wanted => wanted.iter().any(|wanted| wanted == subject.name),
         };
         subject::ALL.iter().filter(is_wanted).collect()

@@ -1,0 +1,192 @@
+//! TTLs as a queue: each call is an entry of the log, and each expiry is applied as soon as it is proposed.
+
+use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlKey, TtlQueue, TtlSet};
+
+use super::Need::{self, Budget, First, Horizon, List, Wake, Work};
+use super::{Order, Queue};
+use crate::workload::MILLISECOND;
+
+/// Keys with TTLs, on the leader.
+pub trait Layer {
+    /// The name under which it stands in tables.
+    const NAME: &'static str;
+    /// Names a key that has a TTL.
+    type Key: Copy;
+
+    /// Without a key, at time 0.
+    fn new() -> Self;
+    /// Sets the TTL of a key that has none.
+    fn init(&mut self, key: u32, index: u64, ttl_ms: u64, ctx: Context) -> Self::Key;
+    /// Sets another TTL. `false` if there was none.
+    fn update(&mut self, key: Self::Key, index: u64, ttl_ms: u64, ctx: Context) -> bool;
+    /// Proposes what is due, and says whether more is.
+    fn poll(&mut self, now: u64, due: &mut Vec<Proposal<Self::Key>>) -> bool;
+    /// Ends a TTL whose expiry has come back.
+    fn applied(&mut self, proposal: Proposal<Self::Key>);
+    /// Takes the TTL from a key.
+    fn remove(&mut self, key: Self::Key) -> Option<u32>;
+    /// Forgets every key.
+    fn clear(&mut self);
+}
+
+/// An expiry that a poll proposes.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposal<N> {
+    /// Names the key.
+    pub name: N,
+    /// The index of the entry that set the TTL.
+    pub index: u64,
+    /// The key.
+    pub key: u32,
+}
+
+/// A layer and the log around it.
+#[derive(Debug)]
+pub struct Applied<L: Layer> {
+    layer: L,
+    index: u64,
+    due: Vec<Proposal<L::Key>>,
+}
+
+/// By how much the layer's time is ahead, so that every deadline takes a TTL of a millisecond or more.
+const AHEAD: u64 = MILLISECOND;
+
+/// The TTL for a deadline, and the moment from which on it counts: the deadline is kept to the nanosecond.
+#[inline]
+fn lifetime(deadline: u64) -> (u64, Context) {
+    (deadline / MILLISECOND + AHEAD / MILLISECOND, Context::new(deadline % MILLISECOND))
+}
+
+impl<L: Layer> Queue for Applied<L> {
+    const NAME: &'static str = L::NAME;
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[Wake, First, List, Budget, Work, Horizon];
+    type Key = L::Key;
+
+    fn new(_now: u64) -> Self {
+        Self { layer: L::new(), index: 0, due: Vec::new() }
+    }
+
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> L::Key {
+        let (ttl_ms, ctx) = lifetime(deadline);
+        self.index += 1;
+        self.layer.init(value, self.index, ttl_ms, ctx)
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        loop {
+            let has_more = self.layer.poll(now + AHEAD, &mut self.due);
+            for proposal in self.due.drain(..) {
+                self.layer.applied(proposal);
+                fire(now, proposal.key);
+            }
+            if !has_more {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn cancel(&mut self, key: L::Key) -> Option<u32> {
+        self.layer.remove(key)
+    }
+
+    #[inline]
+    fn reschedule(&mut self, key: &mut L::Key, deadline: u64) -> bool {
+        let (ttl_ms, ctx) = lifetime(deadline);
+        self.index += 1;
+        self.layer.update(*key, self.index, ttl_ms, ctx)
+    }
+
+    fn clear(&mut self) {
+        self.layer.clear();
+    }
+}
+
+impl Layer for TtlSet<u32> {
+    const NAME: &'static str = "TtlSet";
+    type Key = TtlKey;
+
+    fn new() -> Self {
+        let mut set = Self::new(0, TtlConfig::default());
+        set.role_change(Role::Leader, 0);
+        set
+    }
+
+    #[inline]
+    fn init(&mut self, key: u32, index: u64, ttl_ms: u64, ctx: Context) -> TtlKey {
+        let handle = self.init(key, index, ttl_ms, ctx);
+        handle.expect("the TTL is not too long").expect("nor zero")
+    }
+
+    #[inline]
+    fn update(&mut self, handle: TtlKey, index: u64, ttl_ms: u64, ctx: Context) -> bool {
+        self.update(handle, index, ttl_ms, ctx) == Ok(Outcome::Updated)
+    }
+
+    #[inline]
+    fn poll(&mut self, now: u64, due: &mut Vec<Proposal<TtlKey>>) -> bool {
+        let mut expiries = self.poll(now);
+        due.extend(expiries.by_ref().map(|it| Proposal { name: it.handle, index: it.index, key: it.key }));
+        expiries.next_wake() == Some(0)
+    }
+
+    #[inline]
+    fn applied(&mut self, proposal: Proposal<TtlKey>) {
+        self.applied(proposal.name, proposal.index);
+    }
+
+    #[inline]
+    fn remove(&mut self, handle: TtlKey) -> Option<u32> {
+        self.remove(handle)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+impl Layer for TtlQueue<u32> {
+    const NAME: &'static str = "TtlQueue";
+    type Key = u32;
+
+    fn new() -> Self {
+        let mut queue = Self::new(0, TtlConfig::default());
+        queue.role_change(Role::Leader, 0);
+        queue
+    }
+
+    #[inline]
+    fn init(&mut self, key: u32, index: u64, ttl_ms: u64, ctx: Context) -> u32 {
+        self.init(key, index, ttl_ms, ctx).expect("the TTL is not too long");
+        key
+    }
+
+    #[inline]
+    fn update(&mut self, key: u32, index: u64, ttl_ms: u64, ctx: Context) -> bool {
+        self.update(&key, index, ttl_ms, ctx) == Ok(Outcome::Updated)
+    }
+
+    #[inline]
+    fn poll(&mut self, now: u64, due: &mut Vec<Proposal<u32>>) -> bool {
+        let mut expiries = self.poll(now);
+        due.extend(expiries.by_ref().map(|it| Proposal { name: it.key, index: it.index, key: it.key }));
+        expiries.next_wake() == Some(0)
+    }
+
+    #[inline]
+    fn applied(&mut self, proposal: Proposal<u32>) {
+        self.applied(&proposal.key, proposal.index);
+    }
+
+    #[inline]
+    fn remove(&mut self, key: u32) -> Option<u32> {
+        self.remove(&key)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
