@@ -91,7 +91,8 @@ pub fn judge(
     let missed: Vec<String> = missed.collect();
     let summary = match all {
         0 => format!("no goals judged: they need {}, a rival and the sizes of the goals", subjects[0]),
-        _ => results::verdict(all - count_missed, all, &missed),
+        _ if missed.is_empty() => format!("all {all} goals met"),
+        _ => format!("{} of {all} goals met; missed: {}", all - count_missed, missed.join(", ")),
     };
     Ok((format!("\nGoals, {} : rival\n{text}", subjects[0]), summary))
 }

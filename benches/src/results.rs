@@ -227,15 +227,6 @@ pub fn exit(result: Result<(), String>) -> ExitCode {
     }
 }
 
-/// What came of all goals in one line, for a reader who skips the tables.
-pub fn verdict(met: usize, all: usize, missed: &[impl AsRef<str>]) -> String {
-    let missed: Vec<&str> = missed.iter().map(AsRef::as_ref).collect();
-    match missed.is_empty() {
-        true => format!("all {all} goals met"),
-        false => format!("{met} of {all} goals met; missed: {}", missed.join(", ")),
-    }
-}
-
 /// The command line, without the folder of the program, the number that cargo gives a benchmark's file, and where the
 /// results go, which says nothing of them.
 fn command() -> String {

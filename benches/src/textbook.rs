@@ -11,8 +11,6 @@
 
 mod layout;
 mod lists;
-#[cfg(test)]
-mod tests;
 
 use std::marker::PhantomData;
 

@@ -1,7 +1,6 @@
 //! The drivers: `Timer`, and three others.
 
 mod btree;
-mod tree;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -14,7 +13,6 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 pub(crate) use btree::BTreeTimer;
-pub(crate) use tree::TreeClient;
 
 /// Something that runs jobs when they are due, with a client for each thread that uses it.
 pub(crate) trait Driver: Sized + 'static {

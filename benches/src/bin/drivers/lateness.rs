@@ -25,7 +25,7 @@ pub(crate) const LATENESS: Workload = Workload {
     ],
     subjects: &[
         (WheelTimer::NAME, measure::<WheelTimer>),
-        (BTreeTimer::NAME, measure::<BTreeTimer>),
+        (<BTreeTimer>::NAME, measure::<BTreeTimer>),
         (TokioTimer::NAME, measure::<TokioTimer>),
         (HashWheelTimer::NAME, measure::<HashWheelTimer>),
     ],

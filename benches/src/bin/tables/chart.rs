@@ -78,7 +78,7 @@ impl Chart {
 fn bar(svg: &mut String, subject: usize, (x, y): (f64, f64), length: f64) {
     let height = BAR - 2.0;
     // Writing to a string does not fail.
-    let _ = writeln!(svg, r#"<rect class="s{subject}" x="{x}" y="{y}" width="{length:.1}" height="{height}"/>"#);
+    let _ = write!(svg, r#"<rect class="s{subject}" x="{x}" y="{y}" width="{length:.1}" height="{height}"/>"#);
 }
 
 fn text(svg: &mut String, anchor: &str, (x, y): (f64, f64), text: &str) {

@@ -9,14 +9,14 @@ use super::{Client, Driver};
 
 type Key = (Instant, u64);
 
-/// A timer made of a `Mutex<BTreeMap>` and a `Condvar`.
-pub(crate) struct BTreeTimer {
-    shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+/// A timer made of a `Mutex<BTreeMap>` and a `Condvar`, or the map alone, whose jobs nobody runs.
+pub(crate) struct BTreeTimer<const RUNS: bool = true> {
+    shared: Arc<Shared<RUNS>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-pub(crate) struct Shared {
+pub(crate) struct Shared<const RUNS: bool> {
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -28,28 +28,28 @@ struct Queue {
     is_closed: bool,
 }
 
-impl Driver for BTreeTimer {
-    const NAME: &'static str = "Mutex<BTreeMap> + Condvar";
-    type Client = Arc<Shared>;
+impl<const RUNS: bool> Driver for BTreeTimer<RUNS> {
+    const NAME: &'static str = if RUNS { "Mutex<BTreeMap> + Condvar" } else { "Mutex<BTreeMap>" };
+    type Client = Arc<Shared<RUNS>>;
 
     fn start() -> Self {
         let shared = Arc::new(Shared::default());
         let own = Arc::clone(&shared);
-        Self { shared, thread: thread::spawn(move || own.run()) }
+        Self { shared, thread: RUNS.then(|| thread::spawn(move || own.run())) }
     }
 
-    fn client(&self, _: u64) -> Arc<Shared> {
+    fn client(&self, _: u64) -> Arc<Shared<RUNS>> {
         Arc::clone(&self.shared)
     }
 
     fn stop(self) {
         self.shared.queue.lock().unwrap().is_closed = true;
         self.shared.changed.notify_one();
-        self.thread.join().unwrap();
+        self.thread.into_iter().for_each(|thread| thread.join().unwrap());
     }
 }
 
-impl Shared {
+impl<const RUNS: bool> Shared<RUNS> {
     fn run(&self) {
         let mut queue = self.queue.lock().unwrap();
         while !queue.is_closed {
@@ -71,7 +71,7 @@ impl Shared {
     }
 }
 
-impl Client for Arc<Shared> {
+impl<const RUNS: bool> Client for Arc<Shared<RUNS>> {
     type Handle = Key;
 
     fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Key {
@@ -81,7 +81,7 @@ impl Client for Arc<Shared> {
         let key = (deadline, queue.next_sequence);
         queue.next_sequence += 1;
         queue.jobs.insert(key, job);
-        let is_first = queue.jobs.first_key_value().is_some_and(|(first, _)| *first == key);
+        let is_first = RUNS && queue.jobs.first_key_value().is_some_and(|(first, _)| *first == key);
         drop(queue);
         if is_first {
             self.changed.notify_one();
