@@ -15,7 +15,6 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Disk;
-use crate::chaos;
 use crate::client::{self, Client, Failure};
 use crate::demo::{self, Wishes};
 use crate::error::Error;
@@ -42,21 +41,14 @@ const THREADS: usize = 2;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 #[derive(Subcommand, Debug)]
 enum Command {
     /// Runs three nodes, writes keys with TTLs, kills the leader, and tells what expired when
     Demo(DemoArgs),
-    /// Does to three nodes what networks and machines do, for a while, and counts what came of it
-    Chaos {
-        /// For how long, but to the end of what is under way
-        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-        seconds: u64,
-        /// What is done in which order
-        #[arg(long, default_value_t = 20_161)]
-        seed: u64,
-    },
     /// Runs a node
     Node(NodeArgs),
     /// Sets a key
@@ -66,8 +58,6 @@ enum Command {
         /// How long it stays, such as 500ms, 10s or 1d; without this it stays for ever
         #[arg(long, value_parser = milliseconds)]
         ttl: Option<u64>,
-        #[command(flatten)]
-        cluster: ClusterArgs,
     },
     /// Gives a key another TTL, which begins now
     Touch {
@@ -75,8 +65,6 @@ enum Command {
         /// How long it stays from now on
         #[arg(long, value_parser = milliseconds)]
         ttl: u64,
-        #[command(flatten)]
-        cluster: ClusterArgs,
     },
     /// Prints the value of a key
     Get {
@@ -84,46 +72,34 @@ enum Command {
         /// The latest value, of the leader, and not what the first node happens to have
         #[arg(long)]
         linearizable: bool,
-        #[command(flatten)]
-        cluster: ClusterArgs,
     },
     /// Deletes a key
-    Delete {
-        key: String,
-        #[command(flatten)]
-        cluster: ClusterArgs,
-    },
+    Delete { key: String },
     /// Prints how each node is, one line a node
     Status {
         /// For programs: all there is to know, in JSON
         #[arg(long)]
         json: bool,
-        #[command(flatten)]
-        cluster: ClusterArgs,
     },
     /// Makes a node a member, with the disk it has now
     Add {
         /// Its number; all nodes must have been told where it is, with --peer
         id: NodeId,
-        #[command(flatten)]
-        cluster: ClusterArgs,
     },
     /// Makes a node a member no more, one that has lost its disk for instance
     Remove {
         /// Its number
         id: NodeId,
-        #[command(flatten)]
-        cluster: ClusterArgs,
     },
 }
 
 #[derive(Args, Debug)]
 struct ClusterArgs {
-    /// The nodes, with commas between them
-    #[arg(long, value_delimiter = ',', default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003")]
+    /// For a client: the nodes, with commas between them
+    #[arg(long, global = true, value_delimiter = ',', default_value = "127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003")]
     nodes: Vec<SocketAddr>,
-    /// How long to look for a leader
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
+    /// For a client: how long to look for a leader
+    #[arg(long, global = true, value_parser = humantime::parse_duration, default_value = "10s")]
     patience: Duration,
 }
 
@@ -188,42 +164,37 @@ pub fn main() -> ExitCode {
     }
 }
 
-async fn run(cli: Cli) -> Result<ExitCode, Error> {
-    match cli.command {
+async fn run(Cli { command, cluster }: Cli) -> Result<ExitCode, Error> {
+    match command {
         Command::Demo(args) => {
             let wishes = Wishes {
                 burst: args.burst,
                 keys: args.keys.unwrap_or(if args.burst { 20_000 } else { 2_000 }),
                 ttl: args.ttl,
             };
-            unless_interrupted(demo::show(&wishes)).await
+            tokio::select! {
+                biased;
+                () = interrupt() => Err(Error::Interrupted),
+                shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
+            }
         }
-        Command::Chaos { seconds, seed } => unless_interrupted(chaos::show(Duration::from_secs(seconds), seed)).await,
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
-        Command::Put { key, value, ttl: ttl_ms, cluster } => {
-            let item = Item { key, value, ttl_ms };
-            write(&cluster, &Request::Put(vec![item]), false).await
+        Command::Put { key, value, ttl: ttl_ms } => {
+            write(&cluster, &Request::Put(vec![Item { key, value, ttl_ms }]), false).await
         }
-        Command::Touch { key, ttl: ttl_ms, cluster } => write(&cluster, &Request::Touch { key, ttl_ms }, false).await,
-        Command::Delete { key, cluster } => write(&cluster, &Request::Delete(key), false).await,
-        Command::Get { key, linearizable, cluster } => get(&cluster, key, linearizable).await,
-        Command::Status { json, cluster } => status(&cluster, json).await,
-        Command::Add { id, cluster } => write(&cluster, &Request::Add(id), true).await,
-        Command::Remove { id, cluster } => write(&cluster, &Request::Remove(id), true).await,
+        Command::Touch { key, ttl: ttl_ms } => write(&cluster, &Request::Touch { key, ttl_ms }, false).await,
+        Command::Delete { key } => write(&cluster, &Request::Delete(key), false).await,
+        Command::Get { key, linearizable } => get(&cluster, key, linearizable).await,
+        Command::Status { json } => status(&cluster, json).await,
+        Command::Add { id } => write(&cluster, &Request::Add(id), true).await,
+        Command::Remove { id } => write(&cluster, &Request::Remove(id), true).await,
     }
 }
 
 async fn node(args: NodeArgs) -> Result<(), Error> {
-    let loopback = || SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listen = match (args.listen, u16::try_from(args.id)) {
-        (Some(address), _) => address,
-        (None, Ok(id)) if id < u16::MAX - FIRST_PORT => {
-            let mut address = loopback();
-            address.set_port(FIRST_PORT + id);
-            address
-        }
-        (None, _) => return Err(Error::Arguments("which address? see --listen".to_owned())),
-    };
+    let port = u16::try_from(args.id).ok().and_then(|id| FIRST_PORT.checked_add(id));
+    let listen = args.listen.or(port.map(|port| (Ipv4Addr::LOCALHOST, port).into()));
+    let listen = listen.ok_or_else(|| Error::Arguments("which address? see --listen".to_owned()))?;
     let mut members = BTreeMap::from([(args.id, listen)]);
     for (id, address) in args.peers {
         if members.insert(id, address).is_some() {
@@ -275,14 +246,6 @@ fn end_of_input() -> oneshot::Receiver<()> {
         let _ = ended.send(());
     });
     end
-}
-
-async fn unless_interrupted(shown: impl Future<Output = Result<(), Error>>) -> Result<ExitCode, Error> {
-    tokio::select! {
-        biased;
-        () = interrupt() => Err(Error::Interrupted),
-        shown = shown => shown.map(|()| ExitCode::SUCCESS),
-    }
 }
 
 /// Ready at an interrupt, or at a request to terminate.

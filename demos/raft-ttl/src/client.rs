@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::frame;
+use crate::frame::{self, Connection};
 use crate::message::{Reply, Request, Status};
 use crate::types::NodeId;
 
@@ -50,7 +50,7 @@ pub struct Client {
     /// Where nodes are, whatever others say.
     known: BTreeMap<NodeId, SocketAddr>,
     next: usize,
-    connection: Option<(SocketAddr, TcpStream)>,
+    connection: Option<(SocketAddr, Connection)>,
 }
 
 impl Client {
@@ -84,9 +84,9 @@ impl Client {
                     target = self.following_node();
                     problem
                 }
-                Ok(stream) => match ask_on(stream, request).await {
-                    Ok((stream, reply)) => {
-                        self.connection = Some((target, stream));
+                Ok(connection) => match ask_on(connection, request).await {
+                    Ok((connection, reply)) => {
+                        self.connection = Some((target, connection));
                         match reply {
                             Reply::Refused(problem) => return Err(Failure::Refused(problem)),
                             Reply::Unsure(problem) => return Err(Failure::Unsure(problem)),
@@ -142,17 +142,17 @@ impl Client {
         self.nodes[self.next]
     }
 
-    async fn reach(&mut self, target: SocketAddr) -> io::Result<TcpStream> {
+    async fn reach(&mut self, target: SocketAddr) -> io::Result<Connection> {
         match self.connection.take() {
-            Some((address, stream)) if address == target && is_open(&stream) => Ok(stream),
+            Some((address, connection)) if address == target && is_open(&connection) => Ok(connection),
             _ => connect(target).await,
         }
     }
 }
 
 /// Whether the other side has left a connection open on which nothing is under way.
-fn is_open(stream: &TcpStream) -> bool {
-    let read = stream.try_read(&mut [0]);
+fn is_open(connection: &Connection) -> bool {
+    let read = connection.get_ref().try_read(&mut [0]);
     read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
@@ -162,8 +162,7 @@ fn is_open(stream: &TcpStream) -> bool {
 ///
 /// When it cannot be reached, or does not answer.
 pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
-    let stream = connect(node).await?;
-    Ok(ask_on(stream, request).await?.1)
+    Ok(ask_on(connect(node).await?, request).await?.1)
 }
 
 /// Asks one node how it is.
@@ -178,13 +177,11 @@ pub async fn status(node: SocketAddr) -> io::Result<Status> {
     }
 }
 
-async fn connect(node: SocketAddr) -> io::Result<TcpStream> {
-    let stream = timeout(ANSWER_LIMIT, TcpStream::connect(node)).await??;
-    stream.set_nodelay(true)?;
-    Ok(stream)
+async fn connect(node: SocketAddr) -> io::Result<Connection> {
+    Ok(frame::connection(timeout(ANSWER_LIMIT, TcpStream::connect(node)).await??))
 }
 
-async fn ask_on(mut stream: TcpStream, request: &Request) -> io::Result<(TcpStream, Reply)> {
-    let reply = timeout(ANSWER_LIMIT, frame::exchange(&mut stream, request)).await??;
-    Ok((stream, reply))
+async fn ask_on(mut connection: Connection, request: &Request) -> io::Result<(Connection, Reply)> {
+    let reply = timeout(ANSWER_LIMIT, frame::exchange(&mut connection, request)).await??;
+    Ok((connection, reply))
 }

@@ -12,12 +12,21 @@ use tempfile::TempDir;
 use tokio::net::TcpSocket;
 use tokio::time::{Instant, sleep};
 
-use crate::client;
-use crate::message::Status;
+use crate::client::{self, Client};
+use crate::error::Error;
+use crate::message::{Reply, Request, Status};
 use crate::types::{self, NodeId};
 
 /// How often a condition is looked at that is waited for.
 pub const GLANCE: Duration = Duration::from_millis(20);
+
+/// How long anything may take that does not depend on a TTL.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The end of what begins now.
+pub fn deadline() -> Instant {
+    Instant::now() + PATIENCE
+}
 
 /// The file with the secret of the nodes. Nobody else may look into a temporary directory.
 const SECRET: &str = "secret";
@@ -50,50 +59,43 @@ struct Member {
 impl Cluster {
     /// So many nodes, numbered from 1, on ports that are free. None is started. `program` is this
     /// one, `arguments` go to each node.
-    ///
-    /// # Errors
-    ///
-    /// When there is no temporary directory, or no port.
-    pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
-        let members = (1..=nodes).map(|id| Ok((id, Member::new()?)));
+    pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> Result<Self, Error> {
+        Self::prepare(program, nodes, arguments).map_err(|error| Error::broken("no nodes", &error))
+    }
+
+    fn prepare(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("raft-ttl-").tempdir()?;
         let secret = format!("{:016x}{:016x}", types::unique(), types::unique());
         fs::write(directory.path().join(SECRET), &secret)?;
         Ok(Self {
-            secret,
             program: program.to_owned(),
             arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
-            members: members.collect::<io::Result<_>>()?,
+            members: (1..=nodes).map(|id| Ok((id, Member::new()?))).collect::<io::Result<_>>()?,
+            secret,
             directory,
         })
     }
 
-    /// What the nodes know and nobody else.
     pub fn secret(&self) -> &str {
         &self.secret
     }
 
-    /// The directory of a node's data.
     pub fn data(&self, id: NodeId) -> PathBuf {
         self.directory().join(format!("node-{id}"))
     }
 
-    /// Where the data are.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The numbers of the nodes.
     pub fn ids(&self) -> Vec<NodeId> {
         self.members.keys().copied().collect()
     }
 
-    /// Where a node is.
     pub fn address(&self, id: NodeId) -> SocketAddr {
         self.members[&id].address
     }
 
-    /// Where all nodes are.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.members.values().map(|it| it.address).collect()
     }
@@ -104,11 +106,13 @@ impl Cluster {
     }
 
     /// Starts a node, anew if it is running.
-    ///
-    /// # Errors
-    ///
-    /// When the program cannot be run.
-    pub fn start(&mut self, id: NodeId) -> io::Result<()> {
+    pub fn start(&mut self, id: NodeId) -> Result<(), Error> {
+        self.kill(id);
+        let started = self.spawn(id).map_err(|error| Error::broken(&format!("node {id} does not start"), &error));
+        started.map(|process| self.member(id).process = Some(process))
+    }
+
+    fn spawn(&self, id: NodeId) -> io::Result<Child> {
         let address = |to: &NodeId| {
             let route = self.members[&id].routes.get(to);
             route.copied().unwrap_or(self.members[to].address)
@@ -132,17 +136,10 @@ impl Cluster {
         // An interrupt at the terminal is for the one who started the nodes.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        self.kill(id);
-        self.member(id).process = Some(command.spawn()?);
-        Ok(())
+        command.spawn()
     }
 
-    /// Starts all nodes.
-    ///
-    /// # Errors
-    ///
-    /// As [`start`](Self::start).
-    pub fn start_all(&mut self) -> io::Result<()> {
+    pub fn start_all(&mut self) -> Result<(), Error> {
         self.ids().into_iter().try_for_each(|id| self.start(id))
     }
 
@@ -152,10 +149,6 @@ impl Cluster {
     }
 
     /// Lets a node stop by itself, and waits for that.
-    ///
-    /// # Errors
-    ///
-    /// When it is not running.
     pub fn stop(&mut self, id: NodeId) -> io::Result<ExitStatus> {
         let process = self.member(id).process.take();
         let mut process = process.ok_or(io::ErrorKind::NotFound)?;
@@ -169,25 +162,8 @@ impl Cluster {
         process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
     }
 
-    /// Stops a node where it is, as if its machine had no time for it, until it is let go on.
-    ///
-    /// # Errors
-    ///
-    /// When it is not running, or there is no such thing here.
-    pub fn pause(&mut self, id: NodeId) -> io::Result<()> {
-        self.signal(id, "-STOP")
-    }
-
-    /// Lets a node go on.
-    ///
-    /// # Errors
-    ///
-    /// As [`pause`](Self::pause).
-    pub fn go_on(&mut self, id: NodeId) -> io::Result<()> {
-        self.signal(id, "-CONT")
-    }
-
-    fn signal(&mut self, id: NodeId, signal: &str) -> io::Result<()> {
+    /// Sends a signal to a node's process: `-STOP` stops it where it is, as if its machine had no time for it, until `-CONT`.
+    pub fn signal(&mut self, id: NodeId, signal: &str) -> io::Result<()> {
         let process = self.member(id).process.as_ref();
         let process = process.ok_or(io::ErrorKind::NotFound)?.id().to_string();
         match Command::new("kill").args([signal, &process]).status()? {
@@ -214,11 +190,8 @@ impl Cluster {
     }
 
     /// Waits until a node has ended by itself.
-    ///
-    /// # Errors
-    ///
-    /// When it has not by the deadline, or has not been started.
-    pub async fn wait(&mut self, id: NodeId, deadline: Instant) -> io::Result<ExitStatus> {
+    pub async fn wait(&mut self, id: NodeId) -> io::Result<ExitStatus> {
+        let deadline = deadline();
         loop {
             let process = self.member(id).process.as_mut();
             // `wait` would let go of its standard input, and it stop because of that.
@@ -238,63 +211,70 @@ impl Cluster {
         fs::read_to_string(self.log_file(id)).unwrap_or_default()
     }
 
+    /// What is wrong, and what the nodes said.
+    pub fn broken(&self, what: &str) -> Error {
+        let said = self.ids().into_iter().map(|id| format!("\nnode {id} said:\n{}", self.log(id)));
+        Error::Broken(said.fold(what.to_owned(), |all, said| all + &said))
+    }
+
+    /// A client that finds the nodes here, and not where they find each other.
+    pub fn client(&self) -> Client {
+        Client::of(self.members.iter().map(|(&id, member)| (id, member.address)).collect())
+    }
+
+    /// Asks one node, again if a busy machine or other clients keep it from answering.
+    pub async fn ask(&self, id: NodeId, request: &Request) -> Result<Reply, Error> {
+        let deadline = deadline();
+        loop {
+            match client::ask(self.address(id), request).await {
+                Ok(Reply::Busy(_)) if Instant::now() < deadline => sleep(GLANCE).await,
+                Err(error) if error.kind() == io::ErrorKind::TimedOut && Instant::now() < deadline => {}
+                answer => return answer.map_err(|error| Error::Unanswered(format!("node {id}: {error}"))),
+            }
+        }
+    }
+
     /// How each node is, as far as it answers.
     pub async fn statuses(&self) -> Statuses {
         let mut statuses = Statuses::new();
         for (&id, member) in &self.members {
-            if member.process.is_none() {
-                continue;
-            }
-            if let Ok(status) = client::status(member.address).await {
+            if member.process.is_some()
+                && let Ok(status) = client::status(member.address).await
+            {
                 statuses.insert(id, status);
             }
         }
         statuses
     }
 
-    /// Waits until most nodes know who leads, and says who, and in which term.
-    ///
-    /// # Errors
-    ///
-    /// How the nodes were at the deadline.
-    pub async fn leader(&self, deadline: Instant) -> Result<(NodeId, u64), Statuses> {
+    /// Waits until the nodes are as `found` wants them, and gives what it found.
+    pub async fn until<T>(&self, what: &str, found: impl Fn(&Statuses) -> Option<T>) -> Result<T, Error> {
+        let deadline = deadline();
         loop {
             let statuses = self.statuses().await;
-            if let Some(leader) = leader_of(&statuses, self.members.len()) {
-                return Ok(leader);
+            match found(&statuses) {
+                Some(found) => return Ok(found),
+                None if Instant::now() >= deadline => return Err(self.broken(&format!("{what}: {statuses:?}"))),
+                None => sleep(GLANCE).await,
             }
-            if Instant::now() >= deadline {
-                return Err(statuses);
-            }
-            sleep(GLANCE).await;
         }
     }
 
+    /// Waits until most nodes know who leads, and says who, and in which term.
+    pub async fn leader(&self) -> Result<(NodeId, u64), Error> {
+        self.until("no leader", |statuses| leader_of(statuses, self.members.len())).await
+    }
+
     /// Waits until all nodes are up, have applied the same and are as wanted.
-    ///
-    /// # Errors
-    ///
-    /// How the nodes were at the deadline.
-    pub async fn agreement(
-        &self,
-        deadline: Instant,
-        is_wanted: impl Fn(&Status) -> bool,
-    ) -> Result<Statuses, Statuses> {
-        loop {
-            let statuses = self.statuses().await;
-            let is_same = |status: &Status| {
-                statuses.values().all(|other| (other.applied, &other.digest) == (status.applied, &status.digest))
-            };
-            if statuses.len() == self.members.len()
-                && statuses.values().all(|status| is_same(status) && is_wanted(status))
-            {
-                return Ok(statuses);
-            }
-            if Instant::now() >= deadline {
-                return Err(statuses);
-            }
-            sleep(GLANCE).await;
-        }
+    pub async fn agreement(&self, is_wanted: impl Fn(&Status) -> bool) -> Result<Statuses, Error> {
+        let agrees = |statuses: &Statuses| {
+            let one = statuses.values().next()?;
+            let is_same = |other: &Status| (other.applied, &other.digest) == (one.applied, &one.digest);
+            let all_do =
+                statuses.len() == self.members.len() && statuses.values().all(|it| is_same(it) && is_wanted(it));
+            all_do.then(|| statuses.clone())
+        };
+        self.until("no agreement", agrees).await
     }
 
     fn member(&mut self, id: NodeId) -> &mut Member {

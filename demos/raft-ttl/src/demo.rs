@@ -1,117 +1,98 @@
 //! Three nodes, keys with TTLs, a dead leader: what happens, when, and whether anything is wrong.
 
-mod burst;
-mod failover;
-
 use std::fmt::Display;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::time::Instant;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
 
-use crate::client::Client;
-use crate::cluster::{Cluster, Statuses};
+use crate::cluster::{Cluster, GLANCE, PATIENCE, deadline};
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::message::Request;
-use crate::time::wall_us_now;
+use crate::time::{wall_ms_now, wall_us_now};
 use crate::types::{Item, NodeId};
 
-/// How many nodes there are.
 const NODES: u64 = 3;
 
-/// How long anything may take that does not depend on the TTLs.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How many clients write at once.
+const CLIENTS: u64 = 16;
+
+/// Keys without a TTL, which must all be there at the end.
+const STAYING: u64 = 10;
+
+/// How soon after its deadline a burst of 20,000 should be gone everywhere.
+const GOAL: Duration = Duration::from_millis(1_500);
 
 /// What to show.
 #[derive(Clone, Debug)]
 pub struct Wishes {
     /// Whether all keys are to expire at one moment, and nobody is killed.
     pub burst: bool,
-    /// How many keys.
     pub keys: u64,
     /// The longest TTL, or in a burst the time until all is due.
     pub ttl: Duration,
 }
 
-impl Wishes {
-    /// What there is to see.
-    fn story(&self) -> String {
-        let keys = self.keys;
-        if self.burst {
-            format!(
-                "This shows that keys which are due together go together: {keys} of them, all due at one\n\
-                 moment, leave three nodes soon after it, in a few entries of the log."
-            )
-        } else {
-            format!(
-                "This shows that a dead leader takes no TTL with it: {keys} keys wait to expire when the node\n\
-                 that would have proposed it is killed. The next one does so, on time; the dead one\n\
-                 comes back and agrees. Then all is counted: lost, back again, early, twice."
-            )
-        }
-    }
-}
-
-/// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped
-/// or failed, it leaves no process and no file.
-///
-/// # Errors
-///
-/// [`Error::Broken`] if anything was lost, resurrected, early or expired twice, and whatever keeps it
-/// from being shown.
+/// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped or failed, it leaves
+/// no process and no file. It fails if anything was lost, resurrected, early or expired twice.
 pub async fn show(wishes: &Wishes) -> Result<(), Error> {
     if wishes.ttl < Duration::from_millis(100) || wishes.ttl > Duration::from_secs(3_600) {
         return Err(Error::Arguments("a TTL is from 100ms to 1h here".to_owned()));
     }
-    println!("{}\n", wishes.story());
-    let mut stage = Stage::set().await?;
-    if wishes.burst { burst::show(wishes, &mut stage).await } else { failover::show(wishes, &mut stage).await }
-}
-
-/// Sets keys and takes down that they were acknowledged.
-async fn put(client: &mut Client, items: Vec<Item>, ledger: &mut Ledger) -> Result<(), Error> {
-    let (began_us, request) = (wall_us_now(), Request::Put(items));
-    let done = client.insist(&request, Instant::now() + PATIENCE).await;
-    done.map_err(|failure| Error::Unanswered(failure.to_string()))?;
-    if let Request::Put(items) = &request {
-        ledger.promise(items, began_us);
+    let keys = wishes.keys;
+    if wishes.burst {
+        println!(
+            "This shows that keys which are due together go together: {keys} of them, all due at one\n\
+             moment, leave three nodes soon after it, in a few entries of the log.\n"
+        );
+    } else {
+        println!(
+            "This shows that a dead leader takes no TTL with it: {keys} keys wait to expire when the node\n\
+             that would have proposed it is killed. The next one does so, on time; the dead one\n\
+             comes back and agrees. Then all is counted: lost, back again, early, twice.\n"
+        );
     }
+    let mut stage = Stage::set().await?;
+    if wishes.burst {
+        stage.burst(wishes).await?
+    } else {
+        stage.failover(wishes).await?
+    }
+    let counts = stage.ledger.counts(&stage.cluster).await?;
+    println!("\n{}\n", stage.ledger.table());
+    println!("{}", counts.verdict()?);
     Ok(())
 }
 
-/// The nodes, and how long it has been.
+/// The nodes, what was written to them, and how long it has been.
 struct Stage {
     cluster: Cluster,
-    leader: NodeId,
+    ledger: Ledger,
     beginning: Instant,
     bar: ProgressBar,
 }
 
 impl Stage {
-    /// Starts the nodes and waits for a leader.
+    /// Starts the nodes.
     async fn set() -> Result<Self, Error> {
-        let broken = |error: std::io::Error| Error::Broken(format!("no nodes: {error}"));
-        let program = std::env::current_exe().map_err(broken)?;
-        let mut cluster = Cluster::new(&program, NODES, &[]).map_err(broken)?;
-        cluster.start_all().map_err(broken)?;
-        let mut stage = Self { cluster, leader: 0, beginning: Instant::now(), bar: ProgressBar::hidden() };
-        let addresses = stage.cluster.addresses();
-        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-        let directory = stage.cluster.directory().display().to_string();
+        let program = std::env::current_exe().map_err(|error| Error::broken("no program", &error))?;
+        let mut cluster = Cluster::new(&program, NODES, &[])?;
+        cluster.start_all()?;
+        let stage = Self { cluster, ledger: Ledger::default(), beginning: Instant::now(), bar: ProgressBar::hidden() };
+        let addresses: Vec<String> = stage.cluster.addresses().iter().map(ToString::to_string).collect();
         stage.tell(format!("nodes 1 to {NODES} at {}", addresses.join(", ")));
-        stage.tell(format!("their data in {directory}, until the end"));
-        stage.await_leader().await?;
+        stage.tell(format!("their data in {}, until the end", stage.cluster.directory().display()));
+        stage.leader().await?;
         Ok(stage)
     }
 
     /// Waits for a leader, and tells who it is.
-    async fn await_leader(&mut self) -> Result<(), Error> {
-        let leader = self.cluster.leader(Instant::now() + PATIENCE).await;
-        let (leader, term) = leader.map_err(|statuses| self.stuck("no leader", &statuses))?;
-        self.leader = leader;
+    async fn leader(&self) -> Result<NodeId, Error> {
+        let (leader, term) = self.cluster.leader().await?;
         self.tell(format!("node {leader} leads, in term {term}"));
-        Ok(())
+        Ok(leader)
     }
 
     /// Tells what happened, and when.
@@ -120,30 +101,125 @@ impl Stage {
         self.bar.suspend(|| println!("{seconds:8.2} s  {what}"));
     }
 
-    /// What came of it, when each node has been heard to its end.
-    async fn verdict(&self, ledger: &Ledger) -> Result<(), Error> {
-        let counts = ledger.counts(&self.cluster).await;
-        let counts = counts.map_err(|error| Error::Unanswered(error.to_string()))?;
-        println!("\n{}\n", ledger.table());
-        println!("{}", counts.verdict()?);
-        Ok(())
-    }
-
     /// Begins another stretch of the way.
     fn advance_to(&mut self, name: &'static str, length: u64) {
         self.bar.finish_and_clear();
-        let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .progress_chars("=> ");
+        let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
         self.bar = ProgressBar::new(length).with_style(style).with_message(name);
     }
 
-    /// What to say if the nodes do not become as they should.
-    fn stuck(&self, what: &str, statuses: &Statuses) -> Error {
-        let mut text = format!("{what} within {PATIENCE:?}: {statuses:?}");
-        for id in self.cluster.ids() {
-            text += &format!("\nnode {id} said:\n{}", self.cluster.log(id));
+    /// Keys with TTLs, and a leader that dies while most of them wait.
+    async fn failover(&mut self, wishes: &Wishes) -> Result<(), Error> {
+        let keys = wishes.keys;
+        let half = u64::try_from(wishes.ttl.as_millis() / 2).unwrap_or(u64::MAX);
+        // Neighbours in time get TTLs that are far apart.
+        self.write(keys + STAYING, 1, move |nth| (nth < keys).then(|| half + half * (nth * 7_919 % keys) / keys))
+            .await?;
+        let shortest = Duration::from_millis(half);
+        self.tell(format!(
+            "{keys} keys with TTLs from {shortest:?} to {:?} are acknowledged, and {STAYING} without",
+            wishes.ttl
+        ));
+
+        let (victim, _) = self.cluster.leader().await?;
+        self.ledger.hear(&self.cluster, victim).await;
+        let left = keys.saturating_sub(self.ledger.expired_on(victim));
+        self.cluster.kill(victim);
+        self.tell(format!("node {victim}, the leader, is killed; {left} keys wait to expire"));
+        self.leader().await?;
+        let survivors: Vec<NodeId> = self.cluster.ids().into_iter().filter(|&id| id != victim).collect();
+        match self.watch(keys, &survivors, wishes.ttl).await {
+            true => self.tell(format!("all of them have expired on nodes {survivors:?}")),
+            false => self.tell("not all of them have expired, and they are late"),
         }
-        Error::Broken(text)
+
+        self.cluster.start(victim)?;
+        self.ledger.forget(victim);
+        let statuses = self.cluster.agreement(|status| status.keys >= STAYING).await?;
+        self.ledger.hear(&self.cluster, victim).await;
+        let (applied, digest) = (statuses[&victim].applied, &statuses[&victim].digest);
+        self.tell(format!("node {victim} is back; all have applied {applied} entries and have digest {digest}"));
+        Ok(())
+    }
+
+    /// Many keys that are due at one moment.
+    async fn burst(&mut self, wishes: &Wishes) -> Result<(), Error> {
+        let keys = wishes.keys;
+        let deadline_ms = wall_ms_now() + u64::try_from(wishes.ttl.as_millis()).unwrap_or(u64::MAX);
+        let left_ms = move || deadline_ms.saturating_sub(wall_ms_now());
+        self.write(keys, 100, move |_| Some(left_ms().max(1))).await?;
+        let left = Duration::from_millis(left_ms());
+        if left.is_zero() {
+            return Err(Error::Arguments("the keys could not be written in that time: use a longer --ttl".to_owned()));
+        }
+        self.tell(format!("{keys} keys are acknowledged, and all of them are due in {left:?}"));
+        sleep(left).await;
+        self.watch(keys, &self.cluster.ids(), Duration::ZERO).await;
+
+        let mut longest = Duration::ZERO;
+        for (id, last_us) in self.ledger.last_us() {
+            let took = Duration::from_micros(last_us.saturating_sub(deadline_ms * 1_000));
+            longest = longest.max(took);
+            self.tell(format!("gone on node {id} {took:?} after the deadline"));
+        }
+        let statuses = self.cluster.statuses().await;
+        let batches = statuses.values().map(|status| status.batches).max().unwrap_or(0);
+        self.tell(format!("the expiries took {batches} entries of the log"));
+        let outcome = if longest <= GOAL { "met" } else { "missed" };
+        self.tell(format!("the goal of {GOAL:?} for 20000 keys is {outcome}: {longest:?}"));
+        Ok(())
+    }
+
+    /// Writes keys, so many with each put, and takes down that they were acknowledged.
+    async fn write(
+        &mut self,
+        keys: u64,
+        each: u64,
+        ttl_ms: impl Fn(u64) -> Option<u64> + Copy + Send + 'static,
+    ) -> Result<(), Error> {
+        self.advance_to("writing", keys);
+        let mut writers = JoinSet::new();
+        for writer in 0..CLIENTS {
+            let (mut client, bar) = (self.cluster.client(), self.bar.clone());
+            writers.spawn(async move {
+                let mut ledger = Ledger::default();
+                for first in (writer * each..keys).step_by((CLIENTS * each) as usize) {
+                    let item =
+                        |nth| Item { key: format!("key {nth}"), value: format!("value {nth}"), ttl_ms: ttl_ms(nth) };
+                    let items: Vec<Item> = (first..(first + each).min(keys)).map(item).collect();
+                    let began_us = wall_us_now();
+                    let done = client.insist(&Request::Put(items.clone()), deadline()).await;
+                    done.map_err(|failure| Error::Unanswered(failure.to_string()))?;
+                    ledger.promise(&items, began_us);
+                    bar.inc(items.len() as u64);
+                }
+                Ok(ledger)
+            });
+        }
+        while let Some(written) = writers.join_next().await {
+            self.ledger.merge(written.unwrap_or_else(|panic| Err(Error::Broken(panic.to_string())))?);
+        }
+        Ok(())
+    }
+
+    /// Waits until all keys have expired on these nodes, and has them tell. What is late then, the verdict will say.
+    async fn watch(&mut self, keys: u64, nodes: &[NodeId], ttl: Duration) -> bool {
+        self.advance_to("expiring", keys);
+        let end = Instant::now() + ttl + PATIENCE;
+        let have_all = loop {
+            let statuses = self.cluster.statuses().await;
+            let expired = nodes.iter().map(|id| statuses.get(id).map_or(0, |status| status.expired)).min();
+            self.bar.set_position(expired.unwrap_or(0));
+            if expired >= Some(keys) || Instant::now() >= end {
+                break expired >= Some(keys);
+            }
+            sleep(GLANCE).await;
+        };
+        self.bar.finish_and_clear();
+        for &id in nodes {
+            self.ledger.hear(&self.cluster, id).await;
+        }
+        have_all
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::limits::MOST_PROPOSED_BYTES;
+use crate::limits::MESSAGE;
 use crate::state_machine::Replica;
 use crate::types::{Command, NodeId, Seat, TypeConfig};
 
@@ -95,9 +95,9 @@ where
 fn batch(due: &mut impl Iterator<Item = Expiry<String>>) -> Vec<(String, u64)> {
     let mut bytes = 0;
     let mut expiries = Vec::new();
-    while bytes < MOST_PROPOSED_BYTES {
+    while bytes < MESSAGE {
         let Some(expiry) = due.next() else { break };
-        bytes += expiry.key.len();
+        bytes += expiry.key.len() + 16; // and its index
         expiries.push((expiry.key, expiry.index));
     }
     expiries

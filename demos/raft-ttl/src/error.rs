@@ -26,6 +26,10 @@ pub enum Error {
 }
 
 impl Error {
+    pub fn broken(what: &str, error: &dyn fmt::Display) -> Self {
+        Self::Broken(format!("{what}: {error}"))
+    }
+
     /// The exit status: 130 for an interrupt, as shells have it, 2 for what the user can mend, else 1.
     pub fn exit_status(&self) -> u8 {
         match self {

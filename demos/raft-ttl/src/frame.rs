@@ -1,25 +1,22 @@
-//! Frames on a connection: the length in four bytes, most significant first, and a message in postcard's format.
+//! Messages on a connection: frames with their length before them, in postcard's format.
 
 use std::io;
 
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
 use crate::limits::MAX_FRAME;
 
-/// What comes in a frame.
-#[derive(Debug)]
-pub enum Received<T> {
-    /// A message.
-    Message(T),
-    /// A frame that holds no message; the next may be sound.
-    Malformed(String),
-    /// A length above [`MAX_FRAME`]: where the next frame begins is unknown.
-    TooLong(usize),
-    /// The other side has closed the connection.
-    End,
+pub type Connection = Framed<TcpStream, LengthDelimitedCodec>;
+
+pub fn connection(stream: TcpStream) -> Connection {
+    // Should that fail, messages arrive later.
+    let _ = stream.set_nodelay(true);
+    LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME).new_framed(stream)
 }
 
 /// A value in bytes, on the wire and on the disk.
@@ -35,57 +32,26 @@ pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, postcar
     }
 }
 
-/// A message in a frame, or an error if it is longer than a frame may be.
-pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut frame = postcard::to_extend(message, vec![0; 4]).map_err(io::Error::other)?;
-    let length = frame.len() - 4;
-    if length > MAX_FRAME {
-        let problem = format!("a message of {length} bytes is longer than {MAX_FRAME}");
+/// Sends a message. One that is longer than a frame may be is [`InvalidInput`](io::ErrorKind::InvalidInput).
+pub async fn send(connection: &mut Connection, message: &impl Serialize) -> io::Result<()> {
+    let bytes = to_bytes(message).map_err(io::Error::other)?;
+    if bytes.len() > MAX_FRAME {
+        let problem = format!("a message of {} bytes is longer than {MAX_FRAME}", bytes.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     }
-    // It fits: the longest frame is far below 2^32.
-    frame[..4].copy_from_slice(&(length as u32).to_be_bytes());
-    Ok(frame)
+    connection.send(Bytes::from(bytes)).await
 }
 
-/// The length of the next frame, whatever it is; `None` if the other side has closed the connection.
-pub async fn length(stream: &mut TcpStream) -> io::Result<Option<usize>> {
-    let mut length = [0; 4];
-    if stream.read(&mut length[..1]).await? == 0 {
-        return Ok(None);
-    }
-    stream.read_exact(&mut length[1..]).await?;
-    Ok(Some(u32::from_be_bytes(length) as usize))
+/// Receives a message or what is wrong with it; `None` if the other side has closed the connection. A length above
+/// [`MAX_FRAME`] is [`InvalidData`](io::ErrorKind::InvalidData): where the next frame begins is unknown.
+pub async fn receive<T: DeserializeOwned>(connection: &mut Connection) -> io::Result<Option<Result<T, String>>> {
+    let frame = connection.next().await.transpose()?;
+    Ok(frame.map(|bytes| from_bytes(&bytes).map_err(|error| error.to_string())))
 }
 
-/// The message in the rest of a frame of this length, or what is wrong with it.
-pub async fn message<T: DeserializeOwned>(stream: &mut TcpStream, length: usize) -> io::Result<Result<T, String>> {
-    let mut bytes = vec![0; length];
-    stream.read_exact(&mut bytes).await?;
-    Ok(from_bytes(&bytes).map_err(|error| error.to_string()))
-}
-
-/// Receives a message, for callers with few connections.
-pub async fn receive<T: DeserializeOwned>(stream: &mut TcpStream) -> io::Result<Received<T>> {
-    Ok(match length(stream).await? {
-        None => Received::End,
-        Some(length) if length > MAX_FRAME => Received::TooLong(length),
-        Some(length) => message(stream, length).await?.map_or_else(Received::Malformed, Received::Message),
-    })
-}
-
-/// Sends a message on a connection and receives the answer to it.
-pub async fn exchange<T: DeserializeOwned>(stream: &mut TcpStream, message: &impl Serialize) -> io::Result<T> {
-    exchange_frame(stream, &encode(message)?).await
-}
-
-/// The same for a message that is in its frame.
-pub async fn exchange_frame<T: DeserializeOwned>(stream: &mut TcpStream, frame: &[u8]) -> io::Result<T> {
-    stream.write_all(frame).await?;
-    match receive(stream).await? {
-        Received::Message(answer) => Ok(answer),
-        Received::Malformed(problem) => Err(io::Error::new(io::ErrorKind::InvalidData, problem)),
-        Received::TooLong(_) => Err(io::ErrorKind::InvalidData.into()),
-        Received::End => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
+/// Sends a message and receives the answer to it.
+pub async fn exchange<T: DeserializeOwned>(connection: &mut Connection, message: &impl Serialize) -> io::Result<T> {
+    send(connection, message).await?;
+    let answer = receive(connection).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+    answer.map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))
 }

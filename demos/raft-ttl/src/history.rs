@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MOST_REMEMBERED, MOST_REMEMBERED_BYTES, MOST_TOLD};
+use crate::limits::{MESSAGE, MOST_REMEMBERED, MOST_REMEMBERED_BYTES};
 use crate::types::NodeId;
 
 /// A key that expired, as one node saw it.
@@ -48,11 +48,16 @@ impl History {
         self.forgotten + self.latest.len() as u64
     }
 
-    /// The number of the first expiry remembered from this one on, and as many as are told at once.
+    /// The number of the first expiry remembered from this one on, and as many as one message holds.
     pub(crate) fn since(&self, number: u64) -> (u64, Vec<Expired>) {
         let skipped = number.saturating_sub(self.forgotten);
         let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
-        let told = self.latest.iter().skip(skipped).take(MOST_TOLD);
+        let mut bytes = 0;
+        let told = self.latest.iter().skip(skipped).take_while(|expired| {
+            let is_first = bytes == 0;
+            bytes += expired.key.len() + 32; // and its numbers
+            is_first || bytes <= MESSAGE
+        });
         (number.max(self.forgotten), told.cloned().collect())
     }
 }
@@ -70,7 +75,7 @@ mod tests {
         }
         assert_eq!(history.len(), MOST_REMEMBERED as u64 + 1);
         assert_eq!(history.since(0).0, 1);
-        assert_eq!(history.since(7).1.len(), MOST_TOLD);
+        assert_eq!(history.since(7).1.len(), MESSAGE / 33);
         assert_eq!(history.since(MOST_REMEMBERED as u64).1.len(), 1);
         assert!(history.since(u64::MAX).1.is_empty());
         history.add(expired(MOST_REMEMBERED_BYTES));

@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::io;
 
 use hdrhistogram::Histogram;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::client::{self, Client, Failure};
-use crate::cluster::{Cluster, GLANCE};
+use crate::client::{Client, Failure};
+use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::history::Expired;
 use crate::message::{Reply, Request};
@@ -64,13 +63,9 @@ const LONGEST_US: u64 = 3_600_000_000;
 /// The counts at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Keys that were written.
     pub attempted: u64,
-    /// Those of which a node said that it was done.
     pub acknowledged: u64,
-    /// Those of which nobody did.
     pub unsure: u64,
-    /// Those that are known to have expired.
     pub expired: u64,
     /// Acknowledged ones that are neither there nor expired as they should.
     pub lost: u64,
@@ -84,10 +79,6 @@ pub struct Counts {
 
 impl Ledger {
     /// Writes a key that has not been written before, once, and says whether that was acknowledged.
-    ///
-    /// # Errors
-    ///
-    /// An answer to it that there should not be.
     pub async fn write(client: &mut Client, item: Item, deadline: Instant) -> Result<Self, Failure> {
         let mut ledger = Self::default();
         let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
@@ -121,7 +112,7 @@ impl Ledger {
     pub async fn hear(&mut self, nodes: &Cluster, id: NodeId) {
         loop {
             let next = self.heard.entry(id).or_default().next;
-            let asked = answer(nodes, id, &Request::History(next)).await;
+            let asked = nodes.ask(id, &Request::History(next)).await;
             let Ok(Reply::History { first, expired, .. }) = asked else {
                 return; // it will be asked again
             };
@@ -188,18 +179,9 @@ impl Ledger {
         range.map(|(key, _)| key.clone()).take(most).collect()
     }
 
-    /// How many keys are known to have expired.
-    pub fn expired(&self) -> usize {
-        self.expired.len()
-    }
-
     /// The counts, when all TTLs are over, all nodes agree and each has been heard: no key with a TTL
     /// may be anywhere, and every acknowledged one must have expired; the others must be everywhere.
-    ///
-    /// # Errors
-    ///
-    /// When a node does not answer.
-    pub async fn counts(&self, nodes: &Cluster) -> io::Result<Counts> {
+    pub async fn counts(&self, nodes: &Cluster) -> Result<Counts, Error> {
         let mut counts = Counts { early: self.early, twice: self.twice, ..Counts::default() };
         let mut present = BTreeMap::<&str, usize>::new();
         let mut keys = 0;
@@ -209,7 +191,7 @@ impl Ledger {
             }
             for id in nodes.ids() {
                 let request = Request::Get { key: key.clone(), linearizable: false };
-                if let Reply::Value { .. } = answer(nodes, id, &request).await? {
+                if let Reply::Value { .. } = nodes.ask(id, &request).await? {
                     *present.entry(key).or_default() += 1;
                     keys += 1;
                 }
@@ -218,8 +200,7 @@ impl Ledger {
         // Whatever else is there has a TTL, which is over.
         let statuses = nodes.statuses().await;
         if statuses.len() < nodes.ids().len() {
-            let problem = "a node does not say how many keys it has";
-            return Err(io::Error::new(io::ErrorKind::TimedOut, problem));
+            return Err(Error::Unanswered("a node does not say how many keys it has".to_owned()));
         }
         let held: u64 = statuses.values().map(|status| status.keys).sum();
         counts.resurrected += held - keys;
@@ -247,11 +228,7 @@ impl Counts {
         [self.lost, self.resurrected, self.early, self.twice] == [0; 4]
     }
 
-    /// All of it in a line.
-    ///
-    /// # Errors
-    ///
-    /// The line, if anything is wrong.
+    /// All of it in a line. It is an error if anything is wrong.
     pub fn verdict(&self) -> Result<String, Error> {
         let Self { acknowledged, lost, resurrected, early, twice, .. } = self;
         let line = format!(
@@ -259,20 +236,6 @@ impl Counts {
         );
         if self.is_sound() && *acknowledged > 0 { Ok(line) } else { Err(Error::Broken(line)) }
     }
-}
-
-/// Asks one node, a few times if others keep it from answering.
-async fn answer(nodes: &Cluster, id: NodeId, request: &Request) -> io::Result<Reply> {
-    let mut asked = client::ask(nodes.address(id), request).await;
-    for nth in 0..10 {
-        match &asked {
-            Ok(Reply::Busy(_)) => sleep(10 * GLANCE).await,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut && nth < 3 => {}
-            _ => break,
-        }
-        asked = client::ask(nodes.address(id), request).await;
-    }
-    asked
 }
 
 #[cfg(test)]

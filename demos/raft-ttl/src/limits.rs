@@ -9,8 +9,9 @@ use crate::error::Error;
 /// The longest key, in bytes.
 pub const MAX_KEY: usize = 8 << 10;
 
-/// The longest value, in bytes.
-pub const MAX_VALUE: usize = 1 << 20;
+/// The longest value, in bytes. So short that the longest put is sent, written and answered well within a heartbeat, and
+/// that as many frames as there are clients take little memory: nothing that is long needs a place of its own.
+pub const MAX_VALUE: usize = 32 << 10;
 
 /// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.
 pub const ITEM_BYTES: usize = 64;
@@ -25,22 +26,10 @@ pub const MAX_KEYS: usize = MAX_PUT / ITEM_BYTES;
 pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
 
 /// The longest frame in bytes: the longest put, and the entry of the log around it.
-pub const MAX_FRAME: usize = MAX_PUT + (16 << 10);
-
-/// From how many bytes on a frame is long.
-pub(crate) const LONG_FRAME: usize = 16 << 10;
-
-/// How many long frames of clients there may be at a time, requests and answers.
-pub(crate) const LONG_FRAMES: usize = 4;
-
-/// How long each of them has for itself. After that it gives its place up when another one comes.
-pub(crate) const LONG_FRAME_TIME: Duration = Duration::from_secs(1);
+pub const MAX_FRAME: usize = MAX_PUT + (8 << 10);
 
 /// How many connections that have said nothing yet wait at the door.
 pub(crate) const AT_THE_DOOR: usize = 64;
-
-/// The longest first frame that is read at the door. The hello of a node is shorter.
-pub(crate) const LONGEST_AT_THE_DOOR: usize = 1 << 10;
 
 /// How many connections each other node has. The engine needs one or two, and one more for each election; what
 /// is left over from a node that was killed makes room.
@@ -50,7 +39,7 @@ pub(crate) const OF_EACH_NODE: usize = 8;
 /// wait at the door may do so; others are closed without a word.
 pub(crate) const LEAVING: Duration = Duration::from_secs(1);
 
-/// The longest secret, in bytes: one that fits into the first frame of a connection.
+/// The longest secret, in bytes.
 pub const MAX_SECRET: usize = 128;
 
 /// How much later the term of another node may be than one's own. A node that was away is behind by the elections
@@ -63,23 +52,13 @@ pub(crate) const MAX_FIRST_TERM: u64 = 1 << 62;
 /// How many expiries go into one entry of the log at most, and how many retries.
 pub(crate) const BATCH: usize = 1_000;
 
-/// How many bytes of keys are proposed at once, about. A proposal is sent to the other nodes like any entry of the
-/// log, so it must not outgrow a frame.
-pub(crate) const MOST_PROPOSED_BYTES: usize = 256 << 10;
-
-/// How many bytes of entries are sent at once. They should be sent, written and answered within one heartbeat,
-/// which is the engine's time limit for it.
-pub(crate) const MOST_SENT_BYTES: usize = 256 << 10;
-
-/// How much of a snapshot is sent at once.
-pub(crate) const SNAPSHOT_CHUNK: u64 = 512 << 10;
+/// How many bytes are proposed at once, and sent at once of entries, of a snapshot and of the history, about: such a message
+/// must not outgrow a frame.
+pub(crate) const MESSAGE: usize = 32 << 10;
 
 /// The most expiries that are remembered, and the most bytes of their keys.
 pub(crate) const MOST_REMEMBERED: usize = 1 << 16;
 pub(crate) const MOST_REMEMBERED_BYTES: usize = 2 << 20;
-
-/// The most expiries that are told at once; they are copied while nothing is applied.
-pub(crate) const MOST_TOLD: usize = 1_024;
 
 /// What the user of a node may set.
 #[derive(Parser, Clone, Copy, Debug)]
@@ -102,10 +81,10 @@ pub struct Tuning {
     /// How many connections of clients there may be; those of nodes have places of their own
     #[arg(long, default_value_t = 256)]
     pub clients: usize,
-    /// How long a frame may take, from its first byte to its last, and an answer until it is taken
+    /// How long the first frame of a connection may take, and an answer until it is taken
     #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
     pub frame_time: Duration,
-    /// How long a client may say nothing between two requests
+    /// How long a client may take from an answer to the end of its next request
     #[arg(long, value_parser = humantime::parse_duration, default_value = "60s")]
     pub idle_time: Duration,
 }

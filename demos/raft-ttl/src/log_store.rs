@@ -10,7 +10,7 @@ use redb::Durability;
 
 use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
 use crate::frame::to_bytes;
-use crate::limits::MOST_SENT_BYTES;
+use crate::limits::MESSAGE;
 use crate::time::Clock;
 use crate::types::{LogId, NodeId, TypeConfig};
 
@@ -59,7 +59,7 @@ impl RaftLogReader<TypeConfig> for LogStore {
         start: u64,
         end: u64,
     ) -> Result<Vec<Entry<TypeConfig>>, StorageError<NodeId>> {
-        let found = self.disk.entries(start..end, MOST_SENT_BYTES);
+        let found = self.disk.entries(start..end, MESSAGE);
         found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
     }
 }

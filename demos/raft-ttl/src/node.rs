@@ -13,7 +13,7 @@ use timer_wheel::ttl::{Backoff, TtlConfig};
 use crate::disk::{Disk, DiskError};
 use crate::drive::Outcome;
 use crate::error::Error;
-use crate::limits::{BATCH, MAX_TTL, SNAPSHOT_CHUNK, Tuning};
+use crate::limits::{BATCH, MAX_TTL, MESSAGE, Tuning};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
@@ -59,7 +59,7 @@ impl Settings {
             snapshot_policy: SnapshotPolicy::LogsSinceLast(snapshot_every),
             max_in_snapshot_log_to_keep: snapshot_every / 5,
             replication_lag_threshold: snapshot_every.saturating_mul(2),
-            snapshot_max_chunk_size: SNAPSHOT_CHUNK,
+            snapshot_max_chunk_size: MESSAGE as u64,
             ..Config::default()
         };
         let config = config.validate();

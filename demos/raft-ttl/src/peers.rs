@@ -13,7 +13,7 @@ use openraft::Vote;
 use tokio::net::TcpStream;
 
 use crate::drive::Roles;
-use crate::frame;
+use crate::frame::{self, Connection};
 use crate::limits::{MAX_FIRST_TERM, MAX_TERM_STEP};
 use crate::message::{Hello, Reply, Request, Welcome};
 use crate::time::Clock;
@@ -146,7 +146,7 @@ impl Peers {
     }
 
     /// Connects to another node and makes sure of it.
-    pub(crate) async fn connect(&self, to: NodeId) -> io::Result<(TcpStream, Welcome)> {
+    pub(crate) async fn connect(&self, to: NodeId) -> io::Result<(Connection, Welcome)> {
         let connected = self.try_connect(to).await;
         if let Err(error) = &connected
             && error.kind() == io::ErrorKind::PermissionDenied
@@ -156,11 +156,10 @@ impl Peers {
         connected
     }
 
-    async fn try_connect(&self, to: NodeId) -> io::Result<(TcpStream, Welcome)> {
+    async fn try_connect(&self, to: NodeId) -> io::Result<(Connection, Welcome)> {
         let address = self.addresses.get(&to);
         let unknown = || io::Error::other(format!("node {to} has no address here"));
-        let mut stream = TcpStream::connect(address.ok_or_else(unknown)?).await?;
-        stream.set_nodelay(true)?;
+        let mut connection = frame::connection(TcpStream::connect(address.ok_or_else(unknown)?).await?);
         let cluster = self.cluster();
         let hello = Hello {
             secret: self.secret.to_string(),
@@ -171,13 +170,13 @@ impl Peers {
             now_ns: self.clock.now_ns(),
         };
         let refused = |reason| io::Error::new(io::ErrorKind::PermissionDenied, reason);
-        match frame::exchange(&mut stream, &Request::Peer(hello)).await? {
+        match frame::exchange(&mut connection, &Request::Peer(hello)).await? {
             Reply::Welcome(welcome) => {
                 if cluster.is_some() && welcome.cluster.is_some() && cluster != welcome.cluster {
                     return Err(refused(format!("node {to} is of another cluster")));
                 }
                 self.clock.hear(to, welcome.now_ns);
-                Ok((stream, welcome))
+                Ok((connection, welcome))
             }
             Reply::Refused(reason) => Err(refused(reason)),
             other => Err(io::Error::other(format!("it answers {other:?}"))),

@@ -1,129 +1,250 @@
-//! Messages between nodes that are lost, late, and there twice; and everything at once.
+//! Three nodes under everything that networks and machines do: is anything lost, early, twice, or too much?
+//!
+//! All the time clients write keys with TTLs, others are slow, silent or deaf, or talk nonsense. One after the other
+//! nodes are killed or paused, all of them are killed, or the file of one is cut off somewhere, so that it has to be added
+//! anew. Each prints its counts: `-- --nocapture`.
 
-use std::process::Command;
+mod crowd;
+
+use std::fs::{self, File};
 use std::time::Duration;
 
-use raft_ttl::chaos::{self, Deed, End};
+use raft_ttl::cluster::GLANCE;
 use raft_ttl::ledger::Ledger;
-use raft_ttl::message::Request;
-use raft_ttl::types::Item;
-use tokio::task::JoinSet;
+use raft_ttl::message::{Reply, Request, Status};
+use raft_ttl::types::NodeId;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use tokio::time::{Instant, sleep};
 
-use crate::process::{HASTY, Nodes, deadline, item, program};
-use crate::proxy::{Weather, Wires};
+use self::crowd::{Crowd, WRITERS};
+use crate::process::{Nodes, deadline};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
-    let arguments = [&HASTY[..], &["--snapshot-every", "100"]].concat();
-    let mut nodes = Nodes::new(3, &arguments);
-    let wires = Wires::between(&mut nodes, 7).await;
-    nodes.start_all().unwrap();
-    nodes.leads().await;
-    wires.set(Weather { lost: 2, delayed: 15, doubled: 20, ..Weather::default() });
+/// The most memory that a node may have had, in KiB.
+const MOST_KIB: u64 = 64 << 10;
 
-    let mut writers = JoinSet::new();
-    for writer in 0..4 {
-        let mut client = nodes.client();
-        writers.spawn(async move {
-            let mut ledger = Ledger::default();
-            for nth in 0..60 {
-                let ttl_ms = (nth % 10 != 0).then_some(200 + nth * 20);
-                let item = item(format!("{writer}-{nth}"), ttl_ms);
-                ledger.merge(Ledger::write(&mut client, item, deadline()).await.unwrap());
-            }
-            ledger
-        });
-    }
-    let mut ledger = Ledger::default();
-    while let Some(written) = writers.join_next().await {
-        ledger.merge(written.unwrap());
-    }
-    wires.heal();
-    nodes.agree(|status| status.ttls == 0).await;
-    for id in nodes.ids() {
-        ledger.hear(&nodes, id).await;
-    }
-    let counts = ledger.counts(&nodes).await.unwrap();
-    assert!(counts.is_sound(), "{counts:?}");
-    assert_eq!(counts.attempted, 240);
-    assert!(counts.acknowledged > 0);
-    let [lost, delayed, doubled, passed] = wires.counts();
-    assert!(lost > 0 && delayed > 0 && doubled > 0, "of {passed} frames");
+/// Why the engine gives up by mistake. A leader's stream of messages to another node ends when that one
+/// tells of a newer term. If a snapshot is due before the engine has heard of it, it finds the stream closed and
+/// takes that for a failing disk (openraft 0.9.25, `Command::Replicate`). Nothing is lost; whoever keeps
+/// nodes running starts this one again.
+const MISTAKE: &str = "replication channel closed";
+
+/// Elections begin soon, and logs are short.
+const ARGUMENTS: [&str; 6] = ["--heartbeat", "150ms", "--snapshot-every", "1000", "--frame-time", "3s"];
+
+/// What is done to the nodes.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    KillLeader,
+    Cut,
+    Pause,
+    KillAll,
+    KillOne,
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn entry_that_takes_longer_than_an_election_arrives_and_causes_none() {
-    let mut nodes = Nodes::new(3, &["--heartbeat", "300ms"]);
-    let wires = Wires::between(&mut nodes, 5).await;
-    nodes.start_all().unwrap();
-    // The engine waits for 300 ms, and an election begins after 1.5 s at most.
-    wires.set(Weather { long: Duration::from_secs(3), ..Weather::default() });
-    // On a busy machine there may be an election all the same, but not each time.
-    for attempt in 0..3 {
-        let (_, term) = nodes.leads().await;
-        let long = Item { value: "v".repeat(300 << 10), ..item(format!("long {attempt}"), None) };
-        nodes.put(vec![long]).await;
-        nodes.put(vec![item(format!("short {attempt}"), None)]).await;
-        nodes.agree(|status| status.keys == 2 * (attempt + 1)).await;
-        if nodes.leads().await.1 == term {
-            return;
-        }
-    }
-    panic!("there was an election each time");
-}
-
-/// A listener who recorded what nodes said to each other, the secret included, can bring nothing back with it.
-#[tokio::test(flavor = "multi_thread")]
-async fn messages_that_are_played_again_change_nothing() {
-    let mut nodes = Nodes::new(3, &HASTY);
-    let wires = Wires::between(&mut nodes, 11).await;
-    nodes.start_all().unwrap();
-    nodes.all_up().await;
-    for nth in 0..30 {
-        nodes.put(vec![item(format!("brief {nth}"), 200), item(format!("staying {nth}"), None)]).await;
-    }
-    for nth in 0..10 {
-        nodes.done(&Request::Delete(format!("staying {nth}"))).await;
-    }
-    let before = nodes.agree(|status| status.keys == 20 && status.expired == 30).await;
-    assert!(wires.play_again().await > 60);
-    nodes.put(vec![item("after", None)]).await;
-    let after = nodes.agree(|status| status.keys == 21 && status.expired == 30).await;
-    for (id, status) in &after {
-        assert_eq!((status.ttls, status.overtaken), (0, before[id].overtaken), "node {id}");
-        assert!(nodes.is_running(*id), "{}", nodes.log(*id));
-    }
-}
-
-/// Deaths, and nothing else.
-const KILLS: [Deed; 3] = [Deed::KillLeader, Deed::KillOne, Deed::KillAll];
+const ALL: &[Deed] = &[Deed::KillLeader, Deed::Cut, Deed::Pause, Deed::KillAll, Deed::KillOne];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_killed_at_random_lose_nothing_acknowledged() {
-    chaos::run(program(), &KILLS, End::Deeds(5), 20_161).await.unwrap();
+async fn chaos_of_each_kind_loses_nothing() {
+    Chaos::run(ALL, |deeds, _| deeds == ALL.len()).await;
 }
 
-/// Prints its counts: `-- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]
 async fn nodes_killed_in_fifty_rounds_lose_nothing_acknowledged() {
-    chaos::run(program(), &KILLS, End::Deeds(50), 20_161).await.unwrap();
+    Chaos::run(&[Deed::KillLeader, Deed::KillOne, Deed::KillAll], |deeds, _| deeds == 50).await;
 }
 
-/// Prints its counts: `-- --ignored --nocapture`. CI has 20 seconds of it.
-#[test]
+#[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes ten minutes"]
-fn chaos_of_all_kinds_loses_nothing_in_ten_minutes() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new(program());
-    command.env("TMPDIR", folder.path()).args(["chaos", "--seconds", "600"]);
-    let output = command.output().unwrap();
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    println!("{stdout}");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stdout}{stderr}");
-    let verdict = stdout.lines().last().unwrap();
-    let sound = "lost 0, resurrected 0, early 0, twice 0";
-    assert!(verdict.ends_with(sound), "{verdict}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+async fn chaos_of_all_kinds_loses_nothing_in_ten_minutes() {
+    Chaos::run(ALL, |_, elapsed| elapsed >= Duration::from_secs(600)).await;
+}
+
+/// The nodes, and what is known of them.
+struct Chaos {
+    nodes: Nodes,
+    ledger: Ledger,
+    random: Pcg64,
+    peak_kib: u64,
+    gave_up: u64,
+}
+
+impl Chaos {
+    /// Does these deeds, each of them soon and then as it comes, until it is over.
+    async fn run(deeds: &[Deed], is_over: impl Fn(usize, Duration) -> bool) {
+        let seed = 20_161;
+        let nodes = Nodes::started(&ARGUMENTS);
+        let random = Pcg64::seed_from_u64(seed);
+        let mut chaos = Self { nodes, ledger: Ledger::default(), random, peak_kib: 0, gave_up: 0 };
+        chaos.nodes.leads().await;
+        let crowd = Crowd::gather(&chaos.nodes, seed).await;
+        let beginning = Instant::now();
+        let mut done = Vec::new();
+        while !is_over(done.len(), beginning.elapsed()) {
+            chaos.listen(chaos.nodes.ids(), Duration::from_millis(500)).await;
+            chaos.measure();
+            let next = deeds.get(done.len()).copied();
+            let deed = next.unwrap_or_else(|| deeds[chaos.random.random_range(0..deeds.len())]);
+            done.push(deed);
+            chaos.act(deed).await;
+            chaos.settle().await;
+        }
+        chaos.ledger.merge(crowd.leave().await);
+        println!("{done:?}, engines that gave up: {}", chaos.gave_up);
+        chaos.judge().await;
+    }
+
+    async fn act(&mut self, deed: Deed) {
+        let one = self.random.random_range(1..=3);
+        let pause = Duration::from_millis(self.random.random_range(0..1_500));
+        match deed {
+            Deed::KillLeader => {
+                let (leader, _) = self.nodes.leads().await;
+                self.kill(&[leader], pause).await;
+            }
+            Deed::KillOne => self.kill(&[one], pause).await,
+            Deed::KillAll => self.kill(&[1, 2, 3], pause).await,
+            Deed::Pause => {
+                self.nodes.signal(one, "-STOP").unwrap();
+                let others = self.nodes.ids().into_iter().filter(|&id| id != one);
+                self.listen(others.collect(), 2 * pause).await;
+                self.nodes.signal(one, "-CONT").unwrap();
+            }
+            Deed::Cut => self.cut(one).await,
+        }
+    }
+
+    /// Kills nodes and starts them again. The last of several tells before it dies what it has seen: what
+    /// expired and is in a snapshot is told by nobody after a start.
+    async fn kill(&mut self, victims: &[NodeId], pause: Duration) {
+        for (nth, &id) in victims.iter().enumerate() {
+            if nth + 1 == victims.len() && nth > 0 {
+                self.ledger.hear(&self.nodes, id).await;
+            }
+            self.nodes.kill(id);
+            self.ledger.forget(id);
+        }
+        let others = self.nodes.ids().into_iter().filter(|id| !victims.contains(id));
+        self.listen(others.collect(), pause).await;
+        victims.iter().for_each(|&id| self.nodes.start(id).unwrap());
+    }
+
+    /// Cuts the file of a node off somewhere, and goes the way back.
+    async fn cut(&mut self, id: NodeId) {
+        self.nodes.kill(id);
+        self.ledger.forget(id);
+        let data = self.nodes.data(id);
+        let file = File::options().write(true).open(data.join("raft.redb")).unwrap();
+        let length = file.metadata().unwrap().len();
+        // Within a page of the file: where all of a page is gone it may open, if nothing was there.
+        file.set_len(self.random.random_range(0..length) | 1).unwrap();
+        self.refuses(id).await;
+        // What is left of it is of no use.
+        fs::remove_dir_all(&data).unwrap();
+        self.refuses(id).await;
+        self.done(&Request::Remove(id)).await;
+        self.nodes.start(id).unwrap();
+        self.done(&Request::Add(id)).await;
+    }
+
+    /// Makes sure that a node ends with an error that the user can mend.
+    async fn refuses(&mut self, id: NodeId) {
+        self.nodes.start(id).unwrap();
+        assert_eq!(self.nodes.wait(id).await.unwrap().code(), Some(2), "node {id} runs on a bad file");
+    }
+
+    async fn done(&self, request: &Request) {
+        let deadline = deadline();
+        // A node that has just been started may not listen yet.
+        loop {
+            match self.nodes.client().insist(request, deadline).await {
+                Ok(Reply::Done { .. } | Reply::Missing) => return,
+                other => assert!(Instant::now() < deadline, "{request:?} gives {other:?}"),
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    /// Waits until all nodes are up and have applied what there is now.
+    async fn settle(&mut self) {
+        let (leader, _) = self.nodes.leads().await;
+        let deadline = deadline();
+        let mut wanted = None;
+        loop {
+            self.start_who_gave_up();
+            let statuses = self.nodes.statuses().await;
+            wanted = wanted.or(statuses.get(&leader).map(|status| status.last_log));
+            let has_it = |status: &Status| Some(status.applied) >= wanted;
+            if wanted.is_some() && statuses.len() == 3 && statuses.values().all(has_it) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "not all have come back: {statuses:?}");
+            self.listen(self.nodes.ids(), GLANCE).await;
+        }
+        // Those that are known to be gone stay gone, whoever leads now.
+        let from = self.random.random_range(0..WRITERS).to_string();
+        for key in self.ledger.gone(&from, 5) {
+            assert_eq!(self.nodes.latest(&key).await, None, "{key} is back");
+        }
+    }
+
+    /// Starts again whose engine gave up by mistake, and nobody else: any other end is a finding.
+    fn start_who_gave_up(&mut self) {
+        for id in self.nodes.ids() {
+            if !self.nodes.is_running(id) && gave_up_by_mistake(&self.nodes.log(id)) {
+                self.gave_up += 1;
+                self.ledger.forget(id);
+                self.nodes.start(id).unwrap();
+            }
+        }
+    }
+
+    /// Takes down what expires for a while.
+    async fn listen(&mut self, ids: Vec<NodeId>, time: Duration) {
+        let end = Instant::now() + time;
+        loop {
+            for &id in &ids {
+                self.ledger.hear(&self.nodes, id).await;
+            }
+            if Instant::now() >= end {
+                return;
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    fn measure(&mut self) {
+        let peaks = self.nodes.ids().into_iter().filter_map(|id| self.nodes.peak_memory(id));
+        self.peak_kib = peaks.fold(self.peak_kib, u64::max);
+    }
+
+    /// Waits until all TTLs are over, and says what came of it all.
+    async fn judge(mut self) {
+        self.nodes.agree(|status| status.ttls == 0).await;
+        self.listen(self.nodes.ids(), Duration::ZERO).await;
+        self.measure();
+        let counts = self.ledger.counts(&self.nodes).await.unwrap();
+        println!("most memory: {} MiB a node\n{counts:?}", self.peak_kib.div_ceil(1 << 10));
+        assert!(counts.is_sound() && counts.acknowledged > 0);
+        assert!(self.peak_kib <= MOST_KIB, "too much memory");
+        for id in self.nodes.ids() {
+            assert!(!self.nodes.log(id).contains("panicked"), "node {id} panicked");
+        }
+    }
+}
+
+/// Whether that was the last that a node said.
+fn gave_up_by_mistake(log: &str) -> bool {
+    log.lines().next_back().is_some_and(|line| line.ends_with(MISTAKE))
+}
+
+#[test]
+fn only_the_mistake_of_the_engine_is_forgiven_and_only_as_the_last_word() {
+    let mistake = "raft-ttl: the node stops: when Read Snapshot(None): replication channel closed\n";
+    assert!(gave_up_by_mistake(mistake));
+    let full = "raft-ttl: the node stops: when Write Logs: No space left on device\n";
+    for other in [format!("{mistake}raft-ttl: node 1 listens on 127.0.0.1:45973\n"), format!("{mistake}{full}")] {
+        assert!(!gave_up_by_mistake(&other));
+    }
 }

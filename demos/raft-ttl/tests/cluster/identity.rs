@@ -4,14 +4,14 @@ use std::fs;
 
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, VoteRequest};
 use openraft::{CommittedLeaderId, Entry, EntryPayload, LogId, Vote};
-use raft_ttl::frame::{self, Received};
+use raft_ttl::frame::{self, Connection};
 use raft_ttl::message::{Call, Hello, Reply, Request, Welcome};
 use raft_ttl::time::wall_us_now;
 use raft_ttl::types::NodeId;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 
-use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item};
+use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item, next};
 use crate::proxy::Wires;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -52,7 +52,7 @@ async fn comes_back_by_a_snapshot(victim: NodeId) {
     // Each time, whatever it wrote the last time.
     for _ in 0..2 {
         nodes.start(victim).unwrap();
-        let status = nodes.wait(victim, deadline()).await.unwrap();
+        let status = nodes.wait(victim).await.unwrap();
         let said = nodes.log(victim);
         assert_eq!(status.code(), Some(2), "{said}");
         assert!(said.contains(&format!("raft-ttl remove {victim}")), "{said}");
@@ -113,20 +113,18 @@ async fn removed_node_is_not_sent_away_by_one_that_has_not_heard_of_it() {
 }
 
 /// Says who it is, as node `from` would.
-async fn greet(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str) -> (TcpStream, Reply) {
-    let mut stream = TcpStream::connect(nodes.address(to)).await.unwrap();
+async fn greet(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str) -> (Connection, Reply) {
     let mut hello =
         Hello { secret: secret.to_owned(), from, to, cluster: None, disk: None, now_ns: wall_us_now() * 1_000 };
-    let reply = frame::exchange(&mut stream, &Request::Peer(hello.clone())).await;
-    let reply = reply.unwrap();
+    let mut connection = nodes.connect(to).await;
+    let mut reply = frame::exchange(&mut connection, &Request::Peer(hello.clone())).await.unwrap();
     if let Reply::Welcome(Welcome { cluster, disk, .. }) = &reply {
         // Now with what only a node knows.
         (hello.cluster, hello.disk) = (*cluster, Some(*disk));
-        stream = TcpStream::connect(nodes.address(to)).await.unwrap();
-        let again = frame::exchange(&mut stream, &Request::Peer(hello)).await;
-        return (stream, again.unwrap());
+        connection = nodes.connect(to).await;
+        reply = frame::exchange(&mut connection, &Request::Peer(hello)).await.unwrap();
     }
-    (stream, reply)
+    (connection, reply)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,15 +138,15 @@ async fn peer_that_is_none_is_refused() {
         (9, secret.as_str(), "no peer"),
         (1, secret.as_str(), "no peer"),
     ] {
-        let (mut stream, reply) = greet(&nodes, from, 1, secret).await;
+        let (mut connection, reply) = greet(&nodes, from, 1, secret).await;
         assert_refused(&reply, reason);
         // Nor does anybody listen to it any more.
-        assert!(matches!(frame::receive::<Reply>(&mut stream).await, Ok(Received::End) | Err(_)));
+        assert!(next(&mut connection).await.is_none());
     }
     // A client is not heard as a node.
-    let mut stream = TcpStream::connect(nodes.address(1)).await.unwrap();
+    let mut connection = nodes.connect(1).await;
     let vote = Call::Vote(VoteRequest::new(Vote::new(term + 1_000, 2), None));
-    let reply: Reply = frame::exchange(&mut stream, &Request::Call(vote)).await.unwrap();
+    let reply: Reply = frame::exchange(&mut connection, &Request::Call(vote)).await.unwrap();
     assert_refused(&reply, "before anything else");
     let status = nodes.wait_for(1, |_| true).await;
     assert!(status.term < term + 1_000);
@@ -176,9 +174,9 @@ async fn absurd_term_is_refused_and_kills_nobody() {
         ];
         for call in calls.map(Request::Call) {
             for to in nodes.ids().into_iter().filter(|&to| to != from) {
-                let (mut stream, welcome) = greet(&nodes, from, to, &secret).await;
+                let (mut connection, welcome) = greet(&nodes, from, to, &secret).await;
                 assert!(matches!(welcome, Reply::Welcome(_)), "{welcome:?}");
-                let reply: Reply = frame::exchange(&mut stream, &call).await.unwrap();
+                let reply: Reply = frame::exchange(&mut connection, &call).await.unwrap();
                 assert_refused(&reply, "there can be no term");
             }
         }
@@ -210,24 +208,21 @@ async fn absurd_term_in_an_answer_is_not_believed() {
     tasks.spawn(async move {
         let mut connections = JoinSet::new();
         loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let (welcome, asked) = (welcome.clone(), asked.clone());
+            let mut connection = frame::connection(listener.accept().await.unwrap().0);
+            let (mut reply, asked) = (Reply::Welcome(welcome.clone()), asked.clone());
             connections.spawn(async move {
-                let Ok(Received::Message(Request::Peer(_))) = frame::receive(&mut stream).await else {
-                    return;
-                };
-                let mut reply = Reply::Welcome(welcome);
-                loop {
-                    let frame = frame::encode(&reply).unwrap();
-                    if tokio::io::AsyncWriteExt::write_all(&mut stream, &frame).await.is_err() {
+                while let Ok(Some(Ok(request))) = frame::receive::<Request>(&mut connection).await {
+                    match request {
+                        Request::Peer(_) => {}
+                        Request::Call(_) => {
+                            let _ = asked.send(());
+                            reply = Reply::Append(Ok(AppendEntriesResponse::HigherVote(Vote::new(u64::MAX, victim))));
+                        }
+                        _ => return,
+                    }
+                    if frame::send(&mut connection, &reply).await.is_err() {
                         return;
                     }
-                    let Ok(Received::Message(Request::Call(_))) = frame::receive(&mut stream).await else {
-                        return;
-                    };
-                    let _ = asked.send(());
-                    let vote = Vote::new(u64::MAX, victim);
-                    reply = Reply::Append(Ok(AppendEntriesResponse::HigherVote(vote)));
                 }
             });
         }
@@ -236,6 +231,6 @@ async fn absurd_term_in_an_answer_is_not_believed() {
         was_asked.recv().await.unwrap();
     }
     nodes.put(vec![item("key", None)]).await;
-    assert_eq!(nodes.leader(deadline()).await.unwrap(), (leader, term));
+    assert_eq!(nodes.leads().await, (leader, term));
     assert!(nodes.is_running(leader));
 }

@@ -16,4 +16,5 @@ mod process;
 mod proposals;
 mod proxy;
 mod snapshots;
+mod wires;
 mod within;

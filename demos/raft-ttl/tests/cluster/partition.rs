@@ -49,9 +49,9 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     assert_eq!(isolated.term, cut_off.term);
     // Nor does it acknowledge anything.
     let void = Request::Put(vec![item("void", 60_000)]);
-    let unacknowledged = nodes.ask(leader, &void).await;
+    let unacknowledged = nodes.answer(leader, &void).await;
     assert!(matches!(unacknowledged, Reply::Unsure(_)), "{unacknowledged:?}");
-    let stranger = nodes.ask(leader, &Request::Remove(9)).await;
+    let stranger = nodes.answer(leader, &Request::Remove(9)).await;
     assert!(matches!(stranger, Reply::Unsure(_)), "{stranger:?}");
 
     // The others elect one of their own, and that one proposes.

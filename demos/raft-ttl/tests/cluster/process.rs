@@ -1,19 +1,17 @@
 //! Nodes as processes, and what tests want of them.
 
-use std::io::ErrorKind;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::time::Duration;
 
-use raft_ttl::client::{self, Client};
 use raft_ttl::cluster::{Cluster, Statuses};
+use raft_ttl::frame::{self, Connection};
 use raft_ttl::history::Expired;
 use raft_ttl::message::{Reply, Request, Status};
 use raft_ttl::types::{Item, NodeId};
-use tokio::time::Instant;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-/// How long anything may take. It is there to end a test that will not pass, not to measure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) use raft_ttl::cluster::{PATIENCE, deadline};
 
 /// Elections take so long to begin that a busy machine causes none.
 pub(crate) const CALM: [&str; 2] = ["--heartbeat", "600ms"];
@@ -23,10 +21,6 @@ pub(crate) const HASTY: [&str; 2] = ["--heartbeat", "150ms"];
 
 pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_raft-ttl"))
-}
-
-pub(crate) fn deadline() -> Instant {
-    Instant::now() + PATIENCE
 }
 
 pub(crate) fn item(key: impl Into<String>, ttl_ms: impl Into<Option<u64>>) -> Item {
@@ -49,9 +43,21 @@ impl Nodes {
         nodes
     }
 
+    /// A node alone, which leads itself.
+    pub(crate) async fn alone(arguments: &[&str]) -> Self {
+        let mut nodes = Self::new(1, &[&CALM[..], arguments].concat());
+        nodes.start(1).unwrap();
+        nodes.leads().await;
+        nodes
+    }
+
+    pub(crate) async fn connect(&self, id: NodeId) -> Connection {
+        frame::connection(TcpStream::connect(self.address(id)).await.unwrap())
+    }
+
     /// Who leads, and in which term, when most nodes agree on that.
     pub(crate) async fn leads(&self) -> (NodeId, u64) {
-        self.leader(deadline()).await.expect("a leader")
+        self.leader().await.unwrap()
     }
 
     /// The same when all of them are up and know of each other: the last may take longer to start than the
@@ -60,10 +66,6 @@ impl Nodes {
         let all = self.ids();
         self.agree(|status| status.voters == all).await;
         self.leads().await
-    }
-
-    pub(crate) fn client(&self) -> Client {
-        Client::of(self.ids().into_iter().map(|id| (id, self.address(id))).collect())
     }
 
     /// Sets keys, all in one entry, and answers with its index.
@@ -92,31 +94,22 @@ impl Nodes {
 
     /// Waits until a node is as wanted.
     pub(crate) async fn wait_for(&self, id: NodeId, is_wanted: impl Fn(&Status) -> bool) -> Status {
-        let deadline = deadline();
-        loop {
-            let status = client::status(self.address(id)).await;
-            match status {
-                Ok(status) if is_wanted(&status) => return status,
-                last if Instant::now() >= deadline => panic!("node {id} is {last:?}"),
-                _ => tokio::time::sleep(raft_ttl::cluster::GLANCE).await,
-            }
-        }
+        let found = |statuses: &Statuses| statuses.get(&id).filter(|status| is_wanted(status)).cloned();
+        self.until(&format!("node {id} is not as wanted"), found).await.unwrap()
     }
 
     /// Waits until all nodes have applied the same and are as wanted.
     pub(crate) async fn agree(&self, is_wanted: impl Fn(&Status) -> bool) -> Statuses {
-        let agreed = self.agreement(deadline(), is_wanted).await;
-        agreed.expect("all nodes agree")
+        self.agreement(is_wanted).await.unwrap()
     }
 
     /// All that expired on a node since its start.
     pub(crate) async fn history(&self, id: NodeId) -> Vec<Expired> {
         let mut all = Vec::new();
         loop {
-            let request = Request::History(all.len() as u64);
-            match client::ask(self.address(id), &request).await {
-                Ok(Reply::History { expired, .. }) if expired.is_empty() => return all,
-                Ok(Reply::History { first, expired, .. }) => {
+            match self.answer(id, &Request::History(all.len() as u64)).await {
+                Reply::History { expired, .. } if expired.is_empty() => return all,
+                Reply::History { first, expired, .. } => {
                     assert_eq!(first, all.len() as u64, "nothing is forgotten yet");
                     all.extend(expired);
                 }
@@ -125,17 +118,16 @@ impl Nodes {
         }
     }
 
-    /// Asks one node, again if a busy machine kept it from answering in time.
-    pub(crate) async fn ask(&self, id: NodeId, request: &Request) -> Reply {
-        let deadline = deadline();
-        loop {
-            match client::ask(self.address(id), request).await {
-                Ok(reply) => return reply,
-                Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < deadline => {}
-                Err(error) => panic!("node {id} does not answer: {error}"),
-            }
-        }
+    /// What a node answers.
+    pub(crate) async fn answer(&self, id: NodeId, request: &Request) -> Reply {
+        self.ask(id, request).await.unwrap()
     }
+}
+
+/// What comes next on a connection, unless it is its end.
+pub(crate) async fn next(connection: &mut Connection) -> Option<Reply> {
+    let received = timeout(PATIENCE, frame::receive(connection)).await.expect("an answer");
+    received.ok().flatten().map(Result::unwrap)
 }
 
 /// It was refused for this reason.

@@ -7,10 +7,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use raft_ttl::frame::{Connection, connection};
 use raft_ttl::types::NodeId;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -26,12 +28,7 @@ pub(crate) struct Weather {
     pub(crate) delayed: u32,
     /// How many of a hundred requests arrive twice, the second time at some other time.
     pub(crate) doubled: u32,
-    /// How long a frame takes that is longer than most.
-    pub(crate) long: Duration,
 }
-
-/// From how many bytes on a frame is long.
-const LONG: usize = 200 << 10;
 
 struct Sky {
     weather: Weather,
@@ -39,7 +36,7 @@ struct Sky {
     cut_off: Vec<NodeId>,
     random: Pcg64,
     /// All requests that passed: to whom, after which hello.
-    recorded: Vec<(SocketAddr, [Vec<u8>; 2])>,
+    recorded: Vec<(SocketAddr, [Bytes; 2])>,
     /// How many frames were lost, delayed and doubled, and how many passed.
     pub(crate) counts: [u64; 4],
 }
@@ -105,8 +102,8 @@ impl Wires {
 
 impl Sky {
     /// What becomes of a frame.
-    fn fate(&mut self, ends: [NodeId; 2], bytes: usize) -> Fate {
-        let Weather { lost, delayed, doubled, long } = self.weather;
+    fn fate(&mut self, ends: [NodeId; 2]) -> Fate {
+        let Weather { lost, delayed, doubled } = self.weather;
         let mut happens = |percent: u32| self.random.random_range(0..100) < percent;
         let (is_lost, is_delayed, is_doubled) = (happens(lost), happens(delayed), happens(doubled));
         let is_lost = is_lost || ends.iter().any(|end| self.cut_off.contains(end));
@@ -115,11 +112,7 @@ impl Sky {
         self.counts[1] += u64::from(is_delayed);
         self.counts[2] += u64::from(is_doubled);
         self.counts[3] += 1;
-        Fate {
-            is_lost,
-            delay: if bytes >= LONG { Some(long) } else { is_delayed.then_some(delay) },
-            echo: is_doubled.then_some(delay),
-        }
+        Fate { is_lost, delay: is_delayed.then_some(delay), echo: is_doubled.then_some(delay) }
     }
 }
 
@@ -139,16 +132,15 @@ async fn serve(listener: TcpListener, to: SocketAddr, ends: [NodeId; 2], sky: Ar
 }
 
 /// Passes requests and replies on, one after the other, until either side is gone.
-async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mutex<Sky>>) {
+async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mutex<Sky>>) {
     // A node that is down refuses connections, and so does the wire to it.
-    let Ok(mut onward) = TcpStream::connect(to).await else {
-        return;
-    };
+    let Ok(onward) = TcpStream::connect(to).await else { return };
+    let (mut from, mut onward) = (connection(from), connection(onward));
     let mut echoes = JoinSet::new();
     // What the node said first, without which nobody listens to an echo.
     let mut hello = None;
     while let Some(request) = frame(&mut from).await {
-        let fate = sky.lock().unwrap().fate(ends, request.len());
+        let fate = sky.lock().unwrap().fate(ends);
         if hello.is_none() {
             hello = Some(request.clone());
         } else if let (Some(delay), Some(hello)) = (fate.echo, &hello) {
@@ -163,38 +155,32 @@ async fn pass_on(mut from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Ar
         if let Some(delay) = fate.delay {
             sleep(delay).await;
         }
-        if onward.write_all(&request).await.is_err() {
+        if onward.send(request).await.is_err() {
             return;
         }
         let Some(reply) = frame(&mut onward).await else {
             return;
         };
-        let fate = sky.lock().unwrap().fate(ends, reply.len());
-        if !fate.is_lost && from.write_all(&reply).await.is_err() {
+        let fate = sky.lock().unwrap().fate(ends);
+        if !fate.is_lost && from.send(reply).await.is_err() {
             return;
         }
     }
 }
 
 /// Sends a request that was sent already, after its hello, and is not interested in the reply.
-async fn echo(requests: [Vec<u8>; 2], to: SocketAddr, delay: Duration) {
+async fn echo(requests: [Bytes; 2], to: SocketAddr, delay: Duration) {
     sleep(delay).await;
-    let Ok(mut stream) = TcpStream::connect(to).await else {
-        return;
-    };
+    let Ok(stream) = TcpStream::connect(to).await else { return };
+    let mut connection = connection(stream);
     for request in requests {
-        if stream.write_all(&request).await.is_err() || frame(&mut stream).await.is_none() {
+        if connection.send(request).await.is_err() || frame(&mut connection).await.is_none() {
             return;
         }
     }
 }
 
-/// The next frame with its length, if there is one.
-async fn frame(stream: &mut TcpStream) -> Option<Vec<u8>> {
-    let mut frame = vec![0; 4];
-    stream.read_exact(&mut frame).await.ok()?;
-    let length = u32::from_be_bytes(frame[..4].try_into().unwrap()) as usize;
-    frame.resize(4 + length, 0);
-    stream.read_exact(&mut frame[4..]).await.ok()?;
-    Some(frame)
+/// The next frame, if there is one.
+async fn frame(connection: &mut Connection) -> Option<Bytes> {
+    Some(connection.next().await?.ok()?.freeze())
 }
