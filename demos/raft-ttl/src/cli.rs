@@ -22,6 +22,7 @@ use crate::limits::{MAX_SECRET, Tuning};
 use crate::message::{Reply, Request};
 use crate::node::{Node, Settings};
 use crate::report;
+use crate::time::Clock;
 use crate::types::{Item, NodeId};
 
 /// The port of a node is this one and its number, unless told otherwise.
@@ -205,7 +206,8 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     let settings = Settings { id: args.id, members, secret, tuning: args.tuning };
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Error::Address(listen, error))?;
-    let node = Node::start(&settings, Disk::open(&args.data)?).await?;
+    let node =
+        Node::start(&settings, Disk::open(&args.data)?, |last| Clock::system(last, args.tuning.max_skew)).await?;
     eprintln!("raft-ttl: node {} listens on {listen}", args.id);
     if settings.secret.is_empty() && settings.members.len() > 1 {
         eprintln!("raft-ttl: anybody who reaches this address may pose as another node: see --secret-file");

@@ -68,10 +68,6 @@ impl Client {
     /// Asks the leader, whoever that is, and looks for one until `deadline`.
     ///
     /// It is asked again only if nothing was done. So a write happens once at most.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`]
     pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Failure> {
         let mut target = match &self.connection {
             Some((address, _)) => *address,
@@ -124,10 +120,6 @@ impl Client {
 
     /// As [`lead`](Self::lead), but asks again also when nobody knows whether it was done: for reads,
     /// and for what may as well be done twice.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`]
     pub async fn insist(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Failure> {
         loop {
             match self.lead(request, deadline).await {
@@ -156,20 +148,10 @@ fn is_open(connection: &Connection) -> bool {
     read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// Asks one node.
-///
-/// # Errors
-///
-/// When it cannot be reached, or does not answer.
 pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
     Ok(ask_on(connect(node).await?, request).await?.1)
 }
 
-/// Asks one node how it is.
-///
-/// # Errors
-///
-/// When it cannot be reached, or does not answer.
 pub async fn status(node: SocketAddr) -> io::Result<Status> {
     match ask(node, &Request::Status).await? {
         Reply::Status(status) => Ok(*status),

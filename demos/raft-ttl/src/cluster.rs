@@ -31,7 +31,6 @@ pub fn deadline() -> Instant {
 /// The file with the secret of the nodes. Nobody else may look into a temporary directory.
 const SECRET: &str = "secret";
 
-/// How nodes are, those that answer.
 pub type Statuses = BTreeMap<NodeId, Status>;
 
 /// Nodes on loopback, with their data in a temporary directory. Dropped, it kills the processes and

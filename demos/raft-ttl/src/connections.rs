@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::frame::{self, Connection};
-use crate::limits::{AT_THE_DOOR, LEAVING, MAX_FRAME, MAX_KEYS, OF_EACH_NODE, Tuning};
+use crate::limits::{AT_THE_DOOR, LEAVING, MAX_FRAME, OF_EACH_NODE, Tuning};
 use crate::message::{Hello, Reply, Request};
 use crate::node::Node;
 use crate::types::NodeId;
@@ -187,5 +187,5 @@ fn refused(problem: String) -> End {
 }
 
 fn malformed(problem: &str) -> Reply {
-    Reply::Refused(format!("no request ({problem}): expected one, whole, of at most {MAX_KEYS} keys"))
+    Reply::Refused(format!("no request ({problem}): expected one, whole"))
 }

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The user asked the program to stop.
     Interrupted,
     /// The arguments do not make a cluster, or a request that can be answered.
     Arguments(String),
@@ -19,7 +18,6 @@ pub enum Error {
     Address(SocketAddr, io::Error),
     /// The node cannot go on: its disk or its engine failed.
     Stopped(String),
-    /// No node gave an answer.
     Unanswered(String),
     /// The demo found something wrong.
     Broken(String),

@@ -10,11 +10,9 @@ use crate::types::NodeId;
 /// A key that expired, as one node saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expired {
-    /// The key.
     pub key: String,
     /// The index of the entry that set its TTL.
     pub index: u64,
-    /// Who proposed it.
     pub by: NodeId,
     /// When its TTL was over by the time of the cluster, in milliseconds.
     pub due_ms: u64,
@@ -43,7 +41,6 @@ impl History {
         }
     }
 
-    /// The number of expiries so far.
     pub(crate) fn len(&self) -> u64 {
         self.forgotten + self.latest.len() as u64
     }

@@ -6,7 +6,6 @@ use clap::Parser;
 
 use crate::error::Error;
 
-/// The longest key, in bytes.
 pub const MAX_KEY: usize = 8 << 10;
 
 /// The longest value, in bytes. So short that the longest put is sent, written and answered well within a heartbeat, and
@@ -18,9 +17,6 @@ pub const ITEM_BYTES: usize = 64;
 
 /// The most bytes of a put: one of the longest, or many that are shorter.
 pub const MAX_PUT: usize = MAX_KEY + MAX_VALUE + ITEM_BYTES;
-
-/// The most keys of a put.
-pub const MAX_KEYS: usize = MAX_PUT / ITEM_BYTES;
 
 /// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
 pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);
@@ -39,7 +35,6 @@ pub(crate) const OF_EACH_NODE: usize = 8;
 /// wait at the door may do so; others are closed without a word.
 pub(crate) const LEAVING: Duration = Duration::from_secs(1);
 
-/// The longest secret, in bytes.
 pub const MAX_SECRET: usize = 128;
 
 /// How much later the term of another node may be than one's own. A node that was away is behind by the elections

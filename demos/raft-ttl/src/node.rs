@@ -29,7 +29,6 @@ pub struct Settings {
     pub members: BTreeMap<NodeId, SocketAddr>,
     /// What all nodes of the cluster know and nobody else; empty if nobody is to be kept out.
     pub secret: String,
-    /// The rest.
     pub tuning: Tuning,
 }
 
@@ -72,9 +71,7 @@ impl Settings {
 pub struct Node {
     /// Which one, and where the others are.
     pub peers: Peers,
-    /// The engine.
     pub raft: Raft,
-    /// The state.
     pub replica: Replica,
     pub(crate) limits: Tuning,
     /// The vote in which this process, as leader, has seen an entry of its own applied.
@@ -82,23 +79,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// Loads the state from a file and starts the engine on it.
+    /// Loads the state from a file and starts the engine on it, by a clock that is made of what the file says of the time.
     ///
     /// # Errors
     ///
     /// [`Error::Arguments`] for settings that make no sense and for the file of another node,
     /// [`Error::Stopped`] if it cannot be read or written.
-    pub async fn start(settings: &Settings, disk: Disk) -> Result<Self, Error> {
-        let clock = |last| Clock::system(last, settings.tuning.max_skew);
-        Self::start_with(settings, disk, clock).await
-    }
-
-    /// The same by another clock, made of what the file says of the time.
-    ///
-    /// # Errors
-    ///
-    /// As [`start`](Self::start).
-    pub async fn start_with(
+    pub async fn start(
         settings: &Settings,
         disk: Disk,
         clock: impl FnOnce(Option<Reading>) -> Clock,

@@ -102,10 +102,6 @@ impl Peers {
     }
 
     /// Answers one who says that it is another node.
-    ///
-    /// # Errors
-    ///
-    /// Why it is not believed.
     pub(crate) fn welcome(&self, hello: &Hello) -> Result<Welcome, String> {
         let Hello { from, to, .. } = *hello;
         if !is_same(&self.secret, &hello.secret) {
@@ -130,10 +126,6 @@ impl Peers {
     }
 
     /// Whether the engine is to hear one who has been welcomed.
-    ///
-    /// # Errors
-    ///
-    /// Why not.
     pub(crate) fn admit(&self, hello: &Hello) -> Result<(), String> {
         if hello.cluster.is_none() {
             return Err(format!("node {} is of no cluster yet", hello.from));

@@ -1,11 +1,10 @@
 //! Answers to what others ask of a node.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use openraft::error::{CheckIsLeaderError, ClientWriteError, RaftError};
-use openraft::raft::ClientWriteResponse;
 use openraft::{ChangeMembers, Vote};
 use tokio::time::timeout;
 
@@ -20,39 +19,37 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl Node {
     /// What there is to say to a request.
     pub(crate) async fn answer(&self, request: Request) -> Reply {
+        self.done(request).await.unwrap_or_else(|reply| reply)
+    }
+
+    async fn done(&self, request: Request) -> Result<Reply, Reply> {
         match request {
-            Request::Peer(_) | Request::Call(_) => Reply::Refused("a node is no client".to_owned()),
-            Request::Put(items) => match check_put(&items) {
-                Ok(()) => self.write(|stamp_ms| Command::Put { items, stamp_ms }).await,
-                Err(problem) => Reply::Refused(problem),
-            },
-            Request::Touch { key, ttl_ms } => match check_key(&key).and(check_ttl(ttl_ms)) {
-                Ok(()) => {
-                    let command = |stamp_ms| Command::Touch { key, ttl_ms, stamp_ms };
-                    self.write(command).await
-                }
-                Err(problem) => Reply::Refused(problem),
-            },
-            Request::Delete(key) => match check_key(&key) {
-                Ok(()) => self.write(|_| Command::Delete { key }).await,
-                Err(problem) => Reply::Refused(problem),
-            },
-            Request::Get { key, linearizable } => {
-                if let Err(problem) = check_key(&key) {
-                    return Reply::Refused(problem);
-                }
-                if linearizable && let Err(reply) = self.catch_up().await {
-                    return reply;
-                }
-                self.value(&key)
+            Request::Peer(_) | Request::Call(_) => Err(Reply::Refused("a node is no client".to_owned())),
+            Request::Put(items) => {
+                check_put(&items).map_err(Reply::Refused)?;
+                self.write(|stamp_ms| Command::Put { items, stamp_ms }).await
             }
-            Request::Status => Reply::Status(Box::new(self.status())),
-            Request::Add(id) => self.add(id).await.unwrap_or_else(|reply| reply),
-            Request::Remove(id) => self.remove(id).await.unwrap_or_else(|reply| reply),
+            Request::Touch { key, ttl_ms } => {
+                check_key(&key).and(check_ttl(ttl_ms)).map_err(Reply::Refused)?;
+                self.write(|stamp_ms| Command::Touch { key, ttl_ms, stamp_ms }).await
+            }
+            Request::Delete(key) => {
+                check_key(&key).map_err(Reply::Refused)?;
+                self.write(|_| Command::Delete { key }).await
+            }
+            Request::Get { key, linearizable } => {
+                check_key(&key).map_err(Reply::Refused)?;
+                if linearizable {
+                    self.catch_up().await?;
+                }
+                Ok(self.value(&key))
+            }
+            Request::Status => Ok(Reply::Status(Box::new(self.status()))),
+            Request::Add(id) => self.add(id).await,
+            Request::Remove(id) => self.remove(id).await,
             Request::History(since) => {
-                let state = self.replica.lock();
-                let (first, expired) = state.history.since(since);
-                Reply::History { first, total: state.history.len(), expired }
+                let (first, expired) = self.replica.lock().history.since(since);
+                Ok(Reply::History { first, expired })
             }
         }
     }
@@ -72,7 +69,7 @@ impl Node {
 
     /// Makes a node a member with the disk it has now: first one that only learns, then one that votes.
     async fn add(&self, id: NodeId) -> Result<Reply, Reply> {
-        self.not_leading().map_or(Ok(()), Err)?;
+        self.lead()?;
         let Some(cluster) = self.peers.cluster() else {
             return Err(Reply::Unsure("there is no cluster yet".to_owned()));
         };
@@ -120,21 +117,17 @@ impl Node {
     }
 
     async fn remove(&self, id: NodeId) -> Result<Reply, Reply> {
-        self.not_leading().map_or(Ok(()), Err)?;
+        self.lead()?;
         let metrics = self.raft.metrics().borrow().clone();
         let membership = metrics.membership_config.membership();
         if membership.get_node(&id).is_none() {
             // What removed it may be in this node's log and in no other.
-            return match self.write(|_| Command::Barrier).await {
-                Reply::Done { .. } => Ok(Reply::Missing),
-                other => Err(other),
-            };
+            return self.write(|_| Command::Barrier).await.map(|_| Reply::Missing);
         }
         let ids = BTreeSet::from([id]);
         let voters: BTreeSet<NodeId> = membership.voter_ids().collect();
         if voters == ids {
-            let problem = format!("node {id} is the only one that votes");
-            return Err(Reply::Refused(problem));
+            return Err(Reply::Refused(format!("node {id} is the only one that votes")));
         }
         let change =
             if voters.contains(&id) { ChangeMembers::RemoveVoters(ids) } else { ChangeMembers::RemoveNodes(ids) };
@@ -142,35 +135,24 @@ impl Node {
     }
 
     async fn change(&self, change: ChangeMembers<NodeId, Seat>) -> Result<Reply, Reply> {
-        match timeout(PATIENCE, self.raft.change_membership(change, false)).await {
-            Ok(Ok(ClientWriteResponse { log_id, .. })) => Ok(Reply::Done { index: log_id.index }),
-            Ok(Err(error)) => Err(Reply::Unsure(error.to_string())),
-            Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
-        }
+        let written = in_time(self.raft.change_membership(change, false)).await?;
+        Ok(Reply::Done { index: written.log_id.index })
     }
 
     /// Puts a command into the log, stamped with the time, and waits until it is applied.
-    async fn write(&self, command: impl FnOnce(u64) -> Command) -> Reply {
-        if let Some(reply) = self.not_leading() {
-            return reply;
-        }
+    async fn write(&self, command: impl FnOnce(u64) -> Command) -> Result<Reply, Reply> {
+        self.lead()?;
         let clock = &self.peers.clock;
-        let written = async {
+        // Should the lead be lost meanwhile, it may have been in the log already.
+        let written = in_time(async {
             clock.known().await;
             self.raft.client_write(command(clock.stamp_ms())).await
-        };
-        match timeout(PATIENCE, written).await {
-            Ok(Ok(written)) => match written.data {
-                Answer::Done => Reply::Done { index: written.log_id.index },
-                Answer::Missing => Reply::Missing,
-                Answer::Refused(problem) => Reply::Refused(problem),
-            },
-            // It may have been in the log already when the lead was lost.
-            Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(_)))) => {
-                Reply::Unsure("the node lost the lead".to_owned())
-            }
-            Ok(Err(error)) => Reply::Unsure(error.to_string()),
-            Err(_) => Reply::Unsure(format!("no majority within {PATIENCE:?}")),
+        });
+        let written = written.await?;
+        match written.data {
+            Answer::Done => Ok(Reply::Done { index: written.log_id.index }),
+            Answer::Missing => Ok(Reply::Missing),
+            Answer::Refused(problem) => Err(Reply::Refused(problem)),
         }
     }
 
@@ -181,44 +163,27 @@ impl Node {
     /// so it puts an entry of its own into the log first, once in each term.
     async fn catch_up(&self) -> Result<(), Reply> {
         let vote = self.raft.metrics().borrow().vote;
-        if self.caught_up() != Some(vote) {
-            match self.write(|_| Command::Barrier).await {
-                Reply::Done { .. } => *self.lock_caught_up() = Some(vote),
-                other => return Err(other),
-            }
+        if *self.caught_up() != Some(vote) {
+            self.write(|_| Command::Barrier).await?;
+            *self.caught_up() = Some(vote);
         }
-        match timeout(PATIENCE, self.raft.ensure_linearizable()).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(RaftError::APIError(CheckIsLeaderError::ForwardToLeader(forward)))) => {
-                Err(self.not_leader(forward.leader_id))
-            }
-            Ok(Err(error)) => Err(Reply::Unsure(error.to_string())),
-            Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
-        }
+        self.lead()?;
+        in_time(self.raft.ensure_linearizable()).await.map(|_| ())
     }
 
-    fn caught_up(&self) -> Option<Vote<NodeId>> {
-        *self.lock_caught_up()
-    }
-
-    fn lock_caught_up(&self) -> MutexGuard<'_, Option<Vote<NodeId>>> {
+    fn caught_up(&self) -> MutexGuard<'_, Option<Vote<NodeId>>> {
         // A vote cannot be half written.
-        let caught_up = self.caught_up.lock();
-        caught_up.unwrap_or_else(PoisonError::into_inner)
+        self.caught_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to say if another one leads, or nobody.
-    fn not_leading(&self) -> Option<Reply> {
+    /// Says so if another one leads, or nobody.
+    #[expect(clippy::result_large_err, reason = "it is made to be sent")]
+    fn lead(&self) -> Result<(), Reply> {
         let leader = self.raft.metrics().borrow().current_leader;
-        (leader != Some(self.peers.id)).then(|| self.not_leader(leader))
-    }
-
-    fn not_leader(&self, leader: Option<NodeId>) -> Reply {
-        let other = leader.filter(|&leader| leader != self.peers.id);
-        Reply::NotLeader(other.and_then(|leader| {
-            let address = self.peers.addresses.get(&leader)?;
-            Some((leader, *address))
-        }))
+        if leader == Some(self.peers.id) {
+            return Ok(());
+        }
+        Err(Reply::NotLeader(leader.and_then(|id| Some((id, *self.peers.addresses.get(&id)?)))))
     }
 
     /// What this node has. The TTL is not looked at: a key is there until its expiry is applied.
@@ -263,6 +228,14 @@ impl Node {
             digest: format!("{:016x}", state.digest()),
             voters: metrics.membership_config.membership().voter_ids().collect(),
         }
+    }
+}
+
+/// What the engine answers in time. After an error nobody knows what was done.
+async fn in_time<T, E: Display>(work: impl Future<Output = Result<T, E>>) -> Result<T, Reply> {
+    match timeout(PATIENCE, work).await {
+        Ok(answer) => answer.map_err(|error| Reply::Unsure(error.to_string())),
+        Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
     }
 }
 

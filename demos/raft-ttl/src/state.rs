@@ -17,7 +17,6 @@ use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig}
 /// A value and the index of the entry that set it, or its TTL, last.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// The value.
     pub value: Arc<str>,
     /// The index that an expiry must name to count.
     pub index: u64,

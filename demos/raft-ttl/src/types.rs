@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_KEY, MAX_TTL, MAX_VALUE};
 
-/// The number of a node.
 pub type NodeId = u64;
 
 /// The engine, for these types.
@@ -22,7 +21,6 @@ pub type Membership = openraft::StoredMembership<NodeId, Seat>;
 /// What the log says of a member beside its number. Addresses are not in it: a node is told them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
-    /// The cluster.
     pub cluster: u64,
     /// The disk that makes this node a member. With another one it would have forgotten what it promised.
     pub disk: u64,
@@ -54,23 +52,12 @@ pub enum Command {
     Put {
         /// Each key once.
         items: Vec<Item>,
-        /// When it was proposed.
         stamp_ms: u64,
     },
     /// Gives a key another TTL, which begins now.
-    Touch {
-        /// The key.
-        key: String,
-        /// The TTL in milliseconds.
-        ttl_ms: u64,
-        /// When it was proposed.
-        stamp_ms: u64,
-    },
+    Touch { key: String, ttl_ms: u64, stamp_ms: u64 },
     /// Deletes a key.
-    Delete {
-        /// The key.
-        key: String,
-    },
+    Delete { key: String },
     /// Changes nothing. When it is applied, so is all that was before it.
     Barrier,
     /// Deletes each of these keys if it still carries this index. All that one poll found.
@@ -95,9 +82,7 @@ impl Command {
 /// A key to be set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// The key.
     pub key: String,
-    /// Its value.
     pub value: String,
     /// Its TTL in milliseconds, never 0; without one it stays.
     pub ttl_ms: Option<u64>,
@@ -106,9 +91,7 @@ pub struct Item {
 /// What the state machine made of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
-    /// It was done.
     Done,
-    /// There is no such key.
     Missing,
     /// Nothing was changed, and why.
     Refused(String),
@@ -116,10 +99,6 @@ pub enum Answer {
 
 impl Item {
     /// Refuses what the store does not take.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong, in a sentence.
     pub fn check(&self) -> Result<(), String> {
         check_key(&self.key)?;
         if self.value.len() > MAX_VALUE {
@@ -131,10 +110,6 @@ impl Item {
 }
 
 /// Refuses a key that is empty, and one that is too long.
-///
-/// # Errors
-///
-/// What is wrong, in a sentence.
 pub fn check_key(key: &str) -> Result<(), String> {
     if key.is_empty() {
         return Err("a key must not be empty".to_owned());
@@ -146,10 +121,6 @@ pub fn check_key(key: &str) -> Result<(), String> {
 }
 
 /// Refuses a TTL of 0 and one that is too long.
-///
-/// # Errors
-///
-/// What is wrong, in a sentence.
 pub fn check_ttl(ttl_ms: u64) -> Result<(), String> {
     if ttl_ms == 0 {
         return Err("a TTL of 0 would be none: leave it out, or delete the key".to_owned());

@@ -2,13 +2,12 @@
 
 use raft_ttl::cluster::GLANCE;
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::time::{Clock, MAX_SKEW, wall_us_now};
+use raft_ttl::node::Node;
 use raft_ttl::types::NodeId;
-use timer_wheel::clock::SystemClock;
 use tokio::time::{Instant, sleep};
 
 use crate::process::{deadline, item};
-use crate::within::{Trio, disk, honest};
+use crate::within::{Trio, disk};
 
 const HOUR_MS: u64 = 3_600_000;
 const TWO_HOURS_US: i64 = 2 * 3_600 * 1_000_000;
@@ -20,11 +19,7 @@ const SLACK_MS: u64 = 60_000;
 async fn start(trio: &mut Trio, offsets_us: [i64; 3]) {
     for (id, offset_us) in (1..).zip(offsets_us) {
         let disk = disk(&trio.file(id)).await;
-        let clock = |last| {
-            let wall_us = move || wall_us_now().saturating_add_signed(offset_us);
-            Clock::new(SystemClock::default(), wall_us, last, MAX_SKEW)
-        };
-        trio.start_with(id, disk, honest, clock).await;
+        trio.start(id, disk, offset_us, Node::propose).await;
     }
 }
 

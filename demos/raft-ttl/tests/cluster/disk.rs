@@ -8,12 +8,13 @@ use std::time::Duration;
 use raft_ttl::Disk;
 use raft_ttl::error::Error;
 use raft_ttl::message::{Reply, Request};
+use raft_ttl::node::Node;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 use tokio::time::{Instant, timeout};
 
 use crate::process::{PATIENCE, deadline, item};
-use crate::within::{Trio, backend, honest};
+use crate::within::{Trio, backend};
 
 /// How many more writes a disk takes; none any more from 0 on.
 #[derive(Clone, Debug)]
@@ -78,7 +79,7 @@ async fn start(trio: &mut Trio, id: u64) -> Fuse {
     let fuse = Fuse::new();
     let file = Failing { file: backend(&trio.file(id)), fuse: fuse.clone() };
     let disk = Disk::on(file).unwrap();
-    trio.start(id, disk, honest).await;
+    trio.start(id, disk, 0, Node::propose).await;
     fuse
 }
 

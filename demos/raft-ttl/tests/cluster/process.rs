@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
+use raft_ttl::client::Client;
 use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::frame::{self, Connection};
 use raft_ttl::history::Expired;
@@ -73,13 +74,8 @@ impl Nodes {
         self.done(&Request::Put(items)).await
     }
 
-    /// Has the leader do something, again if need be, and answers with its index.
     pub(crate) async fn done(&self, request: &Request) -> u64 {
-        match self.client().insist(request, deadline()).await {
-            Ok(Reply::Done { index }) => index,
-            // Not the request, which may be long.
-            other => panic!("a write gives {other:?}"),
-        }
+        done(self.client(), request).await
     }
 
     /// The latest value of a key and what it has left.
@@ -121,6 +117,15 @@ impl Nodes {
     /// What a node answers.
     pub(crate) async fn answer(&self, id: NodeId, request: &Request) -> Reply {
         self.ask(id, request).await.unwrap()
+    }
+}
+
+/// Has the leader do something, again if need be, and answers with its index.
+pub(crate) async fn done(mut client: Client, request: &Request) -> u64 {
+    match client.insist(request, deadline()).await {
+        Ok(Reply::Done { index }) => index,
+        // Not the request, which may be long.
+        other => panic!("a write gives {other:?}"),
     }
 }
 

@@ -75,7 +75,7 @@ async fn troubled(troubles: &Arc<Troubles>) -> Trio {
     let mut trio = Trio::new();
     for id in 1..=3 {
         let disk = disk(&trio.file(id)).await;
-        trio.start(id, disk, |raft| troubles.on_the_way_to(raft)).await;
+        trio.start(id, disk, 0, |node| troubles.on_the_way_to(node.raft.clone())).await;
     }
     trio.leader().await;
     trio

@@ -16,15 +16,16 @@ use raft_ttl::error::Error;
 use raft_ttl::limits::Tuning;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::node::{Node, Settings};
-use raft_ttl::time::{Clock, MAX_SKEW, Reading};
-use raft_ttl::types::{Command, Item, NodeId, Raft};
+use raft_ttl::time::{Clock, MAX_SKEW, wall_us_now};
+use raft_ttl::types::{Command, Item, NodeId};
 use tempfile::TempDir;
+use timer_wheel::clock::SystemClock;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::process::deadline;
+use crate::process::{deadline, done};
 
 /// Three nodes.
 pub(crate) struct Trio {
@@ -64,27 +65,14 @@ impl Trio {
         self.directory.path().join(format!("node-{id}.redb"))
     }
 
-    /// Starts a node on this disk, with what it proposes going through `tamper`.
-    pub(crate) async fn start<P, F>(&mut self, id: NodeId, disk: Disk, tamper: impl FnOnce(Raft) -> P)
+    /// Starts a node on this disk, with its wall clock so far off, and what it proposes going another way.
+    pub(crate) async fn start<P, F>(&mut self, id: NodeId, disk: Disk, off_us: i64, way: impl FnOnce(&Node) -> P)
     where
         P: Fn(Command) -> F + Send + 'static,
         F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
     {
-        let clock = |last| Clock::system(last, MAX_SKEW);
-        self.start_with(id, disk, tamper, clock).await;
-    }
-
-    /// The same by another clock.
-    pub(crate) async fn start_with<P, F>(
-        &mut self,
-        id: NodeId,
-        disk: Disk,
-        tamper: impl FnOnce(Raft) -> P,
-        clock: impl FnOnce(Option<Reading>) -> Clock,
-    ) where
-        P: Fn(Command) -> F + Send + 'static,
-        F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
-    {
+        let wall_us = move || wall_us_now().saturating_add_signed(off_us);
+        let clock = |last| Clock::new(SystemClock::default(), wall_us, last, MAX_SKEW);
         let tuning = Tuning {
             heartbeat: Duration::from_millis(300),
             pending_timeout: Duration::from_millis(500),
@@ -92,9 +80,9 @@ impl Trio {
             ..Tuning::default()
         };
         let settings = Settings { id, members: self.addresses.clone(), secret: String::new(), tuning };
-        let node = Node::start_with(&settings, disk, clock).await.unwrap();
+        let node = Node::start(&settings, disk, clock).await.unwrap();
         let listener = TcpListener::bind(self.addresses[&id]).await.unwrap();
-        let propose = tamper(node.raft.clone());
+        let propose = way(&node);
         let (stop, stopped) = oneshot::channel();
         let running = node.clone().run(listener, propose, async {
             let _ = stopped.await;
@@ -134,12 +122,8 @@ impl Trio {
         Client::new(self.addresses.values().copied().collect())
     }
 
-    /// Has the leader do something, again if need be, and answers with its index.
     pub(crate) async fn done(&self, request: &Request) -> u64 {
-        match self.client().insist(request, deadline()).await {
-            Ok(Reply::Done { index }) => index,
-            other => panic!("{request:?} gives {other:?}"),
-        }
+        done(self.client(), request).await
     }
 
     pub(crate) async fn put(&self, items: Vec<Item>) -> u64 {
@@ -165,15 +149,6 @@ impl Trio {
     }
 }
 
-/// Proposes as it should.
-pub(crate) fn honest(raft: Raft) -> impl Fn(Command) -> raft_ttl::node::ProposalFuture {
-    move |command| {
-        let raft = raft.clone();
-        Box::pin(async move { raft.client_write_ff(command).await })
-    }
-}
-
-/// A file as a disk.
 /// The disk of a node that may have just been stopped: a connection that has not ended yet may hold its file
 /// for a moment.
 pub(crate) async fn disk(file: &Path) -> Disk {
