@@ -10,8 +10,6 @@ use std::time::Duration;
 pub use index::Indexed;
 pub use ttl::{Applied, Layer, Proposal};
 pub use two_sets::TwoSets;
-// One trait has all operations; programs that ask for a part of them may say so.
-pub use self::{Queue as Budgeted, Queue as Counted, Queue as Reschedule};
 
 /// A queue of timers with values of a type. Times are nanoseconds from an origin of the caller's.
 ///

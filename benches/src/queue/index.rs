@@ -4,17 +4,17 @@ use timer_wheel::Geometry;
 use timer_wheel::Millis;
 use timer_wheel::index::IndexWheel;
 
-use super::Need::{self, Budget, List, Work};
-use super::{Order, Queue};
+use super::Need::{self, List, Work};
+use super::{Instalment, Order, Queue};
 
 /// An index wheel; a timer's key is its index, which is its value.
 #[derive(Debug)]
 pub struct Indexed<G: Geometry = Millis>(IndexWheel<G>);
 
-impl<G: Geometry> Queue for Indexed<G> {
+impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     const NAME: &'static str = "index-wheel";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[List, Budget, Work];
+    const LACKS: &'static [Need] = &[List, Work];
     type Key = u32;
 
     fn new(now: u64) -> Self {
@@ -22,27 +22,35 @@ impl<G: Geometry> Queue for Indexed<G> {
     }
 
     #[inline]
-    fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
-        self.0.set(value, deadline);
-        value
+    fn schedule(&mut self, deadline: u64, value: T) -> u32 {
+        let index = value.into();
+        self.0.set(index, deadline);
+        index
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
-        while let Some((deadline, index)) = self.pop_expired(now) {
-            fire(deadline, index);
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
+        while let Some(due) = self.0.pop_expired(now) {
+            fire(due.deadline, due.index.into());
         }
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
     #[inline]
-    fn cancel(&mut self, key: u32) -> Option<u32> {
-        self.0.cancel(key).then_some(key)
+    fn cancel(&mut self, key: u32) -> Option<T> {
+        self.0.cancel(key).then(|| key.into())
     }
 
     #[inline]
     fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {
-        self.0.set(*key, deadline);
-        true
+        let was_live = self.0.is_scheduled(*key);
+        if was_live {
+            self.0.set(*key, deadline);
+        }
+        was_live
     }
 
     #[inline]
@@ -52,17 +60,25 @@ impl<G: Geometry> Queue for Indexed<G> {
     }
 
     #[inline]
-    fn pop_first(&mut self) -> Option<(u64, u32)> {
-        self.0.pop_first().map(|first| (first.deadline, first.index))
+    fn pop_first(&mut self) -> Option<(u64, T)> {
+        self.0.pop_first().map(|first| (first.deadline, first.index.into()))
     }
 
     #[inline]
-    fn pop_expired(&mut self, now: u64) -> Option<(u64, u32)> {
-        let due = self.0.pop_expired(now)?;
-        Some((due.deadline, due.index))
+    fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
+        self.0.pop_expired(now).map(|due| (due.deadline, due.index.into()))
     }
 
     fn clear(&mut self) {
         self.0.clear();
+    }
+
+    #[inline]
+    fn advance_with_budget(&mut self, now: u64, budget: usize, mut fire: impl FnMut(u64, T)) -> Instalment {
+        let mut advance = self.0.advance_with_budget(now, budget);
+        for due in advance.by_ref() {
+            fire(due.deadline, due.index.into());
+        }
+        Instalment { used: budget - advance.unused(), has_backlog: advance.has_backlog() }
     }
 }

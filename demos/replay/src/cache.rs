@@ -86,6 +86,8 @@ type Recency = LruCache<KeyId, (), FxBuildHasher>;
 /// Invariant: a bounded cache's `recency` holds exactly the keys that are present.
 pub(crate) struct Cache<Q: Queue> {
     queue: Q,
+    /// Of a call that advances the queue.
+    budget: Option<NonZeroUsize>,
     policy: Policy,
     entries: Vec<Entry<Q::Key>>,
     recency: Option<Recency>,
@@ -94,9 +96,10 @@ pub(crate) struct Cache<Q: Queue> {
 
 impl<Q: Queue> Cache<Q> {
     /// An empty cache for keys below a number.
-    pub(crate) fn new(queue: Q, policy: Policy, keys: u32) -> Self {
+    pub(crate) fn new(queue: Q, budget: Option<NonZeroUsize>, policy: Policy, keys: u32) -> Self {
         Self {
             queue,
+            budget,
             policy,
             entries: vec![Entry::Absent; keys as usize],
             // Unbounded, because a bounded one would set its whole capacity aside at once.
@@ -149,7 +152,7 @@ impl<Q: Queue> Cache<Q> {
     pub(crate) fn advance(&mut self, now_ns: u64, observer: &mut impl Observer) {
         loop {
             observer.call_begins();
-            let has_backlog = self.queue.advance(now_ns, |key, deadline_ns| {
+            let has_backlog = self.queue.expire(now_ns, self.budget, |key, deadline_ns| {
                 observer.expired(now_ns, key, deadline_ns);
                 self.counts.expired += 1;
                 self.entries[key.index()] = Entry::Absent;
@@ -205,9 +208,9 @@ impl<Q: Queue> Cache<Q> {
     fn expire_at(&mut self, key: KeyId, deadline_ns: Option<u64>, ttl_s: u32, observer: &mut impl Observer) {
         let entry = &mut self.entries[key.index()];
         match (*entry, deadline_ns) {
-            (Entry::Expiring { timer, .. }, Some(deadline_ns)) => {
+            (Entry::Expiring { mut timer, .. }, Some(deadline_ns)) => {
+                self.queue.reschedule(&mut timer, deadline_ns);
                 *entry = Entry::Expiring { timer, ttl_s };
-                self.queue.reschedule(timer, deadline_ns);
                 observer.rescheduled(key, deadline_ns);
             }
             (Entry::Expiring { timer, .. }, None) => {

@@ -45,7 +45,7 @@ use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
 use args::{Args, DEFAULT_REQUESTS, GeometryName, QueueName, name_of};
 use progress::Progress;
-use queue::{BTree, Index, Textbook, WheelQueue};
+use queue::{BTree, Index, Queue, Textbook, Wheel};
 use replay::{Contender, Named};
 use setup::Setup;
 use trace::{Trace, profile};
@@ -137,11 +137,10 @@ fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
 /// A queue, in a geometry if it has one.
 fn contender<G: Geometry + 'static>(queue: QueueName, args: &Args) -> Box<dyn Contender> {
     let name = name_of(&queue);
-    let budget = args.budget;
     match queue {
-        QueueName::Wheel => Box::new(Named::new(name, move |now_ns| WheelQueue::<G>::new(now_ns, budget))),
-        QueueName::Index => Box::new(Named::new(name, move |now_ns| Index::<G>::new(now_ns, budget))),
-        QueueName::Btree => Box::new(Named::new(name, BTree::new)),
-        QueueName::Textbook => Box::new(Named::new(name, Textbook::<G>::new)),
+        QueueName::Wheel => Box::new(Named::new(name, args.budget, Wheel::<G>::at)),
+        QueueName::Index => Box::new(Named::new(name, args.budget, Index::<G>::at)),
+        QueueName::Btree => Box::new(Named::new(name, None, BTree::at)),
+        QueueName::Textbook => Box::new(Named::new(name, None, Textbook::<G>::at)),
     }
 }

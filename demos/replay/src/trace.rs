@@ -36,6 +36,18 @@ impl KeyId {
     }
 }
 
+impl From<u32> for KeyId {
+    fn from(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl From<KeyId> for u32 {
+    fn from(key: KeyId) -> Self {
+        key.0
+    }
+}
+
 /// What a request asks of the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {

@@ -73,7 +73,7 @@ fn request(text: &str) -> Request {
 fn cache_does_what_was_worked_out_by_hand() {
     for (name, policy, requests, expiries, shown) in CASES {
         let requests: Vec<Request> = requests.split(',').map(request).collect();
-        let mut cache = Cache::new(BTree::new(0), policy, 10);
+        let mut cache = Cache::new(BTree::at(0), None, policy, 10);
         let mut expired = Expiries::default();
         for &request in &requests {
             cache.serve(request, &mut expired);

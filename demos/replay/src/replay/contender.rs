@@ -1,5 +1,6 @@
 //! One queue in the comparison: every kind of pass over the trace, on a fresh cache each.
 
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -36,16 +37,17 @@ pub(crate) trait Contender {
 pub(crate) struct Named<M> {
     name: String,
     make: M,
+    budget: Option<NonZeroUsize>,
 }
 
 impl<Q: Queue, M: Fn(u64) -> Q> Named<M> {
-    pub(crate) fn new(name: impl Into<String>, make: M) -> Self {
-        Self { name: name.into(), make }
+    pub(crate) fn new(name: impl Into<String>, budget: Option<NonZeroUsize>, make: M) -> Self {
+        Self { name: name.into(), make, budget }
     }
 
     fn new_cache(&self, course: &Course<'_>) -> Cache<Q> {
         let queue = (self.make)(course.trace.start_ns());
-        Cache::new(queue, course.policy, course.trace.keys)
+        Cache::new(queue, self.budget, course.policy, course.trace.keys)
     }
 }
 
@@ -80,7 +82,7 @@ impl<Q: Queue, M: Fn(u64) -> Q> Contender for Named<M> {
     }
 
     fn time_queue(&self, course: &Course<'_>, script: &Script) -> Result<Duration> {
-        let (elapsed, _) = script.play((self.make)(course.trace.start_ns()))?;
+        let (elapsed, _) = script.play((self.make)(course.trace.start_ns()), self.budget)?;
         course.bar.inc(course.trace.requests.len() as u64);
         Ok(elapsed)
     }

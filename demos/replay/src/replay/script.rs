@@ -4,6 +4,7 @@
 //! table of the live timers' keys, as small as the most live timers.
 
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -94,14 +95,14 @@ impl Script {
     }
 
     /// Asks a queue all of it. Returns how long that took and how many timers fired.
-    pub(crate) fn play<Q: Queue>(&self, mut queue: Q) -> Result<(Duration, u64)> {
+    pub(crate) fn play<Q: Queue>(&self, mut queue: Q, budget: Option<NonZeroUsize>) -> Result<(Duration, u64)> {
         let mut timers: Vec<Option<Q::Key>> = vec![None; self.places as usize];
         let mut expired = 0;
         let begun = Instant::now();
         for steps in self.steps.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
             interrupt::check()?;
             for &step in steps {
-                expired += step.take(&mut queue, &mut timers);
+                expired += step.take(&mut queue, &mut timers, budget);
             }
         }
         Ok((begun.elapsed(), expired))
@@ -110,14 +111,14 @@ impl Script {
 
 impl Step {
     /// Asks a queue this. Returns how many timers fired.
-    fn take<Q: Queue>(self, queue: &mut Q, timers: &mut [Option<Q::Key>]) -> u64 {
+    fn take<Q: Queue>(self, queue: &mut Q, timers: &mut [Option<Q::Key>], budget: Option<NonZeroUsize>) -> u64 {
         let mut expired = 0;
         match self {
             Self::Schedule { place, deadline_ns } => {
                 timers[place.0 as usize] = Some(queue.schedule(deadline_ns, KeyId(place.0)));
             }
             Self::Reschedule { place, deadline_ns } => {
-                if let Some(timer) = timers[place.0 as usize] {
+                if let Some(timer) = &mut timers[place.0 as usize] {
                     queue.reschedule(timer, deadline_ns);
                 }
             }
@@ -127,7 +128,7 @@ impl Step {
                 }
             }
             Self::Advance { now_ns } => loop {
-                let has_backlog = queue.advance(now_ns, |key, deadline_ns| {
+                let has_backlog = queue.expire(now_ns, budget, |key, deadline_ns| {
                     black_box((key, deadline_ns));
                     expired += 1;
                 });

@@ -8,8 +8,9 @@ use super::script::Recorder;
 use super::*;
 use crate::cache::{Cache, Expire};
 use crate::figure::NS_PER_S;
-use crate::queue::{BTree, Index, Queue, Textbook, WheelQueue};
+use crate::queue::{BTree, Index, Queue, Textbook, Wheel};
 use crate::trace::{self, KeyId, profile};
+use timer_wheel_bench::queue::{self, Order};
 
 const POLICY: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: Some(NS_PER_S / 2), capacity: None };
 
@@ -23,8 +24,8 @@ fn compare_on(trace: &Trace, policy: Policy, contenders: Vec<Box<dyn Contender>>
     compare(trace, policy, &contenders, 1, Progress::Hidden).unwrap()
 }
 
-fn contender<Q: Queue + 'static>(name: impl Into<String>, make: impl Fn(u64) -> Q + 'static) -> Box<dyn Contender> {
-    Box::new(Named::new(name, make))
+fn contender<Q: Queue + 'static>(name: &str, budget: usize, make: impl Fn(u64) -> Q + 'static) -> Box<dyn Contender> {
+    Box::new(Named::new(name, NonZeroUsize::new(budget), make))
 }
 
 /// What is wrong with a queue.
@@ -48,12 +49,18 @@ const A_LITTLE_NS: i64 = NS_PER_S as i64 / 100;
 
 impl Faulty {
     fn contender(fault: Fault) -> Box<dyn Contender> {
-        contender("faulty", move |now_ns| Self(BTree::new(now_ns), fault))
+        contender("faulty", 0, move |now_ns| Self(queue::Queue::new(now_ns), fault))
     }
 }
 
-impl Queue for Faulty {
-    type Key = Option<<BTree as Queue>::Key>;
+impl queue::Queue<KeyId> for Faulty {
+    const NAME: &'static str = "faulty";
+    const ORDER: Order = Order::FirstComeFirstServed;
+    type Key = Option<<BTree as queue::Queue<KeyId>>::Key>;
+
+    fn new(_: u64) -> Self {
+        unreachable!("it is made with a fault")
+    }
 
     fn schedule(&mut self, deadline_ns: u64, key: KeyId) -> Self::Key {
         let is_lost = self.1.loses && key.0.is_multiple_of(10);
@@ -61,25 +68,24 @@ impl Queue for Faulty {
         (!is_lost).then(|| self.0.schedule(late_ns, key))
     }
 
-    fn cancel(&mut self, timer: Self::Key) {
-        timer.filter(|_| !self.1.ignores_cancel).inspect(|&timer| self.0.cancel(timer));
+    fn cancel(&mut self, timer: Self::Key) -> Option<KeyId> {
+        timer.filter(|_| !self.1.ignores_cancel).and_then(|timer| self.0.cancel(timer))
     }
 
-    fn reschedule(&mut self, timer: Self::Key, deadline_ns: u64) {
-        let timer = timer.filter(|_| !self.1.ignores_reschedule);
-        timer.inspect(|&timer| self.0.reschedule(timer, deadline_ns));
+    fn reschedule(&mut self, timer: &mut Self::Key, deadline_ns: u64) -> bool {
+        let timer = timer.as_mut().filter(|_| !self.1.ignores_reschedule);
+        timer.is_some_and(|timer| self.0.reschedule(timer, deadline_ns))
     }
 
-    fn advance(&mut self, now_ns: u64, mut expire: impl FnMut(KeyId, u64)) -> bool {
+    fn advance(&mut self, now_ns: u64, mut expire: impl FnMut(u64, KeyId)) {
         let mut due = Vec::new();
-        self.0.advance(now_ns, |key, deadline_ns| due.push((key, deadline_ns)));
+        self.0.advance(now_ns, |deadline_ns, key| due.push((deadline_ns, key)));
         if self.1.reverses {
             due.reverse();
         }
-        for (key, deadline_ns) in due {
-            expire(key, deadline_ns.saturating_add_signed(self.1.lie_ns));
+        for (deadline_ns, key) in due {
+            expire(deadline_ns.saturating_add_signed(self.1.lie_ns), key);
         }
-        false
     }
 
     fn len(&self) -> usize {
@@ -107,7 +113,7 @@ fn queue_with_a_fault_is_found_out_and_one_without_is_clean() {
         (Fault { reverses: true, ..none }, [false, false, false]),
         (Fault { lie_ns: 1, ..none }, [false, false, false]),
     ] {
-        let company = contender("btree", BTree::new);
+        let company = contender("btree", 0, BTree::at);
         let comparison = compare_on(&trace, POLICY, vec![Faulty::contender(fault), company]);
         let found = comparison.faults().map(|count| count > 0);
         assert_eq!(found, faults, "{fault:?}");
@@ -121,14 +127,13 @@ fn queue_with_a_fault_is_found_out_and_one_without_is_clean() {
 
 /// A geometry's wheels without a budget, with the least and with some, and its textbook wheel.
 fn all_of<G: Geometry + 'static>() -> Vec<Box<dyn Contender>> {
-    let [one, some] = [1, 64].map(NonZeroUsize::new);
     vec![
-        contender("wheel", |now_ns| WheelQueue::<G>::new(now_ns, None)),
-        contender("wheel 1", move |now_ns| WheelQueue::<G>::new(now_ns, one)),
-        contender("wheel 64", move |now_ns| WheelQueue::<G>::new(now_ns, some)),
-        contender("index", |now_ns| Index::<G>::new(now_ns, None)),
-        contender("index 64", move |now_ns| Index::<G>::new(now_ns, some)),
-        contender("textbook", Textbook::<G>::new),
+        contender("wheel", 0, Wheel::<G>::at),
+        contender("wheel 1", 1, Wheel::<G>::at),
+        contender("wheel 64", 64, Wheel::<G>::at),
+        contender("index", 0, Index::<G>::at),
+        contender("index 64", 64, Index::<G>::at),
+        contender("textbook", 0, Textbook::<G>::at),
     ]
 }
 
@@ -137,7 +142,7 @@ fn queues_of_all_geometries_and_budgets_agree_under_every_policy() {
     let trace = some_trace();
     for expire in [Expire::AfterWrite, Expire::AfterAccess] {
         for capacity in [None, NonZeroUsize::new(300)] {
-            let mut contenders = vec![contender("btree", BTree::new)];
+            let mut contenders = vec![contender("btree", 0, BTree::at)];
             contenders.extend(all_of::<Millis>());
             contenders.extend(all_of::<Caffeine>());
             contenders.extend(all_of::<Micros>());
@@ -158,18 +163,18 @@ fn queues_of_all_geometries_and_budgets_agree_under_every_policy() {
 #[test]
 fn script_fires_as_much_on_a_bare_queue_as_the_cache_saw_expire() {
     let trace = some_trace();
-    let mut cache = Cache::new(BTree::new(0), POLICY, trace.keys);
+    let mut cache = Cache::new(BTree::at(0), None, POLICY, trace.keys);
     let mut recorder = Recorder::new(&trace);
     let mut most_live = 0;
     for &request in &trace.requests {
         cache.serve(request, &mut recorder);
-        most_live = most_live.max(cache.queue().len());
+        most_live = most_live.max(queue::Queue::len(cache.queue()));
     }
     let script = recorder.script;
     let expired = cache.counts().expired;
-    assert_eq!(script.play(BTree::new(0)).unwrap().1, expired);
-    assert_eq!(script.play(WheelQueue::<Millis>::new(0, None)).unwrap().1, expired);
-    assert_eq!(script.play(Textbook::<Caffeine>::new(0)).unwrap().1, expired);
+    assert_eq!(script.play(BTree::at(0), None).unwrap().1, expired);
+    assert_eq!(script.play(Wheel::<Millis>::at(0), None).unwrap().1, expired);
+    assert_eq!(script.play(Textbook::<Caffeine>::at(0), None).unwrap().1, expired);
     assert_eq!(script.places as usize, most_live);
 }
 

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use timer_wheel::{Geometry, Wheel};
+use timer_wheel::Geometry;
 
 use crate::cache::{Cache, Policy};
 use crate::observer::Observer;
-use crate::queue::WheelQueue;
+use crate::queue::Wheel;
 use crate::trace::{KeyId, Trace};
 
 /// Requests that are served between two checks of the time.
@@ -76,7 +76,7 @@ impl Observer for Tally {
 /// which the wheel has been advanced.
 pub(super) struct Session<'a, G: Geometry> {
     trace: &'a Trace,
-    cache: Cache<WheelQueue<G>>,
+    cache: Cache<Wheel<G>>,
     next: usize,
     now_ns: u64,
     pub(super) tally: Tally,
@@ -86,18 +86,18 @@ impl<'a, G: Geometry> Session<'a, G> {
     /// A session at the start of the trace.
     pub(super) fn new(setting: Setting<'a>) -> Self {
         let Setting { trace, policy, budget } = setting;
-        let queue = WheelQueue::new(trace.start_ns(), budget);
+        let queue = Wheel::<G>::with_geometry(trace.start_ns());
         Self {
             trace,
-            cache: Cache::new(queue, policy, trace.keys),
+            cache: Cache::new(queue, budget, policy, trace.keys),
             next: 0,
             now_ns: trace.start_ns(),
             tally: Tally::default(),
         }
     }
 
-    pub(super) fn wheel(&self) -> &Wheel<KeyId, G> {
-        &self.cache.queue().wheel
+    pub(super) fn wheel(&self) -> &Wheel<G> {
+        self.cache.queue()
     }
 
     pub(super) fn now_ns(&self) -> u64 {
