@@ -12,7 +12,6 @@ const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 pub struct Answer {
     given: u64,
     fired: u64,
-    /// How many timers have fired.
     pub count: u64,
     deadlines: u64,
     order: u64,
@@ -50,10 +49,6 @@ impl Answer {
     }
 
     /// What can be held against other queues. O(1).
-    ///
-    /// # Errors
-    ///
-    /// If deadlines have gone back in a queue that keeps their order.
     pub fn parts<Q: Queue>(&self) -> Result<Parts, String> {
         let fires = Q::has(Need::Fire);
         let is_exact = fires && Q::ORDER >= Order::Deadline;
@@ -78,10 +73,6 @@ fn scrambled(event: u64) -> u64 {
 }
 
 /// Holds an answer against what is known, and adds what it has more. O(1).
-///
-/// # Errors
-///
-/// If a part differs; the text says which.
 pub fn agree(known: &mut Parts, parts: &Parts) -> Result<(), String> {
     const NAMES: [&str; 4] = [
         "gives other values back",

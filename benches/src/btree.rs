@@ -52,9 +52,6 @@ impl<T> Queue<T> for BTreeQueue<T> {
         Self { now, next_sequence: 0, order: BTreeSet::new(), slots: Slab::new() }
     }
 
-    /// # Panics
-    ///
-    /// If there are 2^32 timers already.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: T) -> BTreeKey {
         let sequence = self.take_sequence();

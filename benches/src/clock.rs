@@ -13,12 +13,9 @@ pub fn timed<R>(elapsed: &mut Duration, work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// What tells how long a call takes.
 pub trait Clock: Copy {
-    /// The time.
     fn read() -> Self;
 
-    /// The time from `earlier` on, in nanoseconds.
     fn ns_since(self, earlier: Self) -> u32;
 }
 
@@ -65,7 +62,6 @@ impl<C: Clock> Calls<C> {
         Self { last: C::read(), at: 0, run_ns: vec![1; most_calls], calm_ns: vec![u32::MAX; most_calls] }
     }
 
-    /// Begins a run.
     pub fn start_run(&mut self) {
         self.at = 0;
         self.last = C::read();
@@ -78,10 +74,6 @@ impl<C: Clock> Calls<C> {
     }
 
     /// Notes the end of a call, which is the start of the next: one reading of the clock a call.
-    ///
-    /// # Panics
-    ///
-    /// If there are more calls than there is room for.
     #[inline]
     pub fn end_call(&mut self) {
         let now = C::read();
@@ -105,7 +97,6 @@ impl<C: Clock> Calls<C> {
     }
 }
 
-/// The longest of some calls.
 pub fn longest(calls_ns: &[u32]) -> f64 {
     f64::from(calls_ns.iter().copied().max().unwrap_or(0))
 }

@@ -69,10 +69,6 @@ macro_rules! experiments {
             }
 
             /// Measures a queue once with so many timers, if it has what the experiment needs, and gives the answer.
-            ///
-            /// # Errors
-            ///
-            /// If the queue answers wrongly.
             pub fn measure<F: Family>(self, n: usize, samples: &mut Samples) -> Result<Option<Parts>, String> {
                 match self {
                     $(Self::$name => {

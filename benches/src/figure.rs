@@ -26,7 +26,6 @@ impl Figure {
         Self { needs, ..self }
     }
 
-    /// The workload that it belongs to. O(1).
     pub fn workload(&self) -> &'static str {
         self.name.split(' ').next().unwrap_or_default()
     }

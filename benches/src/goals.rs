@@ -12,7 +12,6 @@ pub enum Bound {
     Within(f64),
     /// The same, or at most so much where that is more.
     WithinOr(f64, f64),
-    /// Its own is at most so much.
     Below(f64),
     /// Its own is at least so many times the rival's.
     AtLeast(f64),
@@ -29,17 +28,12 @@ pub struct Goal {
 
 use Bound::{AtLeast, Below, Faster, Within, WithinOr};
 
-/// A goal. O(1).
 pub const fn goal(figure: &'static str, sizes: &'static [u64], rival: &'static str, bound: Bound) -> Goal {
     Goal { figure, sizes, rival, bound }
 }
 
 /// Judges every goal whose figures were measured, for the first of all subjects: a line for each, and one for all.
 /// O(goals x measured).
-///
-/// # Errors
-///
-/// If a goal names a figure or a subject that there is not.
 pub fn judge(
     measured: &[Measured],
     goals: &[Goal],

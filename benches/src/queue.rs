@@ -19,11 +19,8 @@ pub use two_sets::TwoSets;
 pub trait Queue<T = u32> {
     /// The name under which it stands in tables.
     const NAME: &'static str;
-    /// The order in which it fires.
     const ORDER: Order;
-    /// What it cannot do.
     const LACKS: &'static [Need] = &[];
-    /// Names a timer.
     type Key: Copy;
 
     /// An empty queue at a time.
@@ -50,7 +47,6 @@ pub trait Queue<T = u32> {
         Duration::ZERO
     }
 
-    /// How many timers are scheduled.
     fn len(&self) -> usize {
         lacking()
     }
@@ -91,7 +87,6 @@ pub trait Queue<T = u32> {
         lacking()
     }
 
-    /// Forgets every timer.
     fn clear(&mut self) {
         lacking()
     }
@@ -183,12 +178,9 @@ pub enum Order {
     FirstComeFirstServed,
 }
 
-/// What one call with a budget did.
 #[derive(Clone, Copy, Debug)]
 pub struct Instalment {
-    /// How much of the budget was used.
     pub used: usize,
-    /// Whether something due was left.
     pub has_backlog: bool,
 }
 

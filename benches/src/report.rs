@@ -43,10 +43,6 @@ pub fn tables(n: u64, figures: &[Figure], subjects: &[(&str, &[Need])], measured
 }
 
 /// Prints a text. A reader who has closed the pipe has seen enough.
-///
-/// # Errors
-///
-/// If it cannot be written for another reason.
 pub fn say(text: &str) -> Result<(), String> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("cannot write the results: {error}")),

@@ -13,7 +13,6 @@ use crate::Spread;
 /// All that one run of a program has measured, and where.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
-    /// How the program was called.
     pub command: String,
     /// The commit it was built from, as `git describe` names it.
     pub version: String,
@@ -21,7 +20,6 @@ pub struct Results {
     pub machine: String,
     /// The day, `2026-11-22`.
     pub date: String,
-    /// How often each subject was measured.
     pub rounds: u32,
     /// What came of the goals, if the program has any.
     pub verdict: String,
@@ -35,15 +33,12 @@ pub struct Results {
 pub struct Measured {
     /// What was measured: `W1a schedule`.
     pub figure: String,
-    /// With how many timers.
     pub n: u64,
-    /// Of what.
     pub subject: String,
     /// What the numbers count: `ns`, `bytes`.
     pub unit: String,
     /// Which of the samples is to be quoted.
     pub counts: Counts,
-    /// The samples.
     pub spread: Spread,
 }
 
@@ -61,14 +56,12 @@ struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Counts {
-    /// The middle one.
     Median,
     /// The least: of a single call, which something else may have made longer and nothing shorter.
     Min,
 }
 
 impl Measured {
-    /// The number to be quoted. O(1).
     pub fn value(&self) -> f64 {
         self.counts.of(self.spread)
     }
@@ -80,7 +73,6 @@ impl Measured {
 }
 
 impl Counts {
-    /// The sample that counts. O(1).
     pub fn of(self, spread: Spread) -> f64 {
         match self {
             Self::Median => spread.median,
@@ -98,10 +90,6 @@ pub struct Sheet {
 
 impl Sheet {
     /// Opens the file, if one was asked for, and leaves what it holds until there are results.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written; the text names it.
     pub fn open(path: Option<&Path>, rounds: u32) -> Result<Self, String> {
         let open = |path: &Path| {
             let mut how = File::options();
@@ -121,21 +109,15 @@ impl Sheet {
         })
     }
 
-    /// Adds figures. O(figures).
     pub fn extend(&mut self, figures: impl IntoIterator<Item = Measured>) {
         self.results.figures.extend(figures);
     }
 
-    /// The figures so far. O(1).
     pub fn figures(&self) -> &[Measured] {
         &self.results.figures
     }
 
     /// Writes the file, if one was asked for, with what came of the goals.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
     pub fn write(mut self, verdict: &str) -> Result<(), String> {
         let Some(mut file) = self.file else {
             return Ok(());
@@ -151,10 +133,6 @@ impl Sheet {
 
 impl Results {
     /// Reads a file that a [`Sheet`] has written.
-    ///
-    /// # Errors
-    ///
-    /// If there is none, or it holds something else.
     pub fn read(path: &Path) -> io::Result<Self> {
         Ok(serde_json::from_slice(&fs::read(path)?)?)
     }

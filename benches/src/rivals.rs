@@ -23,7 +23,6 @@ pub use slab::BareSlab;
 
 /// A tick of the `Millis` geometry, in nanoseconds.
 pub const FINE: u64 = 1 << Millis::TICK_BITS;
-/// A tick of the `Caffeine` geometry.
 pub const COARSE: u64 = 1 << Caffeine::TICK_BITS;
 /// A step of the workloads that count in milliseconds.
 pub const MILLISECOND: u64 = crate::workload::MILLISECOND;

@@ -3,11 +3,9 @@
 /// The least, the middle and the greatest of some samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The least.
     pub min: f64,
     /// The middle one, or the mean of the middle two.
     pub median: f64,
-    /// The greatest.
     pub max: f64,
 }
 
@@ -21,10 +19,6 @@ impl Spread {
     /// assert_eq!((odd.min, odd.median, odd.max), (1.0, 2.0, 4.0));
     /// assert_eq!(Spread::of([3.0, 1.0]).median, 2.0);
     /// ```
-    ///
-    /// # Panics
-    ///
-    /// If there are none.
     #[track_caller]
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = samples.into_iter().collect();

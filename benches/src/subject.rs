@@ -18,14 +18,12 @@ use crate::textbook::TextbookWheel;
 pub struct Subject {
     /// The name under which it stands in tables.
     pub name: &'static str,
-    /// What it cannot do.
     pub lacks: &'static [Need],
     /// Measures it once, if it has what the experiment needs.
     pub measure: fn(Kind, usize, &mut Samples) -> Result<Option<Parts>, String>,
 }
 
 impl Subject {
-    /// A queue by its types.
     pub const fn of<F: Family>() -> Self {
         Self { name: F::Fine::NAME, lacks: F::Fine::LACKS, measure: Kind::measure::<F> }
     }

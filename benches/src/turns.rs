@@ -9,10 +9,6 @@ use crate::workload::XorShift64Star;
 
 /// Measures every subject once a round: `measure` gets the number of one and gives figures by name. Each round has an
 /// order of its own, so that no subject always runs in the wake of the same other. O(rounds x subjects) measurements.
-///
-/// # Errors
-///
-/// The first error of `measure`, or a figure that is not among `figures`.
 pub fn take_turns<N: AsRef<str>>(
     rounds: u32,
     n: u64,

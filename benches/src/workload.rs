@@ -6,13 +6,9 @@
 /// Where every stream starts, unless a caller says otherwise.
 pub const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A millisecond in nanoseconds.
 pub const MILLISECOND: u64 = 1_000_000;
-/// A second in nanoseconds.
 pub const SECOND: u64 = 1_000 * MILLISECOND;
-/// A minute in nanoseconds.
 pub const MINUTE: u64 = 60 * SECOND;
-/// An hour in nanoseconds.
 pub const HOUR: u64 = 60 * MINUTE;
 
 /// The step by which the measurements advance a queue: one tick of the `Millis` geometry.
@@ -38,7 +34,6 @@ impl XorShift64Star {
         Self { state: if seed == 0 { SEED } else { seed } }
     }
 
-    /// The next 64 bits. O(1).
     pub fn next_u64(&mut self) -> u64 {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
@@ -48,10 +43,6 @@ impl XorShift64Star {
 
     /// A number below `bound`, by multiplication rather than by remainder: the high bits of
     /// xorshift64* are its good ones. O(1).
-    ///
-    /// # Panics
-    ///
-    /// If `bound` is zero.
     #[track_caller]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below zero");
@@ -59,10 +50,6 @@ impl XorShift64Star {
     }
 
     /// `count` numbers, uniform in `[low, high)`. O(`count`).
-    ///
-    /// # Panics
-    ///
-    /// If the range is empty.
     #[track_caller]
     pub fn uniform(&mut self, count: usize, low: u64, high: u64) -> Vec<u64> {
         assert!(low < high, "the range is empty");

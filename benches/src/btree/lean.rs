@@ -7,7 +7,6 @@ use slab::Slab;
 
 use crate::queue::{Order, Queue};
 
-/// Where the values are.
 pub trait Store<T>: Default {
     /// The name of the queue that has this store.
     const NAME: &'static str;
@@ -18,7 +17,6 @@ pub trait Store<T>: Default {
     fn remove(&mut self, slot: u32) -> T;
     /// A value that is there; `slot` lies in the order.
     fn get<'a>(&'a self, slot: &'a u32) -> &'a T;
-    /// Takes all values.
     fn clear(&mut self);
 }
 
@@ -103,9 +101,6 @@ impl<T, S: Store<T>> Queue<T> for LeanBTreeQueue<T, S> {
         Self { order: BTreeSet::new(), values: S::default(), value: std::marker::PhantomData }
     }
 
-    /// # Panics
-    ///
-    /// If there are 2^32 timers already.
     #[inline]
     fn schedule(&mut self, deadline: u64, value: T) -> LeanKey {
         let slot = self.values.insert(value);

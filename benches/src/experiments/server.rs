@@ -99,7 +99,6 @@ fn serve<Q: Queue>(
 
 /// What is timed of a run.
 trait Watch {
-    /// A call of an operation.
     fn call<R>(&mut self, operation: usize, work: impl FnOnce() -> R) -> R;
 }
 

@@ -10,7 +10,6 @@ use crate::workload::MILLISECOND;
 pub trait Layer {
     /// The name under which it stands in tables.
     const NAME: &'static str;
-    /// Names a key that has a TTL.
     type Key: Copy;
 
     /// Without a key, at time 0.
@@ -23,20 +22,15 @@ pub trait Layer {
     fn poll(&mut self, now: u64, due: &mut Vec<Proposal<Self::Key>>) -> bool;
     /// Ends a TTL whose expiry has come back.
     fn applied(&mut self, proposal: Proposal<Self::Key>);
-    /// Takes the TTL from a key.
     fn remove(&mut self, key: Self::Key) -> Option<u32>;
-    /// Forgets every key.
     fn clear(&mut self);
 }
 
 /// An expiry that a poll proposes.
 #[derive(Clone, Copy, Debug)]
 pub struct Proposal<N> {
-    /// Names the key.
     pub name: N,
-    /// The index of the entry that set the TTL.
     pub index: u64,
-    /// The key.
     pub key: u32,
 }
 

@@ -10,7 +10,6 @@ use super::Handles;
 use crate::queue::Need::{self, Budget, Clear, Fire, First, Horizon, List, Move, Wake, Work};
 use crate::queue::{Order, Queue};
 
-/// The wheel and the handles of its timers.
 pub struct BitWheel {
     epoch: Instant,
     wheel: Box<LargePreciseWheelWithFailover<Number>>,

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use crate::queue::Need::{self, Cancel, List, Move};
 use crate::queue::{Order, Queue};
 
-/// A heap of deadlines and numbers.
 #[derive(Clone, Debug)]
 pub struct Heap(BinaryHeap<Reverse<(u64, u32)>>);
 

@@ -5,7 +5,6 @@ use slab::Slab;
 use crate::queue::Need::{self, Clear, Fire, FireLate, First, List, Wake};
 use crate::queue::{Order, Queue};
 
-/// A slab of numbers.
 #[derive(Clone, Debug)]
 pub struct BareSlab(Slab<u32>);
 

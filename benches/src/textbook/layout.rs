@@ -48,7 +48,6 @@ impl<G: Geometry> Layout<G> {
     pub(super) const OVERFLOW: BucketIndex = BucketIndex(Self::BASES[LEVELS]);
     /// Holds the timers of the current tick and of the past.
     pub(super) const DUE: BucketIndex = BucketIndex(Self::BASES[LEVELS] + 1);
-    /// How many lists there are.
     pub(super) const BUCKETS: usize = Self::BASES[LEVELS] + 2;
 
     /// Where a timer of this tick is filed, seen from the current tick.
@@ -79,7 +78,6 @@ impl<G: Geometry> Layout<G> {
         ((lap << G::LEVEL_BITS[level]) | digit) << Self::SHIFTS[level]
     }
 
-    /// Whether a bucket spans a single tick.
     #[inline]
     pub(super) fn is_finest(bucket: BucketIndex) -> bool {
         bucket.0 < Self::BASES[1]

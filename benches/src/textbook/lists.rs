@@ -62,7 +62,6 @@ impl<T> Lists<T> {
         Self(nodes)
     }
 
-    /// How many nodes there are, sentinels included.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -74,10 +73,6 @@ impl<T> Lists<T> {
     }
 
     /// Makes a node at the end of a bucket's list.
-    ///
-    /// # Panics
-    ///
-    /// If there are no more node indexes.
     #[inline]
     pub(super) fn insert(&mut self, bucket: BucketIndex, deadline: u64, stamp: u32, value: T) -> NodeIndex {
         let next = NodeIndex::from(bucket);
@@ -153,13 +148,11 @@ impl<T> Lists<T> {
         (next != bucket.into()).then_some(next)
     }
 
-    /// The first node of a bucket's list.
     #[inline]
     pub(super) fn first(&self, bucket: BucketIndex) -> Option<NodeIndex> {
         self.following(bucket.into(), bucket)
     }
 
-    /// The last node of a bucket's list.
     #[inline]
     pub(super) fn last(&self, bucket: BucketIndex) -> Option<NodeIndex> {
         let last = self[bucket.into()].previous;
