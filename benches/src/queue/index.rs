@@ -30,8 +30,8 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
 
     #[inline]
     fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some(due) = self.0.pop_expired(now) {
-            fire(due.deadline, due.index.into());
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
         }
     }
 
@@ -66,7 +66,8 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
 
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
-        self.0.pop_expired(now).map(|due| (due.deadline, due.index.into()))
+        let due = self.0.pop_expired(now)?;
+        Some((due.deadline, due.index.into()))
     }
 
     fn clear(&mut self) {
