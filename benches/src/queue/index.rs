@@ -44,13 +44,11 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
         self.0.cancel(key).then(|| key.into())
     }
 
+    /// Of a live timer, as all measurements ask for: a set would schedule a stale one.
     #[inline]
     fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {
-        let was_live = self.0.is_scheduled(*key);
-        if was_live {
-            self.0.set(*key, deadline);
-        }
-        was_live
+        self.0.set(*key, deadline);
+        true
     }
 
     #[inline]
