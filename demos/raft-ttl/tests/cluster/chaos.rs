@@ -21,7 +21,7 @@ use self::crowd::{Crowd, WRITERS};
 use crate::process::{Nodes, deadline};
 
 /// The most memory that a node may have had, in KiB.
-const MOST_KIB: u64 = 64 << 10;
+const MOST_KIB: u64 = 32 << 10;
 
 /// Why the engine gives up by mistake. A leader's stream of messages to another node ends when that one
 /// tells of a newer term. If a snapshot is due before the engine has heard of it, it finds the stream closed and
@@ -33,7 +33,7 @@ const MISTAKE: &str = "replication channel closed";
 const ARGUMENTS: [&str; 6] = ["--heartbeat", "150ms", "--snapshot-every", "1000", "--frame-time", "3s"];
 
 /// What is done to the nodes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Deed {
     KillLeader,
     Cut,
@@ -91,7 +91,8 @@ impl Chaos {
             chaos.settle().await;
         }
         chaos.ledger.merge(crowd.leave().await);
-        println!("{done:?}, engines that gave up: {}", chaos.gave_up);
+        let counts = deeds.iter().map(|deed| (deed, done.iter().filter(|it| *it == deed).count()));
+        println!("{:?}, engines that gave up: {}", counts.collect::<Vec<_>>(), chaos.gave_up);
         chaos.judge().await;
     }
 

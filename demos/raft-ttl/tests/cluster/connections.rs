@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::process::{CALM, Nodes, deadline, item, next};
 
 /// The most memory that a node may have had, in KiB.
-const MOST_KIB: u64 = 64 << 10;
+const MOST_KIB: u64 = 48 << 10;
 
 async fn assert_given_up(connection: &mut Connection, reason: &str) {
     match next(connection).await {
