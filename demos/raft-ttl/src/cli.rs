@@ -213,14 +213,13 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
         eprintln!("raft-ttl: anybody who reaches this address may pose as another node: see --secret-file");
     }
     let end_of_input = args.lifeline.then(end_of_input);
-    let propose = node.propose();
     let stop = async {
         tokio::select! {
             () = interrupt() => {}
             Some(_) = async { Some(end_of_input?.await) } => {}
         }
     };
-    node.run(listener, propose, stop).await
+    node.run(listener, stop).await
 }
 
 /// What is in the file, without the end of its line.

@@ -11,10 +11,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::connections;
-use crate::drive::{self, Outcome};
+use crate::drive;
 use crate::error::Error;
 use crate::node::Node;
-use crate::types::{self, Command, NodeId, Seat};
+use crate::types::{self, NodeId, Seat};
 
 /// How long another node may take to say who it is, and how long it is left alone then.
 const ASKING: Duration = Duration::from_secs(1);
@@ -27,17 +27,15 @@ impl Node {
     ///
     /// [`Error::Stopped`] when the engine gave up, of a disk that fails for instance. Whatever was
     /// acknowledged is safe on the disks of most nodes.
-    pub async fn run<P, F>(self, listener: TcpListener, propose: P, stop: impl Future<Output = ()>) -> Result<(), Error>
-    where
-        P: Fn(Command) -> F,
-        F: Future<Output = Result<Outcome, Fatal<NodeId>>>,
-    {
+    pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let ended = {
             let roles = self.raft.server_metrics();
             let drive = async {
                 self.join().await?;
                 self.know_the_time().await?;
-                let driven = drive::drive(self.peers.id, &self.replica, roles, propose).await;
+                let driven =
+                    drive::drive(self.peers.id, &self.replica, roles, |command| self.raft.client_write_ff(command))
+                        .await;
                 driven.map_err(|reason| self.reason(reason))
             };
             tokio::select! {

@@ -1,24 +1,21 @@
 //! A node: what it must be told, its file, its engine and its TTLs.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use openraft::error::Fatal;
 use openraft::{Config, SnapshotPolicy, Vote};
 use timer_wheel::ttl::{Backoff, TtlConfig};
 
 use crate::disk::{Disk, DiskError};
-use crate::drive::Outcome;
 use crate::error::Error;
 use crate::limits::{BATCH, MAX_TTL, MESSAGE, Tuning};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
 use crate::time::{Clock, Reading};
-use crate::types::{Command, NodeId, Raft};
+use crate::types::{NodeId, Raft};
 
 /// What a node must be told.
 #[derive(Clone, Debug)]
@@ -113,16 +110,4 @@ impl Node {
         peers.follow(raft.server_metrics());
         Ok(Self { peers, raft, replica, limits: settings.tuning, caught_up: Arc::default() })
     }
-
-    /// Where this node's expiries go: into the log.
-    pub fn propose(&self) -> impl Fn(Command) -> ProposalFuture + use<> {
-        let raft = self.raft.clone();
-        move |command| {
-            let raft = raft.clone();
-            Box::pin(async move { raft.client_write_ff(command).await })
-        }
-    }
 }
-
-/// A command on its way to the engine.
-pub type ProposalFuture = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Fatal<NodeId>>> + Send>>;

@@ -2,7 +2,6 @@
 
 use raft_ttl::cluster::GLANCE;
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::node::Node;
 use raft_ttl::types::NodeId;
 use tokio::time::{Instant, sleep};
 
@@ -19,7 +18,7 @@ const SLACK_MS: u64 = 60_000;
 async fn start(trio: &mut Trio, offsets_us: [i64; 3]) {
     for (id, offset_us) in (1..).zip(offsets_us) {
         let disk = disk(&trio.file(id)).await;
-        trio.start(id, disk, offset_us, Node::propose).await;
+        trio.start(id, disk, offset_us).await;
     }
 }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 use raft_ttl::Disk;
 use raft_ttl::error::Error;
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::node::Node;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 use tokio::time::{Instant, timeout};
@@ -79,7 +78,7 @@ async fn start(trio: &mut Trio, id: u64) -> Fuse {
     let fuse = Fuse::new();
     let file = Failing { file: backend(&trio.file(id)), fuse: fuse.clone() };
     let disk = Disk::on(file).unwrap();
-    trio.start(id, disk, 0, Node::propose).await;
+    trio.start(id, disk, 0).await;
     fuse
 }
 

@@ -3,21 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use openraft::error::Fatal;
 use raft_ttl::Disk;
 use raft_ttl::client::Client;
-use raft_ttl::drive::Outcome;
 use raft_ttl::error::Error;
 use raft_ttl::limits::Tuning;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::node::{Node, Settings};
 use raft_ttl::time::{Clock, MAX_SKEW, wall_us_now};
-use raft_ttl::types::{Command, Item, NodeId};
+use raft_ttl::types::{Item, NodeId};
 use tempfile::TempDir;
 use timer_wheel::clock::SystemClock;
 use tokio::net::{TcpListener, TcpSocket};
@@ -65,26 +62,16 @@ impl Trio {
         self.directory.path().join(format!("node-{id}.redb"))
     }
 
-    /// Starts a node on this disk, with its wall clock so far off, and what it proposes going another way.
-    pub(crate) async fn start<P, F>(&mut self, id: NodeId, disk: Disk, off_us: i64, way: impl FnOnce(&Node) -> P)
-    where
-        P: Fn(Command) -> F + Send + 'static,
-        F: Future<Output = Result<Outcome, Fatal<NodeId>>> + Send + 'static,
-    {
+    /// Starts a node on this disk, with its wall clock so far off.
+    pub(crate) async fn start(&mut self, id: NodeId, disk: Disk, off_us: i64) {
         let wall_us = move || wall_us_now().saturating_add_signed(off_us);
         let clock = |last| Clock::new(SystemClock::default(), wall_us, last, MAX_SKEW);
-        let tuning = Tuning {
-            heartbeat: Duration::from_millis(300),
-            pending_timeout: Duration::from_millis(500),
-            retry_delay: Duration::from_millis(100),
-            ..Tuning::default()
-        };
+        let tuning = Tuning { heartbeat: Duration::from_millis(300), ..Tuning::default() };
         let settings = Settings { id, members: self.addresses.clone(), secret: String::new(), tuning };
         let node = Node::start(&settings, disk, clock).await.unwrap();
         let listener = TcpListener::bind(self.addresses[&id]).await.unwrap();
-        let propose = way(&node);
         let (stop, stopped) = oneshot::channel();
-        let running = node.clone().run(listener, propose, async {
+        let running = node.clone().run(listener, async {
             let _ = stopped.await;
         });
         self.nodes.insert(id, node);
