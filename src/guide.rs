@@ -94,6 +94,7 @@ pub mod drivers {}
 
 #[doc = "[testing.md#the-ttl-layer]: crate#documents"]
 #[doc = "[../demos/raft-ttl/README.md#clocks]: crate#documents"]
+#[doc = "[performance.md]: crate::guide::performance"]
 #[doc = "[../examples/retry_queue.rs]: crate::guide::programs#retry_queue"]
 #[doc = ""]
 #[doc = include_str!("../docs/ttl.md")]

@@ -2,8 +2,8 @@
 //! made from it: a file a program, `benches/results/compare.json` and so on.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use serde::{Deserialize, Serialize};
@@ -84,20 +84,19 @@ impl Counts {
 /// A results file to be: tried before the work, written after it.
 #[derive(Debug)]
 pub struct Sheet {
-    file: Option<File>,
+    path: Option<PathBuf>,
     results: Results,
 }
 
 impl Sheet {
     /// Opens the file, if one was asked for, and leaves what it holds until there are results.
     pub fn open(path: Option<&Path>, rounds: u32) -> Result<Self, String> {
-        let open = |path: &Path| {
-            let mut how = File::options();
-            how.create(true).write(true).truncate(false);
-            how.open(path).map_err(|error| format!("cannot write '{}': {error}", path.display()))
-        };
+        if let Some(path) = path {
+            let opened = File::options().create(true).append(true).open(path);
+            opened.map_err(|error| format!("cannot write '{}': {error}", path.display()))?;
+        }
         Ok(Self {
-            file: path.map(open).transpose()?,
+            path: path.map(Path::to_owned),
             results: Results {
                 command: command(),
                 version: version(),
@@ -119,15 +118,9 @@ impl Sheet {
 
     /// Writes the file, if one was asked for, with what came of the goals.
     pub fn write(mut self, verdict: &str) -> Result<(), String> {
-        let Some(mut file) = self.file else {
-            return Ok(());
-        };
+        let Some(path) = self.path else { return Ok(()) };
         self.results.verdict = verdict.to_owned();
-        // A pipe has no length to cut.
-        let is_file = |file: &File| file.metadata().is_ok_and(|it| it.is_file());
-        let cut = if is_file(&file) { file.set_len(0) } else { Ok(()) };
-        let written = cut.and_then(|()| file.write_all(self.results.to_json().as_bytes()));
-        written.map_err(|error| format!("cannot write the results: {error}"))
+        fs::write(path, self.results.to_json()).map_err(|error| format!("cannot write the results: {error}"))
     }
 }
 

@@ -124,6 +124,9 @@ struct NodeArgs {
     secret_file: Option<PathBuf>,
     #[command(flatten)]
     tuning: Tuning,
+    /// For tests: how many seconds the wall clock of this machine is to be ahead
+    #[arg(long, hide = true, default_value_t = 0, allow_negative_numbers = true)]
+    wall_ahead_s: i64,
     /// Stop when standard input ends: when the one who holds it is gone
     #[arg(long)]
     lifeline: bool,
@@ -206,8 +209,10 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     let settings = Settings { id: args.id, members, secret, tuning: args.tuning };
     let listener = TcpListener::bind(listen).await;
     let listener = listener.map_err(|error| Error::Address(listen, error))?;
-    let node =
-        Node::start(&settings, Disk::open(&args.data)?, |last| Clock::system(last, args.tuning.max_skew)).await?;
+    let node = Node::start(&settings, Disk::open(&args.data)?, |last| {
+        Clock::system(last, args.tuning.max_skew, args.wall_ahead_s)
+    })
+    .await?;
     eprintln!("raft-ttl: node {} listens on {listen}", args.id);
     if settings.secret.is_empty() && settings.members.len() > 1 {
         eprintln!("raft-ttl: anybody who reaches this address may pose as another node: see --secret-file");

@@ -52,6 +52,7 @@ struct Member {
     _reserved: Option<TcpSocket>,
     /// Where this node finds another, if not at its address.
     routes: BTreeMap<NodeId, SocketAddr>,
+    arguments: Vec<String>,
     process: Option<Child>,
 }
 
@@ -104,6 +105,11 @@ impl Cluster {
         self.member(from).routes.insert(to, address);
     }
 
+    /// Gives a node arguments of its own, from its next start on.
+    pub fn tell(&mut self, id: NodeId, arguments: &[&str]) {
+        self.member(id).arguments = arguments.iter().map(|&it| it.to_owned()).collect();
+    }
+
     /// Starts a node, anew if it is running.
     pub fn start(&mut self, id: NodeId) -> Result<(), Error> {
         self.kill(id);
@@ -126,7 +132,8 @@ impl Cluster {
             .arg(self.data(id))
             .arg("--secret-file")
             .arg(self.directory().join(SECRET))
-            .args(&self.arguments);
+            .args(&self.arguments)
+            .args(&self.members[&id].arguments);
         for other in self.members.keys().filter(|&&other| other != id) {
             command.args(["--peer", &format!("{other}={}", address(other))]);
         }
@@ -307,6 +314,7 @@ impl Member {
             address: socket.local_addr()?,
             _reserved: cfg!(target_os = "linux").then_some(socket),
             routes: BTreeMap::new(),
+            arguments: Vec::new(),
             process: None,
         })
     }

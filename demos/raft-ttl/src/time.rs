@@ -83,9 +83,10 @@ impl Clock {
         }
     }
 
-    /// The same by the clocks of this machine.
-    pub fn system(last: Option<Reading>, skew: Duration) -> Self {
-        Self::new(SystemClock::default(), wall_us_now, last, skew)
+    /// The same by the clocks of this machine, whose wall clock is so many seconds ahead.
+    pub fn system(last: Option<Reading>, skew: Duration, ahead_s: i64) -> Self {
+        let wall_us = move || wall_us_now().saturating_add_signed(ahead_s.saturating_mul(1_000_000));
+        Self::new(SystemClock::default(), wall_us, last, skew)
     }
 
     /// The time, in nanoseconds.

@@ -10,7 +10,13 @@
 //!
 //! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the numbers of
 //! timers; the subjects, the one that the others are held against first. What is left out is all there is. Files alone,
-//! with commas between, give a line each that says where their figures come from.
+//! with commas between, give a line each that says where their figures come from. A drawing stands in a file of its own:
+//!
+//! ```text
+//! <!-- chart: costs; number of timers; compare; W1a schedule=schedule; 10000 1000000; wheel, btree+slab=a set -->
+//! ```
+//!
+//! is `docs/plots/costs.svg`, by number of timers, with names of its own for a figure and a subject.
 //!
 //! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and with `--check` nothing: it fails if one differs
 //! from what it should be.
@@ -26,53 +32,11 @@ use std::process::ExitCode;
 
 use timer_wheel_bench::results::{self, Results};
 
-use crate::chart::Chart;
+use crate::table::Query;
 
 const MARKER: &str = "<!-- results: ";
+const CHART: &str = "<!-- chart: ";
 const END: &str = "<!-- end -->";
-
-/// What is drawn.
-const CHARTS: [Chart; 3] = [
-    Chart {
-        name: "costs",
-        results: "compare",
-        panels: &[
-            ("W1a schedule", "schedule"),
-            ("W1b cancel", "cancel"),
-            ("W2 expire", "expire"),
-            ("W10 longest advance", "longest advance"),
-        ],
-        sizes: &[10_000, 100_000, 1_000_000],
-        of: "number of timers",
-        subjects: &[
-            ("wheel", "timer-wheel"),
-            ("btree+slab", "BTreeSet and slab"),
-            ("textbook", "textbook wheel"),
-            ("delayqueue", "tokio-util's DelayQueue"),
-        ],
-    },
-    Chart {
-        name: "producers",
-        results: "drivers",
-        panels: &[("W17 pairs a second", "pairs a second")],
-        sizes: &[1, 2, 4, 8],
-        of: "number of producers",
-        subjects: &[
-            ("Timer", "one Timer"),
-            ("a Timer each", "a Timer each"),
-            ("Mutex<BTreeMap>", "one Mutex<BTreeMap>"),
-            ("a Mutex<BTreeMap> each", "a Mutex<BTreeMap> each"),
-        ],
-    },
-    Chart {
-        name: "timeouts",
-        results: "drivers",
-        panels: &[("W18 timeout, never pending", "never pending"), ("W18 timeout, pending once", "pending once")],
-        sizes: &[1, 2],
-        of: "number of threads",
-        subjects: &[("Timer", "Timer::timeout"), ("tokio::time::timeout", "tokio::time::timeout")],
-    },
-];
 
 type AllResults = BTreeMap<String, Results>;
 
@@ -104,13 +68,12 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
     documents.push(root.join("README.md"));
     for path in documents {
         let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
+        for asked in text.lines().filter_map(|line| asked(line, CHART)) {
+            let (name, svg) = drawing(asked, &all).map_err(|error| told(&path, error))?;
+            wanted.push((root.join(format!("docs/plots/{name}.svg")), svg));
+        }
         let filled = fill(&text, &all).map_err(|error| told(&path, error))?;
         wanted.push((path, filled));
-    }
-    for chart in CHARTS {
-        let Chart { name, results, .. } = chart;
-        let results = all.get(results).ok_or_else(|| format!("there are no results of {results}"))?;
-        wanted.push((root.join(format!("docs/plots/{name}.svg")), chart.draw(results)?));
     }
     wanted.retain(|(path, text)| !fs::read_to_string(path).is_ok_and(|there| there == *text));
     for (path, text) in wanted.iter().filter(|_| !is_check) {
@@ -133,6 +96,20 @@ fn told(path: &Path, error: impl Display) -> String {
     format!("{}: {error}", path.display())
 }
 
+/// What a line of a document asks for, if it begins so.
+fn asked<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
+    line.strip_prefix(marker)?.strip_suffix(" -->")
+}
+
+/// The name of a drawing, and the drawing.
+fn drawing<'a>(asked: &'a str, all: &AllResults) -> Result<(&'a str, String), String> {
+    let mut parts = asked.splitn(3, "; ");
+    let (Some(name), Some(of), Some(query)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(format!("expected a name, what sizes count, and what is drawn: '{asked}'"));
+    };
+    Ok((name, chart::draw(of, &Query::new(query, all)?)?))
+}
+
 /// A document with its tables made anew.
 fn fill(text: &str, all: &AllResults) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
@@ -140,8 +117,7 @@ fn fill(text: &str, all: &AllResults) -> Result<String, String> {
     while let Some(line) = lines.next() {
         filled += line;
         filled += "\n";
-        let asked = line.strip_prefix(MARKER).and_then(|rest| rest.strip_suffix(" -->"));
-        if let Some(query) = asked {
+        if let Some(query) = asked(line, MARKER) {
             filled += &table::answer(query, all)?;
             filled += END;
             filled += "\n";
@@ -190,10 +166,13 @@ mod tests {
 
     #[test]
     fn chart_shows_what_was_measured_and_refuses_what_was_not() {
-        let chart =
-            |figure: &'static [(&'static str, &'static str)]| Chart { panels: figure, sizes: &[10], ..CHARTS[0] };
-        let svg = chart(&[("W1a schedule", "schedule")]).draw(&results()["compare"]).unwrap();
-        assert!(svg.contains(">2.00 ns<") && svg.contains(">10<") && svg.ends_with("</svg>\n"), "{svg}");
-        assert!(chart(&[("W2 expire", "expire")]).draw(&results()["compare"]).is_err());
+        let (name, svg) = drawing("costs; number; compare; W1a=a schedule; 10; wheel=ours", &results()).unwrap();
+        assert_eq!(name, "costs");
+        for text in [">2.00 ns<", ">10<", ">a schedule, by number<", ">ours<"] {
+            assert!(svg.contains(text) && svg.ends_with("</svg>\n"), "{svg}");
+        }
+        for asked in ["costs; number; compare; W2", "costs; number", "costs; number; none; W1a"] {
+            assert!(drawing(asked, &results()).is_err(), "{asked}");
+        }
     }
 }

@@ -1,85 +1,60 @@
 //! Wall clocks that are wrong.
 
-use raft_ttl::cluster::GLANCE;
-use raft_ttl::message::{Reply, Request};
 use raft_ttl::types::NodeId;
-use tokio::time::{Instant, sleep};
 
-use crate::process::{deadline, item};
-use crate::within::{Trio, disk};
+use crate::process::{HASTY, Nodes, item};
 
-const HOUR_MS: u64 = 3_600_000;
-const TWO_HOURS_US: i64 = 2 * 3_600 * 1_000_000;
+const HOUR_S: i64 = 3_600;
 
 /// What a millisecond is rounded to, and a busy machine.
 const SLACK_MS: u64 = 60_000;
 
-/// Starts all nodes, the wall clock of each as far off as it says.
-async fn start(trio: &mut Trio, offsets_us: [i64; 3]) {
-    for (id, offset_us) in (1..).zip(offsets_us) {
-        let disk = disk(&trio.file(id)).await;
-        trio.start(id, disk, offset_us).await;
+/// Starts all nodes anew, the wall clock of each as far ahead as it says.
+fn start(nodes: &mut Nodes, ahead_s: [i64; 3]) {
+    for id in nodes.ids() {
+        nodes.kill(id);
+    }
+    for (id, ahead_s) in (1..).zip(ahead_s) {
+        nodes.tell(id, &["--wall-ahead-s", &ahead_s.to_string()]);
+        nodes.start(id).unwrap();
     }
 }
 
-/// What a key has left when a node leads.
-async fn left_ms(trio: &Trio, id: NodeId) -> u64 {
-    let deadline = deadline();
-    // Nobody else beats or stands for election, or two could take turns for ever.
-    for node in trio.nodes.values() {
-        let config = node.raft.runtime_config();
-        config.heartbeat(node.peers.id == id);
-        config.elect(node.peers.id == id);
-    }
-    while trio.leader().await != id {
-        assert!(Instant::now() < deadline, "node {id} does not lead");
-        sleep(GLANCE).await;
-    }
-    // It has had its chance to expire what it thinks is over.
-    trio.put(vec![item("another", 50)]).await;
-    trio.wait_until_gone("another").await;
-    let get = Request::Get { key: "key".to_owned(), linearizable: true };
-    match trio.client().insist(&get, deadline).await {
-        Ok(Reply::Value { remaining_ms, .. }) => remaining_ms.expect("it has a TTL"),
-        other => panic!("with an hour left it gives {other:?}"),
-    }
+/// Makes sure that a key of an hour has that left when a node leads, which has had its chance to expire what it thinks
+/// is over.
+async fn assert_an_hour_is_left(nodes: &mut Nodes, id: NodeId) {
+    nodes.make_lead(id).await;
+    nodes.put(vec![item("another", 50)]).await;
+    nodes.agree(|status| status.ttls == 1).await;
+    let (_, left_ms) = nodes.latest("key").await.expect("it is not over");
+    let (left_ms, hour_ms) = (left_ms.expect("it has a TTL"), HOUR_S as u64 * 1_000);
+    assert!((hour_ms - SLACK_MS..=hour_ms).contains(&left_ms), "node {id}: {left_ms} ms are left");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn leader_whose_clock_was_set_ahead_while_all_were_down_expires_nothing_early() {
-    let mut trio = Trio::new();
-    start(&mut trio, [0; 3]).await;
-    trio.put(vec![item("key", HOUR_MS)]).await;
+    let mut nodes = Nodes::started(&HASTY);
+    nodes.put(vec![item("key", HOUR_S as u64 * 1_000)]).await;
     // Also the one who led: it leads again at once, before anybody has told it the time.
-    for id in 1..=3 {
-        for id in 1..=3 {
-            trio.stop(id).await;
-        }
-        let mut offsets_us = [0; 3];
-        offsets_us[id as usize - 1] = TWO_HOURS_US;
-        start(&mut trio, offsets_us).await;
-        let left_ms = left_ms(&trio, id).await;
-        assert!((HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms), "node {id}: {left_ms} ms are left");
+    for id in nodes.ids() {
+        let mut ahead_s = [0; 3];
+        ahead_s[id as usize - 1] = 2 * HOUR_S;
+        start(&mut nodes, ahead_s);
+        assert_an_hour_is_left(&mut nodes, id).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn leaders_whose_clocks_differ_go_by_one_time() {
-    let mut trio = Trio::new();
-    // Two hours ahead, two behind, and right.
-    let offsets_us = [TWO_HOURS_US, -TWO_HOURS_US, 0];
-    start(&mut trio, offsets_us).await;
-    trio.put(vec![item("key", HOUR_MS)]).await;
-    for id in 1..=3 {
-        let left_ms = left_ms(&trio, id).await;
-        assert!((HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms), "node {id}: {left_ms}");
-    }
-    for id in 1..=3 {
-        trio.stop(id).await;
-    }
-    start(&mut trio, offsets_us).await;
-    for id in 1..=3 {
-        let left_ms = left_ms(&trio, id).await;
-        assert!((HOUR_MS - SLACK_MS..=HOUR_MS).contains(&left_ms), "node {id}: {left_ms}");
+    let mut nodes = Nodes::new(3, &HASTY);
+    for is_first in [true, false] {
+        // Two hours ahead, two behind, and right.
+        start(&mut nodes, [2 * HOUR_S, -2 * HOUR_S, 0]);
+        if is_first {
+            nodes.put(vec![item("key", HOUR_S as u64 * 1_000)]).await;
+        }
+        for id in if is_first { [1, 2, 3] } else { [3, 2, 1] } {
+            assert_an_hour_is_left(&mut nodes, id).await;
+        }
     }
 }

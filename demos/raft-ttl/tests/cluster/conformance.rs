@@ -18,7 +18,7 @@ impl StoreBuilder<TypeConfig, LogStore, Replica, TempDir> for InDirectory {
     async fn build(&self) -> Result<(TempDir, LogStore, Replica), StorageError<NodeId>> {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::open(directory.path()).unwrap();
-        let clock = Arc::new(Clock::system(None, MAX_SKEW));
+        let clock = Arc::new(Clock::system(None, MAX_SKEW, 0));
         let log = LogStore::new(disk.clone(), Arc::clone(&clock));
         let replica = Replica::load(disk, clock, TtlConfig::default()).unwrap();
         Ok((directory, log, replica))

@@ -80,17 +80,17 @@ async fn slow_deaf_silent_and_many_connections_stop_neither_writes_nor_the_log()
 async fn client_that_is_slow_or_says_nothing_is_given_up_and_finds_another_connection() {
     let nodes = Nodes::alone(&["--frame-time", "2s", "--idle-time", "2s"]).await;
     // At the door, and between two requests.
-    for is_known in [false, true] {
-        for part in [&[][..], &[0, 0, 1, 0, b'[']] {
-            let mut connection = nodes.connect(1).await;
-            if is_known {
-                let status = frame::exchange(&mut connection, &Request::Status).await;
-                assert!(matches!(status, Ok(Reply::Status(_))));
-            }
-            connection.get_mut().write_all(part).await.unwrap();
-            assert_given_up(&mut connection, "no whole request").await;
+    let given_up = async |is_known: bool, part: &[u8]| {
+        let mut connection = nodes.connect(1).await;
+        if is_known {
+            let status = frame::exchange(&mut connection, &Request::Status).await;
+            assert!(matches!(status, Ok(Reply::Status(_))));
         }
-    }
+        connection.get_mut().write_all(part).await.unwrap();
+        assert_given_up(&mut connection, "no whole request").await;
+    };
+    let part = [0, 0, 1, 0, b'['];
+    tokio::join!(given_up(false, &[]), given_up(false, &part), given_up(true, &[]), given_up(true, &part));
     let mut client = Client::new(vec![nodes.address(1)]);
     let put = |key: &str| Request::Put(vec![item(key, None)]);
     client.lead(&put("one"), deadline()).await.unwrap();

@@ -55,7 +55,7 @@ fn demo_shows_that_nothing_is_lost() {
 #[test]
 fn burst_is_gone_in_a_few_entries() {
     let folder = tempfile::tempdir().unwrap();
-    let output = demo(&folder, &["--burst", "--keys", "2000", "--ttl", "12s"]).output().unwrap();
+    let output = demo(&folder, &["--burst", "--keys", "2000", "--ttl", "7s"]).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stdout}{stderr}");

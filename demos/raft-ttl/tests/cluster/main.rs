@@ -17,4 +17,3 @@ mod process;
 mod proxy;
 mod snapshots;
 mod wires;
-mod within;

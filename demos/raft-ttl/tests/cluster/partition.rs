@@ -48,11 +48,9 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     assert_eq!(isolated.expired, cut_off.expired);
     assert_eq!(isolated.term, cut_off.term);
     // Nor does it acknowledge anything.
-    let void = Request::Put(vec![item("void", 60_000)]);
-    let unacknowledged = nodes.answer(leader, &void).await;
-    assert!(matches!(unacknowledged, Reply::Unsure(_)), "{unacknowledged:?}");
-    let stranger = nodes.answer(leader, &Request::Remove(9)).await;
-    assert!(matches!(stranger, Reply::Unsure(_)), "{stranger:?}");
+    let (void, stranger) = (Request::Put(vec![item("void", 60_000)]), Request::Remove(9));
+    let (void, stranger) = tokio::join!(nodes.answer(leader, &void), nodes.answer(leader, &stranger));
+    assert!(matches!((&void, &stranger), (Reply::Unsure(_), Reply::Unsure(_))), "{void:?}, {stranger:?}");
 
     // The others elect one of their own, and that one proposes.
     for id in nodes.ids().into_iter().filter(|&id| id != leader) {

@@ -69,6 +69,25 @@ impl Nodes {
         self.leads().await
     }
 
+    /// Has all nodes but this one die until it leads, and brings them back. Who led comes back as leader, so the others
+    /// take turns.
+    pub(crate) async fn make_lead(&mut self, id: NodeId) {
+        loop {
+            let (leader, _) = self.leads().await;
+            if leader != id {
+                self.kill(leader);
+            }
+            for other in self.ids().into_iter().filter(|&other| leader == id || other != leader) {
+                if !self.is_running(other) {
+                    self.start(other).unwrap();
+                }
+            }
+            if leader == id {
+                return;
+            }
+        }
+    }
+
     /// Sets keys, all in one entry, and answers with its index.
     pub(crate) async fn put(&self, items: Vec<Item>) -> u64 {
         self.done(&Request::Put(items)).await
