@@ -4,7 +4,7 @@ use timer_wheel::Geometry;
 use timer_wheel::Millis;
 use timer_wheel::index::IndexWheel;
 
-use super::Need::{self, List, Work};
+use super::Need::{self, List};
 use super::{Instalment, Order, Queue};
 
 /// An index wheel; a timer's key is its index, which is its value.
@@ -14,7 +14,7 @@ pub struct Indexed<G: Geometry = Millis>(IndexWheel<G>);
 impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     const NAME: &'static str = "index-wheel";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[List, Work];
+    const LACKS: &'static [Need] = &[List];
     type Key = u32;
 
     fn new(now: u64) -> Self {
@@ -33,6 +33,12 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
         while let Some((deadline, value)) = self.pop_expired(now) {
             fire(deadline, value);
         }
+    }
+
+    /// As of the wheel: all its work.
+    #[inline]
+    fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {
+        self.advance_with_budget(now, usize::MAX, fire).used
     }
 
     fn len(&self) -> usize {
