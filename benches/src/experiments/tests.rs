@@ -4,9 +4,10 @@ use super::*;
 use crate::answer::{Parts, agree};
 use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue};
 use crate::figure;
-use crate::queue::{Instalment, Order};
+use crate::queue::{Applied, Instalment, Order, TwoSets};
 use crate::subject::{self, Same, Subject};
 use crate::textbook::TextbookWheel;
+use timer_wheel::ttl::{TtlQueue, TtlSet};
 
 const N: usize = 500;
 
@@ -149,9 +150,12 @@ fn right_answers_agree_and_have_figures() {
             Subject::of::<Same<Faulty<NONE>>>(),
             Subject::of::<Same<LeanBTreeQueue<u32>>>(),
             Subject::of::<Same<TextbookWheel<u32>>>(),
+            Subject::of::<Same<Applied<TtlSet<u32>>>>(),
+            Subject::of::<Same<Applied<TtlQueue<u32>>>>(),
+            Subject::of::<Same<Applied<TwoSets>>>(),
         ] {
             let mut samples = Samples::new();
-            // The textbook's wheel has no earliest timer to evict.
+            // Of the textbook's wheel and of TTLs the earliest cannot be evicted.
             let Some(parts) = (subject.measure)(kind, N, &mut samples).unwrap() else { continue };
             agree(&mut known, &parts).unwrap();
             assert!(!samples.is_empty());

@@ -107,6 +107,15 @@ async fn largest_value_reaches_all_nodes() {
     nodes.put(vec![largest]).await;
     nodes.agree(|status| status.keys == 1).await;
     assert_eq!(nodes.latest(&key).await.unwrap().0.len(), MAX_VALUE);
+
+    // More long keys than a frame holds expire together, and all of it is told.
+    for nth in 0..10 {
+        nodes.put(vec![item(format!("{nth}{}", &key[1..]), 1_000)]).await;
+    }
+    nodes.agree(|status| status.expired == 10).await;
+    for id in nodes.ids() {
+        assert_eq!(nodes.history(id).await.len(), 10);
+    }
 }
 
 /// Runs a node that should not start, and gives up on it if it does.
