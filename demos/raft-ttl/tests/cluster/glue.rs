@@ -11,6 +11,7 @@ use openraft::storage::RaftStateMachine;
 use openraft::{CommittedLeaderId, Entry, EntryPayload, LogId, ServerState, Vote};
 use raft_ttl::Disk;
 use raft_ttl::drive::drive;
+use raft_ttl::limits::{MAX_FRAME, MAX_KEY};
 use raft_ttl::state_machine::Replica;
 use raft_ttl::time::{Clock, MAX_SKEW};
 use raft_ttl::types::{Answer, Command, NodeId, Seat, TypeConfig};
@@ -179,6 +180,24 @@ async fn expiry_that_a_touch_has_overtaken_is_void() {
     // With the index of the touch the same command counts.
     engine.apply(Command::Expire { expiries: vec![("held".to_owned(), touched_at)], by: 2 }).await;
     assert_eq!(engine.left("held"), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_no_frame_holds_are_proposed_in_parts() {
+    let mut engine = Engine::new(ServerState::Leader);
+    // A millisecond passes with each, and all are due at once.
+    for nth in 0..10 {
+        engine.put(&nth.to_string().repeat(MAX_KEY), 50 - nth).await;
+    }
+    let mut left = 10;
+    while left > 0 {
+        let proposal = engine.proposals.recv().await.unwrap();
+        let bytes: usize = proposal.expiries.iter().map(|(key, _)| key.len()).sum();
+        assert!(bytes < MAX_FRAME, "{bytes} bytes");
+        left -= proposal.expiries.len();
+        engine.expire(proposal).await;
+    }
+    assert_eq!(engine.stats().applied, 10);
 }
 
 #[tokio::test(start_paused = true)]
