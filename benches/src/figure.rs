@@ -1,8 +1,7 @@
 //! What is measured: figures, those of the workloads of queues among them, and what each needs of a queue.
 
-use crate::Spread;
 use crate::queue::Need::{self, *};
-use crate::results::{Counts, Measured};
+use crate::results::{Counts, Row, Spread};
 
 /// One number of a workload.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +29,9 @@ impl Figure {
         self.name.split(' ').next().unwrap_or_default()
     }
 
-    /// What was measured of it with `n` timers. O(1).
-    pub fn measured(&self, n: u64, subject: &str, spread: Spread) -> Measured {
-        let (figure, subject, unit) = (self.name.to_owned(), subject.to_owned(), self.unit.to_owned());
-        Measured { figure, n, subject, unit, counts: self.counts, spread }
+    /// What was measured of it at a size. O(1).
+    pub fn row(&self, n: u64, subjects: Vec<(String, Spread)>) -> Row {
+        Row { figure: self.name.to_owned(), n, unit: self.unit.to_owned(), counts: self.counts, subjects }
     }
 
     /// Why a queue that lacks so much has no such figure, or `None` if it has. O(1).

@@ -4,9 +4,9 @@
 //! * [`textbook`]: a hierarchical wheel as it is usually built, one list node a timer.
 //! * [`btree`]: ordered sets with a store of values, exact by construction.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
-//! * `rivals`, `experiments`: the queues of others and the workloads, behind the feature `compare`.
-//! * `figure`, `turns`, `report`, `goals`, `results`: what is measured, how subjects take turns at it, and what becomes of
-//!   the samples: tables, verdicts and a file.
+//! * `rivals`, `experiments`, `drivers`, `figure`: the queues of others, the workloads of queues and of timers with a
+//!   thread, and the numbers that these give, behind the feature `compare`.
+//! * `results`: the form in which a program writes what it has measured.
 //!
 //! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
 //! compare the answers.
@@ -38,28 +38,22 @@ pub mod btree;
 #[cfg(feature = "compare")]
 pub mod clock;
 #[cfg(feature = "compare")]
+pub mod drivers;
+#[cfg(feature = "compare")]
 pub mod experiments;
-#[cfg(feature = "results")]
+#[cfg(feature = "compare")]
 pub mod figure;
-#[cfg(feature = "results")]
-pub mod goals;
 #[cfg(feature = "compare")]
 pub mod heap;
 pub mod queue;
 #[cfg(feature = "results")]
-pub mod report;
-#[cfg(feature = "results")]
 pub mod results;
 #[cfg(feature = "compare")]
 pub mod rivals;
-mod spread;
 #[cfg(feature = "compare")]
 pub mod subject;
 pub mod textbook;
-#[cfg(feature = "results")]
-pub mod turns;
 pub mod workload;
 
 pub use btree::{BTreeQueue, BareSet, LeanBTreeQueue};
-pub use spread::Spread;
 pub use textbook::TextbookWheel;

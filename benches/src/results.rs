@@ -1,5 +1,5 @@
-//! What a program has measured, as it writes it down and as the tables and drawings of the documents are
-//! made from it: a file a program, `benches/results/compare.json` and so on.
+//! What a program has measured, as it writes it down and as the tables and drawings of the documents are made from it: a
+//! file a program, `benches/results/compare.jsonl` and so on. Its first line says of what run, each other is a [`Row`].
 
 use std::fs::{self, File};
 use std::io;
@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use serde::{Deserialize, Serialize};
-
-use crate::Spread;
 
 /// All that one run of a program has measured, and where.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,33 +21,24 @@ pub struct Results {
     pub rounds: u32,
     /// What came of the goals, if the program has any.
     pub verdict: String,
-    /// The figures, in the order in which they were measured.
-    #[serde(with = "lines")]
-    pub figures: Vec<Measured>,
+    /// In the order in which they were measured.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
 }
 
-/// One figure of one subject.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
+/// A figure of all subjects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
     /// What was measured: `W1a schedule`.
     pub figure: String,
+    /// The size: mostly the number of timers.
     pub n: u64,
-    pub subject: String,
     /// What the numbers count: `ns`, `bytes`.
     pub unit: String,
     /// Which of the samples is to be quoted.
     pub counts: Counts,
-    pub spread: Spread,
-}
-
-/// A line of the file: a figure of all subjects, each with the least, the middle and the greatest sample.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    figure: String,
-    n: u64,
-    unit: String,
-    counts: Counts,
-    subjects: Vec<(String, f64, f64, f64)>,
+    /// Those that have the figure, in the order of the program.
+    pub subjects: Vec<(String, Spread)>,
 }
 
 /// Which sample stands for a figure.
@@ -61,14 +50,26 @@ pub enum Counts {
     Min,
 }
 
-impl Measured {
-    pub fn value(&self) -> f64 {
-        self.counts.of(self.spread)
+/// The least, the middle and the greatest of some samples.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub min: f64,
+    /// The middle one, or the mean of the middle two.
+    pub median: f64,
+    pub max: f64,
+}
+
+impl Row {
+    /// What is quoted of a subject, if it has the figure. O(subjects).
+    pub fn value(&self, subject: &str) -> Option<f64> {
+        let found = self.subjects.iter().find(|(name, _)| name == subject);
+        found.map(|(_, spread)| self.counts.of(*spread))
     }
 
     /// Whether its figure has this name, or a longer one that begins so. O(1).
     pub fn is_named(&self, name: &str) -> bool {
-        is_named(&self.figure, name)
+        let rest = self.figure.strip_prefix(name);
+        rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.starts_with(' '))
     }
 }
 
@@ -81,110 +82,48 @@ impl Counts {
     }
 }
 
-/// A results file to be: tried before the work, written after it.
-#[derive(Debug)]
-pub struct Sheet {
-    path: Option<PathBuf>,
-    results: Results,
-}
-
-impl Sheet {
-    /// Opens the file, if one was asked for, and leaves what it holds until there are results.
-    pub fn open(path: Option<&Path>, rounds: u32) -> Result<Self, String> {
-        if let Some(path) = path {
-            let opened = File::options().create(true).append(true).open(path);
-            opened.map_err(|error| format!("cannot write '{}': {error}", path.display()))?;
-        }
-        Ok(Self {
-            path: path.map(Path::to_owned),
-            results: Results {
-                command: command(),
-                version: version(),
-                machine: machine(),
-                date: said("date", &["-u", "+%F"]),
-                rounds,
-                ..Results::default()
-            },
-        })
-    }
-
-    pub fn extend(&mut self, figures: impl IntoIterator<Item = Measured>) {
-        self.results.figures.extend(figures);
-    }
-
-    pub fn figures(&self) -> &[Measured] {
-        &self.results.figures
-    }
-
-    /// Writes the file, if one was asked for, with what came of the goals.
-    pub fn write(mut self, verdict: &str) -> Result<(), String> {
-        let Some(path) = self.path else { return Ok(()) };
-        self.results.verdict = verdict.to_owned();
-        fs::write(path, self.results.to_json()).map_err(|error| format!("cannot write the results: {error}"))
+impl Spread {
+    /// That of some samples. O(n log n).
+    #[track_caller]
+    pub fn of(samples: impl IntoIterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = samples.into_iter().collect();
+        assert!(!sorted.is_empty(), "a figure has a sample");
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len() - 1;
+        Self { min: sorted[0], median: f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]), max: sorted[last] }
     }
 }
 
 impl Results {
-    /// Reads a file that a [`Sheet`] has written.
+    /// Those of this run, as yet without a row.
+    pub fn new(rounds: u32) -> Self {
+        let date = said("date", &["-u", "+%F"]);
+        Self { command: command(), version: version(), machine: machine(), date, rounds, ..Self::default() }
+    }
+
+    /// Reads a file.
     pub fn read(path: &Path) -> io::Result<Self> {
-        Ok(serde_json::from_slice(&fs::read(path)?)?)
+        let text = fs::read_to_string(path)?;
+        let mut lines = text.lines();
+        let mut results: Self = serde_json::from_str(lines.next().unwrap_or_default())?;
+        results.rows = lines.map(serde_json::from_str).collect::<Result<_, _>>()?;
+        Ok(results)
     }
 
-    /// A line for each figure, so that a difference of two files can be read.
-    fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).expect("it is plain data");
-        let (head, _) = json.split_once("\"figures\": ").expect("the last field");
-        let lines = lines::of(&self.figures).into_iter();
-        let lines: Vec<String> = lines.map(|line| serde_json::to_string(&line).expect("it is plain data")).collect();
-        format!("{head}\"figures\": [\n    {}\n  ]\n}}\n", lines.join(",\n    "))
-    }
-}
-
-mod lines {
-    //! The figures as lines, and back.
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{Line, Measured, Spread};
-
-    /// Figures in the order of their first subjects.
-    pub(super) fn of(figures: &[Measured]) -> Vec<Line> {
-        let mut lines: Vec<Line> = Vec::new();
-        for it in figures {
-            let Spread { min, median, max } = it.spread;
-            let subject = (it.subject.clone(), min, median, max);
-            match lines.iter_mut().find(|line| line.figure == it.figure && line.n == it.n) {
-                Some(line) => line.subjects.push(subject),
-                None => {
-                    let (figure, unit) = (it.figure.clone(), it.unit.clone());
-                    lines.push(Line { figure, n: it.n, unit, counts: it.counts, subjects: vec![subject] });
-                }
-            }
-        }
-        lines
-    }
-
-    pub(super) fn serialize<S: Serializer>(figures: &[Measured], serializer: S) -> Result<S::Ok, S::Error> {
-        of(figures).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Vec<Measured>, D::Error> {
-        let lines = Vec::<Line>::deserialize(deserializer)?.into_iter();
-        let measured = lines.flat_map(|line| {
-            let Line { figure, n, unit, counts, subjects } = line;
-            subjects.into_iter().map(move |(subject, min, median, max)| {
-                let (figure, unit, spread) = (figure.clone(), unit.clone(), Spread { min, median, max });
-                Measured { figure, n, subject, unit, counts, spread }
-            })
-        });
-        Ok(measured.collect())
+    /// Writes a file.
+    pub fn write(&self, path: &Path) -> Result<(), String> {
+        let rows = self.rows.iter().map(serde_json::to_string);
+        let lines = std::iter::once(serde_json::to_string(self)).chain(rows).collect::<Result<Vec<_>, _>>();
+        let lines = lines.expect("it is plain data").join("\n");
+        fs::write(path, lines + "\n").map_err(|error| format!("cannot write the results: {error}"))
     }
 }
 
-/// Whether a figure has this name, or a longer one that begins so.
-pub fn is_named(figure: &str, name: &str) -> bool {
-    let rest = figure.strip_prefix(name);
-    rest.is_some_and(|rest| name.is_empty() || rest.is_empty() || rest.starts_with(' '))
+/// Makes sure before the work that its results can be written, and leaves what the file holds until there are any.
+pub fn try_to_write(path: Option<&PathBuf>) -> Result<(), String> {
+    let Some(path) = path else { return Ok(()) };
+    let opened = File::options().create(true).append(true).open(path);
+    opened.map(|_| ()).map_err(|error| format!("cannot write '{}': {error}", path.display()))
 }
 
 /// How a program ends that has nobody to hand its error to.
@@ -247,24 +186,29 @@ mod tests {
 
     #[test]
     fn written_results_are_read_again() {
-        let path = std::env::temp_dir().join(format!("results-{}.json", std::process::id()));
+        let path = std::env::temp_dir().join(format!("results-{}.jsonl", std::process::id()));
         for value in [7.0, 5.0] {
-            let mut sheet = Sheet::open(Some(&path), 3).unwrap();
-            let figure = Figure::new("W1a schedule", "ns", Counts::Min);
-            sheet.extend(["wheel", "heap"].map(|it| figure.measured(10, it, Spread::of([value, value + 1.0]))));
-            sheet.write("all 1 goals met").unwrap();
+            try_to_write(Some(&path)).unwrap();
+            let spreads = ["wheel", "heap"].map(|it| (it.to_owned(), Spread::of([value, value + 1.0])));
+            let row = Figure::new("W1a schedule", "ns", Counts::Min).row(10, spreads.to_vec());
+            let results = Results { rows: vec![row.clone(), row], ..Results::new(3) };
+            results.write(&path).unwrap();
         }
         let results = Results::read(&path).unwrap();
         fs::remove_file(path).unwrap();
-        assert_eq!(results.figures.len(), 2);
-        assert_eq!(results.figures[1].value(), 5.0);
-        assert_eq!((results.rounds, &*results.verdict), (3, "all 1 goals met"));
+        assert_eq!((results.rounds, results.rows.len()), (3, 2));
+        assert_eq!(results.rows[1].value("heap"), Some(5.0));
     }
 
     #[test]
     fn file_that_cannot_be_written_is_refused_before_the_work() {
-        let refused = Sheet::open(Some(Path::new("/nonexistent/results.json")), 1);
-        assert!(refused.unwrap_err().contains("/nonexistent/results.json"));
-        assert!(Sheet::open(None, 1).unwrap().write("").is_ok());
+        let refused = try_to_write(Some(&"/nonexistent/results.jsonl".into()));
+        assert!(refused.unwrap_err().contains("/nonexistent/results.jsonl"));
+    }
+
+    #[test]
+    fn spread_names_the_middle_of_its_samples() {
+        assert_eq!(Spread::of([4.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 4.0 });
+        assert_eq!(Spread::of([3.0, 1.0]).median, 2.0);
     }
 }

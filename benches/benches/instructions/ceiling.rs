@@ -1,4 +1,4 @@
-//! Counts that are kept, and the ceiling that each gives: `benches/results/instructions.json`.
+//! Counts that are kept, and the ceiling that each gives: `benches/results/instructions.jsonl`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
 use serde_json::Value;
-use timer_wheel_bench::Spread;
-use timer_wheel_bench::results::{Counts, Measured, Results, Sheet};
+use timer_wheel_bench::results::{Counts, Results, Row, Spread};
 
 use crate::steady::{CALLS, N};
 
@@ -22,9 +21,8 @@ pub(crate) fn ceiling(group: &str, call: &str) -> LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     if std::env::var_os(UNLIMITED).is_none() {
         let results = Results::read(&kept()).unwrap_or_default();
-        let of_call = results.figures.iter();
-        let mut of_call = of_call.filter(|it| it.subject == subject(group) && it.figure == figure(call));
-        let counted = of_call.next().map_or(0.0, |it| it.value() * CALLS as f64);
+        let row = results.rows.iter().find(|row| row.figure == figure(call));
+        let counted = row.and_then(|row| row.value(&subject(group))).map_or(0.0, |count| count * CALLS as f64);
         let mut callgrind = Callgrind::default();
         callgrind.hard_limits([(EventKind::Ir, counted as u64 * MOST / 100)]);
         config.tool(callgrind);
@@ -33,7 +31,7 @@ pub(crate) fn ceiling(group: &str, call: &str) -> LibraryBenchmarkConfig {
 }
 
 fn kept() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("results/instructions.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("results/instructions.jsonl")
 }
 
 /// The name in tables: `index_wheel` is `IndexWheel`.
@@ -48,8 +46,8 @@ fn figure(call: &str) -> String {
 
 /// Counts everything and writes it to a file, which keeps what it has of other queues.
 pub(crate) fn keep(path: &Path) -> Result<(), String> {
-    let mut sheet = Sheet::open(Some(path), 1)?;
-    let before = Results::read(path).unwrap_or_default().figures;
+    let before = Results::read(path).unwrap_or_default();
+    let mut results = Results { rows: before.rows, ..Results::new(1) };
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let output = Command::new(program)
         .args(["--bench", "--output-format=json"])
@@ -65,18 +63,19 @@ pub(crate) fn keep(path: &Path) -> Result<(), String> {
         .map(|line| read(line).ok_or_else(|| format!("not understood of gungraun: {line}")))
         .collect();
     let counted = counted?;
-    let is_counted = |subject: &str| counted.iter().any(|(counted, ..)| counted == subject);
-    let others = before.into_iter().filter(|it| !is_counted(&it.subject));
-    sheet.extend(others);
-    sheet.extend(counted.iter().map(|(subject, figure, count)| Measured {
-        figure: figure.clone(),
-        n: N as u64,
-        subject: subject.clone(),
-        unit: "instructions".to_owned(),
-        counts: Counts::Median,
-        spread: Spread::of([*count]),
-    }));
-    sheet.write("")
+    for row in &mut results.rows {
+        row.subjects.retain(|(name, _)| !counted.iter().any(|(counted, ..)| counted == name));
+    }
+    for (subject, figure, count) in counted {
+        let at = results.rows.iter().position(|row| row.figure == figure).unwrap_or(results.rows.len());
+        if at == results.rows.len() {
+            let unit = "instructions".to_owned();
+            results.rows.push(Row { figure, n: N as u64, unit, counts: Counts::Median, subjects: Vec::new() });
+        }
+        results.rows[at].subjects.push((subject, Spread::of([count])));
+    }
+    results.rows.retain(|row| !row.subjects.is_empty());
+    results.write(path)
 }
 
 /// The queue, the figure, and the instructions of one call.

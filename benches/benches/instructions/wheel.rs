@@ -5,7 +5,7 @@
 //!
 //! Callgrind counts them. The count is the same in every run, however busy the machine is, so a change of a
 //! single instruction shows; what a cache miss costs does not. Each benchmark makes a thousand calls, and
-//! fails if these take four hundredths more than in `benches/results/instructions.json`. Where they are meant
+//! fails if these take four hundredths more than in `benches/results/instructions.jsonl`. Where they are meant
 //! to, or take less, `bash benches/measure instructions` keeps the new counts. What is inlined depends on all
 //! that a program holds: hence one for each queue, and no features but what they need.
 //!

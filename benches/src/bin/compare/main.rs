@@ -1,10 +1,11 @@
-//! `compare`: measures timer queues side by side and holds the wheel to its goals.
+//! `compare`: measures timer queues side by side, or timers with a thread, and holds ours to their goals.
 //!
 //! The subjects take turns within one process, round by round, on the same inputs, so that a noisy machine disturbs them
 //! alike; what counts is the ratio of the medians. Every answer is held against those of the other subjects: a difference
 //! is an error, not a figure.
 
 mod goals;
+mod report;
 mod turns;
 
 use std::path::PathBuf;
@@ -12,15 +13,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use timer_wheel_bench::drivers;
 use timer_wheel_bench::experiments::Kind;
-use timer_wheel_bench::figure::FIGURES;
-use timer_wheel_bench::goals::judge;
 use timer_wheel_bench::heap::Weighed;
-use timer_wheel_bench::report::{say, tables};
-use timer_wheel_bench::results::{self, Sheet};
+use timer_wheel_bench::results::{self, Results};
 use timer_wheel_bench::subject::{self, Subject};
 
-use turns::Turns;
+use goals::judge;
+use report::{say, table};
+use turns::{Turns, take_turns};
 
 #[global_allocator]
 static ALLOCATOR: Weighed = Weighed;
@@ -30,11 +31,12 @@ const MANY: usize = 1_000_000;
 /// Beyond this the inputs alone take gigabytes.
 const MOST_TIMERS: u64 = 100_000_000;
 
-/// Measures timer queues side by side and holds the wheel to its goals
+/// Measures timer queues side by side, or timers with a thread, and holds ours to their goals
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 struct Options {
-    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 have sizes of their own
+    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 have sizes of their own, and so have W17, W18 and
+    /// lateness, where half of the most is the number of calls
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
           default_value = "10000,30000,100000,300000,1000000")]
     n: Vec<usize>,
@@ -47,14 +49,13 @@ struct Options {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
 
-    /// Only these workloads, separated by commas [default: all]
-    #[arg(long, value_delimiter = ',', ignore_case = true,
-          value_parser = PossibleValuesParser::new(Kind::ALL.iter().flat_map(|kind| kind.workloads())))]
+    /// Only these workloads, separated by commas [default: all of queues, W1 to W16]
+    #[arg(long, value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(
+          Kind::ALL.iter().flat_map(|kind| kind.workloads().to_vec()).chain(drivers::ALL.map(|it| it.name))))]
     workloads: Vec<String>,
 
     /// Only these subjects, separated by commas [default: all but btree-queue and those of TTLs]
-    #[arg(long, value_delimiter = ',',
-          value_parser = PossibleValuesParser::new(subject::ALL.iter().map(|subject| subject.name)))]
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(names()))]
     subjects: Vec<String>,
 
     /// Write the results to this file
@@ -66,10 +67,22 @@ struct Options {
     is_child: bool,
 }
 
+/// Of all subjects.
+fn names() -> Vec<&'static str> {
+    let of_drivers = drivers::ALL.iter().flat_map(|workload| workload.subjects());
+    let mut names: Vec<_> = subject::ALL.iter().map(|subject| subject.name).chain(of_drivers).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 impl Options {
+    fn names(&self, workload: &str) -> bool {
+        self.workloads.iter().any(|wanted| wanted.eq_ignore_ascii_case(workload))
+    }
+
     fn wants(&self, workload: &str) -> bool {
-        let mut wanted = self.workloads.iter();
-        self.workloads.is_empty() || wanted.any(|wanted| wanted.eq_ignore_ascii_case(workload))
+        self.workloads.is_empty() || self.names(workload)
     }
 
     /// The rounds on so many timers.
@@ -129,21 +142,32 @@ fn run(options: &Options) -> Result<(), String> {
     if options.is_child {
         return turns::be_child(options);
     }
-    let mut sheet = Sheet::open(options.json.as_deref(), options.rounds(options.n[0]))?;
+    results::try_to_write(options.json.as_ref())?;
+    let mut results = Results::new(options.rounds(options.n[0]));
     let subjects = options.subjects();
-    let rows: Vec<_> = subjects.iter().map(|subject| (subject.name, subject.lacks)).collect();
     let agenda = options.agenda();
     let mut turns = Turns::new(options, &subjects, &agenda);
     for (kind, n) in agenda {
-        let measured = turns.take(kind, n)?;
-        let table = tables(n as u64, FIGURES, &rows, &measured);
-        turns.pause(|| say(&table))?;
-        sheet.extend(measured);
+        for (row, lacking) in turns.take(kind, n)? {
+            turns.pause(|| say(&table(&row, &lacking)))?;
+            results.rows.push(row);
+        }
     }
-    let names: Vec<&str> = subject::ALL.iter().map(|subject| subject.name).collect();
-    let (verdicts, summary) = judge(sheet.figures(), goals::ALL, FIGURES, &names)?;
+    for workload in drivers::ALL.into_iter().filter(|workload| options.names(workload.name)) {
+        let is_wanted = |name: &&str| options.subjects.is_empty() || options.subjects.iter().any(|it| it == name);
+        let names: Vec<&str> = workload.subjects().filter(is_wanted).collect();
+        let (effort, sizes) = workload.plan(options.n.iter().copied().max().unwrap_or_default());
+        for n in sizes {
+            let measure = |turn: usize| workload.measure(names[turn], n, effort);
+            let rows = take_turns(results.rounds, n, workload.figures, &names, measure)?;
+            rows.iter().try_for_each(|row| say(&table(row, &[])))?;
+            results.rows.extend(rows);
+        }
+    }
+    let (verdicts, summary) = judge(&results.rows);
     say(&format!("{verdicts}\n{summary}\n"))?;
-    sheet.write(&summary)
+    results.verdict = summary;
+    options.json.as_ref().map_or(Ok(()), |path| results.write(path))
 }
 
 #[cfg(test)]

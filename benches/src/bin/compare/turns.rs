@@ -1,20 +1,24 @@
-//! The subjects taking turns at an experiment.
+//! Subjects that take turns.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use timer_wheel_bench::answer::{self, Parts};
 use timer_wheel_bench::experiments::{Kind, Samples};
-use timer_wheel_bench::figure::FIGURES;
-use timer_wheel_bench::results::Measured;
+use timer_wheel_bench::figure::{self, FIGURES, Figure};
+use timer_wheel_bench::results::{Row, Spread};
 use timer_wheel_bench::subject::Subject;
-use timer_wheel_bench::turns::take_turns;
+use timer_wheel_bench::workload::XorShift64Star;
 
 use crate::Options;
 
 /// What a child prints: figures by name with what was measured, and the answer.
 type Told = (Vec<(String, f64)>, Option<Parts>);
+
+/// Names of subjects with what they lack.
+pub(crate) type Lacking = Vec<(&'static str, &'static str)>;
 
 pub(crate) struct Turns<'a> {
     options: &'a Options,
@@ -36,13 +40,13 @@ impl<'a> Turns<'a> {
         self.progress.suspend(work)
     }
 
-    /// Measures every subject in every round.
-    pub(crate) fn take(&mut self, kind: Kind, n: usize) -> Result<Vec<Measured>, String> {
+    /// Measures every subject in every round. Each row comes with those that lack the figure, and why.
+    pub(crate) fn take(&mut self, kind: Kind, n: usize) -> Result<Vec<(Row, Lacking)>, String> {
         self.progress.set_message(format!("{kind:?} at {n}"));
         let mut known = Parts::default();
         let names: Vec<&str> = self.subjects.iter().map(|subject| subject.name).collect();
         let told = if kind.wants_fresh_process() { in_a_child } else { measure };
-        let mut measured = take_turns(self.options.rounds(n), n as u64, FIGURES, &names, |turn| {
+        let rows = take_turns(self.options.rounds(n), n as u64, FIGURES, &names, |turn| {
             let subject = self.subjects[turn];
             let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
             let (samples, parts) = told(kind, n, subject).map_err(wrong)?;
@@ -52,9 +56,10 @@ impl<'a> Turns<'a> {
             self.progress.inc(1);
             Ok::<_, String>(samples)
         })?;
-        check_complete(self.subjects, &measured)?;
-        measured.retain(|it| self.options.wants(it.figure.split(' ').next().unwrap_or_default()));
-        Ok(measured)
+        let rows = rows.into_iter().map(|row| lacking(self.subjects, &row).map(|lacking| (row, lacking)));
+        let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+        rows.retain(|(row, _)| self.options.wants(row.figure.split(' ').next().unwrap_or_default()));
+        Ok(rows)
     }
 }
 
@@ -101,16 +106,45 @@ pub(crate) fn be_child(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a subject that lacks a figure which another one has, and does not say why.
-fn check_complete(subjects: &[&Subject], measured: &[Measured]) -> Result<(), String> {
-    let is_measured = |figure: &str| measured.iter().any(|it| it.figure == figure);
-    for figure in FIGURES.iter().filter(|figure| is_measured(figure.name)) {
-        for subject in subjects {
-            let has_it = measured.iter().any(|it| it.figure == figure.name && it.subject == subject.name);
-            if has_it == figure.reason_to_lack(subject.lacks).is_some() {
-                return Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name));
+/// Those that lack a figure, with the reason. It is a fault to lack it without one, or to have both.
+fn lacking(subjects: &[&'static Subject], row: &Row) -> Result<Lacking, String> {
+    let figure = figure::named(&row.figure).ok_or("an unknown figure")?;
+    let mut lacking = Lacking::new();
+    for subject in subjects {
+        match (row.value(subject.name), figure.reason_to_lack(subject.lacks)) {
+            (Some(_), None) => {}
+            (None, Some(reason)) => lacking.push((subject.name, reason)),
+            _ => return Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name)),
+        }
+    }
+    Ok(lacking)
+}
+
+/// Measures every subject once a round: `measure` gets the number of one and gives figures by name. Each round has an
+/// order of its own, so that no subject always runs in the wake of the same other. O(rounds x subjects) measurements.
+pub(crate) fn take_turns<N: AsRef<str>>(
+    rounds: u32,
+    n: u64,
+    figures: &[Figure],
+    subjects: &[&str],
+    mut measure: impl FnMut(usize) -> Result<Vec<(N, f64)>, String>,
+) -> Result<Vec<Row>, String> {
+    // By figure and by subject.
+    let mut samples: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+    let mut random = XorShift64Star::new();
+    for _ in 0..rounds {
+        for turn in random.permutation(subjects.len() as u32) {
+            let turn = turn as usize;
+            for (name, value) in measure(turn)? {
+                let figure = figures.iter().position(|figure| figure.name == name.as_ref());
+                let figure = figure.ok_or_else(|| format!("an unknown figure: {}", name.as_ref()))?;
+                samples.entry(figure).or_default().entry(turn).or_default().push(value);
             }
         }
     }
-    Ok(())
+    let rows = samples.into_iter().map(|(figure, of_subjects)| {
+        let spreads = of_subjects.into_iter().map(|(turn, samples)| (subjects[turn].to_owned(), Spread::of(samples)));
+        figures[figure].row(n, spreads.collect())
+    });
+    Ok(rows.collect())
 }

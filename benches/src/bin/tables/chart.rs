@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use timer_wheel_bench::results::Measured;
+use timer_wheel_bench::results::Row;
 
 use crate::table::{Query, grouped, human};
 
@@ -18,12 +18,12 @@ const BARS: (f64, f64) = (86.0, 200.0);
 /// A panel a figure, in it a group of bars a size, in it a bar a subject. `of`: what a size counts.
 pub(crate) fn draw(of: &str, query: &Query<'_>) -> Result<String, String> {
     let (mut figures, mut sizes) = (Vec::new(), Vec::new());
-    for &(figure, size) in &query.rows {
+    for &(figure, row) in &query.rows {
         if !figures.contains(&figure) {
             figures.push(figure);
         }
-        if !sizes.contains(&size) {
-            sizes.push(size);
+        if !sizes.contains(&row.n) {
+            sizes.push(row.n);
         }
     }
     let group = BAR * query.subjects.len() as f64 + 8.0;
@@ -39,21 +39,22 @@ pub(crate) fn draw(of: &str, query: &Query<'_>) -> Result<String, String> {
         bar(&mut svg, nth, (x, 10.0), 16.0);
         text(&mut svg, "start", (x + 22.0, 20.0), label);
     }
-    for (nth, (figure, label)) in figures.into_iter().enumerate() {
+    for (nth, figure) in figures.into_iter().enumerate() {
         let (left, top) = (PANEL * (nth % 2) as f64, 34.0 + panel * (nth / 2) as f64);
-        text(&mut svg, "start", (left + 12.0, top + 20.0), &format!("{label}, by {of}"));
-        let bars = |size| query.subjects.iter().map(move |(subject, _)| query.find(figure, size, subject));
-        let most = sizes.iter().flat_map(|&size| bars(size).flatten()).map(Measured::value).fold(0.0, f64::max);
+        text(&mut svg, "start", (left + 12.0, top + 20.0), &format!("{figure}, by {of}"));
+        let rows = || query.rows.iter().filter(|(label, _)| *label == figure).map(|(_, row)| row);
+        let values = |row: &Row| query.subjects.iter().map(|(subject, _)| row.value(subject)).collect::<Vec<_>>();
+        let most = rows().flat_map(|row| values(row)).flatten().fold(0.0, f64::max);
         if most <= 0.0 {
             return Err(format!("'{figure}' is nothing that can be drawn"));
         }
-        for (row, &size) in sizes.iter().enumerate() {
-            let top = top + 30.0 + group * row as f64;
-            text(&mut svg, "end", (left + BARS.0 - 8.0, top + group / 2.0), &grouped(size));
-            for (nth, it) in bars(size).enumerate().filter_map(|(nth, it)| Some((nth, it?))) {
-                let (at, length) = (top + BAR * nth as f64, (it.value() / most * BARS.1).max(1.0));
+        for (at, row) in rows().enumerate() {
+            let top = top + 30.0 + group * at as f64;
+            text(&mut svg, "end", (left + BARS.0 - 8.0, top + group / 2.0), &grouped(row.n));
+            for (nth, value) in values(row).into_iter().enumerate().filter_map(|(nth, it)| Some((nth, it?))) {
+                let (at, length) = (top + BAR * nth as f64, (value / most * BARS.1).max(1.0));
                 bar(&mut svg, nth, (left + BARS.0, at), length);
-                text(&mut svg, "start", (left + BARS.0 + length + 6.0, at + BAR - 4.0), &human(it.value(), &it.unit));
+                text(&mut svg, "start", (left + BARS.0 + length + 6.0, at + BAR - 4.0), &human(value, &row.unit));
             }
         }
     }

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 /// Gives the files that were not up to date.
 fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> {
     let mut all = AllResults::new();
-    for path in files(&root.join("benches/results"), "json")? {
+    for path in files(&root.join("benches/results"), "jsonl")? {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         all.insert(stem.into_owned(), Results::read(&path).map_err(|error| told(&path, error))?);
     }
@@ -131,17 +131,18 @@ fn fill(text: &str, all: &AllResults) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use timer_wheel_bench::Spread;
-    use timer_wheel_bench::figure::Figure;
-    use timer_wheel_bench::results::Counts;
+    use timer_wheel_bench::results::{Counts, Row, Spread};
 
     use super::*;
 
     fn results() -> AllResults {
-        let schedule = Figure::new("W1a schedule", "ns", Counts::Median);
-        let figures = [("wheel", 2.0), ("heap", 5.0)]
-            .map(|(subject, ns)| [10, 1_000_000].map(|n| schedule.measured(n, subject, Spread::of([1.0, ns, 9.0]))));
-        AllResults::from([("compare".to_owned(), Results { figures: figures.concat(), ..Results::default() })])
+        let rows = [10, 1_000_000].map(|n| {
+            let subjects =
+                [("wheel", 2.0), ("heap", 5.0)].map(|(name, ns)| (name.to_owned(), Spread::of([1.0, ns, 9.0])));
+            let (figure, unit) = ("W1a schedule".to_owned(), "ns".to_owned());
+            Row { figure, n, unit, counts: Counts::Median, subjects: subjects.to_vec() }
+        });
+        AllResults::from([("compare".to_owned(), Results { rows: rows.to_vec(), ..Results::default() })])
     }
 
     #[test]

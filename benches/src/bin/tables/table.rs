@@ -1,18 +1,17 @@
 //! What a document asks for, and the rows of a table that answer.
 
-use timer_wheel_bench::results::{Measured, Results, is_named};
+use timer_wheel_bench::results::{Results, Row};
 
 use crate::AllResults;
 
 /// A name in the results, and what it is called in the document: `btree+slab=BTreeSet and slab`.
-pub(crate) type Name<'a> = (&'a str, &'a str);
+type Name<'a> = (&'a str, &'a str);
 
 /// What was measured of all that is asked for.
 pub(crate) struct Query<'a> {
-    /// Figures with their sizes.
-    pub(crate) rows: Vec<(Name<'a>, u64)>,
+    /// Each with what its figure is called in the document.
+    pub(crate) rows: Vec<(&'a str, &'a Row)>,
     pub(crate) subjects: Vec<Name<'a>>,
-    measured: Vec<&'a Measured>,
 }
 
 impl<'a> Query<'a> {
@@ -27,36 +26,32 @@ impl<'a> Query<'a> {
         };
         let (file, mut figures, sizes, mut subjects) = (parts[0].trim(), list(1, ','), list(2, ' '), list(3, ','));
         let results = all.get(file).ok_or_else(|| format!("no results of '{file}'"))?;
-        let is_any = |names: &[Name<'_>], it: &str| names.is_empty() || names.iter().any(|(name, _)| *name == it);
-        let is_wanted = |it: &&Measured| is_any(&sizes, &it.n.to_string()) && is_any(&subjects, &it.subject);
-        let measured: Vec<&Measured> = results.figures.iter().filter(is_wanted).collect();
-        let (mut rows, mut present) = (Vec::new(), Vec::<Name<'a>>::new());
         if figures.is_empty() {
             figures.push(("", ""));
         }
+        let mut rows = Vec::new();
         for (name, label) in figures {
-            for it in measured.iter().filter(|it| is_named(&it.figure, name)) {
-                let row = ((&*it.figure, if name == label { &it.figure } else { label }), it.n);
-                if !rows.contains(&row) {
-                    rows.push(row);
-                }
-                if !present.iter().any(|(subject, _)| *subject == it.subject) {
-                    present.push((&it.subject, &it.subject));
-                }
-            }
+            let is_wanted = |row: &&Row| {
+                let mut subjects = subjects.iter();
+                row.is_named(name)
+                    && (sizes.is_empty() || sizes.iter().any(|(size, _)| *size == row.n.to_string()))
+                    && (subjects.len() == 0 || subjects.any(|(subject, _)| row.value(subject).is_some()))
+            };
+            let label = |row: &'a Row| if name == label { &*row.figure } else { label };
+            rows.extend(results.rows.iter().filter(is_wanted).map(|row| (label(row), row)));
         }
-        if rows.is_empty() || !subjects.iter().all(|(name, _)| present.iter().any(|(there, _)| there == name)) {
+        let has = |subject| rows.iter().any(|(_, row)| row.value(subject).is_some());
+        if rows.is_empty() || !subjects.iter().all(|(subject, _)| has(subject)) {
             return Err(format!("nothing was measured that is asked for by '{query}'"));
         }
         if subjects.is_empty() {
-            subjects = present;
+            for (name, _) in rows.iter().flat_map(|(_, row)| &row.subjects) {
+                if !subjects.contains(&(name, name)) {
+                    subjects.push((name, name));
+                }
+            }
         }
-        Ok(Self { rows, subjects, measured })
-    }
-
-    pub(crate) fn find(&self, figure: &str, n: u64, subject: &str) -> Option<&'a Measured> {
-        let mut measured = self.measured.iter();
-        measured.find(|it| (&*it.figure, it.n, &*it.subject) == (figure, n, subject)).copied()
+        Ok(Self { rows, subjects })
     }
 }
 
@@ -69,31 +64,32 @@ pub(crate) fn answer(query: &str, all: &AllResults) -> Result<String, String> {
         });
         return sources.collect();
     }
-    let query = Query::new(query, all)?;
-    let has_sizes = query.rows.iter().any(|&(_, n)| n != query.rows[0].1);
-    let subjects: Vec<&str> = query.subjects.iter().map(|(_, label)| *label).collect();
-    let mut table = format!("| |{} `{}` |\n|", if has_sizes { " n |" } else { "" }, subjects.join("` | `"));
+    let Query { rows, subjects } = Query::new(query, all)?;
+    let has_sizes = rows.iter().any(|(_, row)| row.n != rows[0].1.n);
+    let labels: Vec<&str> = subjects.iter().map(|(_, label)| *label).collect();
+    let mut table = format!("| |{} `{}` |\n|", if has_sizes { " n |" } else { "" }, labels.join("` | `"));
     table += &"---|".repeat(1 + usize::from(has_sizes) + subjects.len());
-    for &((figure, label), n) in &query.rows {
+    for (label, row) in rows {
         table += &format!("\n| {label} |");
         if has_sizes {
-            table += &format!(" {} |", grouped(n));
+            table += &format!(" {} |", grouped(row.n));
         }
-        for (nth, (subject, _)) in query.subjects.iter().enumerate() {
-            let first = query.find(figure, n, query.subjects[0].0).filter(|_| nth > 0);
-            table += &format!(" {} |", query.find(figure, n, subject).map_or("-".to_owned(), |it| cell(it, first)));
+        let first = row.value(subjects[0].0);
+        for (nth, (subject, _)) in subjects.iter().enumerate() {
+            let cell = row.value(subject).map(|value| cell(value, &row.unit, first.filter(|_| nth > 0)));
+            table += &format!(" {} |", cell.as_deref().unwrap_or("-"));
         }
     }
     Ok(table + "\n")
 }
 
 /// The figure, and how many times that of the first subject, unless it is the first.
-fn cell(it: &Measured, first: Option<&Measured>) -> String {
-    let value = human(it.value(), &it.unit);
-    match first.map(Measured::value) {
-        None => format!("**{value}**"),
-        Some(first) if first > 0.0 && it.value() > 0.0 => format!("{value} ({} x)", ratio(it.value() / first)),
-        Some(_) => value,
+fn cell(value: f64, unit: &str, first: Option<f64>) -> String {
+    let text = human(value, unit);
+    match first {
+        None => format!("**{text}**"),
+        Some(first) if first > 0.0 && value > 0.0 => format!("{text} ({} x)", ratio(value / first)),
+        Some(_) => text,
     }
 }
 

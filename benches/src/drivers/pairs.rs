@@ -7,16 +7,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
-use timer_wheel_bench::figure::Figure;
-use timer_wheel_bench::goals::Bound::{AtLeast, Within};
-use timer_wheel_bench::goals::goal;
-use timer_wheel_bench::results::Counts;
 
-use crate::driver::{BTreeTimer, Client, Driver, Each, HashWheelTimer, TokioTimer, WheelTimer};
-use crate::{Options, Workload};
+use super::Workload;
+use super::btree::BTreeTimer;
+use super::driver::{Client, Driver, Each, HashWheelTimer, TokioTimer, WheelTimer};
+use crate::figure::Figure;
+use crate::results::Counts;
 
 /// The size is the number of producers.
-pub(crate) const W17: Workload = Workload {
+pub(super) static W17: Workload = Workload {
+    name: "W17",
+    sizes: &[1, 2, 4, 8],
     figures: &[
         Figure::new("W17 pairs a second", "pairs", Counts::Median),
         // Of all threads together, what is done for a pair later on included.
@@ -24,28 +25,17 @@ pub(crate) const W17: Workload = Workload {
     ],
     subjects: &[
         (WheelTimer::NAME, run::<WheelTimer>),
-        (EACH_TIMER, run::<Each<WheelTimer>>),
+        ("a Timer each", run::<Each<WheelTimer>>),
         (Tree::NAME, run::<Tree>),
-        (EACH_TREE, run::<Each<Tree>>),
+        ("a Mutex<BTreeMap> each", run::<Each<Tree>>),
         (<BTreeTimer>::NAME, run::<BTreeTimer>),
         (TokioTimer::NAME, run::<TokioTimer>),
         (HashWheelTimer::NAME, run::<HashWheelTimer>),
-    ],
-    goals: &[
-        goal("W17 pairs a second", PRODUCERS, EACH_TIMER, AtLeast(0.8)),
-        goal("W17 pairs a second", PRODUCERS, EACH_TREE, AtLeast(1.5)),
-        goal("W17 pairs a second", PRODUCERS, <BTreeTimer>::NAME, AtLeast(1.0)),
-        goal("W17 CPU time of a pair", PRODUCERS, <BTreeTimer>::NAME, Within(1.0)),
     ],
 };
 
 /// The least that producers can do: nobody looks at the map.
 type Tree = BTreeTimer<false>;
-
-const PRODUCERS: &[u64] = &[1, 2, 4, 8];
-
-const EACH_TIMER: &str = "a Timer each";
-const EACH_TREE: &str = "a Mutex<BTreeMap> each";
 
 /// The jobs that each producer has under way.
 const WINDOW: usize = 10_000;
@@ -53,8 +43,9 @@ const WINDOW: usize = 10_000;
 /// None of the jobs is due while it is measured.
 const DELAY: Duration = Duration::from_secs(60);
 
-fn run<D: Driver>(options: &Options, producers: u64) -> Result<Vec<f64>, String> {
-    let (driver, pairs) = (D::start(), options.pairs);
+/// Each producer makes so many pairs.
+fn run<D: Driver>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
+    let driver = D::start();
     // One a producer: jobs of different threads must not meet in a count of references.
     let ran: Vec<_> = (0..producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let start = Arc::new(Barrier::new(producers as usize + 1));

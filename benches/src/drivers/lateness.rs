@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use hdrhistogram::Histogram;
-use timer_wheel_bench::figure::Figure;
-use timer_wheel_bench::results::Counts;
-use timer_wheel_bench::workload::XorShift64Star;
 
-use crate::driver::{BTreeTimer, Client, Driver, HashWheelTimer, TokioTimer, WheelTimer};
-use crate::{Options, Workload};
+use super::Workload;
+use super::btree::BTreeTimer;
+use super::driver::{Client, Driver, HashWheelTimer, TokioTimer, WheelTimer};
+use crate::figure::Figure;
+use crate::results::Counts;
+use crate::workload::XorShift64Star;
 
 /// The size is the number of firings a second.
-pub(crate) const LATENESS: Workload = Workload {
+pub(super) static LATENESS: Workload = Workload {
+    name: "lateness",
+    sizes: &[1_000, 10_000, 100_000],
     figures: &[
         Figure::new("lateness p50", "ns", Counts::Median),
         Figure::new("lateness p99", "ns", Counts::Median),
@@ -29,7 +32,6 @@ pub(crate) const LATENESS: Workload = Workload {
         (TokioTimer::NAME, measure::<TokioTimer>),
         (HashWheelTimer::NAME, measure::<HashWheelTimer>),
     ],
-    goals: &[],
 };
 
 /// Jobs are scheduled this long before the earliest of them is due, and spread over as long.
@@ -47,12 +49,13 @@ struct Noted {
     early: u64,
 }
 
-fn measure<D: Driver>(options: &Options, rate: u64) -> Result<Vec<f64>, String> {
+/// For two seconds, whatever the effort.
+fn measure<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
     let driver = D::start();
     let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds");
     let noted = Arc::new(Mutex::new(Noted { lateness, early: 0 }));
     let (cpu, start) = (ProcessTime::now(), Instant::now());
-    let total = rate * options.seconds;
+    let total = rate * 2;
     schedule_all(driver.client(0), total, rate, start, &noted);
     let end = Instant::now() + PATIENCE;
     while noted.lock().unwrap().lateness.len() < total {

@@ -5,18 +5,18 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::{Client, Driver};
+use super::driver::{Client, Driver};
 
 type Key = (Instant, u64);
 
 /// A timer made of a `Mutex<BTreeMap>` and a `Condvar`, or the map alone, whose jobs nobody runs.
-pub(crate) struct BTreeTimer<const RUNS: bool = true> {
+pub(super) struct BTreeTimer<const RUNS: bool = true> {
     shared: Arc<Shared<RUNS>>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-pub(crate) struct Shared<const RUNS: bool> {
+pub(super) struct Shared<const RUNS: bool> {
     queue: Mutex<Queue>,
     changed: Condvar,
 }

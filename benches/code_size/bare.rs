@@ -1,13 +1,15 @@
 //! The program without a queue.
 
-use std::io;
+mod program;
 
-use timer_wheel_code_size::{Queue, run};
+use timer_wheel_bench::queue::{Order, Queue};
 
 /// Remembers the deadline of the last timer alone.
 struct Bare(u64);
 
 impl Queue for Bare {
+    const NAME: &'static str = "bare";
+    const ORDER: Order = Order::Step;
     type Key = u64;
 
     fn new(now: u64) -> Self {
@@ -17,6 +19,12 @@ impl Queue for Bare {
     fn schedule(&mut self, deadline: u64, _: u32) -> u64 {
         self.0 = deadline;
         deadline
+    }
+
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        if self.0 <= now {
+            fire(self.0, 0);
+        }
     }
 
     fn cancel(&mut self, key: u64) -> Option<u32> {
@@ -29,17 +37,11 @@ impl Queue for Bare {
         is_known
     }
 
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
-        if self.0 <= now {
-            fire(self.0, 0);
-        }
-    }
-
-    fn expiration_delay(&self) -> Option<u64> {
+    fn next_wake(&self) -> Option<u64> {
         self.0.checked_sub(1)
     }
 }
 
-fn main() -> io::Result<()> {
-    run::<Bare>()
+fn main() -> std::io::Result<()> {
+    program::run::<Bare>()
 }

@@ -8,14 +8,12 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use timer_wheel::Timer;
-use timer_wheel_bench::figure::Figure;
-use timer_wheel_bench::goals::Bound::Within;
-use timer_wheel_bench::goals::goal;
-use timer_wheel_bench::results::Counts;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Barrier;
 
-use crate::Workload;
+use super::Workload;
+use crate::figure::Figure;
+use crate::results::Counts;
 
 /// A task on each of so many threads makes so many calls, each of the expression: the time of a call in ns.
 macro_rules! calls {
@@ -38,33 +36,28 @@ macro_rules! calls {
 }
 
 /// The size is the number of threads, each a worker of the runtime.
-pub(crate) const W18: Workload = Workload {
+pub(super) static W18: Workload = Workload {
+    name: "W18",
+    sizes: &[1, 2],
     figures: &[
         Figure::new("W18 timeout, never pending", "ns", Counts::Median),
         Figure::new("W18 timeout, pending once", "ns", Counts::Median),
     ],
     subjects: &[
-        ("Timer", |options, threads| {
+        ("Timer", |threads, calls| {
             Ok(vec![
-                calls!(timer => timer.timeout(DELAY, black_box(ready(1))))(threads, options.pairs),
-                calls!(timer => timer.timeout(DELAY, pending_once()))(threads, options.pairs),
+                calls!(timer => timer.timeout(DELAY, black_box(ready(1))))(threads, calls),
+                calls!(timer => timer.timeout(DELAY, pending_once()))(threads, calls),
             ])
         }),
-        (TOKIO, |options, threads| {
+        ("tokio::time::timeout", |threads, calls| {
             Ok(vec![
-                calls!(_timer => tokio::time::timeout(DELAY, black_box(ready(1))))(threads, options.pairs),
-                calls!(_timer => tokio::time::timeout(DELAY, pending_once()))(threads, options.pairs),
+                calls!(_timer => tokio::time::timeout(DELAY, black_box(ready(1))))(threads, calls),
+                calls!(_timer => tokio::time::timeout(DELAY, pending_once()))(threads, calls),
             ])
         }),
-    ],
-    goals: &[
-        goal("W18 timeout, never pending", &[1, 2], TOKIO, Within(0.1)),
-        goal("W18 timeout, pending once", &[1], TOKIO, Within(1.0)),
-        goal("W18 timeout, pending once", &[2], TOKIO, Within(0.7)),
     ],
 };
-
-const TOKIO: &str = "tokio::time::timeout";
 
 const DELAY: Duration = Duration::from_secs(10);
 

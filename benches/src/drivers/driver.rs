@@ -1,7 +1,5 @@
 //! The drivers: `Timer`, and three others.
 
-mod btree;
-
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,10 +10,8 @@ use timer_wheel::{Timer, TimerHandle};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-pub(crate) use btree::BTreeTimer;
-
 /// Something that runs jobs when they are due, with a client for each thread that uses it.
-pub(crate) trait Driver: Sized + 'static {
+pub(super) trait Driver: Sized + 'static {
     const NAME: &'static str;
     type Client: Client;
 
@@ -24,7 +20,7 @@ pub(crate) trait Driver: Sized + 'static {
     fn stop(self);
 }
 
-pub(crate) trait Client: Send + 'static {
+pub(super) trait Client: Send + 'static {
     type Handle;
 
     fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> Self::Handle;
@@ -34,7 +30,7 @@ pub(crate) trait Client: Send + 'static {
 }
 
 /// The one that is measured.
-pub(crate) struct WheelTimer(Timer);
+pub(super) struct WheelTimer(Timer);
 
 impl Driver for WheelTimer {
     const NAME: &'static str = "Timer";
@@ -64,7 +60,7 @@ impl Client for Timer {
 }
 
 /// One for each client.
-pub(crate) struct Each<D>(PhantomData<D>);
+pub(super) struct Each<D>(PhantomData<D>);
 
 impl<D: Driver> Driver for Each<D> {
     const NAME: &'static str = D::NAME;
@@ -83,7 +79,7 @@ impl<D: Driver> Driver for Each<D> {
 }
 
 /// A task that sleeps for each job, on a runtime with one thread.
-pub(crate) struct TokioTimer(Arc<Runtime>);
+pub(super) struct TokioTimer(Arc<Runtime>);
 
 impl Driver for TokioTimer {
     const NAME: &'static str = "tokio::time::sleep";
@@ -119,9 +115,9 @@ impl Client for Arc<Runtime> {
 }
 
 /// The thread timer of `hierarchical_hash_wheel_timer`.
-pub(crate) struct HashWheelTimer(TimerWithThread<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>);
+pub(super) struct HashWheelTimer(TimerWithThread<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>);
 
-pub(crate) struct HashWheelClient {
+pub(super) struct HashWheelClient {
     timer: TimerRef<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>,
     next_id: u64,
 }

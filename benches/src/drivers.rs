@@ -1,0 +1,49 @@
+//! `Timer` beside other ways to run jobs when they are due.
+//!
+//! - *W17*: producers schedule jobs and cancel the oldest, with one timer for all of them or one each.
+//! - *W18*: `timeout` around a future that is ready, or pending once.
+//! - *lateness*: jobs fire at a given rate, and each notes how late it was.
+//!
+//! All that fires and all that is cancelled is counted: a driver that loses a job is an error, not a figure.
+
+mod btree;
+mod driver;
+mod lateness;
+mod pairs;
+mod timeouts;
+
+use crate::figure::Figure;
+
+/// What is measured, of what.
+pub struct Workload {
+    pub name: &'static str,
+    pub figures: &'static [Figure],
+    /// How many threads there are, or firings a second.
+    sizes: &'static [u64],
+    subjects: &'static [(&'static str, Measure)],
+}
+
+/// Measures a driver once at a size, with so much effort: a number for each figure.
+type Measure = fn(u64, u64) -> Result<Vec<f64>, String>;
+
+pub static ALL: [&Workload; 3] = [&pairs::W17, &timeouts::W18, &lateness::LATENESS];
+
+impl Workload {
+    /// The names of what it measures, the one that the others are held against first.
+    pub fn subjects(&self) -> impl Iterator<Item = &'static str> {
+        self.subjects.iter().map(|(name, _)| *name)
+    }
+
+    /// With how many calls of a thread to measure, where so many timers are asked for, and at which sizes.
+    pub fn plan(&self, most: usize) -> (u64, impl Iterator<Item = u64>) {
+        let effort = (most as u64 / 2).clamp(1_000, 500_000);
+        // At a higher rate there would be more firings than that.
+        (effort, self.sizes.iter().copied().filter(move |&size| size <= effort / 5))
+    }
+
+    /// Measures a subject once: figures by name.
+    pub fn measure(&self, subject: &str, size: u64, effort: u64) -> Result<Vec<(&'static str, f64)>, String> {
+        let (_, measure) = self.subjects.iter().find(|(name, _)| *name == subject).ok_or("no such subject")?;
+        Ok(self.figures.iter().map(|figure| figure.name).zip(measure(size, effort)?).collect())
+    }
+}
