@@ -63,13 +63,6 @@ impl<T> Queue<T> for BTreeQueue<T> {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
-    #[inline]
     fn len(&self) -> usize {
         self.slots.len()
     }

@@ -46,7 +46,7 @@ pub mod figure;
 #[cfg(feature = "compare")]
 pub mod heap;
 pub mod queue;
-#[cfg(feature = "results")]
+#[cfg(feature = "compare")]
 pub mod results;
 #[cfg(feature = "compare")]
 pub mod rivals;

@@ -30,7 +30,12 @@ pub trait Queue<T = u32> {
     fn schedule(&mut self, deadline: u64, value: T) -> Self::Key;
 
     /// Fires every timer due by `now`, each with its deadline; a queue that knows ticks only gives the end of the tick.
-    fn advance(&mut self, now: u64, fire: impl FnMut(u64, T));
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
+        while let Some((deadline, value)) = self.pop_expired(now) {
+            fire(deadline, value);
+        }
+    }
 
     /// The same. Returns how many entries it handled: those it fired and, if it says so, those it moved.
     fn advance_counting(&mut self, now: u64, mut fire: impl FnMut(u64, T)) -> usize {

@@ -76,13 +76,6 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
         TextbookKey { node, stamp }
     }
 
-    #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
     /// How many times a node was moved down or fired.
     #[inline]
     fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {

@@ -1,7 +1,6 @@
 //! The instructions of a `clear` and of a drop after a peak, for each timer that is live: slots that were in use once must
 //! not count. See `wheel.rs`.
 
-mod ceiling;
 mod counted;
 mod steady;
 
@@ -9,4 +8,4 @@ use counted::counted;
 
 type Wheel = timer_wheel::Wheel<u32>;
 
-counted!(wheel_after_a_peak, Wheel: clear from after_peak, discard from after_peak);
+counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 165, discard from after_peak at most 23);

@@ -1,14 +1,27 @@
 //! A queue, and the calls that are counted on it, as gungraun has them, with the program around.
 
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::ceiling;
+use gungraun::prelude::*;
+use gungraun::{Callgrind, EventKind};
 
-/// Makes the program of a queue: `counted!(group, queue: call from state, ...)`. The macro of gungraun has to
-/// stand in the file that has `main`, by which it knows a benchmark.
+use crate::steady::CALLS;
+
+/// Fails a group's call that takes more instructions, unless they were counted with another compiler.
+pub(crate) fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
+    let mut config = LibraryBenchmarkConfig::default();
+    if std::env::var_os("INSTRUCTIONS_UNLIMITED").is_none() {
+        let mut callgrind = Callgrind::default();
+        callgrind.hard_limits([(EventKind::Ir, instructions * CALLS as u64)]);
+        config.tool(callgrind);
+    }
+    config
+}
+
+/// Makes the program of a queue: `counted!(group, queue: call from state at most instructions, ...)`. The macro of
+/// gungraun has to stand in the file that has `main`, by which it knows a benchmark.
 macro_rules! counted {
-    ($group:ident, $queue:ident: $($call:ident from $state:ident),+ $(,)?) => {
+    ($group:ident, $queue:ident: $($call:ident from $state:ident at most $limit:literal),+ $(,)?) => {
         mod calls {
             #![expect(unreachable_pub, reason = "gungraun's macros make public functions")]
 
@@ -17,11 +30,11 @@ macro_rules! counted {
             use gungraun::prelude::*;
 
             use super::$queue;
-            use crate::ceiling::ceiling;
+            use crate::counted::at_most;
             use crate::steady::Steady;
 
             $(
-                #[library_benchmark(config = ceiling(stringify!($group), stringify!($call)))]
+                #[library_benchmark(config = at_most($limit))]
                 #[bench::thousand(setup = Steady::<$queue>::$state)]
                 fn $call(steady: Steady<$queue>) -> Steady<$queue> {
                     black_box(steady).$call()
@@ -36,7 +49,7 @@ macro_rules! counted {
             library_benchmark_group!(name = $group, benchmarks = [$($call),+]);
         }
 
-        fn main() -> std::process::ExitCode {
+        fn main() {
             crate::counted::run(calls::check, || {
                 use calls::$group;
                 gungraun::main!(library_benchmark_groups = $group);
@@ -48,22 +61,13 @@ macro_rules! counted {
 pub(crate) use counted;
 
 /// Does what the command line says.
-pub(crate) fn run(check: impl FnOnce(), count: impl FnOnce()) -> ExitCode {
-    let arguments: Vec<String> = std::env::args().collect();
-    let place = |flag: &str| arguments.iter().position(|argument| argument == flag);
-    if place("--test").is_some() {
+pub(crate) fn run(check: impl FnOnce(), count: impl FnOnce()) {
+    let is_given = |flag: &str| std::env::args().any(|argument| argument == flag);
+    if is_given("--test") {
         check();
-    } else if let Some(flag) = place("--json") {
-        let path = arguments.get(flag + 1).map(Path::new);
-        let path = path.ok_or_else(|| "expected a file after --json".to_owned());
-        if let Err(error) = path.and_then(ceiling::keep) {
-            eprintln!("error: {error}");
-            return ExitCode::FAILURE;
-        }
-    } else if place("--gungraun-run").is_some() || can_count() {
+    } else if is_given("--gungraun-run") || can_count() {
         count();
     }
-    ExitCode::SUCCESS
 }
 
 /// Whether all is there that counting takes.

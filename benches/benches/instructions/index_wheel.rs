@@ -1,6 +1,5 @@
 //! The instructions of the wheel for indexes of one's own; see `wheel.rs`.
 
-mod ceiling;
 mod counted;
 mod steady;
 
@@ -8,9 +7,9 @@ use counted::counted;
 use timer_wheel_bench::queue::Indexed;
 
 counted!(index_wheel, Indexed:
-    schedule from without_oldest,
-    cancel from with_oldest,
-    reschedule_to_later from with_random,
-    advance_idly from with_oldest,
-    expire from about_to_expire,
+    schedule from without_oldest at most 106,
+    cancel from with_oldest at most 70,
+    reschedule_to_later from with_random at most 40,
+    advance_idly from with_oldest at most 16,
+    expire from about_to_expire at most 419,
 );

@@ -1,6 +1,5 @@
 //! The instructions of an update to another TTL by its handle; see `wheel.rs`.
 
-mod ceiling;
 mod counted;
 mod steady;
 
@@ -8,4 +7,4 @@ use counted::counted;
 
 type Ttls = timer_wheel_bench::queue::Applied<timer_wheel::ttl::TtlSet<u32>>;
 
-counted!(ttl_set, Ttls: update from with_random);
+counted!(ttl_set, Ttls: update from with_random at most 155);

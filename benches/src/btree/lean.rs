@@ -109,13 +109,6 @@ impl<T, S: Store<T>> Queue<T> for LeanBTreeQueue<T, S> {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
-    #[inline]
     fn cancel(&mut self, LeanKey { deadline, slot }: LeanKey) -> Option<T> {
         let was_live = self.order.remove(&(deadline, slot));
         was_live.then(|| self.values.remove(slot))

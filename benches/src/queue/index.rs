@@ -28,13 +28,6 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
         index
     }
 
-    #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, T)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
     /// As of the wheel: all its work.
     #[inline]
     fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {

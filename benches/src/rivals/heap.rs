@@ -26,13 +26,6 @@ impl Queue for Heap {
     }
 
     #[inline]
-    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
-        while let Some((deadline, value)) = self.pop_expired(now) {
-            fire(deadline, value);
-        }
-    }
-
-    #[inline]
     fn next_wake(&self) -> Option<u64> {
         self.0.peek().map(|&Reverse((deadline, _))| deadline)
     }
