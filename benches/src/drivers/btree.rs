@@ -38,7 +38,7 @@ impl<const RUNS: bool> Driver for BTreeTimer<RUNS> {
         Self { shared, thread: RUNS.then(|| thread::spawn(move || own.run())) }
     }
 
-    fn client(&self, _: u64) -> Arc<Shared<RUNS>> {
+    fn client(&self) -> Arc<Shared<RUNS>> {
         Arc::clone(&self.shared)
     }
 

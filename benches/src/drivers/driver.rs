@@ -1,11 +1,9 @@
-//! The drivers: `Timer`, and three others.
+//! The drivers: `Timer`, and two others.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hierarchical_hash_wheel_timer::thread_timer::{TimerRef, TimerWithThread};
-use hierarchical_hash_wheel_timer::{ClosureTimer, OneShotClosureState, PeriodicClosureState};
 use timer_wheel::{Timer, TimerHandle};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -16,7 +14,7 @@ pub(super) trait Driver: Sized + 'static {
     type Client: Client;
 
     fn start() -> Self;
-    fn client(&self, number: u64) -> Self::Client;
+    fn client(&self) -> Self::Client;
     fn stop(self);
 }
 
@@ -40,7 +38,7 @@ impl Driver for WheelTimer {
         Self(Timer::new().expect("a thread can be started"))
     }
 
-    fn client(&self, _: u64) -> Timer {
+    fn client(&self) -> Timer {
         self.0.clone()
     }
 
@@ -71,8 +69,8 @@ impl<D: Driver> Driver for Each<D> {
     }
 
     /// The client keeps what it needs.
-    fn client(&self, number: u64) -> D::Client {
-        D::start().client(number)
+    fn client(&self) -> D::Client {
+        D::start().client()
     }
 
     fn stop(self) {}
@@ -90,7 +88,7 @@ impl Driver for TokioTimer {
         Self(Arc::new(runtime.expect("a thread can be started")))
     }
 
-    fn client(&self, _: u64) -> Arc<Runtime> {
+    fn client(&self) -> Arc<Runtime> {
         Arc::clone(&self.0)
     }
 
@@ -110,49 +108,6 @@ impl Client for Arc<Runtime> {
 
     fn cancel(&mut self, handle: JoinHandle<()>) -> Option<bool> {
         handle.abort();
-        None
-    }
-}
-
-/// The thread timer of `hierarchical_hash_wheel_timer`.
-pub(super) struct HashWheelTimer(TimerWithThread<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>);
-
-pub(super) struct HashWheelClient {
-    timer: TimerRef<u64, OneShotClosureState<u64>, PeriodicClosureState<u64>>,
-    next_id: u64,
-}
-
-impl Driver for HashWheelTimer {
-    const NAME: &'static str = "hierarchical_hash_wheel_timer";
-    type Client = HashWheelClient;
-
-    fn start() -> Self {
-        Self(TimerWithThread::new().expect("a thread can be started"))
-    }
-
-    fn client(&self, number: u64) -> HashWheelClient {
-        HashWheelClient { timer: self.0.timer_ref(), next_id: number << 48 }
-    }
-
-    fn stop(self) {
-        let stopped = self.0.shutdown();
-        assert!(stopped.is_ok(), "the thread of the hash wheel has panicked");
-    }
-}
-
-impl Client for HashWheelClient {
-    type Handle = u64;
-
-    fn schedule(&mut self, delay: Duration, job: impl FnOnce() + Send + 'static) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        self.timer.schedule_action_once(id, delay, move |_| job());
-        id
-    }
-
-    fn cancel(&mut self, id: u64) -> Option<bool> {
-        use hierarchical_hash_wheel_timer::Timer as _;
-        self.timer.cancel(&id);
         None
     }
 }

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::Workload;
 use super::btree::BTreeTimer;
-use super::driver::{Client, Driver, HashWheelTimer, TokioTimer, WheelTimer};
+use super::driver::{Client, Driver, TokioTimer, WheelTimer};
 use crate::figure::Figure;
 use crate::results::Counts;
 use crate::workload::XorShift64Star;
@@ -30,7 +30,6 @@ pub(super) static LATENESS: Workload = Workload {
         (WheelTimer::NAME, measure::<WheelTimer>),
         (<BTreeTimer>::NAME, measure::<BTreeTimer>),
         (TokioTimer::NAME, measure::<TokioTimer>),
-        (HashWheelTimer::NAME, measure::<HashWheelTimer>),
     ],
 };
 
@@ -56,7 +55,7 @@ fn measure<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
     let noted = Arc::new(Mutex::new(Noted { lateness, early: 0 }));
     let (cpu, start) = (ProcessTime::now(), Instant::now());
     let total = rate * 2;
-    schedule_all(driver.client(0), total, rate, start, &noted);
+    schedule_all(driver.client(), total, rate, start, &noted);
     let end = Instant::now() + PATIENCE;
     while noted.lock().unwrap().lateness.len() < total {
         if Instant::now() > end {

@@ -10,7 +10,7 @@ use cpu_time::ProcessTime;
 
 use super::Workload;
 use super::btree::BTreeTimer;
-use super::driver::{Client, Driver, Each, HashWheelTimer, TokioTimer, WheelTimer};
+use super::driver::{Client, Driver, Each, TokioTimer, WheelTimer};
 use crate::figure::Figure;
 use crate::results::Counts;
 
@@ -30,7 +30,6 @@ pub(super) static W17: Workload = Workload {
         ("a Mutex<BTreeMap> each", run::<Each<Tree>>),
         (<BTreeTimer>::NAME, run::<BTreeTimer>),
         (TokioTimer::NAME, run::<TokioTimer>),
-        (HashWheelTimer::NAME, run::<HashWheelTimer>),
     ],
 };
 
@@ -50,7 +49,7 @@ fn run<D: Driver>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
     let ran: Vec<_> = (0..producers).map(|_| Arc::new(AtomicU64::new(0))).collect();
     let start = Arc::new(Barrier::new(producers as usize + 1));
     let begin = |number: u64| {
-        let (client, start) = (driver.client(number), Arc::clone(&start));
+        let (client, start) = (driver.client(), Arc::clone(&start));
         let ran = Arc::clone(&ran[number as usize]);
         thread::spawn(move || {
             start.wait();

@@ -56,6 +56,7 @@ pub(crate) fn draw(of: &str, query: &Query<'_>) -> Result<String, String> {
                 bar(&mut svg, nth, (left + BARS.0, at), length);
                 text(&mut svg, "start", (left + BARS.0 + length + 6.0, at + BAR - 4.0), &human(value, &row.unit));
             }
+            svg.push('\n');
         }
     }
     Ok(svg + "</svg>\n")
@@ -69,5 +70,5 @@ fn bar(svg: &mut String, subject: usize, (x, y): (f64, f64), length: f64) {
 
 fn text(svg: &mut String, anchor: &str, (x, y): (f64, f64), text: &str) {
     let text = text.replace('<', "&lt;");
-    let _ = writeln!(svg, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#);
+    let _ = write!(svg, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#);
 }
