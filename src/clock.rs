@@ -155,13 +155,6 @@ pub trait Clock: Send + Sync + 'static {
         after(self.now(), delay)
     }
 
-    /// The old name of [`after`](Clock::after).
-    #[deprecated(note = "called `after` now")]
-    #[doc(hidden)]
-    fn deadline_after(&self, delay: Duration) -> u64 {
-        self.after(delay)
-    }
-
     /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! What a program has measured, as it writes it down and as the tables and drawings of the documents are made from it: a
+//! What a program has measured, as it writes it down and as the tables of the documents are made from it: a
 //! file a program, `benches/results/compare.jsonl` and so on. Its first line says of what run, each other is a [`Row`].
 
 use std::fs::{self, File};
@@ -110,12 +110,16 @@ impl Results {
         Ok(results)
     }
 
-    /// Writes a file.
-    pub fn write(&self, path: &Path) -> Result<(), String> {
+    /// What a file has.
+    pub fn to_text(&self) -> String {
         let rows = self.rows.iter().map(serde_json::to_string);
         let lines = std::iter::once(serde_json::to_string(self)).chain(rows).collect::<Result<Vec<_>, _>>();
-        let lines = lines.expect("it is plain data").join("\n");
-        fs::write(path, lines + "\n").map_err(|error| format!("cannot write the results: {error}"))
+        lines.expect("it is plain data").join("\n") + "\n"
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &Path) -> Result<(), String> {
+        fs::write(path, self.to_text()).map_err(|error| format!("cannot write the results: {error}"))
     }
 }
 

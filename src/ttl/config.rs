@@ -371,19 +371,6 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_dongting() {
-        let built = TtlConfig::builder().build().unwrap();
-        assert_eq!(built, TtlConfig::default());
-        assert_eq!((built.expire_batch(), built.retry_batch()), (50, 10));
-        assert_eq!(built.max_pending(), 4_096);
-        assert_eq!(built.retry_delay(), Duration::from_secs(1));
-        assert_eq!(built.backoff(), Backoff::Constant);
-        assert_eq!(built.pending_timeout(), Duration::from_secs(10));
-        assert_eq!(built.max_ttl(), Duration::from_secs(36_500 * 86_400));
-        assert_eq!(built.poll_budget(), 4_096);
-    }
-
-    #[test]
     fn constant_backoff_never_grows() {
         let config = TtlConfig::default();
         for attempt in [0, 1, 2, 63, 64, 65, u32::MAX] {
@@ -454,29 +441,6 @@ mod tests {
             let refused = serde_json::from_str::<TtlConfig>(json).unwrap_err();
             assert!(refused.to_string().contains(word), "{refused}");
         }
-    }
-
-    #[test]
-    fn settings_are_what_was_set() {
-        let backoff = Backoff::Exponential { cap: Duration::from_secs(9) };
-        let config = TtlConfig::builder()
-            .expire_batch(2)
-            .retry_batch(3)
-            .max_pending(7)
-            .retry_delay(Duration::from_millis(4))
-            .backoff(backoff)
-            .pending_timeout(Duration::from_millis(5))
-            .max_ttl(Duration::from_millis(1))
-            .poll_budget(6)
-            .build()
-            .unwrap();
-        assert_eq!((config.expire_batch(), config.retry_batch()), (2, 3));
-        assert_eq!((config.poll_budget(), config.max_pending()), (6, 7));
-        assert_eq!(config.retry_delay(), Duration::from_millis(4));
-        assert_eq!(config.backoff(), backoff);
-        assert_eq!(config.pending_timeout(), Duration::from_millis(5));
-        assert_eq!(config.max_ttl(), Duration::from_millis(1));
-        assert_eq!(TtlConfig::default().backoff(), Backoff::Constant);
     }
 
     #[test]

@@ -149,11 +149,3 @@ fn clock_that_goes_back_fires_nothing_twice_and_nothing_early() {
         assert_eq!(bench.log.read(), [1, 4, 3, 2][..ran]);
     }
 }
-
-#[test]
-#[expect(deprecated, reason = "the name that it had is to go on working")]
-fn deadline_after_is_the_former_name_of_after() {
-    let clock = ManualClock::new();
-    clock.advance(SECOND);
-    assert_eq!(clock.deadline_after(SECOND), clock.after(SECOND));
-}

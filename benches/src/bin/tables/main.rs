@@ -1,4 +1,4 @@
-//! `tables`: makes every table of figures and every drawing of the documents from the results files.
+//! `tables`: makes every table of figures in the documents from the results files.
 //!
 //! A document says what it wants, and the table stands below:
 //!
@@ -8,20 +8,14 @@
 //! <!-- end -->
 //! ```
 //!
-//! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the numbers of
-//! timers; the subjects, the one that the others are held against first. What is left out is all there is. Files alone,
-//! with commas between, give a line each that says where their figures come from. A drawing stands in a file of its own:
+//! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the sizes; the
+//! subjects, the one that the others are held against first. `btree+slab=a set` gives a figure or a subject another name.
+//! What is left out is all there is. Files alone, with commas between, give a line each that says where their figures come
+//! from.
 //!
-//! ```text
-//! <!-- chart: costs; number of timers; compare; W1a schedule=schedule; 10000 1000000; wheel, btree+slab=a set -->
-//! ```
-//!
-//! is `docs/plots/costs.svg`, by number of timers, with names of its own for a figure and a subject.
-//!
-//! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and with `--check` nothing: it fails if one differs
-//! from what it should be.
+//! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and drops from the results what none of them asks
+//! for. With `--check` it writes nothing, and fails if anything is not as it would write it.
 
-mod chart;
 mod table;
 
 use std::collections::BTreeMap;
@@ -32,13 +26,14 @@ use std::process::ExitCode;
 
 use timer_wheel_bench::results::{self, Results};
 
-use crate::table::Query;
-
 const MARKER: &str = "<!-- results: ";
-const CHART: &str = "<!-- chart: ";
 const END: &str = "<!-- end -->";
 
+/// By the names of their files.
 type AllResults = BTreeMap<String, Results>;
+
+/// The rows that documents ask for: file, figure and size.
+type Asked = Vec<(String, String, u64)>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -58,22 +53,21 @@ fn main() -> ExitCode {
 
 /// Gives the files that were not up to date.
 fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> {
+    let folder = root.join("benches/results");
     let mut all = AllResults::new();
-    for path in files(&root.join("benches/results"), "jsonl")? {
+    for path in files(&folder, "jsonl")? {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         all.insert(stem.into_owned(), Results::read(&path).map_err(|error| told(&path, error))?);
     }
-    let mut wanted: Vec<(PathBuf, String)> = Vec::new();
-    let mut documents = files(&root.join("docs"), "md")?;
-    documents.push(root.join("README.md"));
-    for path in documents {
+    let (mut wanted, mut asked): (Vec<(PathBuf, String)>, _) = (Vec::new(), Asked::new());
+    for path in files(&root.join("docs"), "md")? {
         let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
-        for asked in text.lines().filter_map(|line| asked(line, CHART)) {
-            let (name, svg) = drawing(asked, &all).map_err(|error| told(&path, error))?;
-            wanted.push((root.join(format!("docs/plots/{name}.svg")), svg));
-        }
-        let filled = fill(&text, &all).map_err(|error| told(&path, error))?;
+        let filled = fill(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
         wanted.push((path, filled));
+    }
+    for (file, mut results) in all {
+        results.rows.retain(|row| asked.contains(&(file.clone(), row.figure.clone(), row.n)));
+        wanted.push((folder.join(format!("{file}.jsonl")), results.to_text()));
     }
     wanted.retain(|(path, text)| !fs::read_to_string(path).is_ok_and(|there| there == *text));
     for (path, text) in wanted.iter().filter(|_| !is_check) {
@@ -96,29 +90,15 @@ fn told(path: &Path, error: impl Display) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// What a line of a document asks for, if it begins so.
-fn asked<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
-    line.strip_prefix(marker)?.strip_suffix(" -->")
-}
-
-/// The name of a drawing, and the drawing.
-fn drawing<'a>(asked: &'a str, all: &AllResults) -> Result<(&'a str, String), String> {
-    let mut parts = asked.splitn(3, "; ");
-    let (Some(name), Some(of), Some(query)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(format!("expected a name, what sizes count, and what is drawn: '{asked}'"));
-    };
-    Ok((name, chart::draw(of, &Query::new(query, all)?)?))
-}
-
-/// A document with its tables made anew.
-fn fill(text: &str, all: &AllResults) -> Result<String, String> {
+/// A document with its tables made anew. Adds what it asks for.
+fn fill(text: &str, all: &AllResults, asked: &mut Asked) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         filled += line;
         filled += "\n";
-        if let Some(query) = asked(line, MARKER) {
-            filled += &table::answer(query, all)?;
+        if let Some(query) = line.strip_prefix(MARKER).and_then(|line| line.strip_suffix(" -->")) {
+            filled += &table::answer(query, all, asked)?;
             filled += END;
             filled += "\n";
             if !lines.by_ref().any(|line| line == END) {
@@ -145,35 +125,28 @@ mod tests {
         AllResults::from([("compare".to_owned(), Results { rows: rows.to_vec(), ..Results::default() })])
     }
 
+    fn filled(text: &str) -> Result<String, String> {
+        fill(text, &results(), &mut Asked::new())
+    }
+
     #[test]
     fn table_takes_the_place_of_the_one_before() {
-        let text = "a\n<!-- results: compare; W1a; 10 -->\nold\n<!-- end -->\nb\n";
-        let filled = fill(text, &results()).unwrap();
-        let table = "| | `wheel` | `heap` |\n|---|---|---|\n| W1a schedule | **2.00 ns** | 5.00 ns (2.5 x) |\n";
-        assert_eq!(filled, text.replace("old\n", table));
-        assert_eq!(fill(&filled, &results()).unwrap(), filled);
-        let sizes = fill("<!-- results: compare; ; ; heap, wheel -->\n<!-- end -->\n", &results()).unwrap();
+        let text = "a\n<!-- results: compare; W1a=a schedule; 10; wheel=ours, heap -->\nold\n<!-- end -->\nb\n";
+        let mut asked = Asked::new();
+        let filled_text = fill(text, &results(), &mut asked).unwrap();
+        let table = "| | `ours` | `heap` |\n|---|---|---|\n| a schedule | **2.00 ns** | 5.00 ns (2.5 x) |\n";
+        assert_eq!(filled_text, text.replace("old\n", table));
+        assert_eq!(filled(&filled_text).unwrap(), filled_text);
+        assert_eq!(asked, [("compare".to_owned(), "W1a schedule".to_owned(), 10)]);
+        let sizes = filled("<!-- results: compare; ; ; heap, wheel -->\n<!-- end -->\n").unwrap();
         assert!(sizes.contains("| W1a schedule | 1,000,000 | **5.00 ns** | 2.00 ns (0.40 x) |"), "{sizes}");
     }
 
     #[test]
     fn query_without_an_answer_is_refused() {
         for query in ["none", "compare; W9", "compare; W1a; 7", "compare; W1a; 10; sundial"] {
-            let text = format!("<!-- results: {query} -->\n<!-- end -->\n");
-            assert!(fill(&text, &results()).is_err(), "{query}");
+            assert!(filled(&format!("<!-- results: {query} -->\n<!-- end -->\n")).is_err(), "{query}");
         }
-        assert!(fill("<!-- results: compare; W1a -->\n", &results()).is_err());
-    }
-
-    #[test]
-    fn chart_shows_what_was_measured_and_refuses_what_was_not() {
-        let (name, svg) = drawing("costs; number; compare; W1a=a schedule; 10; wheel=ours", &results()).unwrap();
-        assert_eq!(name, "costs");
-        for text in [">2.00 ns<", ">10<", ">a schedule, by number<", ">ours<"] {
-            assert!(svg.contains(text) && svg.ends_with("</svg>\n"), "{svg}");
-        }
-        for asked in ["costs; number; compare; W2", "costs; number", "costs; number; none; W1a"] {
-            assert!(drawing(asked, &results()).is_err(), "{asked}");
-        }
+        assert!(filled("<!-- results: compare; W1a -->\n").is_err());
     }
 }

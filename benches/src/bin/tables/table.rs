@@ -2,69 +2,55 @@
 
 use timer_wheel_bench::results::{Results, Row};
 
-use crate::AllResults;
+use crate::{AllResults, Asked};
 
 /// A name in the results, and what it is called in the document: `btree+slab=BTreeSet and slab`.
 type Name<'a> = (&'a str, &'a str);
 
-/// What was measured of all that is asked for.
-pub(crate) struct Query<'a> {
-    /// Each with what its figure is called in the document.
-    pub(crate) rows: Vec<(&'a str, &'a Row)>,
-    pub(crate) subjects: Vec<Name<'a>>,
-}
-
-impl<'a> Query<'a> {
-    /// Between semicolons: a file; figures, each a whole name or its first words; sizes; subjects. What is left out is all
-    /// there is.
-    pub(crate) fn new(query: &'a str, all: &'a AllResults) -> Result<Self, String> {
-        let parts: Vec<&str> = query.split(';').collect();
-        let list = |nth: usize, separator| {
-            let items = parts.get(nth).copied().unwrap_or_default().split(separator).map(str::trim);
-            let named = items.filter(|it| !it.is_empty()).map(|it| it.split_once('=').unwrap_or((it, it)));
-            named.collect::<Vec<Name<'a>>>()
-        };
-        let (file, mut figures, sizes, mut subjects) = (parts[0].trim(), list(1, ','), list(2, ' '), list(3, ','));
-        let results = all.get(file).ok_or_else(|| format!("no results of '{file}'"))?;
-        if figures.is_empty() {
-            figures.push(("", ""));
-        }
-        let mut rows = Vec::new();
-        for (name, label) in figures {
-            let is_wanted = |row: &&Row| {
-                let mut subjects = subjects.iter();
-                row.is_named(name)
-                    && (sizes.is_empty() || sizes.iter().any(|(size, _)| *size == row.n.to_string()))
-                    && (subjects.len() == 0 || subjects.any(|(subject, _)| row.value(subject).is_some()))
-            };
-            let label = |row: &'a Row| if name == label { &*row.figure } else { label };
-            rows.extend(results.rows.iter().filter(is_wanted).map(|row| (label(row), row)));
-        }
-        let has = |subject| rows.iter().any(|(_, row)| row.value(subject).is_some());
-        if rows.is_empty() || !subjects.iter().all(|(subject, _)| has(subject)) {
-            return Err(format!("nothing was measured that is asked for by '{query}'"));
-        }
-        if subjects.is_empty() {
-            for (name, _) in rows.iter().flat_map(|(_, row)| &row.subjects) {
-                if !subjects.contains(&(name, name)) {
-                    subjects.push((name, name));
-                }
-            }
-        }
-        Ok(Self { rows, subjects })
-    }
-}
-
-/// The rows that answer a query, or for files alone where their figures come from.
-pub(crate) fn answer(query: &str, all: &AllResults) -> Result<String, String> {
-    if !query.contains(';') {
-        let sources = query.split(',').map(str::trim).map(|file| match all.get(file) {
-            Some(results) => Ok(source(file, results)),
-            None => Err(format!("no results of '{file}'")),
-        });
+/// The rows that answer a query, or for files alone where their figures come from. Adds what is asked for.
+pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String, String> {
+    let results = |file: &str| all.get(file).ok_or_else(|| format!("no results of '{file}'"));
+    let mut parts = query.split(';').map(str::trim);
+    let file = parts.next().unwrap_or_default();
+    if file == query {
+        let sources = query.split(',').map(str::trim).map(|file| Ok(source(file, results(file)?)));
         return sources.collect();
     }
-    let Query { rows, subjects } = Query::new(query, all)?;
+    let mut names = |separator| {
+        let names = parts.next().unwrap_or_default().split(separator).map(str::trim).filter(|it| !it.is_empty());
+        names.map(|it| it.split_once('=').unwrap_or((it, it))).collect::<Vec<Name<'_>>>()
+    };
+    let (mut figures, sizes, mut subjects) = (names(','), names(' '), names(','));
+    if figures.is_empty() {
+        figures.push(("", ""));
+    }
+    let mut rows: Vec<(&str, &Row)> = Vec::new();
+    for (name, label) in figures {
+        let is_wanted = |row: &&Row| {
+            let mut subjects = subjects.iter();
+            row.is_named(name)
+                && (sizes.is_empty() || sizes.iter().any(|(size, _)| *size == row.n.to_string()))
+                && (subjects.len() == 0 || subjects.any(|(subject, _)| row.value(subject).is_some()))
+        };
+        let found = results(file)?.rows.iter().filter(is_wanted);
+        rows.extend(found.map(|row| (if name == label { &*row.figure } else { label }, row)));
+    }
+    let has = |subject| rows.iter().any(|(_, row)| row.value(subject).is_some());
+    if rows.is_empty() || !subjects.iter().all(|(subject, _)| has(subject)) {
+        return Err(format!("nothing was measured that is asked for by '{query}'"));
+    }
+    if subjects.is_empty() {
+        for (name, _) in rows.iter().flat_map(|(_, row)| &row.subjects) {
+            if !subjects.contains(&(name, name)) {
+                subjects.push((name, name));
+            }
+        }
+    }
+    asked.extend(rows.iter().map(|(_, row)| (file.to_owned(), row.figure.clone(), row.n)));
+    Ok(table(&rows, &subjects))
+}
+
+fn table(rows: &[(&str, &Row)], subjects: &[Name<'_>]) -> String {
     let has_sizes = rows.iter().any(|(_, row)| row.n != rows[0].1.n);
     let labels: Vec<&str> = subjects.iter().map(|(_, label)| *label).collect();
     let mut table = format!("| |{} `{}` |\n|", if has_sizes { " n |" } else { "" }, labels.join("` | `"));
@@ -80,7 +66,7 @@ pub(crate) fn answer(query: &str, all: &AllResults) -> Result<String, String> {
             table += &format!(" {} |", cell.as_deref().unwrap_or("-"));
         }
     }
-    Ok(table + "\n")
+    table + "\n"
 }
 
 /// The figure, and how many times that of the first subject, unless it is the first.
@@ -102,7 +88,7 @@ fn source(file: &str, of: &Results) -> String {
 }
 
 /// A value in a unit that keeps it short.
-pub(crate) fn human(value: f64, unit: &str) -> String {
+fn human(value: f64, unit: &str) -> String {
     let (factor, unit) = match unit {
         "ns" if value >= 1e9 => (1e-9, "s"),
         "ns" if value >= 1e6 => (1e-6, "ms"),
@@ -133,7 +119,7 @@ fn ratio(value: f64) -> String {
 }
 
 /// A number with commas.
-pub(crate) fn grouped(number: u64) -> String {
+fn grouped(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
         _ => format!("{},{:03}", grouped(number / 1_000), number % 1_000),
