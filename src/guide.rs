@@ -20,102 +20,67 @@
 //! wheel.schedule(1_000, "value");
 //! ```
 
-// Each page is a file of the repository, where its links lead to files. Here they lead to what is defined before the
-// file: of two definitions the first counts. What is no page leads to the list of documents on the front page, and
-// what is not there for want of a feature to the list of features.
+/// Makes a page of each document.
+///
+/// It is a file of the repository, where its links lead to files. Here they lead to what is defined before the file: of two
+/// definitions the first counts. What is no page leads to the list of documents on the front page, and what is not there
+/// for want of a feature to the list of features.
+macro_rules! pages {
+    ($($name:ident $file:literal)+) => {
+        $(
+            #[doc = "[`Wheel`]: crate::Wheel"]
+            #[doc = "[`TimerKey`]: crate::TimerKey"]
+            #[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
+            #[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
+            #[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
+            #[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
+            #[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
+            #[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
+            #[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
+            #[doc = "[`Timer`]: crate#features"]
+            #[doc = "[`KeyedTimer`]: crate#features"]
+            #[doc = "[`DelayQueue`]: crate#features"]
+            #[doc = "[delay-queue.md]: crate#features"]
+            #[doc = "[`TtlSet`]: crate#features"]
+            #[doc = "[`TtlQueue`]: crate#features"]
+            #[doc = "[tutorial.md]: crate::guide::tutorial"]
+            #[doc = "[choosing.md]: crate::guide::choosing"]
+            #[doc = "[semantics.md]: crate::guide::promises"]
+            #[doc = "[promise C15]: crate::guide::promises#c15-no-call-takes-long"]
+            #[doc = "[embedding.md]: crate::guide::embedding"]
+            #[doc = "[drivers.md]: crate::guide::drivers"]
+            #[doc = "[design.md]: crate::guide::design"]
+            #[doc = "[performance.md]: crate::guide::performance"]
+            #[doc = "[performance.md#where-the-wheel-is-not-ahead]: crate::guide::performance#where-the-wheel-is-not-ahead"]
+            #[doc = "[terms.md]: crate::guide::terms"]
+            #[doc = "[ttl_cache.rs]: crate::guide::programs#ttl_cache"]
+            #[doc = "[concurrent_cache.rs]: crate::guide::programs#concurrent_cache"]
+            #[doc = "[quick_cache_ttl.rs]: crate::guide::programs#quick_cache_ttl"]
+            #[doc = "[index_cache.rs]: crate::guide::programs#index_cache"]
+            #[doc = "[sleep_loop.rs]: crate::guide::programs#sleep_loop"]
+            #[doc = "[request_timeouts.rs]: crate::guide::programs#request_timeouts"]
+            #[doc = "[heartbeat.rs]: crate::guide::programs#heartbeat"]
+            #[doc = "[session_expiry.rs]: crate::guide::programs#session_expiry"]
+            #[doc = "[timeouts_async.rs]: crate::guide::programs#timeouts_async"]
+            #[doc = "[retry_queue.rs]: crate::guide::programs#retry_queue"]
+            #[doc = "[wheel.rs]: crate::Wheel"]
+            #[doc = "[index.rs]: crate::index::IndexWheel"]
+            #[doc = "[testing.md]: crate#documents"]
+            #[doc = "[testing.md#the-drivers]: crate#documents"]
+            #[doc = "[testing.md#the-ttl-layer]: crate#documents"]
+            #[doc = "[raft-ttl]: crate#documents"]
+            #[doc = "[replay]: crate#documents"]
+            #[doc = ""]
+            #[doc = include_str!(concat!("../docs/", $file, ".md"))]
+            pub mod $name {}
+        )+
+    };
+}
 
-#[doc = "[embedding.md]: crate::guide::embedding"]
-#[doc = "[choosing.md]: crate::guide::choosing"]
-#[doc = "[semantics.md]: crate::guide::promises"]
-#[doc = ""]
-#[doc = include_str!("../docs/tutorial.md")]
-pub mod tutorial {}
-
-#[doc = "[`Wheel`]: crate::Wheel"]
-#[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
-#[cfg_attr(feature = "timer", doc = "[`KeyedTimer`]: crate::KeyedTimer")]
-#[cfg_attr(feature = "tokio", doc = "[`DelayQueue`]: crate::DelayQueue")]
-#[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
-#[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
-#[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
-#[doc = "[embedding.md]: crate::guide::embedding"]
-#[doc = "[`Timer`]: crate#features"]
-#[doc = "[`KeyedTimer`]: crate#features"]
-#[doc = "[`DelayQueue`]: crate#features"]
-#[doc = "[`TtlSet`]: crate#features"]
-#[doc = "[`TtlQueue`]: crate#features"]
-#[doc = "[drivers.md]: crate::guide::drivers"]
-#[doc = "[tutorial.md]: crate::guide::tutorial"]
-#[doc = "[performance.md]: crate::guide::performance"]
-#[doc = ""]
-#[doc = include_str!("../docs/choosing.md")]
-pub mod choosing {}
-
-#[doc = "[testing.md]: crate#documents"]
-#[doc = "[design.md]: crate::guide::design"]
-#[doc = "[terms.md]: crate::guide::terms"]
-#[doc = ""]
-#[doc = include_str!("../docs/semantics.md")]
-pub mod promises {}
-
-#[doc = "[promise C15]: crate::guide::promises#c15-no-call-takes-long"]
-#[doc = "[ttl_cache.rs]: crate::guide::programs#ttl_cache"]
-#[doc = "[concurrent_cache.rs]: crate::guide::programs#concurrent_cache"]
-#[doc = "[quick_cache_ttl.rs]: crate::guide::programs#quick_cache_ttl"]
-#[doc = "[index_cache.rs]: crate::guide::programs#index_cache"]
-#[doc = "[tutorial.md]: crate::guide::tutorial"]
-#[doc = "[drivers.md]: crate::guide::drivers"]
-#[doc = ""]
-#[doc = include_str!("../docs/embedding.md")]
-pub mod embedding {}
-
-#[doc = "[`Wheel`]: crate::Wheel"]
-#[doc = "[`IndexWheel`]: crate::index::IndexWheel"]
-#[doc = "[`TimerKey`]: crate::TimerKey"]
-#[doc = "[embedding.md]: crate::guide::embedding"]
-#[doc = "[promise C15]: crate::guide::promises#c15-no-call-takes-long"]
-#[doc = "[quick_cache_ttl.rs]: crate::guide::programs#quick_cache_ttl"]
-#[doc = ""]
-#[doc = include_str!("../docs/replacing-a-wheel.md")]
-pub mod replacing {}
-
-#[doc = "[choosing.md]: crate::guide::choosing"]
-#[doc = "[testing.md#the-drivers]: crate#documents"]
-#[cfg_attr(feature = "tokio", doc = "[delay-queue.md]: crate::delay_queue")]
-#[doc = "[delay-queue.md]: crate#features"]
-#[doc = "[../examples/sleep_loop.rs]: crate::guide::programs#sleep_loop"]
-#[doc = "[../examples/request_timeouts.rs]: crate::guide::programs#request_timeouts"]
-#[doc = "[../examples/heartbeat.rs]: crate::guide::programs#heartbeat"]
-#[doc = "[../examples/session_expiry.rs]: crate::guide::programs#session_expiry"]
-#[doc = "[../examples/timeouts_async.rs]: crate::guide::programs#timeouts_async"]
-#[doc = ""]
-#[doc = include_str!("../docs/drivers.md")]
-pub mod drivers {}
-
-#[doc = "[testing.md#the-ttl-layer]: crate#documents"]
-#[doc = "[../demos/raft-ttl/README.md#clocks]: crate#documents"]
-#[doc = "[performance.md]: crate::guide::performance"]
-#[doc = "[../examples/retry_queue.rs]: crate::guide::programs#retry_queue"]
-#[doc = ""]
-#[doc = include_str!("../docs/ttl.md")]
-pub mod ttl {}
-
-#[doc = "[semantics.md]: crate::guide::promises"]
-#[doc = "[terms.md]: crate::guide::terms"]
-#[doc = "[performance.md#where-the-wheel-is-not-ahead]: crate::guide::performance#where-the-wheel-is-not-ahead"]
-#[doc = "[../src/wheel.rs]: crate::Wheel"]
-#[doc = "[../src/index.rs]: crate::index::IndexWheel"]
-#[doc = ""]
-#[doc = include_str!("../docs/design.md")]
-pub mod design {}
-
-#[doc = "[../demos/replay/README.md#on-a-real-trace]: crate#documents"]
-#[doc = ""]
-#[doc = include_str!("../docs/performance.md")]
-pub mod performance {}
-
-#[doc = include_str!("../docs/terms.md")]
-pub mod terms {}
+pages! {
+    tutorial "tutorial" choosing "choosing" promises "semantics" embedding "embedding" replacing "replacing-a-wheel"
+    drivers "drivers" ttl "ttl" design "design" performance "performance" terms "terms"
+}
 
 /// Makes a page of the programs of those names.
 macro_rules! programs {
