@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Disk;
-use crate::client::{self, Client, Failure};
+use crate::client::{self, Client};
 use crate::demo::{self, Wishes};
 use crate::error::Error;
 use crate::limits::{MAX_SECRET, Tuning};
@@ -275,7 +275,7 @@ async fn write(cluster: &ClusterArgs, request: &Request, again: bool) -> Result<
     let deadline = Instant::now() + cluster.patience;
     let mut client = Client::new(cluster.nodes.clone());
     let reply = if again { client.insist(request, deadline).await } else { client.lead(request, deadline).await };
-    match reply.map_err(failed)? {
+    match reply? {
         Reply::Done { index } => {
             println!("done, at index {index}");
             Ok(ExitCode::SUCCESS)
@@ -290,7 +290,7 @@ async fn get(cluster: &ClusterArgs, key: String, linearizable: bool) -> Result<E
     let mut client = Client::new(cluster.nodes.clone());
     let reply = if linearizable {
         let deadline = Instant::now() + cluster.patience;
-        client.insist(&request, deadline).await.map_err(failed)?
+        client.insist(&request, deadline).await?
     } else {
         first_answer(&cluster.nodes, &request).await?
     };
@@ -338,13 +338,6 @@ async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {
         return Err(Error::Unanswered("no node is up".to_owned()));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn failed(failure: Failure) -> Error {
-    match failure {
-        Failure::Refused(problem) => Error::Arguments(problem),
-        other => Error::Unanswered(other.to_string()),
-    }
 }
 
 /// Reads a TTL as people write it, in whole milliseconds. What is too much is for the node to say.

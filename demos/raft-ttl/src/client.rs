@@ -1,7 +1,6 @@
 //! A client: asks nodes, and finds the one that leads.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::error::Error;
 use crate::frame::{self, Connection};
 use crate::message::{Reply, Request, Status};
 use crate::types::NodeId;
@@ -18,30 +18,6 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(7);
 
 /// How long to wait before the next node is asked, when one does not know who leads.
 const PAUSE: Duration = Duration::from_millis(25);
-
-/// Why there is no good answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Failure {
-    /// The request makes no sense. Nothing was done.
-    Refused(String),
-    /// No leader was found in time. Nothing was done.
-    NoLeader(String),
-    /// Nobody knows whether it was, or will be, done.
-    Unsure(String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(problem) => f.write_str(problem),
-            Self::NoLeader(last) => write!(f, "no leader was found: {last}"),
-            Self::Unsure(problem) => write!(f, "it may have been done, or not: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 /// A client of a cluster, with one connection at a time.
 #[derive(Debug)]
@@ -68,7 +44,7 @@ impl Client {
     /// Asks the leader, whoever that is, and looks for one until `deadline`.
     ///
     /// It is asked again only if nothing was done. So a write happens once at most.
-    pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Failure> {
+    pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Error> {
         let mut target = match &self.connection {
             Some((address, _)) => *address,
             None => self.following_node(),
@@ -84,8 +60,8 @@ impl Client {
                     Ok((connection, reply)) => {
                         self.connection = Some((target, connection));
                         match reply {
-                            Reply::Refused(problem) => return Err(Failure::Refused(problem)),
-                            Reply::Unsure(problem) => return Err(Failure::Unsure(problem)),
+                            Reply::Refused(problem) => return Err(Error::Arguments(problem)),
+                            Reply::Unsure(problem) => return Err(Error::Unsure(problem)),
                             Reply::NotLeader(Some((id, address))) => {
                                 let leader = self.known.get(&id).copied().unwrap_or(address);
                                 target = leader;
@@ -106,13 +82,13 @@ impl Client {
                     }
                     // It is longer than a frame, and was not sent.
                     Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                        return Err(Failure::Refused(error.to_string()));
+                        return Err(Error::Arguments(error.to_string()));
                     }
-                    Err(error) => return Err(Failure::Unsure(format!("{target}: {error}"))),
+                    Err(error) => return Err(Error::Unsure(format!("{target}: {error}"))),
                 },
             };
             if Instant::now() >= deadline {
-                return Err(Failure::NoLeader(problem));
+                return Err(Error::Unanswered(format!("no leader was found: {problem}")));
             }
             sleep(PAUSE).await;
         }
@@ -120,10 +96,10 @@ impl Client {
 
     /// As [`lead`](Self::lead), but asks again also when nobody knows whether it was done: for reads,
     /// and for what may as well be done twice.
-    pub async fn insist(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Failure> {
+    pub async fn insist(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Error> {
         loop {
             match self.lead(request, deadline).await {
-                Err(Failure::Unsure(_)) if Instant::now() < deadline => sleep(PAUSE).await,
+                Err(Error::Unsure(_)) if Instant::now() < deadline => sleep(PAUSE).await,
                 answer => return answer,
             }
         }

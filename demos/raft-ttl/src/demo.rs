@@ -189,8 +189,7 @@ impl Stage {
                         |nth| Item { key: format!("key {nth}"), value: format!("value {nth}"), ttl_ms: ttl_ms(nth) };
                     let items: Vec<Item> = (first..(first + each).min(keys)).map(item).collect();
                     let began_us = wall_us_now();
-                    let done = client.insist(&Request::Put(items.clone()), deadline()).await;
-                    done.map_err(|failure| Error::Unanswered(failure.to_string()))?;
+                    client.insist(&Request::Put(items.clone()), deadline()).await?;
                     ledger.promise(&items, began_us);
                     bar.inc(items.len() as u64);
                 }

@@ -125,14 +125,8 @@ impl Disk {
 
     /// What is noted under this name.
     pub(crate) fn fact<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, DiskError> {
-        let found = self.bytes(name)?;
-        Ok(found.map(|bytes| from_bytes(&bytes)).transpose()?)
-    }
-
-    /// The bytes that are kept under this name.
-    pub(crate) fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, DiskError> {
         let facts = self.database.begin_read()?.open_table(FACTS)?;
-        Ok(facts.get(name)?.map(|found| found.value().to_vec()))
+        Ok(facts.get(name)?.map(|found| from_bytes(found.value())).transpose()?)
     }
 
     /// Entries of the log in order, until they are more than `most_bytes` long; the first one in any case.

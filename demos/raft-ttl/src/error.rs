@@ -1,16 +1,16 @@
-//! What ends a run of the program.
+//! What ends a run of the program, or keeps a client from its answer.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a run ended.
+/// Why a run ended, or a request has no good answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     Interrupted,
-    /// The arguments do not make a cluster, or a request that can be answered.
+    /// The arguments make no sense, or the request. Nothing was done.
     Arguments(String),
     /// A data directory that this node cannot use.
     Directory(PathBuf, String),
@@ -18,7 +18,10 @@ pub enum Error {
     Address(SocketAddr, io::Error),
     /// The node cannot go on: its disk or its engine failed.
     Stopped(String),
+    /// Nobody has answered, or no leader was found in time. Nothing was done.
     Unanswered(String),
+    /// Nobody knows whether it was, or will be, done.
+    Unsure(String),
     /// The demo found something wrong.
     Broken(String),
 }
@@ -33,7 +36,7 @@ impl Error {
         match self {
             Self::Interrupted => 130,
             Self::Arguments(_) | Self::Directory(..) | Self::Address(..) => 2,
-            Self::Stopped(_) | Self::Unanswered(_) | Self::Broken(_) => 1,
+            Self::Stopped(_) | Self::Unanswered(_) | Self::Unsure(_) | Self::Broken(_) => 1,
         }
     }
 }
@@ -49,6 +52,7 @@ impl fmt::Display for Error {
             Self::Address(address, error) => write!(f, "{address}: cannot listen: {error}"),
             Self::Stopped(reason) => write!(f, "the node stops: {reason}"),
             Self::Unanswered(reason) => write!(f, "no answer: {reason}"),
+            Self::Unsure(reason) => write!(f, "it may have been done, or not: {reason}"),
             Self::Broken(finding) => f.write_str(finding),
         }
     }

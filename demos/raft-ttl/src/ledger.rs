@@ -7,7 +7,7 @@ use std::fmt::Display;
 use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
-use crate::client::{Client, Failure};
+use crate::client::Client;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::history::Expired;
@@ -79,16 +79,16 @@ pub struct Counts {
 
 impl Ledger {
     /// Writes a key that has not been written before, once, and says whether that was acknowledged.
-    pub async fn write(client: &mut Client, item: Item, deadline: Instant) -> Result<Self, Failure> {
+    pub async fn write(client: &mut Client, item: Item, deadline: Instant) -> Result<Self, Error> {
         let mut ledger = Self::default();
         let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
         let key = item.key.clone();
         let written = client.lead(&Request::Put(vec![item]), deadline).await;
         let is_acknowledged = match written {
             Ok(Reply::Done { .. }) => true,
-            Err(Failure::Unsure(_) | Failure::NoLeader(_)) => false,
-            Ok(other) => return Err(Failure::Refused(format!("a write gives {other:?}"))),
-            Err(failure) => return Err(failure),
+            Err(Error::Unsure(_) | Error::Unanswered(_)) => false,
+            Ok(other) => return Err(Error::Broken(format!("a write gives {other:?}"))),
+            Err(error) => return Err(error),
         };
         let written = Written { is_acknowledged, not_before_us };
         ledger.written.insert(key, written);

@@ -21,8 +21,9 @@ use crate::types::{Answer, LogId, Membership, NodeId, TypeConfig};
 
 type Meta = SnapshotMeta<NodeId, crate::types::Seat>;
 
+/// The snapshot on disk, with its description.
 const SNAPSHOT: &str = "snapshot";
-const SNAPSHOT_META: &str = "snapshot meta";
+type Stored = (Meta, Vec<u8>);
 
 /// A replica's state, to be cloned for all who use it.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ impl Replica {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let last: Option<Reading> = disk.fact(CLOCK).map_err(stopped)?;
         let mut state = State::new(config, last.map_or(0, |last| last.time_ns));
-        if let Some((meta, bytes)) = stored(&disk).map_err(stopped)? {
+        if let Some((meta, bytes)) = disk.fact::<Stored>(SNAPSHOT).map_err(stopped)? {
             let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership);
             restored.map_err(stopped)?;
         }
@@ -73,19 +74,15 @@ impl Replica {
     }
 
     /// Writes a snapshot, unless there is a later one: the engine may install one in the meantime.
-    async fn store(&self, meta: Meta, bytes: Vec<u8>) -> Result<(), DiskError> {
+    async fn store(&self, snapshot: Stored) -> Result<(), DiskError> {
         let stored = self.0.disk.write(Durability::Immediate, move |change| {
-            let known = change
-                .open_table(FACTS)?
-                .get(SNAPSHOT_META)?
-                .map(|meta| from_bytes::<Meta>(meta.value()))
-                .transpose()?;
-            if known.is_some_and(|known| known.last_log_id > meta.last_log_id) {
+            let facts = change.open_table(FACTS)?;
+            let known = facts.get(SNAPSHOT)?.map(|known| from_bytes::<Stored>(known.value())).transpose()?;
+            drop(facts);
+            if known.is_some_and(|(known, _)| known.last_log_id > snapshot.0.last_log_id) {
                 return Ok(());
             }
-            put_fact(change, SNAPSHOT_META, &meta)?;
-            change.open_table(FACTS)?.insert(SNAPSHOT, bytes.as_slice())?;
-            Ok(())
+            put_fact(change, SNAPSHOT, &snapshot)
         });
         stored.await
     }
@@ -127,7 +124,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
         snapshot: Box<Cursor<Vec<u8>>>,
     ) -> Result<(), StorageError<NodeId>> {
         let bytes = snapshot.into_inner();
-        let written = self.store(meta.clone(), bytes.clone()).await;
+        let written = self.store((meta.clone(), bytes.clone())).await;
         written.map_err(|error| StorageIOError::write_snapshot(Some(meta.signature()), cause(&error)))?;
         let (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
         let restored = self.lock().restore(&bytes, applied, membership);
@@ -137,7 +134,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
     }
 
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<TypeConfig>>, StorageError<NodeId>> {
-        let stored = stored(&self.0.disk);
+        let stored = self.0.disk.fact::<Stored>(SNAPSHOT);
         let stored = stored.map_err(|error| StorageIOError::read_snapshot(None, cause(&error)))?;
         Ok(stored.map(|(meta, bytes)| Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) }))
     }
@@ -160,25 +157,11 @@ impl RaftSnapshotBuilder<TypeConfig> for Replica {
         let write = async {
             let written = tokio::task::spawn_blocking(move || image.write());
             let bytes = written.await??;
-            self.store(meta.clone(), bytes.clone()).await?;
+            self.store((meta.clone(), bytes.clone())).await?;
             Ok(bytes)
         };
         let bytes =
             write.await.map_err(|error: DiskError| StorageIOError::write_snapshot(Some(signature), cause(&error)))?;
         Ok(Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) })
-    }
-}
-
-/// The snapshot on disk. Both parts of it are of one change, but read one after the other: it is taken
-/// again if another one came in between.
-fn stored(disk: &Disk) -> Result<Option<(Meta, Vec<u8>)>, DiskError> {
-    loop {
-        let Some(meta) = disk.fact::<Meta>(SNAPSHOT_META)? else {
-            return Ok(None);
-        };
-        let bytes = disk.bytes(SNAPSHOT)?.ok_or("a snapshot is missing")?;
-        if disk.fact::<Meta>(SNAPSHOT_META)?.as_ref() == Some(&meta) {
-            return Ok(Some((meta, bytes)));
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use bytes::Bytes;
 use futures_util::SinkExt;
-use raft_ttl::client::Failure;
+use raft_ttl::error::Error;
 use raft_ttl::frame;
 use raft_ttl::limits::{MAX_FRAME, MAX_KEY, MAX_TTL, MAX_VALUE};
 use raft_ttl::message::{Reply, Request};
@@ -85,7 +85,7 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     // What no frame holds is not even sent.
     let huge = Item { value: "v".repeat(2 * MAX_VALUE), ..item("huge", None) };
     let refused = nodes.client().lead(&Request::Put(vec![huge]), deadline()).await;
-    assert!(matches!(&refused, Err(Failure::Refused(problem)) if problem.contains("is longer than")), "{refused:?}");
+    assert!(matches!(&refused, Err(Error::Arguments(problem)) if problem.contains("is longer than")), "{refused:?}");
     let after = nodes.wait_for(1, |_| true).await;
     assert_eq!(after.last_log, before.last_log, "nothing of it was proposed");
 
