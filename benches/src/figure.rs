@@ -86,7 +86,7 @@ pub static FIGURES: &[Figure] = &[
     call("W6 longest call", CALLS),
     call("W6 calm longest call", CALLS),
     time("W6 p99.99 of calls", CALLS),
-    entries("W6 most entries in one call", &[Fire, SingleCalls, Work]),
+    entries("W6 most entries in one call", BUDGETED),
     time("W6 expire, in all", CALLS),
     call("W6b longest call", BUDGETED),
     call("W6b calm longest call", BUDGETED),

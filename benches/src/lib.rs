@@ -11,24 +11,6 @@
 //! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
 //! compare the answers.
 //!
-//! ```
-//! use timer_wheel::Wheel;
-//! use timer_wheel_bench::queue::Queue;
-//! use timer_wheel_bench::{BTreeQueue, TextbookWheel};
-//!
-//! fn fired<Q: Queue<&'static str>>() -> Vec<(u64, &'static str)> {
-//!     let mut queue = Q::new(0);
-//!     for (deadline, value) in [(300, "late"), (100, "early"), (100, "next")] {
-//!         queue.schedule(deadline, value);
-//!     }
-//!     let mut fired = Vec::new();
-//!     queue.advance(300, |deadline, value| fired.push((deadline, value)));
-//!     fired
-//! }
-//! assert_eq!(fired::<TextbookWheel<_>>(), fired::<BTreeQueue<_>>());
-//! assert_eq!(fired::<TextbookWheel<_>>(), fired::<Wheel<_>>());
-//! ```
-//!
 //! The program `compare` measures them side by side:
 //! `cargo run --release -p timer-wheel-bench --bin compare -- --help`.
 

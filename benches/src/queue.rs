@@ -37,16 +37,6 @@ pub trait Queue<T = u32> {
         }
     }
 
-    /// The same. Returns how many entries it handled: those it fired and, if it says so, those it moved.
-    fn advance_counting(&mut self, now: u64, mut fire: impl FnMut(u64, T)) -> usize {
-        let mut fired = 0;
-        self.advance(now, |deadline, value| {
-            fired += 1;
-            fire(deadline, value);
-        });
-        fired
-    }
-
     /// The time that the advances so far spent on a clock that the queue needs and a program has anyway.
     fn clock_cost(&mut self) -> Duration {
         Duration::ZERO
@@ -146,8 +136,6 @@ pub enum Need {
     List,
     /// [`Queue::advance_with_budget`].
     Budget,
-    /// [`Queue::advance_counting`] counts all its work.
-    Work,
     /// Timers of any rotation, each found without a look at the others.
     Horizon,
 }
@@ -166,7 +154,6 @@ impl Need {
             Self::Clear => "it cannot be emptied in one call",
             Self::List => "its timers cannot be listed in order",
             Self::Budget => "its work in an advance cannot be bounded",
-            Self::Work => "it does not say how many timers it moves",
             Self::Horizon => "its horizon is another, or it looks through all that lies beyond",
         }
     }

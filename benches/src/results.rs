@@ -141,17 +141,13 @@ pub fn exit(result: Result<(), String>) -> ExitCode {
     }
 }
 
-/// The command line, without the folder of the program, the number that cargo gives a benchmark's file, and where the
-/// results go, which says nothing of them.
+/// The command line, without the folder of the program, and where the results go, which says nothing of them.
 fn command() -> String {
     let mut words: Vec<String> = std::env::args().collect();
     if let Some(flag) = words.iter().position(|word| word == "--json") {
         words.drain(flag..words.len().min(flag + 2));
     }
-    let name = words[0].rsplit('/').next().unwrap_or_default();
-    let is_number = |end: &str| end.len() == 16 && end.bytes().all(|it| it.is_ascii_hexdigit());
-    let name = name.rsplit_once('-').filter(|(_, end)| is_number(end)).map_or(name, |(name, _)| name);
-    words[0] = name.to_owned();
+    words[0] = words[0].rsplit('/').next().unwrap_or_default().to_owned();
     words.join(" ")
 }
 

@@ -43,7 +43,6 @@ pub struct TextbookWheel<T, G: Geometry = Millis> {
     /// What sorting the due bucket needs, kept so as not to allocate at every tick.
     sorting: Vec<(u64, NodeIndex)>,
     last_stamp: u32,
-    handled: u64,
     geometry: PhantomData<G>,
 }
 
@@ -62,7 +61,6 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
             due_is_sorted: true,
             sorting: Vec::new(),
             last_stamp: 0,
-            handled: 0,
             geometry: PhantomData,
         }
     }
@@ -74,14 +72,6 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
         let stamp = self.last_stamp;
         let NodeIndex(node) = self.lists.insert(bucket, deadline, stamp, value);
         TextbookKey { node, stamp }
-    }
-
-    /// How many times a node was moved down or fired.
-    #[inline]
-    fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {
-        let before = self.handled;
-        self.advance(now, fire);
-        (self.handled - before) as usize
     }
 
     fn len(&self) -> usize {
@@ -132,7 +122,6 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
                 if self.lists[first].deadline > self.now {
                     return None;
                 }
-                self.handled += 1;
                 let fired = self.remove(first);
                 return fired.value.map(|value| (fired.deadline, value));
             }
@@ -205,7 +194,6 @@ impl<T, G: Geometry> TextbookWheel<T, G> {
             next = self.lists.following(node, bucket);
             let lower = self.bucket_for(self.lists[node].deadline);
             self.lists.link(node, lower);
-            self.handled += 1;
         }
     }
 

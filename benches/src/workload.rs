@@ -24,6 +24,7 @@ pub struct XorShift64Star {
 
 impl XorShift64Star {
     /// A generator that starts at [`SEED`]. O(1).
+    #[expect(clippy::new_without_default, reason = "nobody asks")]
     pub fn new() -> Self {
         Self { state: SEED }
     }
@@ -64,12 +65,6 @@ impl XorShift64Star {
             order.swap(unplaced, chosen);
         }
         order
-    }
-}
-
-impl Default for XorShift64Star {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -114,12 +114,6 @@ impl<Q: Queue> Steady<Q> {
         self
     }
 
-    /// The same, of what is known by a log.
-    #[inline(always)]
-    pub(crate) fn update(self) -> Self {
-        self.reschedule_to_later()
-    }
-
     /// Nothing is due, and the tick does not end.
     #[inline(always)]
     pub(crate) fn advance_idly(mut self) -> Self {

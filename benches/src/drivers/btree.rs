@@ -41,11 +41,13 @@ impl<const RUNS: bool> Driver for BTreeTimer<RUNS> {
     fn client(&self) -> Arc<Shared<RUNS>> {
         Arc::clone(&self.shared)
     }
+}
 
-    fn stop(self) {
+impl<const RUNS: bool> Drop for BTreeTimer<RUNS> {
+    fn drop(&mut self) {
         self.shared.queue.lock().unwrap().is_closed = true;
         self.shared.changed.notify_one();
-        self.thread.into_iter().for_each(|thread| thread.join().unwrap());
+        self.thread.take().into_iter().for_each(|thread| thread.join().unwrap());
     }
 }
 

@@ -15,7 +15,6 @@ pub(super) trait Driver: Sized + 'static {
 
     fn start() -> Self;
     fn client(&self) -> Self::Client;
-    fn stop(self);
 }
 
 pub(super) trait Client: Send + 'static {
@@ -41,8 +40,6 @@ impl Driver for WheelTimer {
     fn client(&self) -> Timer {
         self.0.clone()
     }
-
-    fn stop(self) {}
 }
 
 impl Client for Timer {
@@ -72,8 +69,6 @@ impl<D: Driver> Driver for Each<D> {
     fn client(&self) -> D::Client {
         D::start().client()
     }
-
-    fn stop(self) {}
 }
 
 /// A task that sleeps for each job, on a runtime with one thread.
@@ -91,8 +86,6 @@ impl Driver for TokioTimer {
     fn client(&self) -> Arc<Runtime> {
         Arc::clone(&self.0)
     }
-
-    fn stop(self) {}
 }
 
 impl Client for Arc<Runtime> {

@@ -65,7 +65,7 @@ fn measure<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
         thread::sleep(BATCH);
     }
     let cpu = cpu.elapsed().as_nanos() as f64 / total as f64;
-    driver.stop();
+    drop(driver);
     let noted = noted.lock().unwrap();
     let quantile = |part: f64| noted.lateness.value_at_quantile(part) as f64;
     Ok(vec![quantile(0.5), quantile(0.99), quantile(0.999), noted.early as f64, cpu])

@@ -65,7 +65,7 @@ fn run<D: Driver>(producers: u64, pairs: u64) -> Result<Vec<f64>, String> {
         refused += thread.join().map_err(|_| "a producer has panicked")?;
     }
     let elapsed = clock.elapsed();
-    driver.stop();
+    drop(driver);
     let cpu = cpu.elapsed();
     if refused > 0 || ran.iter().any(|ran| ran.load(Ordering::Relaxed) > 0) {
         return Err(format!("{}: jobs ran that were cancelled", D::NAME));

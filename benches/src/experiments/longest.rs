@@ -25,7 +25,13 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
         "W6 calm longest call",
     ];
     measure_calls::<Q>(n, figures, samples, |queue, now, calls, fire| {
-        let entries = queue.advance_counting(now, fire);
+        let entries = match Q::has(Need::Budget) {
+            true => queue.advance_with_budget(now, usize::MAX, fire).used,
+            false => {
+                queue.advance(now, fire);
+                0
+            }
+        };
         calls.end_call();
         Ok(entries)
     })
@@ -74,7 +80,7 @@ fn measure_calls<Q: Queue>(
         samples.push((figures[0], longest(run_ns)));
         samples.push((figures[1], ns_each(elapsed, n)));
         samples.push((figures[2], exceeded_by_one_in(10_000, run_ns)));
-        if Q::has(Need::Work) {
+        if Q::has(Need::Budget) {
             samples.push((figures[3], most_entries as f64));
         }
     }

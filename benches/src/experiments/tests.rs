@@ -4,7 +4,7 @@ use super::*;
 use crate::answer::{Parts, agree};
 use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue};
 use crate::figure;
-use crate::queue::{Applied, Instalment, Order, TwoSets};
+use crate::queue::{Applied, Order, TwoSets};
 use crate::subject::{self, Same, Subject};
 use crate::textbook::TextbookWheel;
 use timer_wheel::ttl::{TtlQueue, TtlSet};
@@ -50,14 +50,6 @@ impl<const FAULT: u8> Queue for Faulty<FAULT> {
         self.0.schedule(deadline - u64::from(is_moved), value)
     }
 
-    fn advance(&mut self, now: u64, fire: impl FnMut(u64, u32)) {
-        self.0.advance(Self::distort(now), fire);
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
     fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
         self.0.cancel(key)
     }
@@ -82,10 +74,6 @@ impl<const FAULT: u8> Queue for Faulty<FAULT> {
         if FAULT != TENACIOUS {
             self.0.clear();
         }
-    }
-
-    fn advance_with_budget(&mut self, now: u64, budget: usize, fire: impl FnMut(u64, u32)) -> Instalment {
-        self.0.advance_with_budget(Self::distort(now), budget, fire)
     }
 }
 

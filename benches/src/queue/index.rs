@@ -28,12 +28,6 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
         index
     }
 
-    /// As of the wheel: all its work.
-    #[inline]
-    fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {
-        self.advance_with_budget(now, usize::MAX, fire).used
-    }
-
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -26,12 +26,6 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
         }
     }
 
-    /// A budget that is never used up is the wheel's own count of its work, buckets opened included.
-    #[inline]
-    fn advance_counting(&mut self, now: u64, fire: impl FnMut(u64, T)) -> usize {
-        Queue::advance_with_budget(self, now, usize::MAX, fire).used
-    }
-
     #[inline]
     fn len(&self) -> usize {
         Wheel::len(self)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bitwheel::timer::{LargePreciseWheelWithFailover, Timer, TimerHandle};
 
 use super::Handles;
-use crate::queue::Need::{self, Budget, Clear, Fire, First, Horizon, List, Move, Wake, Work};
+use crate::queue::Need::{self, Budget, Clear, Fire, First, Horizon, List, Move, Wake};
 use crate::queue::{Order, Queue};
 
 pub struct BitWheel {
@@ -38,7 +38,7 @@ impl BitWheel {
 impl Queue for BitWheel {
     const NAME: &'static str = "bitwheel";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Fire, Move, Clear, First, List, Budget, Work, Wake, Horizon];
+    const LACKS: &'static [Need] = &[Fire, Move, Clear, First, List, Budget, Wake, Horizon];
     type Key = u32;
 
     fn new(_now: u64) -> Self {

@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 use super::{due_at, reached_by};
 use crate::queue::Need;
-use crate::queue::Need::{Budget, Clear, First, Horizon, List, SingleCalls, Work};
+use crate::queue::Need::{Budget, Clear, First, Horizon, List, SingleCalls};
 use crate::queue::{Order, Queue};
 
-const LACKS: &[Need] = &[SingleCalls, Need::Wake, Clear, First, List, Budget, Work, Horizon];
+const LACKS: &[Need] = &[SingleCalls, Need::Wake, Clear, First, List, Budget, Horizon];
 
 /// A queue, with a tick of so many nanoseconds.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 
 use super::{due_at, reached_by};
-use crate::queue::Need::{self, Budget, Clear, First, Horizon, List, Move, Work};
+use crate::queue::Need::{self, Budget, Clear, First, Horizon, List, Move};
 use crate::queue::{Order, Queue};
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct HashWheel<const TICK_NS: u64> {
 impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     const NAME: &'static str = "hhwt";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Move, Clear, First, List, Budget, Work, Horizon];
+    const LACKS: &'static [Need] = &[Move, Clear, First, List, Budget, Horizon];
     type Key = u32;
 
     #[inline]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use nexus_timer::{TimerHandle, Wheel, WheelBuilder};
 
 use super::Handles;
-use crate::queue::Need::{self, Budget, Clear, First, Horizon, List, Work};
+use crate::queue::Need::{self, Budget, Clear, First, Horizon, List};
 use crate::queue::{Order, Queue};
 
 /// The wheel and the handles of its timers, with a tick of so many nanoseconds.
@@ -27,7 +27,7 @@ impl<const TICK_NS: u64> Nexus<TICK_NS> {
 impl<const TICK_NS: u64> Queue for Nexus<TICK_NS> {
     const NAME: &'static str = "nexus-timer";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Clear, First, List, Budget, Work, Horizon];
+    const LACKS: &'static [Need] = &[Clear, First, List, Budget, Horizon];
     type Key = u32;
 
     fn new(_now: u64) -> Self {

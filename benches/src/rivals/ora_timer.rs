@@ -5,7 +5,7 @@ use std::time::Duration;
 use ora_timer::wheel::TimingWheel;
 
 use super::{due_at, reached_by};
-use crate::queue::Need::{self, Budget, Cancel, Clear, First, Horizon, List, Move, Work};
+use crate::queue::Need::{self, Budget, Cancel, Clear, First, Horizon, List, Move};
 use crate::queue::{Order, Queue};
 
 /// The wheel, with a tick of so many nanoseconds.
@@ -18,7 +18,7 @@ pub struct Ora<const TICK_NS: u64> {
 impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     const NAME: &'static str = "ora-timer";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Cancel, Move, Clear, First, List, Budget, Work, Horizon];
+    const LACKS: &'static [Need] = &[Cancel, Move, Clear, First, List, Budget, Horizon];
     type Key = ();
 
     #[inline]

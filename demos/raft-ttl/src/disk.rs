@@ -47,11 +47,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Opens the file in this directory, or creates both.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Directory`] if it cannot be, is in use, or is no such file.
+    /// Opens the file in this directory, or creates both. It may be in use, or no such file.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let refuse = |error: DiskError| Error::Directory(directory.to_owned(), error.to_string());
         fs::create_dir_all(directory).map_err(|error| refuse(error.into()))?;
@@ -65,10 +61,6 @@ impl Disk {
     }
 
     /// The same on another medium.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Stopped`] if it cannot be read or written.
     pub fn on(backend: impl StorageBackend) -> Result<Self, Error> {
         let database = Database::builder().create_with_backend(backend);
         let disk = database.map_err(DiskError::from).and_then(Self::of);
@@ -83,12 +75,7 @@ impl Disk {
         Ok(Self { database: Arc::new(database) })
     }
 
-    /// Makes sure that this is the file of that node of those, or makes it that, and tells the number of the
-    /// disk.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Arguments`] if it is another's, [`Error::Stopped`] if it cannot be read or written.
+    /// Makes sure that this is the file of that node of those, or makes it that, and tells the number of the disk.
     pub(crate) async fn claim(&self, node: NodeId, members: Vec<NodeId>) -> Result<u64, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let Some(known) = self.fact::<Identity>(IDENTITY).map_err(stopped)? else {

@@ -34,14 +34,10 @@ enum Answer {
     Stopped,
 }
 
-/// Proposes what is due on the leader, until the engine stops.
+/// Proposes what is due on the leader, until the engine stops. The error says why, if `propose` knew.
 ///
 /// `propose` is the engine's `client_write_ff`: it queues a command and answers with where its outcome
 /// will arrive. It never waits for that, and nor does this loop.
-///
-/// # Errors
-///
-/// Why the engine has stopped, if `propose` knew.
 pub async fn drive<P, F>(
     id: NodeId,
     replica: &Replica,

@@ -21,12 +21,8 @@ const ASKING: Duration = Duration::from_secs(1);
 const ASKING_PAUSE: Duration = Duration::from_millis(100);
 
 impl Node {
-    /// Answers on this listener and proposes what is due, until `stop` is ready.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Stopped`] when the engine gave up, of a disk that fails for instance. Whatever was
-    /// acknowledged is safe on the disks of most nodes.
+    /// Answers on this listener and proposes what is due, until `stop` is ready, or the engine gives up, of a disk that
+    /// fails for instance. Whatever was acknowledged is safe on the disks of most nodes.
     pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let ended = {
             let roles = self.raft.server_metrics();

@@ -77,11 +77,7 @@ pub struct Node {
 
 impl Node {
     /// Loads the state from a file and starts the engine on it, by a clock that is made of what the file says of the time.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Arguments`] for settings that make no sense and for the file of another node,
-    /// [`Error::Stopped`] if it cannot be read or written.
+    /// Settings that make no sense and the file of another node are refused.
     pub async fn start(
         settings: &Settings,
         disk: Disk,

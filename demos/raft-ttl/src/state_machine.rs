@@ -39,10 +39,6 @@ struct Shared {
 
 impl Replica {
     /// The state as of the snapshot in this file, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Stopped`] when the file cannot be read, or its snapshot is not sound.
     pub fn load(disk: Disk, clock: Arc<Clock>, config: TtlConfig) -> Result<Self, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let last: Option<Reading> = disk.fact(CLOCK).map_err(stopped)?;
@@ -54,11 +50,7 @@ impl Replica {
         Ok(Self(Arc::new(Shared { disk, clock, state: Mutex::new(state), applied: Notify::new() })))
     }
 
-    /// The state, to be let go of soon.
-    ///
-    /// # Panics
-    ///
-    /// If a thread panicked while it had it: then nobody knows what it holds.
+    /// The state, to be let go of soon. If a thread panicked while it had it, nobody knows what it holds: then this panics.
     pub fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().expect("the state is whole")
     }

@@ -1,5 +1,6 @@
 //! What a document asks for, and the rows of a table that answer.
 
+use indicatif::HumanCount;
 use timer_wheel_bench::results::{Results, Row};
 
 use crate::{AllResults, Asked};
@@ -120,8 +121,5 @@ fn ratio(value: f64) -> String {
 
 /// A number with commas.
 fn grouped(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        _ => format!("{},{:03}", grouped(number / 1_000), number % 1_000),
-    }
+    HumanCount(number).to_string()
 }
