@@ -1,13 +1,9 @@
 //! What each operation costs, one criterion group an operation: `cargo bench -p timer-wheel-bench`.
 //!
 //! Every group measures the wheel and, beside it, the textbook wheel and two ordered sets, each with a thousand, ten
-//! thousand and a million live timers: `schedule/wheel/1000000`. `-- --quick` takes less time, and `-- cancel` or
-//! `-- wheel/1000$` measures only what matches. Most groups are figures of the workloads of `compare`, which check every
-//! answer; those of the wheel alone are below.
-//!
-//! Criterion measures one subject after the other. That is right for finding out what a change did to an operation
-//! (`-- --save-baseline before`, `-- --baseline before`); to hold the subjects against each other on a noisy machine, use
-//! the program `compare`, whose rounds are interleaved.
+//! thousand and a million live timers: `schedule/wheel/1000000`. Most groups are figures of the workloads of `compare`, which
+//! checks every answer; those of the wheel alone are below. Criterion measures one subject after the other. That shows what
+//! a change did to an operation; to hold the subjects against each other, use `compare`.
 //!
 //! With `-- --test` each benchmark runs once and with a thousand timers, for the sake of its checks.
 
@@ -99,8 +95,7 @@ fn main() {
             let operations = n.max(FEWEST_OPERATIONS);
             group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(operations as u64));
             for subject in subject::ALL.iter().filter(|subject| SUBJECTS.contains(&subject.name)) {
-                let lacks = timer_wheel_bench::figure::named(figure).map(|it| it.reason_to_lack(subject.lacks));
-                if lacks.flatten().is_some() {
+                if timer_wheel_bench::figure::named(figure).is_some_and(|it| it.is_beyond(subject.lacks)) {
                     continue;
                 }
                 group.bench_function(BenchmarkId::new(subject.name, n), |bencher| {

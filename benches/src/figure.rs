@@ -25,18 +25,14 @@ impl Figure {
         Self { needs, ..self }
     }
 
-    pub fn workload(&self) -> &'static str {
-        self.name.split(' ').next().unwrap_or_default()
-    }
-
     /// What was measured of it at a size. O(1).
     pub fn row(&self, n: u64, subjects: Vec<(String, Spread)>) -> Row {
         Row { figure: self.name.to_owned(), n, unit: self.unit.to_owned(), counts: self.counts, subjects }
     }
 
-    /// Why a queue that lacks so much has no such figure, or `None` if it has. O(1).
-    pub fn reason_to_lack(&self, lacks: &[Need]) -> Option<&'static str> {
-        lacks.iter().find(|lack| self.needs.contains(lack)).map(|lack| lack.lack())
+    /// Whether a queue that lacks so much has no such figure. O(1).
+    pub fn is_beyond(&self, lacks: &[Need]) -> bool {
+        lacks.iter().any(|lack| self.needs.contains(lack))
     }
 }
 

@@ -140,25 +140,6 @@ pub enum Need {
     Horizon,
 }
 
-impl Need {
-    /// What holds for a queue that lacks it. O(1).
-    pub fn lack(self) -> &'static str {
-        match self {
-            Self::Fire => "it fires too late, or never",
-            Self::FireLate => "it never fires",
-            Self::SingleCalls => "a call cannot be told from the turn of the runtime that it needs",
-            Self::Cancel => "a timer cannot be cancelled",
-            Self::Move => "a timer cannot be moved",
-            Self::Wake => "it does not say when to be advanced next",
-            Self::First => "its earliest timer cannot be taken before it is due",
-            Self::Clear => "it cannot be emptied in one call",
-            Self::List => "its timers cannot be listed in order",
-            Self::Budget => "its work in an advance cannot be bounded",
-            Self::Horizon => "its horizon is another, or it looks through all that lies beyond",
-        }
-    }
-}
-
 /// The order in which timers fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {

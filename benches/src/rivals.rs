@@ -24,8 +24,6 @@ pub use slab::BareSlab;
 /// A tick of the `Millis` geometry, in nanoseconds.
 pub const FINE: u64 = 1 << Millis::TICK_BITS;
 pub const COARSE: u64 = 1 << Caffeine::TICK_BITS;
-/// A step of the workloads that count in milliseconds.
-pub const MILLISECOND: u64 = crate::workload::MILLISECOND;
 
 /// The first tick by which a deadline has come.
 #[inline]

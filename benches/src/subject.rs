@@ -10,8 +10,9 @@ use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue};
 use crate::experiments::{Family, Kind, Samples};
 use crate::queue::{Applied, Indexed, Need, Queue, TwoSets};
 use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, Ora, OwnDelays};
-use crate::rivals::{COARSE, FINE, MILLISECOND};
+use crate::rivals::{COARSE, FINE};
 use crate::textbook::TextbookWheel;
+use crate::workload::MILLISECOND;
 
 /// A queue. What is chosen at run time is an experiment on it, never an operation.
 #[derive(Clone, Copy, Debug)]

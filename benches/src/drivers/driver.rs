@@ -27,18 +27,16 @@ pub(super) trait Client: Send + 'static {
 }
 
 /// The one that is measured.
-pub(super) struct WheelTimer(Timer);
-
-impl Driver for WheelTimer {
+impl Driver for Timer {
     const NAME: &'static str = "Timer";
     type Client = Timer;
 
     fn start() -> Self {
-        Self(Timer::new().expect("a thread can be started"))
+        Self::new().expect("a thread can be started")
     }
 
-    fn client(&self) -> Timer {
-        self.0.clone()
+    fn client(&self) -> Self {
+        self.clone()
     }
 }
 
@@ -72,19 +70,17 @@ impl<D: Driver> Driver for Each<D> {
 }
 
 /// A task that sleeps for each job, on a runtime with one thread.
-pub(super) struct TokioTimer(Arc<Runtime>);
-
-impl Driver for TokioTimer {
+impl Driver for Arc<Runtime> {
     const NAME: &'static str = "tokio::time::sleep";
-    type Client = Arc<Runtime>;
+    type Client = Self;
 
     fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build();
-        Self(Arc::new(runtime.expect("a thread can be started")))
+        Self::new(runtime.expect("a thread can be started"))
     }
 
-    fn client(&self) -> Arc<Runtime> {
-        Arc::clone(&self.0)
+    fn client(&self) -> Self {
+        Self::clone(self)
     }
 }
 

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
 use hdrhistogram::Histogram;
+use timer_wheel::Timer;
+use tokio::runtime::Runtime;
 
 use super::Workload;
 use super::btree::BTreeTimer;
-use super::driver::{Client, Driver, TokioTimer, WheelTimer};
+use super::driver::{Client, Driver};
 use crate::figure::Figure;
 use crate::results::Counts;
 use crate::workload::XorShift64Star;
@@ -27,9 +29,9 @@ pub(super) static LATENESS: Workload = Workload {
         Figure::new("CPU time of a job", "ns", Counts::Median),
     ],
     subjects: &[
-        (WheelTimer::NAME, measure::<WheelTimer>),
+        (<Timer as Driver>::NAME, measure::<Timer>),
         (<BTreeTimer>::NAME, measure::<BTreeTimer>),
-        (TokioTimer::NAME, measure::<TokioTimer>),
+        (<Arc<Runtime>>::NAME, measure::<Arc<Runtime>>),
     ],
 };
 

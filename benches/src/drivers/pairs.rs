@@ -7,10 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
+use timer_wheel::Timer;
+use tokio::runtime::Runtime;
 
 use super::Workload;
 use super::btree::BTreeTimer;
-use super::driver::{Client, Driver, Each, TokioTimer, WheelTimer};
+use super::driver::{Client, Driver, Each};
 use crate::figure::Figure;
 use crate::results::Counts;
 
@@ -24,12 +26,12 @@ pub(super) static W17: Workload = Workload {
         Figure::new("W17 CPU time of a pair", "ns", Counts::Median),
     ],
     subjects: &[
-        (WheelTimer::NAME, run::<WheelTimer>),
-        ("a Timer each", run::<Each<WheelTimer>>),
+        (<Timer as Driver>::NAME, run::<Timer>),
+        ("a Timer each", run::<Each<Timer>>),
         (Tree::NAME, run::<Tree>),
         ("a Mutex<BTreeMap> each", run::<Each<Tree>>),
         (<BTreeTimer>::NAME, run::<BTreeTimer>),
-        (TokioTimer::NAME, run::<TokioTimer>),
+        (<Arc<Runtime>>::NAME, run::<Arc<Runtime>>),
     ],
 };
 

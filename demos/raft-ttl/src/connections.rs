@@ -28,7 +28,7 @@ pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> 
     let host = Arc::new(Host {
         node,
         limits,
-        clients: Semaphore::new(limits.clients),
+        clients: Semaphore::new(limits.clients as usize),
         nodes: Mutex::default(),
         leaving: Semaphore::new(AT_THE_DOOR),
     });

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MESSAGE, MOST_REMEMBERED, MOST_REMEMBERED_BYTES};
+use crate::limits::{MESSAGE, MOST_REMEMBERED};
 use crate::types::NodeId;
 
 /// A key that expired, as one node saw it.
@@ -28,15 +28,21 @@ pub(crate) struct History {
     forgotten: u64,
 }
 
+impl Expired {
+    /// About how many bytes it takes, here and in a message.
+    fn bytes(&self) -> usize {
+        self.key.len() + 32
+    }
+}
+
 impl History {
     pub(crate) fn add(&mut self, expired: Expired) {
-        self.bytes += expired.key.len();
+        self.bytes += expired.bytes();
         self.latest.push_back(expired);
-        while self.latest.len() > MOST_REMEMBERED || self.bytes > MOST_REMEMBERED_BYTES {
-            let Some(oldest) = self.latest.pop_front() else {
-                break;
-            };
-            self.bytes -= oldest.key.len();
+        while self.bytes > MOST_REMEMBERED
+            && let Some(oldest) = self.latest.pop_front()
+        {
+            self.bytes -= oldest.bytes();
             self.forgotten += 1;
         }
     }
@@ -52,7 +58,7 @@ impl History {
         let mut bytes = 0;
         let told = self.latest.iter().skip(skipped).take_while(|expired| {
             let is_first = bytes == 0;
-            bytes += expired.key.len() + 32; // and its numbers
+            bytes += expired.bytes();
             is_first || bytes <= MESSAGE
         });
         (number.max(self.forgotten), told.cloned().collect())
@@ -67,16 +73,13 @@ mod tests {
     fn history_forgets_the_oldest_and_keeps_count() {
         let mut history = History::default();
         let expired = |length| Expired { key: "k".repeat(length), index: 1, by: 1, due_ms: 0, at_us: 0 };
-        for _ in 0..=MOST_REMEMBERED {
-            history.add(expired(1));
-        }
-        assert_eq!(history.len(), MOST_REMEMBERED as u64 + 1);
-        assert_eq!(history.since(0).0, 1);
-        assert_eq!(history.since(7).1.len(), MESSAGE / 33);
-        assert_eq!(history.since(MOST_REMEMBERED as u64).1.len(), 1);
+        let most = MOST_REMEMBERED as u64 / 64;
+        (0..=most).for_each(|_| history.add(expired(32)));
+        assert_eq!((history.len(), history.since(0).0), (most + 1, 1));
+        assert_eq!(history.since(7).1.len(), MESSAGE / 64);
+        assert_eq!(history.since(most).1.len(), 1);
         assert!(history.since(u64::MAX).1.is_empty());
-        history.add(expired(MOST_REMEMBERED_BYTES));
-        assert_eq!(history.latest.len(), 1);
-        assert_eq!(history.bytes, MOST_REMEMBERED_BYTES);
+        history.add(expired(MOST_REMEMBERED - 32));
+        assert_eq!((history.latest.len(), history.bytes), (1, MOST_REMEMBERED));
     }
 }

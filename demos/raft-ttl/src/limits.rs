@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::error::Error;
-
 pub const MAX_KEY: usize = 8 << 10;
 
 /// The longest value, in bytes. So short that the longest put is sent, written and answered well within a heartbeat, and
@@ -51,9 +49,8 @@ pub(crate) const BATCH: usize = 1_000;
 /// must not outgrow a frame.
 pub(crate) const MESSAGE: usize = 32 << 10;
 
-/// The most expiries that are remembered, and the most bytes of their keys.
-pub(crate) const MOST_REMEMBERED: usize = 1 << 16;
-pub(crate) const MOST_REMEMBERED_BYTES: usize = 2 << 20;
+/// How many bytes of expiries are remembered: 75,000 with short keys.
+pub(crate) const MOST_REMEMBERED: usize = 3 << 20;
 
 /// What the user of a node may set.
 #[derive(Parser, Clone, Copy, Debug)]
@@ -74,13 +71,13 @@ pub struct Tuning {
     #[arg(long, value_parser = humantime::parse_duration, default_value = "1s")]
     pub max_skew: Duration,
     /// How many connections of clients there may be; those of nodes have places of their own
-    #[arg(long, default_value_t = 256)]
-    pub clients: usize,
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..))]
+    pub clients: u32,
     /// How long the first frame of a connection may take, and an answer until it is taken
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "10s")]
+    #[arg(long, value_parser = some_time, default_value = "10s")]
     pub frame_time: Duration,
     /// How long a client may take from an answer to the end of its next request
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "60s")]
+    #[arg(long, value_parser = some_time, default_value = "60s")]
     pub idle_time: Duration,
 }
 
@@ -90,12 +87,7 @@ impl Default for Tuning {
     }
 }
 
-impl Tuning {
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.clients == 0 || self.frame_time.is_zero() || self.idle_time.is_zero() {
-            let problem = "a node must take at least one client, and give it some time";
-            return Err(Error::Arguments(problem.to_owned()));
-        }
-        Ok(())
-    }
+fn some_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("a client needs some time".to_owned()) } else { Ok(time) }
 }

@@ -89,7 +89,6 @@ impl Node {
         }
         let ttl_config = settings.ttl_config()?;
         let raft_config = settings.raft_config()?;
-        settings.tuning.check()?;
         let stopped = |error: &dyn std::fmt::Display| Error::Stopped(error.to_string());
         let members = settings.members.keys().copied().collect();
         let number = disk.claim(id, members).await?;

@@ -148,10 +148,9 @@ fn run(options: &Options) -> Result<(), String> {
     let agenda = options.agenda();
     let mut turns = Turns::new(options, &subjects, &agenda);
     for (kind, n) in agenda {
-        for (row, lacking) in turns.take(kind, n)? {
-            turns.pause(|| say(&table(&row, &lacking)))?;
-            results.rows.push(row);
-        }
+        let rows = turns.take(kind, n)?;
+        turns.pause(|| rows.iter().try_for_each(|row| say(&table(row))))?;
+        results.rows.extend(rows);
     }
     for workload in drivers::ALL.into_iter().filter(|workload| options.names(workload.name)) {
         let is_wanted = |name: &&str| options.subjects.is_empty() || options.subjects.iter().any(|it| it == name);
@@ -160,7 +159,7 @@ fn run(options: &Options) -> Result<(), String> {
         for n in sizes {
             let measure = |turn: usize| workload.measure(names[turn], n, effort);
             let rows = take_turns(results.rounds, n, workload.figures, &names, measure)?;
-            rows.iter().try_for_each(|row| say(&table(row, &[])))?;
+            rows.iter().try_for_each(|row| say(&table(row)))?;
             results.rows.extend(rows);
         }
     }

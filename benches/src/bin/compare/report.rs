@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use timer_wheel_bench::results::{Counts, Row};
 
 /// A line a subject. The last column is the value that counts (the median, unless another is named) as a multiple of the
-/// first subject's. Below stand those that lack the figure, with the reason. O(subjects).
-pub(crate) fn table(row: &Row, lacking: &[(&str, &str)]) -> String {
+/// first subject's. Who lacks the operation is left out. O(subjects).
+pub(crate) fn table(row: &Row) -> String {
     let counts = match row.counts {
         Counts::Median => "",
         Counts::Min => ", min",
@@ -19,9 +19,6 @@ pub(crate) fn table(row: &Row, lacking: &[(&str, &str)]) -> String {
         let ratio = if base > 0.0 { format!("{:.2}", row.counts.of(*spread) / base) } else { String::new() };
         let [min, median, max] = [spread.min, spread.median, spread.max];
         text += &format!("    {name:<44}{min:>12.1}{median:>12.1}{max:>12.1}{ratio:>11}\n");
-    }
-    for (name, reason) in lacking {
-        text += &format!("    {name:<44}{:>12}  {reason}\n", "-");
     }
     text
 }

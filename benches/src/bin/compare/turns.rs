@@ -17,9 +17,6 @@ use crate::Options;
 /// What a child prints: figures by name with what was measured, and the answer.
 type Told = (Vec<(String, f64)>, Option<Parts>);
 
-/// Names of subjects with what they lack.
-pub(crate) type Lacking = Vec<(&'static str, &'static str)>;
-
 pub(crate) struct Turns<'a> {
     options: &'a Options,
     subjects: &'a [&'static Subject],
@@ -40,13 +37,13 @@ impl<'a> Turns<'a> {
         self.progress.suspend(work)
     }
 
-    /// Measures every subject in every round. Each row comes with those that lack the figure, and why.
-    pub(crate) fn take(&mut self, kind: Kind, n: usize) -> Result<Vec<(Row, Lacking)>, String> {
+    /// Measures every subject in every round.
+    pub(crate) fn take(&mut self, kind: Kind, n: usize) -> Result<Vec<Row>, String> {
         self.progress.set_message(format!("{kind:?} at {n}"));
         let mut known = Parts::default();
         let names: Vec<&str> = self.subjects.iter().map(|subject| subject.name).collect();
         let told = if kind.wants_fresh_process() { in_a_child } else { measure };
-        let rows = take_turns(self.options.rounds(n), n as u64, FIGURES, &names, |turn| {
+        let mut rows = take_turns(self.options.rounds(n), n as u64, FIGURES, &names, |turn| {
             let subject = self.subjects[turn];
             let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
             let (samples, parts) = told(kind, n, subject).map_err(wrong)?;
@@ -56,9 +53,8 @@ impl<'a> Turns<'a> {
             self.progress.inc(1);
             Ok::<_, String>(samples)
         })?;
-        let rows = rows.into_iter().map(|row| lacking(self.subjects, &row).map(|lacking| (row, lacking)));
-        let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
-        rows.retain(|(row, _)| self.options.wants(row.figure.split(' ').next().unwrap_or_default()));
+        rows.iter().try_for_each(|row| check_complete(self.subjects, row))?;
+        rows.retain(|row| self.options.wants(row.figure.split(' ').next().unwrap_or_default()));
         Ok(rows)
     }
 }
@@ -106,18 +102,13 @@ pub(crate) fn be_child(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Those that lack a figure, with the reason. It is a fault to lack it without one, or to have both.
-fn lacking(subjects: &[&'static Subject], row: &Row) -> Result<Lacking, String> {
+/// It is a fault to lack a figure without a reason, or to have both.
+fn check_complete(subjects: &[&Subject], row: &Row) -> Result<(), String> {
     let figure = figure::named(&row.figure).ok_or("an unknown figure")?;
-    let mut lacking = Lacking::new();
-    for subject in subjects {
-        match (row.value(subject.name), figure.reason_to_lack(subject.lacks)) {
-            (Some(_), None) => {}
-            (None, Some(reason)) => lacking.push((subject.name, reason)),
-            _ => return Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name)),
-        }
-    }
-    Ok(lacking)
+    let is_wrong = |it: &&&Subject| row.value(it.name).is_some() == figure.is_beyond(it.lacks);
+    subjects.iter().find(is_wrong).map_or(Ok(()), |subject| {
+        Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name))
+    })
 }
 
 /// Measures every subject once a round: `measure` gets the number of one and gives figures by name. Each round has an

@@ -197,10 +197,14 @@ fn node_that_cannot_start_says_why() {
         let arguments = [&one[..], &peers[..]].concat();
         assert_fails(&node(&fresh, &arguments), 2, "is given twice");
     }
-    let arguments = [&one[..], &["--heartbeat", "0s"]].concat();
-    assert_fails(&node(&fresh, &arguments), 2, "");
-    let arguments = [&one[..], &["--pending-timeout", "0s"]].concat();
-    assert_fails(&node(&fresh, &arguments), 2, "must not be 0");
+    for (argument, value, reason) in [
+        ("--heartbeat", "0s", ""),
+        ("--pending-timeout", "0s", "must not be 0"),
+        ("--clients", "0", "not in 1.."),
+        ("--idle-time", "0s", "some time"),
+    ] {
+        assert_fails(&node(&fresh, &[&one[..], &[argument, value]].concat()), 2, reason);
+    }
     assert_fails(&run_node(&["--id", "1"]), 2, "--data");
 }
 
