@@ -34,7 +34,7 @@ impl Workload {
         self.subjects.iter().map(|(name, _)| *name)
     }
 
-    /// With how many calls of a thread to measure, where so many timers are asked for, and at which sizes.
+    /// How many calls a thread makes, and the sizes, in a run that is asked for so many timers.
     pub fn plan(&self, most: usize) -> (u64, impl Iterator<Item = u64>) {
         let effort = (most as u64 / 2).clamp(1_000, 500_000);
         // At a higher rate there would be more firings than that.

@@ -122,11 +122,7 @@ pub(crate) fn judge(rows: &[Row]) -> (String, String) {
 fn judge_by(goals: &[Goal], rows: &[Row]) -> (String, String) {
     let (mut text, mut all, mut count_missed, mut missed) = (String::new(), 0, 0, Vec::<(&str, Vec<u64>)>::new());
     for Goal { figure, sizes, rival, bound } in goals {
-        // A whole name covers its figure alone, though others begin so.
-        let is_whole = rows.iter().any(|row| row.figure == *figure);
-        let covers =
-            |row: &&Row| sizes.contains(&row.n) && (row.figure == *figure || !is_whole && row.is_named(figure));
-        for row in rows.iter().filter(covers) {
+        for row in rows.iter().filter(|row| row.is_named(figure) && sizes.contains(&row.n)) {
             let ours = OURS.iter().find_map(|subject| row.value(subject));
             let (Some(ours), Some(theirs)) = (ours, row.value(rival)) else { continue };
             let is_met = bound.is_met(ours, theirs);

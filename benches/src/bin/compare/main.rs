@@ -35,8 +35,8 @@ const MOST_TIMERS: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 struct Options {
-    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 have sizes of their own, and so have W17, W18 and
-    /// lateness, where half of the most is the number of calls
+    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 to W18 have sizes of their own, and a thread of W17 and
+    /// W18 makes half as many calls
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
           default_value = "10000,30000,100000,300000,1000000")]
     n: Vec<usize>,
@@ -77,12 +77,12 @@ fn names() -> Vec<&'static str> {
 }
 
 impl Options {
-    fn names(&self, workload: &str) -> bool {
+    fn asks_for(&self, workload: &str) -> bool {
         self.workloads.iter().any(|wanted| wanted.eq_ignore_ascii_case(workload))
     }
 
     fn wants(&self, workload: &str) -> bool {
-        self.workloads.is_empty() || self.names(workload)
+        self.workloads.is_empty() || self.asks_for(workload)
     }
 
     /// The rounds on so many timers.
@@ -152,7 +152,7 @@ fn run(options: &Options) -> Result<(), String> {
         turns.pause(|| rows.iter().try_for_each(|row| say(&table(row))))?;
         results.rows.extend(rows);
     }
-    for workload in drivers::ALL.into_iter().filter(|workload| options.names(workload.name)) {
+    for workload in drivers::ALL.into_iter().filter(|workload| options.asks_for(workload.name)) {
         let is_wanted = |name: &&str| options.subjects.is_empty() || options.subjects.iter().any(|it| it == name);
         let names: Vec<&str> = workload.subjects().filter(is_wanted).collect();
         let (effort, sizes) = workload.plan(options.n.iter().copied().max().unwrap_or_default());
