@@ -8,4 +8,4 @@ use counted::counted;
 
 type Wheel = timer_wheel::Wheel<u32>;
 
-counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 165, discard from after_peak at most 23);
+counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 165_000, discard from after_peak at most 22_350);

@@ -5,14 +5,12 @@ use std::process::{Command, Stdio};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
 
-use crate::steady::CALLS;
-
-/// Fails a group's call that takes more instructions, unless they were counted with another compiler.
+/// Fails a thousand calls that take more instructions, unless they were counted with another compiler.
 pub(crate) fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     if std::env::var_os("INSTRUCTIONS_UNLIMITED").is_none() {
         let mut callgrind = Callgrind::default();
-        callgrind.hard_limits([(EventKind::Ir, instructions * CALLS as u64)]);
+        callgrind.hard_limits([(EventKind::Ir, instructions)]);
         config.tool(callgrind);
     }
     config
