@@ -36,8 +36,8 @@ impl Workload {
 
     /// How many calls a thread makes, and the sizes, in a run that is asked for so many timers.
     pub fn plan(&self, most: usize) -> (u64, impl Iterator<Item = u64>) {
-        let effort = (most as u64 / 2).clamp(1_000, 500_000);
-        // At a higher rate there would be more firings than that.
+        // Enough for the lowest rate: at a higher one there would be more firings than calls.
+        let effort = (most as u64 / 2).clamp(5_000, 500_000);
         (effort, self.sizes.iter().copied().filter(move |&size| size <= effort / 5))
     }
 

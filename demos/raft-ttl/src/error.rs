@@ -18,7 +18,7 @@ pub enum Error {
     Address(SocketAddr, io::Error),
     /// The node cannot go on: its disk or its engine failed.
     Stopped(String),
-    /// Nobody has answered, or no leader was found in time. Nothing was done.
+    /// Nobody has answered, or no leader was found in time.
     Unanswered(String),
     /// Nobody knows whether it was, or will be, done.
     Unsure(String),

@@ -13,7 +13,6 @@ use tokio::sync::Notify;
 
 use crate::disk::{Disk, DiskError, FACTS, put_fact};
 use crate::error::Error;
-use crate::frame::from_bytes;
 use crate::log_store::{CLOCK, cause};
 use crate::state::State;
 use crate::time::{self, Clock, Reading};
@@ -69,9 +68,11 @@ impl Replica {
     async fn store(&self, snapshot: Stored) -> Result<(), DiskError> {
         let stored = self.0.disk.write(Durability::Immediate, move |change| {
             let facts = change.open_table(FACTS)?;
-            let known = facts.get(SNAPSHOT)?.map(|known| from_bytes::<Stored>(known.value())).transpose()?;
+            // The description comes first, and is enough.
+            let known =
+                facts.get(SNAPSHOT)?.map(|known| postcard::take_from_bytes::<Meta>(known.value()).map(|it| it.0));
             drop(facts);
-            if known.is_some_and(|(known, _)| known.last_log_id > snapshot.0.last_log_id) {
+            if known.transpose()?.is_some_and(|known| known.last_log_id > snapshot.0.last_log_id) {
                 return Ok(());
             }
             put_fact(change, SNAPSHOT, &snapshot)

@@ -163,6 +163,9 @@ fn run(options: &Options) -> Result<(), String> {
             results.rows.extend(rows);
         }
     }
+    if results.rows.is_empty() {
+        return Err("these workloads have none of these subjects, or those lack the operation".to_owned());
+    }
     let (verdicts, summary) = judge(&results.rows);
     say(&format!("{verdicts}\n{summary}\n"))?;
     results.verdict = summary;
@@ -186,6 +189,7 @@ mod tests {
             let refused = Options::try_parse_from(["compare"].iter().chain(&arguments));
             assert_eq!(refused.map_err(|error| error.exit_code()).err(), Some(2));
         }
+        assert!(run(&Options::parse_from(["compare", "--workloads", "W17", "--subjects", "heap"])).is_err());
     }
 
     #[test]
