@@ -21,9 +21,6 @@ use crate::types::NodeId;
 
 pub(crate) const NS_PER_MS: u64 = 1_000_000;
 
-/// How far the times of two nodes may be apart before that is taken for a fault, unless told otherwise.
-pub const MAX_SKEW: Duration = Duration::from_secs(1);
-
 /// What a node writes down with its log, to know after a start how long it was down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use openraft::StorageError;
 use openraft::testing::{StoreBuilder, Suite};
 use raft_ttl::Disk;
+use raft_ttl::limits::Tuning;
 use raft_ttl::log_store::LogStore;
 use raft_ttl::state_machine::Replica;
-use raft_ttl::time::{Clock, MAX_SKEW};
+use raft_ttl::time::Clock;
 use raft_ttl::types::{NodeId, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::ttl::TtlConfig;
@@ -18,7 +19,7 @@ impl StoreBuilder<TypeConfig, LogStore, Replica, TempDir> for InDirectory {
     async fn build(&self) -> Result<(TempDir, LogStore, Replica), StorageError<NodeId>> {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::open(directory.path()).unwrap();
-        let clock = Arc::new(Clock::system(None, MAX_SKEW, 0));
+        let clock = Arc::new(Clock::system(None, Tuning::default().max_skew, 0));
         let log = LogStore::new(disk.clone(), Arc::clone(&clock));
         let replica = Replica::load(disk, clock, TtlConfig::default()).unwrap();
         Ok((directory, log, replica))

@@ -15,7 +15,7 @@ use raft_ttl::error::Error;
 use raft_ttl::limits::Tuning;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::node::{Node, Settings};
-use raft_ttl::time::{Clock, MAX_SKEW};
+use raft_ttl::time::Clock;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 use tokio::net::TcpListener;
@@ -99,7 +99,7 @@ async fn start(file: &Path, fuse: &Fuse) -> (SocketAddr, JoinHandle<Result<(), E
         }
         sleep(GLANCE).await;
     };
-    let node = Node::start(&settings, disk, |last| Clock::system(last, MAX_SKEW, 0)).await.unwrap();
+    let node = Node::start(&settings, disk, |last| Clock::system(last, Tuning::default().max_skew, 0)).await.unwrap();
     (address, tokio::spawn(node.run(listener, std::future::pending())))
 }
 

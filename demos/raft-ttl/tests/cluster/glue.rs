@@ -11,9 +11,9 @@ use openraft::storage::RaftStateMachine;
 use openraft::{CommittedLeaderId, Entry, EntryPayload, LogId, ServerState, Vote};
 use raft_ttl::Disk;
 use raft_ttl::drive::drive;
-use raft_ttl::limits::{MAX_FRAME, MAX_KEY};
+use raft_ttl::limits::{MAX_FRAME, MAX_KEY, Tuning};
 use raft_ttl::state_machine::Replica;
-use raft_ttl::time::{Clock, MAX_SKEW};
+use raft_ttl::time::Clock;
 use raft_ttl::types::{Answer, Command, NodeId, Seat, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::clock;
@@ -71,7 +71,7 @@ fn metrics(state: ServerState, term: u64) -> RaftServerMetrics<NodeId, Seat> {
 impl Engine {
     fn new(state: ServerState) -> Self {
         let (folder, began) = (tempfile::tempdir().unwrap(), Instant::now());
-        let clock = Arc::new(Clock::new(Paused(began), || 0, None, MAX_SKEW));
+        let clock = Arc::new(Clock::new(Paused(began), || 0, None, Tuning::default().max_skew));
         let config = TtlConfig::builder().retry_delay(RETRY_DELAY).pending_timeout(PENDING_TIMEOUT).build().unwrap();
         let replica = Replica::load(Disk::open(folder.path()).unwrap(), clock, config).unwrap();
         let (roles, seen) = watch::channel(metrics(state, 1));
