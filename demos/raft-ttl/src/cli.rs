@@ -18,7 +18,7 @@ use crate::Disk;
 use crate::client::{self, Client};
 use crate::demo::{self, Wishes};
 use crate::error::Error;
-use crate::limits::{MAX_SECRET, Tuning};
+use crate::limits::{MAX_SECRET, MAX_TTL, Tuning};
 use crate::message::{Reply, Request};
 use crate::node::{Node, Settings};
 use crate::report;
@@ -31,6 +31,8 @@ const FIRST_PORT: u16 = 7_000;
 /// How many threads there are, but for those that wait for disks: the engine keeps one busy. Messages that are being
 /// read or written are in no account of memory, and there are no more of them than threads.
 const THREADS: usize = 2;
+
+const NO_KEY: &str = "no such key";
 
 /// A replicated key-value store whose keys expire on all nodes alike: a node of it, a client, and a
 /// demonstration.
@@ -169,6 +171,8 @@ pub fn main() -> ExitCode {
 }
 
 async fn run(Cli { command, cluster }: Cli) -> Result<ExitCode, Error> {
+    let deadline = Instant::now() + cluster.patience.min(MAX_TTL);
+    let mut client = Client::new(cluster.nodes.clone());
     match command {
         Command::Demo(args) => {
             let wishes = Wishes {
@@ -183,15 +187,17 @@ async fn run(Cli { command, cluster }: Cli) -> Result<ExitCode, Error> {
             }
         }
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
-        Command::Put { key, value, ttl: ttl_ms } => {
-            write(&cluster, &Request::Put(vec![Item { key, value, ttl_ms }]), false).await
+        Command::Put { key, value, ttl: ttl_ms } => tell(client.put(Item { key, value, ttl_ms }, deadline).await?, ""),
+        Command::Touch { key, ttl: ttl_ms } => {
+            tell(client.lead(&Request::Touch { key, ttl_ms }, deadline).await?, NO_KEY)
         }
-        Command::Touch { key, ttl: ttl_ms } => write(&cluster, &Request::Touch { key, ttl_ms }, false).await,
-        Command::Delete { key } => write(&cluster, &Request::Delete(key), false).await,
-        Command::Get { key, linearizable } => get(&cluster, key, linearizable).await,
+        Command::Delete { key } => tell(client.lead(&Request::Delete(key), deadline).await?, NO_KEY),
+        Command::Get { key, linearizable: true } => show(client.get(&key, deadline).await?),
+        Command::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key).await?),
         Command::Status { json } => status(&cluster, json).await,
-        Command::Add { id } => write(&cluster, &Request::Add(id), true).await,
-        Command::Remove { id } => write(&cluster, &Request::Remove(id), true).await,
+        // These may as well be done twice.
+        Command::Add { id } => tell(client.insist(&Request::Add(id), deadline).await?, ""),
+        Command::Remove { id } => tell(client.insist(&Request::Remove(id), deadline).await?, "it is no member"),
     }
 }
 
@@ -270,58 +276,41 @@ async fn interrupt() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-/// Has the leader do something. `again`: also if nobody knows whether it was done.
-async fn write(cluster: &ClusterArgs, request: &Request, again: bool) -> Result<ExitCode, Error> {
-    let deadline = Instant::now() + cluster.patience;
-    let mut client = Client::new(cluster.nodes.clone());
-    let reply = if again { client.insist(request, deadline).await } else { client.lead(request, deadline).await };
-    match reply? {
+/// Tells what came of a write; `missing` is what to say if there was nothing to be done.
+fn tell(reply: Reply, missing: &str) -> Result<ExitCode, Error> {
+    match reply {
         Reply::Done { index } => {
             println!("done, at index {index}");
             Ok(ExitCode::SUCCESS)
         }
-        Reply::Missing => Ok(missing(if again { "it is no member" } else { "no such key" })),
-        other => Err(Error::Unanswered(format!("{other:?}"))),
-    }
-}
-
-async fn get(cluster: &ClusterArgs, key: String, linearizable: bool) -> Result<ExitCode, Error> {
-    let request = Request::Get { key, linearizable };
-    let mut client = Client::new(cluster.nodes.clone());
-    let reply = if linearizable {
-        let deadline = Instant::now() + cluster.patience;
-        client.insist(&request, deadline).await?
-    } else {
-        first_answer(&cluster.nodes, &request).await?
-    };
-    match reply {
-        Reply::Value { value, remaining_ms } => {
-            println!("{value}");
-            if let Some(ms) = remaining_ms {
-                eprintln!("{} left", humantime::format_duration(Duration::from_millis(ms)));
-            }
-            Ok(ExitCode::SUCCESS)
+        Reply::Missing => {
+            eprintln!("{missing}");
+            Ok(ExitCode::FAILURE)
         }
-        Reply::Missing => Ok(missing("no such key")),
         other => Err(Error::Unanswered(format!("{other:?}"))),
     }
 }
 
-/// The answer of the first node that gives one.
-async fn first_answer(nodes: &[SocketAddr], request: &Request) -> Result<Reply, Error> {
-    let mut last = String::new();
+fn show(found: Option<(String, Option<u64>)>) -> Result<ExitCode, Error> {
+    let Some((value, remaining_ms)) = found else { return tell(Reply::Missing, NO_KEY) };
+    println!("{value}");
+    if let Some(ms) = remaining_ms {
+        eprintln!("{} left", humantime::format_duration(Duration::from_millis(ms)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The value that the first node has which answers.
+async fn first_answer(nodes: &[SocketAddr], key: &str) -> Result<Option<(String, Option<u64>)>, Error> {
+    let mut found = Ok(None);
     for &node in nodes {
-        match client::ask(node, request).await {
-            Ok(reply) => return Ok(reply),
-            Err(error) => last = format!("{node}: {error}"),
+        let silent = |error| Error::Unanswered(format!("{node}: {error}"));
+        found = client::whole(key, false, async |request| client::ask(node, &request).await.map_err(silent)).await;
+        if found.is_ok() {
+            break;
         }
     }
-    Err(Error::Unanswered(last))
-}
-
-fn missing(problem: &str) -> ExitCode {
-    eprintln!("{problem}");
-    ExitCode::FAILURE
+    found
 }
 
 async fn status(cluster: &ClusterArgs, json: bool) -> Result<ExitCode, Error> {

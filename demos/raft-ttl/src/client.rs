@@ -10,8 +10,9 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::Error;
 use crate::frame::{self, Connection};
+use crate::limits::{MAX_PART, PART_TIME};
 use crate::message::{Reply, Request, Status};
-use crate::types::NodeId;
+use crate::types::{self, Item, NodeId};
 
 /// How long one node may take to answer: longer than it waits for the others.
 const ANSWER_LIMIT: Duration = Duration::from_secs(7);
@@ -105,6 +106,31 @@ impl Client {
         }
     }
 
+    /// Sets a key, once at most. A value that no message holds goes in parts under keys of their own: they are joined in
+    /// one entry of the log, so nobody sees less than all of it, and they expire soon if that never comes.
+    pub async fn put(&mut self, item: Item, deadline: Instant) -> Result<Reply, Error> {
+        if item.value.len() <= MAX_PART {
+            return self.lead(&Request::Put(vec![item]), deadline).await;
+        }
+        item.check().map_err(Error::Arguments)?;
+        let (upload, mut parts, mut rest) = (types::unique(), Vec::new(), &*item.value);
+        while !rest.is_empty() {
+            let (value, left) = rest.split_at(types::part(rest).len());
+            let key = format!("part {} of {upload:016x}", parts.len());
+            let ttl_ms = Some(PART_TIME.as_millis() as u64);
+            let part = Item { key: key.clone(), value: value.to_owned(), ttl_ms };
+            self.insist(&Request::Put(vec![part]), deadline).await?;
+            parts.push(key);
+            rest = left;
+        }
+        self.lead(&Request::Join { key: item.key, parts, ttl_ms: item.ttl_ms }, deadline).await
+    }
+
+    /// The value of a key, if it is there, and how long it has left: the latest, from the leader.
+    pub async fn get(&mut self, key: &str, deadline: Instant) -> Result<Option<(String, Option<u64>)>, Error> {
+        whole(key, true, async |request| self.insist(&request, deadline).await).await
+    }
+
     fn following_node(&mut self) -> SocketAddr {
         self.next = (self.next + 1) % self.nodes.len();
         self.nodes[self.next]
@@ -122,6 +148,34 @@ impl Client {
 fn is_open(connection: &Connection) -> bool {
     let read = connection.get_ref().try_read(&mut [0]);
     read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// Asks for a value until all of it is there.
+pub async fn whole(
+    key: &str,
+    linearizable: bool,
+    mut ask: impl AsyncFnMut(Request) -> Result<Reply, Error>,
+) -> Result<Option<(String, Option<u64>)>, Error> {
+    let (mut value, mut known) = (String::new(), None);
+    loop {
+        let request = Request::Get { key: key.to_owned(), linearizable, from: value.len() };
+        match ask(request).await? {
+            // It was set anew meanwhile: from the beginning.
+            Reply::Value { index, .. } if known.is_some_and(|known| known != index) => {
+                (value, known) = (String::new(), None);
+            }
+            Reply::Value { part, length, index, remaining_ms } => {
+                value += &part;
+                if value.len() >= length {
+                    return Ok(Some((value, remaining_ms)));
+                }
+                known = Some(index);
+            }
+            Reply::Missing => return Ok(None),
+            Reply::Refused(problem) => return Err(Error::Arguments(problem)),
+            other => return Err(Error::Unanswered(format!("{other:?}"))),
+        }
+    }
 }
 
 pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
@@ -142,4 +196,23 @@ async fn connect(node: SocketAddr) -> io::Result<Connection> {
 async fn ask_on(mut connection: Connection, request: &Request) -> io::Result<(Connection, Reply)> {
     let reply = timeout(ANSWER_LIMIT, frame::exchange(&mut connection, request)).await??;
     Ok((connection, reply))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn value_that_is_set_anew_while_it_is_read_is_read_anew() {
+        let (mut asked, mut replies) =
+            (Vec::new(), [("a lo", 6, 1), ("", 3, 2), ("a n", 3, 3), ("a", 3, 3), (" n", 3, 3)].into_iter());
+        let found = whole("key", true, async |request| {
+            let Request::Get { from, .. } = request else { panic!("{request:?}") };
+            asked.push(from);
+            let (part, length, index) = replies.next().unwrap();
+            Ok(Reply::Value { part: part.to_owned(), length, index, remaining_ms: Some(index) })
+        });
+        assert_eq!(found.await.unwrap(), Some(("a n".to_owned(), Some(3))));
+        assert_eq!(asked, [0, 4, 0]);
+    }
 }

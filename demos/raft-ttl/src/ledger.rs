@@ -190,7 +190,7 @@ impl Ledger {
                 continue;
             }
             for id in nodes.ids() {
-                let request = Request::Get { key: key.clone(), linearizable: false };
+                let request = Request::Get { key: key.clone(), linearizable: false, from: 0 };
                 if let Reply::Value { .. } = nodes.ask(id, &request).await? {
                     *present.entry(key).or_default() += 1;
                     keys += 1;

@@ -6,15 +6,21 @@ use clap::Parser;
 
 pub const MAX_KEY: usize = 8 << 10;
 
-/// The longest value, in bytes. So short that the longest put is sent, written and answered well within a heartbeat, and
-/// that as many frames as there are clients take little memory: nothing that is long needs a place of its own.
-pub const MAX_VALUE: usize = 32 << 10;
+/// The longest value, in bytes.
+pub const MAX_VALUE: usize = 1 << 20;
+
+/// As much of a value as one message holds. So little that the longest put is sent, written and answered well within a
+/// heartbeat, and that as many frames as there are clients take little memory.
+pub const MAX_PART: usize = 32 << 10;
+
+/// How long the parts of a value that is longer wait for the last of them.
+pub(crate) const PART_TIME: Duration = Duration::from_secs(60);
 
 /// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.
 pub const ITEM_BYTES: usize = 64;
 
-/// The most bytes of a put: one of the longest, or many that are shorter.
-pub const MAX_PUT: usize = MAX_KEY + MAX_VALUE + ITEM_BYTES;
+/// The most bytes of a put: one key of the longest, or many that are shorter.
+pub const MAX_PUT: usize = MAX_KEY + MAX_PART + ITEM_BYTES;
 
 /// The longest TTL: that of the layer unless told otherwise. It is the same on all nodes.
 pub const MAX_TTL: Duration = Duration::from_secs(36_500 * 24 * 3600);

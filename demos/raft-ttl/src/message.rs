@@ -32,6 +32,8 @@ pub enum Request {
         key: String,
         /// Whether it must be the latest; for the leader then. Else any node says what it has.
         linearizable: bool,
+        /// How much of the value is known already, in bytes.
+        from: usize,
     },
     Status,
     /// Asks a node what expired, from this number on.
@@ -40,6 +42,12 @@ pub enum Request {
     Add(NodeId),
     /// Makes a member none any more. For the leader.
     Remove(NodeId),
+    /// Sets a key to the values of others in a row, and deletes those. For the leader.
+    Join {
+        key: String,
+        parts: Vec<String>,
+        ttl_ms: Option<u64>,
+    },
 }
 
 /// What a node says first on a connection to another one.
@@ -123,7 +131,12 @@ pub enum Reply {
     },
     Missing,
     Value {
-        value: String,
+        /// As much of it as one message holds.
+        part: String,
+        /// How long all of it is, in bytes.
+        length: usize,
+        /// The entry of the log that set it, or its TTL.
+        index: u64,
         /// How long it has left by the clock of this node, in milliseconds: 0 if it is overdue,
         /// nothing if it stays.
         remaining_ms: Option<u64>,

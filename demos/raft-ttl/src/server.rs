@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use openraft::{ChangeMembers, Vote};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::limits::{ITEM_BYTES, MAX_PUT};
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{Answer, Command, Item, NodeId, Seat, check_key, check_ttl};
+use crate::types::{Answer, Command, Item, NodeId, Seat, check_key, check_ttl, part};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,12 +37,17 @@ impl Node {
                 check_key(&key).map_err(Reply::Refused)?;
                 self.write(|_| Command::Delete { key }).await
             }
-            Request::Get { key, linearizable } => {
+            Request::Join { key, parts, ttl_ms } => {
+                check_key(&key).and(ttl_ms.map_or(Ok(()), check_ttl)).map_err(Reply::Refused)?;
+                check_size(parts.iter().map(String::len).chain([key.len()])).map_err(Reply::Refused)?;
+                self.write(|stamp_ms| Command::Join { key, parts, ttl_ms, stamp_ms }).await
+            }
+            Request::Get { key, linearizable, from } => {
                 check_key(&key).map_err(Reply::Refused)?;
                 if linearizable {
                     self.catch_up().await?;
                 }
-                Ok(self.value(&key))
+                Ok(self.value(&key, from))
             }
             Request::Status => Ok(Reply::Status(Box::new(self.status()))),
             Request::Add(id) => self.add(id).await,
@@ -187,18 +192,16 @@ impl Node {
     }
 
     /// What this node has. The TTL is not looked at: a key is there until its expiry is applied.
-    fn value(&self, key: &str) -> Reply {
+    fn value(&self, key: &str, from: usize) -> Reply {
         let now_ns = self.replica.now_ns();
-        let found = {
-            let state = self.replica.lock();
-            let record = state.records.get(key);
-            record.map(|record| (Arc::clone(&record.value), state.remaining_ns(key, now_ns)))
-        };
-        match found {
-            None => Reply::Missing,
-            Some((value, remaining_ns)) => {
-                Reply::Value { value: value.to_string(), remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)) }
-            }
+        let state = self.replica.lock();
+        let Some(record) = state.records.get(key) else { return Reply::Missing };
+        Reply::Value {
+            // If it was set anew meanwhile, it may end before that. The index tells.
+            part: part(record.value.get(from..).unwrap_or_default()).to_owned(),
+            length: record.value.len(),
+            index: record.index,
+            remaining_ms: state.remaining_ns(key, now_ns).map(|ns| ns.div_ceil(1_000_000)),
         }
     }
 
@@ -239,17 +242,22 @@ async fn in_time<T, E: Display>(work: impl Future<Output = Result<T, E>>) -> Res
     }
 }
 
+/// Refuses a write of keys and values of these lengths that is too long to be one entry of the log.
+fn check_size(lengths: impl Iterator<Item = usize>) -> Result<(), String> {
+    let all: usize = lengths.map(|length| length + ITEM_BYTES).sum();
+    if all > MAX_PUT {
+        return Err(format!("a put of {all} bytes is longer than {MAX_PUT}"));
+    }
+    Ok(())
+}
+
 /// Refuses a put that the store does not take, or that is too long to be one entry of the log.
 fn check_put(items: &[Item]) -> Result<(), String> {
     if items.is_empty() {
         return Err("a put without a key".to_owned());
     }
     items.iter().try_for_each(Item::check)?;
-    let bytes = |item: &Item| item.key.len() + item.value.len() + ITEM_BYTES;
-    let all: usize = items.iter().map(bytes).sum();
-    if all > MAX_PUT {
-        return Err(format!("a put of {all} bytes is longer than {MAX_PUT}"));
-    }
+    check_size(items.iter().map(|item| item.key.len() + item.value.len()))?;
     let mut keys = BTreeSet::new();
     match items.iter().find(|item| !keys.insert(&item.key)) {
         Some(twice) => Err(format!("a put has a key twice: {:?}", twice.key)),

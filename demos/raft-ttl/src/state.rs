@@ -12,7 +12,7 @@ use crate::disk::DiskError;
 use crate::frame::{from_bytes, to_bytes};
 use crate::history::{Expired, History};
 use crate::time::{self, NS_PER_MS};
-use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig};
+use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig, check_length};
 
 /// A value and the index of the entry that set it, or its TTL, last.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -109,13 +109,25 @@ impl State {
                     Err(error) => Answer::Refused(error.to_string()),
                 }
             }
-            Command::Delete { key } => match self.take(&key) {
-                Some(record) => {
-                    record.ttl.map(|ttl| self.ttls.remove(ttl));
-                    Answer::Done
-                }
+            Command::Delete { key } => match self.delete(&key) {
+                Some(_) => Answer::Done,
                 None => Answer::Missing,
             },
+            Command::Join { key, parts, ttl_ms, stamp_ms } => {
+                let values = parts.iter().map(|part| Some(&*self.records.get(part)?.value));
+                let Some(values) = values.collect::<Option<Vec<&str>>>() else {
+                    return Answer::Refused("a part of the value is not there, or not any more".to_owned());
+                };
+                // Before it is joined: the parts may be one and the same, many times.
+                if let Err(reason) = check_length(values.iter().map(|value| value.len()).sum()) {
+                    return Answer::Refused(reason);
+                }
+                let value = values.concat();
+                for part in parts {
+                    self.delete(&part);
+                }
+                self.write(index, Command::Put { items: vec![Item { key, value, ttl_ms }], stamp_ms })
+            }
             Command::Barrier | Command::Expire { .. } => Answer::Done, // expiries are applied above
         }
     }
@@ -146,6 +158,12 @@ impl State {
         let record = Record { value, index, ttl, digest };
         self.records.insert(key, record);
         Ok(())
+    }
+
+    fn delete(&mut self, key: &str) -> Option<Record> {
+        let record = self.take(key)?;
+        record.ttl.map(|ttl| self.ttls.remove(ttl));
+        Some(record)
     }
 
     /// Takes a record out, its TTL left where it is.
@@ -268,6 +286,7 @@ impl Image {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::MAX_VALUE;
     use openraft::CommittedLeaderId;
 
     fn apply(state: &mut State, index: u64, command: Command) -> Answer {
@@ -340,5 +359,25 @@ mod tests {
         for state in [&state, &other] {
             assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(20)));
         }
+    }
+
+    #[test]
+    fn parts_are_joined_at_once_or_not_at_all() {
+        let mut state = State::new(TtlConfig::default(), 0);
+        apply(&mut state, 1, put("a", "one ", 50));
+        apply(&mut state, 2, put("b", "two", 50));
+        let join = |parts: &[&str]| {
+            let parts = parts.iter().map(|&part| part.to_owned()).collect();
+            Command::Join { key: "a".to_owned(), parts, ttl_ms: Some(70), stamp_ms: 1_000 }
+        };
+        let before = state.digest();
+        for parts in [&["a", "none"][..], &["a"; MAX_VALUE / 4 + 1]] {
+            assert!(matches!(apply(&mut state, 3, join(parts)), Answer::Refused(_)));
+            assert_eq!(state.digest(), before);
+        }
+        assert_eq!(apply(&mut state, 4, join(&["a", "b", "a"])), Answer::Done);
+        let all = (&*state.records["a"].value, state.records.len(), state.ttls.len());
+        assert_eq!(all, ("one twoone ", 1, 1));
+        assert_eq!(state.remaining_ns("a", ns(1_000)), Some(ns(70)));
     }
 }

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MAX_KEY, MAX_TTL, MAX_VALUE};
+use crate::limits::{MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
 
 pub type NodeId = u64;
 
@@ -67,13 +67,15 @@ pub enum Command {
         /// Whose idea it was.
         by: NodeId,
     },
+    /// Sets a key to the values of others in a row, and deletes those. So a value gets there that no message holds.
+    Join { key: String, parts: Vec<String>, ttl_ms: Option<u64>, stamp_ms: u64 },
 }
 
 impl Command {
     /// When it was proposed, if it says so.
     pub(crate) fn stamp_ms(&self) -> Option<u64> {
         match *self {
-            Self::Put { stamp_ms, .. } | Self::Touch { stamp_ms, .. } => Some(stamp_ms),
+            Self::Put { stamp_ms, .. } | Self::Touch { stamp_ms, .. } | Self::Join { stamp_ms, .. } => Some(stamp_ms),
             Self::Delete { .. } | Self::Barrier | Self::Expire { .. } => None,
         }
     }
@@ -101,12 +103,24 @@ impl Item {
     /// Refuses what the store does not take.
     pub fn check(&self) -> Result<(), String> {
         check_key(&self.key)?;
-        if self.value.len() > MAX_VALUE {
-            let length = self.value.len();
-            return Err(format!("a value of {length} bytes is longer than {MAX_VALUE}"));
-        }
+        check_length(self.value.len())?;
         self.ttl_ms.map_or(Ok(()), check_ttl)
     }
+}
+
+/// As much of a value as one message holds, from its beginning.
+pub(crate) fn part(value: &str) -> &str {
+    let is_end = |&end: &usize| value.is_char_boundary(end);
+    let end = (0..=value.len().min(MAX_PART)).rev().find(is_end);
+    &value[..end.unwrap_or(0)]
+}
+
+/// Refuses a value that is too long.
+pub(crate) fn check_length(length: usize) -> Result<(), String> {
+    if length > MAX_VALUE {
+        return Err(format!("a value of {length} bytes is longer than {MAX_VALUE}"));
+    }
+    Ok(())
 }
 
 /// Refuses a key that is empty, and one that is too long.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::SinkExt;
 use raft_ttl::error::Error;
 use raft_ttl::frame;
-use raft_ttl::limits::{MAX_FRAME, MAX_KEY, MAX_TTL, MAX_VALUE};
+use raft_ttl::limits::{MAX_FRAME, MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::types::Item;
 use tokio::io::AsyncWriteExt;
@@ -58,9 +58,13 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     let valued = |length| Item { value: "v".repeat(length), ..item("key", None) };
     let many = |count: usize| (0..count).map(|nth| item(nth.to_string(), None)).collect();
     let touch = |length, ttl_ms| Request::Touch { key: key(length), ttl_ms };
+    let join = |key: String, parts, ttl_ms: Option<u64>| Request::Join { key, parts, ttl_ms };
     let refused = [
         (Request::Put(vec![item(key(MAX_KEY + 1), None)]), "a key of"),
-        (Request::Put(vec![valued(MAX_VALUE + 1)]), "a value of"),
+        (Request::Put(vec![valued(MAX_PART + MAX_KEY)]), "a put of"),
+        (join(key(0), vec![], None), "must not be empty"),
+        (join(key(3), vec![], Some(0)), "a TTL of 0"),
+        (join(key(3), vec![key(4); 700], None), "a put of"),
         (Request::Put(vec![item("key", 0)]), "a TTL of 0"),
         (Request::Put(vec![item("key", max_ttl_ms + 1)]), "longer than 36500 days"),
         (Request::Put(vec![item("key", u64::MAX)]), "longer than 36500 days"),
@@ -72,7 +76,7 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
         (Request::Remove(1), "the only one"),
         (Request::Add(9), "nobody has told"),
         (Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]), "twice"),
-        (Request::Put(vec![valued(MAX_VALUE), item(key(MAX_KEY), None)]), "a put of"),
+        (Request::Put(vec![valued(MAX_PART), item(key(MAX_KEY), None)]), "a put of"),
         (Request::Put(many(700)), "a put of"),
         (touch(MAX_KEY + 1, 5), "a key of"),
         (touch(1, 0), "a TTL of 0"),
@@ -82,19 +86,24 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     for (request, reason) in &refused {
         assert_refused(&nodes.answer(1, request).await, reason);
     }
-    // What no frame holds is not even sent.
-    let huge = Item { value: "v".repeat(2 * MAX_VALUE), ..item("huge", None) };
-    let refused = nodes.client().lead(&Request::Put(vec![huge]), deadline()).await;
-    assert!(matches!(&refused, Err(Error::Arguments(problem)) if problem.contains("is longer than")), "{refused:?}");
+    // What no frame holds is not even sent, nor parts of what is too long.
+    let mut client = nodes.client();
+    let unsent = [
+        client.lead(&Request::Put(vec![valued(MAX_FRAME)]), deadline()).await,
+        client.put(valued(MAX_VALUE + 1), deadline()).await,
+    ];
+    for unsent in unsent {
+        assert!(matches!(&unsent, Err(Error::Arguments(problem)) if problem.contains("is longer than")), "{unsent:?}");
+    }
     let after = nodes.wait_for(1, |_| true).await;
     assert_eq!(after.last_log, before.last_log, "nothing of it was proposed");
 
     nodes.put(vec![item(key(MAX_KEY), max_ttl_ms)]).await;
-    nodes.put(vec![valued(MAX_VALUE)]).await;
+    nodes.put(vec![valued(MAX_PART)]).await;
     nodes.put(many(500)).await;
     assert!(matches!(nodes.answer(1, &touch(MAX_KEY, max_ttl_ms)).await, Reply::Done { .. }));
     assert!(matches!(nodes.answer(1, &touch(3, 5)).await, Reply::Missing));
-    assert_eq!(nodes.latest("key").await.unwrap().0.len(), MAX_VALUE);
+    assert_eq!(nodes.latest("key").await.unwrap().0.len(), MAX_PART);
     assert!(nodes.is_running(1));
 }
 
@@ -103,19 +112,22 @@ async fn largest_value_reaches_all_nodes() {
     let mut nodes = Nodes::started(&CALM);
     let (leader, _) = nodes.all_up().await;
     let key = "k".repeat(MAX_KEY);
-    let largest = Item { key: key.clone(), value: "v".repeat(MAX_VALUE), ttl_ms: Some(3_600_000) };
-    nodes.put(vec![largest]).await;
-    nodes.agree(|status| status.keys == 1).await;
-    assert_eq!(nodes.latest(&key).await.unwrap().0.len(), MAX_VALUE);
-
-    // More than a frame holds is caught up with, and is told when it has expired.
+    // No part of it ends in the middle of a character.
+    let value = "€".repeat(MAX_VALUE / 3) + "v";
+    assert_eq!(value.len(), MAX_VALUE);
+    let largest = Item { key: key.clone(), value: value.clone(), ttl_ms: Some(3_600_000) };
     let behind = leader % 3 + 1;
     nodes.kill(behind);
+    let put = nodes.client().put(largest, deadline()).await;
+    assert!(matches!(put, Ok(Reply::Done { .. })), "{put:?}");
+    assert!(nodes.latest(&key).await.unwrap().0 == value);
+
+    // More than a frame holds is caught up with, and is told when it has expired.
     for nth in 0..10 {
         nodes.put(vec![item(format!("{nth}{}", &key[1..]), 1_000)]).await;
     }
     nodes.start(behind).unwrap();
-    nodes.agree(|status| status.expired == 10).await;
+    nodes.agree(|status| (status.keys, status.expired) == (1, 10)).await;
     for id in nodes.ids() {
         assert_eq!(nodes.history(id).await.len(), 10);
     }

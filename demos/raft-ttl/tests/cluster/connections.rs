@@ -5,7 +5,7 @@ use std::time::Duration;
 use raft_ttl::client::Client;
 use raft_ttl::cluster::GLANCE;
 use raft_ttl::frame::{self, Connection};
-use raft_ttl::limits::{MAX_FRAME, MAX_VALUE};
+use raft_ttl::limits::{MAX_FRAME, MAX_PART};
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::types::{Item, NodeId};
 use tokio::io::AsyncWriteExt;
@@ -29,7 +29,7 @@ async fn slow_deaf_silent_and_many_connections_stop_neither_writes_nor_the_log()
     // Nobody is to be given up for the time alone, however busy the machine.
     let nodes = Nodes::started(&[&CALM[..], &["--frame-time", "600s", "--idle-time", "600s"]].concat());
     let (leader, _) = nodes.leads().await;
-    let large = Item { value: "v".repeat(MAX_VALUE), ..item("large", None) };
+    let large = Item { value: "v".repeat(MAX_PART), ..item("large", None) };
     nodes.put(vec![large.clone()]).await;
     let mut client = Client::new(vec![nodes.address(leader)]);
     client.lead(&Request::Put(vec![item("first", None)]), deadline()).await.unwrap();
@@ -45,7 +45,7 @@ async fn slow_deaf_silent_and_many_connections_stop_neither_writes_nor_the_log()
             connection.get_mut().write_all(&part).await.unwrap();
         } else {
             for _ in 0..10 {
-                let get = Request::Get { key: "large".to_owned(), linearizable: false };
+                let get = Request::Get { key: "large".to_owned(), linearizable: false, from: 0 };
                 frame::send(&mut connection, &get).await.unwrap();
             }
         }

@@ -99,12 +99,7 @@ impl Nodes {
 
     /// The latest value of a key and what it has left.
     pub(crate) async fn latest(&self, key: &str) -> Option<(String, Option<u64>)> {
-        let request = Request::Get { key: key.to_owned(), linearizable: true };
-        match self.client().insist(&request, deadline()).await {
-            Ok(Reply::Value { value, remaining_ms }) => Some((value, remaining_ms)),
-            Ok(Reply::Missing) => None,
-            other => panic!("{request:?} gives {other:?}"),
-        }
+        self.client().get(key, deadline()).await.unwrap()
     }
 
     /// Waits until a node is as wanted.

@@ -11,7 +11,7 @@ use raft_ttl::client::{self, Client};
 use raft_ttl::cluster::{GLANCE, PATIENCE};
 use raft_ttl::frame;
 use raft_ttl::ledger::Ledger;
-use raft_ttl::limits::{MAX_FRAME, MAX_VALUE};
+use raft_ttl::limits::{MAX_FRAME, MAX_PART};
 use raft_ttl::message::{Hello, Reply, Request};
 use raft_ttl::time::wall_us_now;
 use raft_ttl::types::Item;
@@ -48,7 +48,7 @@ pub(super) struct Crowd {
 impl Crowd {
     /// They come.
     pub(super) async fn gather(nodes: &Nodes, seed: u64) -> Self {
-        let large = Item { value: "v".repeat(MAX_VALUE), ..item(LARGE, None) };
+        let large = Item { value: "v".repeat(MAX_PART), ..item(LARGE, None) };
         let (mut ledger, began_us) = (Ledger::default(), wall_us_now());
         nodes.put(vec![large.clone()]).await;
         ledger.promise(&[large], began_us);
@@ -114,7 +114,7 @@ async fn write(mut client: Client, writer: u64, mut random: Pcg64, is_over: Arc<
 /// Asks for what costs something: how a node is, what expired there, the latest of a key.
 async fn read(address: SocketAddr, mut client: Client) {
     loop {
-        let get = Request::Get { key: "nobody's".to_owned(), linearizable: true };
+        let get = Request::Get { key: "nobody's".to_owned(), linearizable: true, from: 0 };
         // Whether there is an answer depends on what is done to the node.
         let _ = client::ask(address, &Request::Status).await;
         let _ = client::ask(address, &Request::History(0)).await;
@@ -148,7 +148,7 @@ async fn be_slow(mut stream: TcpStream) -> io::Result<()> {
 async fn be_deaf(stream: TcpStream) -> io::Result<()> {
     let mut connection = frame::connection(stream);
     for _ in 0..300 {
-        frame::send(&mut connection, &Request::Get { key: LARGE.to_owned(), linearizable: false }).await?;
+        frame::send(&mut connection, &Request::Get { key: LARGE.to_owned(), linearizable: false, from: 0 }).await?;
     }
     // Nothing is read, so nothing tells that the other side is gone, either.
     sleep(Duration::from_secs(5)).await;
