@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, WriteTransaction};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::frame::{from_bytes, to_bytes};
-use crate::types::{self, NodeId};
+use crate::types::{self, DiskId, NodeId};
 
 /// The entries of the log by index.
 pub(crate) const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
@@ -28,14 +28,8 @@ const FILE: &str = "raft.redb";
 /// How much of the file is kept in memory. The engine reads what it wrote last.
 const CACHE: usize = 4 << 20;
 
-/// Whose file it is. It must not be given to another node, which would then vote twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Identity {
-    node: NodeId,
-    members: Vec<NodeId>,
-    /// What tells this disk from one that is put in its place.
-    disk: u64,
-}
+/// Whose file it is, and what tells this disk from one that is put in its place.
+type Identity = (NodeId, DiskId);
 
 /// What may go wrong with the file: it cannot be read or written, or holds what nobody understands.
 pub(crate) type DiskError = Box<dyn std::error::Error + Send + Sync>;
@@ -75,22 +69,20 @@ impl Disk {
         Ok(Self { database: Arc::new(database) })
     }
 
-    /// Makes sure that this is the file of that node of those, or makes it that, and tells the number of the disk.
-    pub(crate) async fn claim(&self, node: NodeId, members: Vec<NodeId>) -> Result<u64, Error> {
+    /// Makes sure that this is the file of that node, or makes it that, and tells the number of the disk.
+    pub(crate) async fn claim(&self, node: NodeId) -> Result<DiskId, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
-        let Some(known) = self.fact::<Identity>(IDENTITY).map_err(stopped)? else {
-            let disk = types::unique();
-            let identity = Identity { node, members, disk };
-            let claimed = self.write(Durability::Immediate, move |change| put_fact(change, IDENTITY, &identity));
-            return claimed.await.map(|()| disk).map_err(stopped);
-        };
-        if (known.node, &known.members) != (node, &members) {
-            return Err(Error::Arguments(format!(
-                "wrong data directory: it belongs to node {} of {:?}, not to node {node} of {members:?}",
-                known.node, known.members
-            )));
+        match self.fact::<Identity>(IDENTITY).map_err(stopped)? {
+            Some((owner, disk)) if owner == node => Ok(disk),
+            Some((owner, _)) => {
+                Err(Error::Arguments(format!("wrong data directory: it belongs to node {owner}, not to node {node}")))
+            }
+            None => {
+                let identity: Identity = (node, DiskId(types::unique()));
+                let claimed = self.write(Durability::Immediate, move |change| put_fact(change, IDENTITY, &identity));
+                claimed.await.map(|()| identity.1).map_err(stopped)
+            }
         }
-        Ok(known.disk)
     }
 
     /// Makes a change as a whole. With [`Durability::Immediate`] it is on disk on return.

@@ -15,10 +15,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::limits::MESSAGE;
 use crate::state_machine::Replica;
-use crate::types::{Command, NodeId, Seat, TypeConfig};
+use crate::types::{Command, DiskId, NodeId, Seat, TypeConfig};
 
 /// Who leads in which term, as far as a node knows.
-pub type Roles = watch::Receiver<RaftServerMetrics<NodeId, Seat>>;
+pub type Roles = watch::Receiver<RaftServerMetrics<DiskId, Seat>>;
 
 /// Where the outcome of a proposal arrives. It may never do so.
 pub type Outcome = oneshot::Receiver<ClientWriteResult<TypeConfig>>;
@@ -43,10 +43,10 @@ pub async fn drive<P, F>(
     replica: &Replica,
     mut roles: Roles,
     propose: P,
-) -> Result<Infallible, Option<Fatal<NodeId>>>
+) -> Result<Infallible, Option<Fatal<DiskId>>>
 where
     P: Fn(Command) -> F,
-    F: Future<Output = Result<Outcome, Fatal<NodeId>>>,
+    F: Future<Output = Result<Outcome, Fatal<DiskId>>>,
 {
     let mut answers = JoinSet::new();
     let mut known = None;
@@ -115,7 +115,7 @@ async fn answer(
 }
 
 /// Whether this node leads, and the vote by which it does or does not.
-fn role_of(metrics: &RaftServerMetrics<NodeId, Seat>) -> (Role, openraft::Vote<NodeId>) {
+fn role_of(metrics: &RaftServerMetrics<DiskId, Seat>) -> (Role, openraft::Vote<DiskId>) {
     let role = match metrics.state {
         ServerState::Leader => Role::Leader,
         _ => Role::Follower,

@@ -14,7 +14,7 @@ use crate::connections;
 use crate::drive;
 use crate::error::Error;
 use crate::node::Node;
-use crate::types::{self, NodeId, Seat};
+use crate::types::{self, DiskId, NodeId, Seat};
 
 /// How long another node may take to say who it is, and how long it is left alone then.
 const ASKING: Duration = Duration::from_secs(1);
@@ -46,11 +46,9 @@ impl Node {
 
     /// Waits until this node's log says that it is a member; founds the cluster if there is none.
     ///
-    /// A log that says so is on this disk, and so is what this node has promised. Without one, others
-    /// are asked. If the newest of their logs knows this node with another disk, that was emptied or
-    /// replaced, and what it promised is forgotten: it must not vote under its old number, or a vote
-    /// could count twice. If none of them has a log either, the first of all, and no other, founds the
-    /// cluster.
+    /// Without such a log, others are asked. If any of them is of a cluster, this node has to be added: it is new, or its
+    /// disk is, and then it has forgotten what it promised as a member. If all of them are there and have none, the first of
+    /// all, and no other, founds the cluster.
     async fn join(&self) -> Result<(), Error> {
         let peers = &self.peers;
         let mut has_told = false;
@@ -58,28 +56,21 @@ impl Node {
             let mut asked = JoinSet::new();
             for id in peers.others() {
                 let peers = peers.clone();
-                asked.spawn(async move { (id, timeout(ASKING, peers.connect(id)).await) });
+                asked.spawn(async move { (id, timeout(ASKING, peers.connect(id, None)).await) });
             }
-            let mut welcomes = BTreeMap::new();
+            let (mut disks, mut is_founded) = (vec![(peers.id, peers.disk)], false);
             while let Some(answer) = asked.join_next().await {
                 if let Ok((id, Ok(Ok((_, welcome))))) = answer {
-                    welcomes.insert(id, welcome);
+                    disks.push((id, welcome.disk));
+                    is_founded |= welcome.cluster.is_some();
                 }
             }
-            let of_a_cluster = welcomes.values().filter(|it| it.cluster.is_some());
-            // One that lags behind may not know yet that this node was removed.
-            if let Some(newest) = of_a_cluster.max_by_key(|it| it.as_of) {
-                match newest.yours {
-                    Some(disk) if disk != peers.disk => return Err(emptied(peers.id)),
-                    None if !replace(&mut has_told, true) => {
-                        let id = peers.id;
-                        eprintln!("raft-ttl: node {id} waits to be added: raft-ttl add {id}");
-                    }
-                    _ => {}
-                }
-            } else if welcomes.len() + 1 == peers.addresses.len() && peers.others().all(|other| peers.id < other) {
-                let seats = welcomes.into_iter().map(|(id, it)| (id, it.disk));
-                return self.found(seats.chain([(peers.id, peers.disk)])).await;
+            let (id, is_first) = (peers.id, peers.others().all(|other| peers.id < other));
+            if is_founded && !replace(&mut has_told, true) {
+                eprintln!("raft-ttl: node {id} is no member with this disk, and waits to be added: raft-ttl add {id}");
+            }
+            if !is_founded && is_first && disks.len() == peers.addresses.len() {
+                return self.found(disks).await;
             }
             sleep(ASKING_PAUSE).await;
         }
@@ -87,10 +78,10 @@ impl Node {
     }
 
     /// Founds a cluster of these nodes with these disks.
-    async fn found(&self, disks: impl Iterator<Item = (NodeId, u64)>) -> Result<(), Error> {
+    async fn found(&self, disks: Vec<(NodeId, DiskId)>) -> Result<(), Error> {
         let cluster = types::unique();
-        let seats: BTreeMap<NodeId, Seat> = disks.map(|(id, disk)| (id, Seat { cluster, disk })).collect();
-        match self.raft.initialize(seats).await {
+        let seats = disks.into_iter().map(|(node, disk)| (disk, Seat { cluster, node }));
+        match self.raft.initialize(seats.collect::<BTreeMap<_, _>>()).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
             Err(RaftError::Fatal(fatal)) => Err(self.reason(Some(fatal))),
             Err(RaftError::APIError(InitializeError::NotInMembers(error))) => {
@@ -117,7 +108,7 @@ impl Node {
         }
     }
 
-    fn reason(&self, reason: Option<Fatal<NodeId>>) -> Error {
+    fn reason(&self, reason: Option<Fatal<DiskId>>) -> Error {
         let known = self.raft.metrics().borrow().running_state.clone().err();
         let text = match known.or(reason) {
             Some(fatal) => fatal.to_string(),
@@ -125,13 +116,4 @@ impl Node {
         };
         Error::Stopped(text)
     }
-}
-
-/// What to tell the user when a node's disk is not the one it had.
-fn emptied(id: NodeId) -> Error {
-    Error::Arguments(format!(
-        "the disk of node {id} is empty, and the others know it with another one: what it promised \
-         them is lost with that, so it cannot go on as node {id}. To add it anew: \
-         1. raft-ttl remove {id}; 2. start this node again; 3. raft-ttl add {id}"
-    ))
 }

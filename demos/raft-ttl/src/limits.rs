@@ -48,6 +48,9 @@ pub(crate) const MAX_TERM_STEP: u64 = 1 << 20;
 /// The latest term that a node believes in which has none yet.
 pub(crate) const MAX_FIRST_TERM: u64 = 1 << 62;
 
+/// How many entries of the log a node may lack that is to vote.
+pub(crate) const ALMOST_ALL: u64 = 100;
+
 /// How many expiries go into one entry of the log at most, and how many retries.
 pub(crate) const BATCH: usize = 1_000;
 

@@ -12,7 +12,7 @@ use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
 use crate::frame::to_bytes;
 use crate::limits::MESSAGE;
 use crate::time::Clock;
-use crate::types::{LogId, NodeId, TypeConfig};
+use crate::types::{DiskId, LogId, TypeConfig};
 
 const VOTE: &str = "vote";
 const COMMITTED: &str = "committed";
@@ -49,7 +49,7 @@ impl RaftLogReader<TypeConfig> for LogStore {
     async fn try_get_log_entries<R: RangeBounds<u64> + Clone + Debug + OptionalSend>(
         &mut self,
         range: R,
-    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<NodeId>> {
+    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<DiskId>> {
         let found = self.disk.entries(range, usize::MAX);
         found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
     }
@@ -58,7 +58,7 @@ impl RaftLogReader<TypeConfig> for LogStore {
         &mut self,
         start: u64,
         end: u64,
-    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<NodeId>> {
+    ) -> Result<Vec<Entry<TypeConfig>>, StorageError<DiskId>> {
         let found = self.disk.entries(start..end, MESSAGE);
         found.map_err(|error| StorageIOError::read_logs(cause(&error)).into())
     }
@@ -71,7 +71,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         self.clone()
     }
 
-    async fn get_log_state(&mut self) -> Result<LogState<TypeConfig>, StorageError<NodeId>> {
+    async fn get_log_state(&mut self) -> Result<LogState<TypeConfig>, StorageError<DiskId>> {
         let read = || {
             let last_purged_log_id: Option<LogId> = self.disk.fact(PURGED)?;
             let last: Option<Entry<TypeConfig>> = self.disk.last_entry()?;
@@ -80,28 +80,28 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         read().map_err(|error: DiskError| StorageIOError::read_logs(cause(&error)).into())
     }
 
-    async fn save_vote(&mut self, vote: &Vote<NodeId>) -> Result<(), StorageError<NodeId>> {
+    async fn save_vote(&mut self, vote: &Vote<DiskId>) -> Result<(), StorageError<DiskId>> {
         let noted = self.note(Durability::Immediate, VOTE, *vote).await;
         noted.map_err(|error| StorageIOError::write_vote(cause(&error)).into())
     }
 
-    async fn read_vote(&mut self) -> Result<Option<Vote<NodeId>>, StorageError<NodeId>> {
+    async fn read_vote(&mut self) -> Result<Option<Vote<DiskId>>, StorageError<DiskId>> {
         let vote = self.disk.fact(VOTE);
         vote.map_err(|error| StorageIOError::read_vote(cause(&error)).into())
     }
 
-    async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), StorageError<NodeId>> {
+    async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), StorageError<DiskId>> {
         // An older one does no harm, so the disk may take its time: the next change takes it along.
         let noted = self.note(Durability::None, COMMITTED, committed).await;
         noted.map_err(|error| StorageIOError::write(cause(&error)).into())
     }
 
-    async fn read_committed(&mut self) -> Result<Option<LogId>, StorageError<NodeId>> {
+    async fn read_committed(&mut self) -> Result<Option<LogId>, StorageError<DiskId>> {
         let committed = self.disk.fact::<Option<LogId>>(COMMITTED);
         committed.map(Option::flatten).map_err(|error| StorageIOError::read(cause(&error)).into())
     }
 
-    async fn append<I>(&mut self, entries: I, callback: LogFlushed<TypeConfig>) -> Result<(), StorageError<NodeId>>
+    async fn append<I>(&mut self, entries: I, callback: LogFlushed<TypeConfig>) -> Result<(), StorageError<DiskId>>
     where
         I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
         I::IntoIter: OptionalSend,
@@ -127,7 +127,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         appended.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
     }
 
-    async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError<NodeId>> {
+    async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError<DiskId>> {
         let cut = self.disk.write(Durability::Immediate, move |change| {
             let mut log = change.open_table(LOG)?;
             log.retain_in(log_id.index.., |_, _| false)?;
@@ -136,7 +136,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         cut.await.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
     }
 
-    async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError<NodeId>> {
+    async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError<DiskId>> {
         let cut = self.disk.write(Durability::Immediate, move |change| {
             put_fact(change, PURGED, &log_id)?;
             let mut log = change.open_table(LOG)?;

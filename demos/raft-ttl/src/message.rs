@@ -1,5 +1,6 @@
 //! What nodes and clients say to each other.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use openraft::Vote;
@@ -11,7 +12,7 @@ use openraft::raft::{
 use serde::{Deserialize, Serialize};
 
 use crate::history::Expired;
-use crate::types::{Item, LogId, NodeId, TypeConfig};
+use crate::types::{DiskId, Item, LogId, NodeId, TypeConfig};
 
 /// What is asked of a node.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,7 +39,7 @@ pub enum Request {
     Status,
     /// Asks a node what expired, from this number on.
     History(u64),
-    /// Makes a node a member that is none, with the disk it has. For the leader.
+    /// Makes a node a member with the disk it has, in the place of the one that it had if it was one. For the leader.
     Add(NodeId),
     /// Makes a member none any more. For the leader.
     Remove(NodeId),
@@ -57,23 +58,17 @@ pub struct Hello {
     pub secret: String,
     pub from: NodeId,
     pub to: NodeId,
-    /// The cluster of who speaks, if it has one.
-    pub cluster: Option<u64>,
-    /// The disk that the log of who speaks gives the other one, if it is a member.
-    pub disk: Option<u64>,
+    /// The disk and the cluster of the member that is meant. Without them the one who speaks only asks who is there.
+    pub member: Option<(DiskId, u64)>,
     pub now_ns: u64,
 }
 
 /// The answer to [`Hello`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Welcome {
+    pub disk: DiskId,
     /// The cluster of who answers, if it has one.
     pub cluster: Option<u64>,
-    pub disk: u64,
-    /// The disk that its log gives who asked, if that is a member.
-    pub yours: Option<u64>,
-    /// The place in the log that says so.
-    pub as_of: Option<LogId>,
     pub now_ns: u64,
 }
 
@@ -81,7 +76,7 @@ pub struct Welcome {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Call {
     Append(AppendEntriesRequest<TypeConfig>),
-    Vote(VoteRequest<NodeId>),
+    Vote(VoteRequest<DiskId>),
     Snapshot(InstallSnapshotRequest<TypeConfig>),
 }
 
@@ -100,7 +95,7 @@ impl Call {
     }
 }
 
-fn latest(vote: Vote<NodeId>, logs: impl IntoIterator<Item = Option<LogId>>) -> u64 {
+fn latest(vote: Vote<DiskId>, logs: impl IntoIterator<Item = Option<LogId>>) -> u64 {
     let logs = logs.into_iter().flatten();
     let terms = logs.map(|log_id| log_id.leader_id.term);
     terms.fold(vote.leader_id().term, u64::max)
@@ -123,9 +118,9 @@ impl Reply {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
     Welcome(Welcome),
-    Append(Result<AppendEntriesResponse<NodeId>, RaftError<NodeId>>),
-    Vote(Result<VoteResponse<NodeId>, RaftError<NodeId>>),
-    Snapshot(Result<InstallSnapshotResponse<NodeId>, RaftError<NodeId, InstallSnapshotError>>),
+    Append(Result<AppendEntriesResponse<DiskId>, RaftError<DiskId>>),
+    Vote(Result<VoteResponse<DiskId>, RaftError<DiskId>>),
+    Snapshot(Result<InstallSnapshotResponse<DiskId>, RaftError<DiskId, InstallSnapshotError>>),
     Done {
         index: u64,
     },
@@ -191,5 +186,5 @@ pub struct Status {
     /// The same on all nodes that applied the same, and hardly ever on others.
     pub digest: String,
     /// The members, those that vote.
-    pub voters: Vec<NodeId>,
+    pub voters: BTreeSet<NodeId>,
 }

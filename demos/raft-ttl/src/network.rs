@@ -13,18 +13,19 @@ use openraft::raft::{
 use crate::frame::{self, Connection};
 use crate::message::{Call, Reply, Request};
 use crate::peers::Peers;
-use crate::types::{NodeId, Seat, TypeConfig};
+use crate::types::{DiskId, Seat, TypeConfig};
 
 /// How long a node that cannot be reached is left alone.
 const BACKOFF: Duration = Duration::from_millis(100);
 
-type Failure<E> = RPCError<NodeId, Seat, RaftError<NodeId, E>>;
+type Failure<E> = RPCError<DiskId, Seat, RaftError<DiskId, E>>;
 
 /// The way to another node.
 #[derive(Debug)]
 pub struct Peer {
     peers: Peers,
-    to: NodeId,
+    disk: DiskId,
+    seat: Seat,
     /// Nothing while a call is under way: a call that is given up at its time limit drops its
     /// connection, or the next one would take the answer to it for its own.
     connection: Option<Connection>,
@@ -33,8 +34,8 @@ pub struct Peer {
 impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
 
-    async fn new_client(&mut self, target: NodeId, _: &Seat) -> Peer {
-        Peer { peers: self.clone(), to: target, connection: None }
+    async fn new_client(&mut self, disk: DiskId, &seat: &Seat) -> Peer {
+        Peer { peers: self.clone(), disk, seat, connection: None }
     }
 }
 
@@ -42,12 +43,11 @@ impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            // Only this is worth a pause before the next attempt; what breaks is tried again at once.
-            None if self.peers.cluster().is_none() => {
-                let early = io::Error::other("what the log says is not known yet");
-                return Err(Unreachable::new(&early).into());
+            None => {
+                let connected = self.peers.connect(self.seat.node, Some((self.disk, self.seat.cluster))).await;
+                // Only this is worth a pause before the next attempt; what breaks is tried again at once.
+                connected.map_err(|error| Unreachable::new(&error))?.0
             }
-            None => self.peers.connect(self.to).await.map_err(|error| Unreachable::new(&error))?.0,
         };
         let reply = frame::exchange(&mut connection, &Request::Call(call)).await;
         let reply = reply.map_err(|error| NetworkError::new(&error))?;
@@ -61,13 +61,13 @@ impl Peer {
         // What was said of this node at the beginning of the connection may not be true any more.
         self.connection = None;
         if let Reply::Refused(problem) = reply {
-            self.peers.complain(self.to, problem.clone());
+            self.peers.complain(self.seat.node, problem.clone());
         }
         Unreachable::new(&io::Error::other(format!("it answers {reply:?}"))).into()
     }
 
-    fn remote<E: std::error::Error>(&self, error: RaftError<NodeId, E>) -> Failure<E> {
-        RemoteError::new(self.to, error).into()
+    fn remote<E: std::error::Error>(&self, error: RaftError<DiskId, E>) -> Failure<E> {
+        RemoteError::new(self.disk, error).into()
     }
 }
 
@@ -76,7 +76,7 @@ impl RaftNetwork<TypeConfig> for Peer {
         &mut self,
         rpc: AppendEntriesRequest<TypeConfig>,
         _: RPCOption,
-    ) -> Result<AppendEntriesResponse<NodeId>, RPCError<NodeId, Seat, RaftError<NodeId>>> {
+    ) -> Result<AppendEntriesResponse<DiskId>, RPCError<DiskId, Seat, RaftError<DiskId>>> {
         match self.call(Call::Append(rpc)).await? {
             Reply::Append(result) => result.map_err(|error| self.remote(error)),
             other => Err(self.strange(&other)),
@@ -87,7 +87,7 @@ impl RaftNetwork<TypeConfig> for Peer {
         &mut self,
         rpc: InstallSnapshotRequest<TypeConfig>,
         _: RPCOption,
-    ) -> Result<InstallSnapshotResponse<NodeId>, RPCError<NodeId, Seat, RaftError<NodeId, InstallSnapshotError>>> {
+    ) -> Result<InstallSnapshotResponse<DiskId>, RPCError<DiskId, Seat, RaftError<DiskId, InstallSnapshotError>>> {
         match self.call(Call::Snapshot(rpc)).await? {
             Reply::Snapshot(result) => result.map_err(|error| self.remote(error)),
             other => Err(self.strange(&other)),
@@ -96,9 +96,9 @@ impl RaftNetwork<TypeConfig> for Peer {
 
     async fn vote(
         &mut self,
-        rpc: VoteRequest<NodeId>,
+        rpc: VoteRequest<DiskId>,
         _: RPCOption,
-    ) -> Result<VoteResponse<NodeId>, RPCError<NodeId, Seat, RaftError<NodeId>>> {
+    ) -> Result<VoteResponse<DiskId>, RPCError<DiskId, Seat, RaftError<DiskId>>> {
         match self.call(Call::Vote(rpc)).await? {
             Reply::Vote(result) => result.map_err(|error| self.remote(error)),
             other => Err(self.strange(&other)),

@@ -10,12 +10,12 @@ use timer_wheel::ttl::{Backoff, TtlConfig};
 
 use crate::disk::{Disk, DiskError};
 use crate::error::Error;
-use crate::limits::{BATCH, MAX_TTL, MESSAGE, Tuning};
+use crate::limits::{ALMOST_ALL, BATCH, MAX_TTL, MESSAGE, Tuning};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
 use crate::time::{Clock, Reading};
-use crate::types::{NodeId, Raft};
+use crate::types::{DiskId, NodeId, Raft};
 
 /// What a node must be told.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Settings {
             install_snapshot_timeout: 5_000,
             snapshot_policy: SnapshotPolicy::LogsSinceLast(snapshot_every),
             max_in_snapshot_log_to_keep: snapshot_every / 5,
-            replication_lag_threshold: snapshot_every.saturating_mul(2),
+            replication_lag_threshold: ALMOST_ALL,
             snapshot_max_chunk_size: MESSAGE as u64,
             ..Config::default()
         };
@@ -72,7 +72,7 @@ pub struct Node {
     pub replica: Replica,
     pub(crate) limits: Tuning,
     /// The vote in which this process, as leader, has seen an entry of its own applied.
-    pub(crate) caught_up: Arc<Mutex<Option<Vote<NodeId>>>>,
+    pub(crate) caught_up: Arc<Mutex<Option<Vote<DiskId>>>>,
 }
 
 impl Node {
@@ -90,17 +90,16 @@ impl Node {
         let ttl_config = settings.ttl_config()?;
         let raft_config = settings.raft_config()?;
         let stopped = |error: &dyn std::fmt::Display| Error::Stopped(error.to_string());
-        let members = settings.members.keys().copied().collect();
-        let number = disk.claim(id, members).await?;
+        let disk_id = disk.claim(id).await?;
 
         let last = disk.fact(CLOCK);
         let last = last.map_err(|error: DiskError| stopped(&error))?;
         let clock = Arc::new(clock(last));
         let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
         let members = settings.members.clone();
-        let peers = Peers::new(id, members, number, &settings.secret, Arc::clone(&clock));
+        let peers = Peers::new(id, members, disk_id, &settings.secret, Arc::clone(&clock));
         let log = LogStore::new(disk, clock);
-        let raft = Raft::new(id, raft_config, peers.clone(), log, replica.clone());
+        let raft = Raft::new(disk_id, raft_config, peers.clone(), log, replica.clone());
         let raft = raft.await.map_err(|error| stopped(&error))?;
         peers.follow(raft.server_metrics());
         Ok(Self { peers, raft, replica, limits: settings.tuning, caught_up: Arc::default() })

@@ -1,8 +1,7 @@
 //! Who this node is, who the others are, and how two of them make sure of each other.
 //!
 //! A node's number is not enough: what it promised is on its disk, so another disk is another node. Each disk has
-//! an identity of its own, and the log says which disk a member has. A node whose disk was emptied finds that the
-//! others know it with another one.
+//! an identity of its own, by which the log and the engine know a member. A node whose disk was emptied is none.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +16,7 @@ use crate::frame::{self, Connection};
 use crate::limits::{MAX_FIRST_TERM, MAX_TERM_STEP};
 use crate::message::{Hello, Reply, Request, Welcome};
 use crate::time::Clock;
-use crate::types::{LogId, NodeId, Seat};
+use crate::types::{DiskId, Membership, NodeId};
 
 /// This node and the others, as far as it knows them.
 #[derive(Clone, Debug)]
@@ -26,7 +25,7 @@ pub struct Peers {
     pub id: NodeId,
     /// Where all nodes are that can be members, this one included.
     pub addresses: Arc<BTreeMap<NodeId, SocketAddr>>,
-    pub(crate) disk: u64,
+    pub(crate) disk: DiskId,
     pub(crate) clock: Arc<Clock>,
     secret: Arc<str>,
     /// What the engine knows, once there is one.
@@ -39,7 +38,7 @@ impl Peers {
     pub(crate) fn new(
         id: NodeId,
         addresses: BTreeMap<NodeId, SocketAddr>,
-        disk: u64,
+        disk: DiskId,
         secret: &str,
         clock: Arc<Clock>,
     ) -> Self {
@@ -66,33 +65,29 @@ impl Peers {
         others.filter(|&id| id != self.id)
     }
 
-    /// The cluster that this node is of, if its log says.
+    /// The members, as far as this node's log says.
+    pub(crate) fn membership(&self) -> Arc<Membership> {
+        self.roles.get().map(|roles| Arc::clone(&roles.borrow().membership_config)).unwrap_or_default()
+    }
+
+    /// The cluster that this node is of.
     pub(crate) fn cluster(&self) -> Option<u64> {
-        self.seat(None).map(|seat| seat.cluster)
+        self.membership().nodes().next().map(|(_, seat)| seat.cluster)
     }
 
-    /// The disk that the log gives a member.
-    pub(crate) fn disk_of(&self, id: NodeId) -> Option<u64> {
-        self.seat(Some(id)).map(|seat| seat.disk)
+    /// The disk of a member.
+    pub(crate) fn disk_of(&self, id: NodeId) -> Option<DiskId> {
+        self.membership().nodes().find(|(_, seat)| seat.node == id).map(|(&disk, _)| disk)
     }
 
-    /// The place in the log that says who is a member.
-    fn as_of(&self) -> Option<LogId> {
-        *self.roles.get()?.borrow().membership_config.log_id()
-    }
-
-    fn seat(&self, id: Option<NodeId>) -> Option<Seat> {
-        let metrics = self.roles.get()?.borrow();
-        let membership = metrics.membership_config.membership();
-        match id {
-            Some(id) => membership.get_node(&id).cloned(),
-            None => membership.nodes().next().map(|(_, seat)| seat.clone()),
-        }
+    /// The member that has this disk.
+    pub(crate) fn node_of(&self, disk: DiskId) -> Option<NodeId> {
+        self.membership().membership().get_node(&disk).map(|seat| seat.node)
     }
 
     /// Whether this node takes a term for true. What is absurd would leave no term for the next election.
     pub(crate) fn believes(&self, term: u64) -> bool {
-        let vote: Option<Vote<NodeId>> = self.roles.get().map(|roles| roles.borrow().vote);
+        let vote: Option<Vote<DiskId>> = self.roles.get().map(|roles| roles.borrow().vote);
         let known = vote.map_or(0, |vote| vote.leader_id().term);
         let latest = match known {
             0 => MAX_FIRST_TERM,
@@ -113,64 +108,38 @@ impl Peers {
         if to != self.id {
             return Err(format!("this is node {}, not node {to}", self.id));
         }
-        let cluster = self.cluster();
-        if let (Some(mine), Some(theirs)) = (cluster, hello.cluster)
-            && mine != theirs
-        {
-            return Err(format!("node {} is of another cluster", self.id));
+        if hello.member.is_some() {
+            self.admit(hello)?;
         }
         self.clock.hear(from, hello.now_ns);
-        // First, so that what is said as of it is no older.
-        let as_of = self.as_of();
-        Ok(Welcome { cluster, disk: self.disk, yours: self.disk_of(from), as_of, now_ns: self.clock.now_ns() })
+        Ok(Welcome { disk: self.disk, cluster: self.cluster(), now_ns: self.clock.now_ns() })
     }
 
-    /// Whether the engine is to hear one who has been welcomed.
+    /// Whether the engine is to hear one who has been welcomed. What the log says may have changed since.
     pub(crate) fn admit(&self, hello: &Hello) -> Result<(), String> {
-        if hello.cluster.is_none() {
-            return Err(format!("node {} is of no cluster yet", hello.from));
+        match hello.member {
+            Some((disk, _)) if disk != self.disk => Err(format!("node {} has another disk now", self.id)),
+            Some((_, cluster)) if self.cluster().is_none_or(|mine| mine == cluster) => Ok(()),
+            Some(_) => Err(format!("node {} is of another cluster", self.id)),
+            None => Err(format!("node {} has only asked who is there", hello.from)),
         }
-        // A log on this disk says that it is a member's. Without one it may have been emptied.
-        if self.cluster().is_none() && hello.disk != Some(self.disk) {
-            return Err(format!("node {} is no member with this disk", self.id));
-        }
-        Ok(())
     }
 
-    /// Connects to another node and makes sure of it.
-    pub(crate) async fn connect(&self, to: NodeId) -> io::Result<(Connection, Welcome)> {
-        let connected = self.try_connect(to).await;
-        if let Err(error) = &connected
-            && error.kind() == io::ErrorKind::PermissionDenied
-        {
-            self.complain(to, error.to_string());
-        }
-        connected
-    }
-
-    async fn try_connect(&self, to: NodeId) -> io::Result<(Connection, Welcome)> {
-        let address = self.addresses.get(&to);
+    /// Connects to another node, and makes sure of it if it is to be a certain member.
+    pub(crate) async fn connect(&self, to: NodeId, member: Option<(DiskId, u64)>) -> io::Result<(Connection, Welcome)> {
         let unknown = || io::Error::other(format!("node {to} has no address here"));
-        let mut connection = frame::connection(TcpStream::connect(address.ok_or_else(unknown)?).await?);
-        let cluster = self.cluster();
-        let hello = Hello {
-            secret: self.secret.to_string(),
-            from: self.id,
-            to,
-            cluster,
-            disk: self.disk_of(to),
-            now_ns: self.clock.now_ns(),
-        };
-        let refused = |reason| io::Error::new(io::ErrorKind::PermissionDenied, reason);
+        let address = self.addresses.get(&to).ok_or_else(unknown)?;
+        let mut connection = frame::connection(TcpStream::connect(address).await?);
+        let hello = Hello { secret: self.secret.to_string(), from: self.id, to, member, now_ns: self.clock.now_ns() };
         match frame::exchange(&mut connection, &Request::Peer(hello)).await? {
             Reply::Welcome(welcome) => {
-                if cluster.is_some() && welcome.cluster.is_some() && cluster != welcome.cluster {
-                    return Err(refused(format!("node {to} is of another cluster")));
-                }
                 self.clock.hear(to, welcome.now_ns);
                 Ok((connection, welcome))
             }
-            Reply::Refused(reason) => Err(refused(reason)),
+            Reply::Refused(reason) => {
+                self.complain(to, reason.clone());
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+            }
             other => Err(io::Error::other(format!("it answers {other:?}"))),
         }
     }

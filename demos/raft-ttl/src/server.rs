@@ -1,6 +1,6 @@
 //! Answers to what others ask of a node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::limits::{ITEM_BYTES, MAX_PUT};
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{Answer, Command, Item, NodeId, Seat, check_key, check_ttl, part};
+use crate::types::{Answer, Command, DiskId, Item, NodeId, Seat, check_key, check_ttl, part};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -72,7 +72,8 @@ impl Node {
         }
     }
 
-    /// Makes a node a member with the disk it has now: first one that only learns, then one that votes.
+    /// Makes a node a member with the disk it has now, in the place of the one it had: first one that only learns, until
+    /// it has almost all. Else it might be counted on for what it does not have.
     async fn add(&self, id: NodeId) -> Result<Reply, Reply> {
         self.lead()?;
         let Some(cluster) = self.peers.cluster() else {
@@ -85,61 +86,36 @@ impl Node {
         let disk = if id == self.peers.id {
             self.peers.disk
         } else {
-            match timeout(PATIENCE, self.peers.connect(id)).await {
+            match timeout(PATIENCE, self.peers.connect(id, None)).await {
                 Ok(Ok((_, welcome))) => welcome.disk,
                 Ok(Err(error)) => return Err(Reply::Refused(format!("node {id}: {error}"))),
                 Err(_) => return Err(Reply::Refused(format!("node {id} does not answer"))),
             }
         };
         if self.peers.disk_of(id).is_some_and(|known| known != disk) {
-            let problem = format!("node {id} is a member with another disk: remove it first");
-            return Err(Reply::Refused(problem));
+            self.remove(id).await?;
         }
-        let seat = BTreeMap::from([(id, Seat { cluster, disk })]);
-        self.change(ChangeMembers::AddNodes(seat)).await?;
-        self.await_learner(id).await?;
-        let voters = BTreeSet::from([id]);
-        self.change(ChangeMembers::AddVoterIds(voters)).await
-    }
-
-    /// Waits until a node that learns has almost all. Else it might be counted on for what it does not have.
-    async fn await_learner(&self, id: NodeId) -> Result<(), Reply> {
-        let mut metrics = self.raft.metrics();
-        let has_caught_up = metrics.wait_for(|metrics| {
-            let replication = metrics.replication.as_ref();
-            let known = replication.and_then(|known| *known.get(&id)?);
-            let behind = |known: crate::types::LogId| {
-                let last = metrics.last_log_index.unwrap_or(0);
-                last.saturating_sub(known.index)
-            };
-            // It leads no more, or has it.
-            replication.is_none() || id == self.peers.id || known.is_some_and(|it| behind(it) < 100)
-        });
-        match timeout(PATIENCE, has_caught_up).await {
-            Ok(Ok(_)) => Ok(()),
-            _ => Err(Reply::Unsure(format!("node {id} learns what there is: add it again"))),
-        }
+        in_time(self.raft.add_learner(disk, Seat { cluster, node: id }, true)).await?;
+        self.change(ChangeMembers::AddVoterIds([disk].into())).await
     }
 
     async fn remove(&self, id: NodeId) -> Result<Reply, Reply> {
         self.lead()?;
-        let metrics = self.raft.metrics().borrow().clone();
-        let membership = metrics.membership_config.membership();
-        if membership.get_node(&id).is_none() {
+        let Some(disk) = self.peers.disk_of(id) else {
             // What removed it may be in this node's log and in no other.
             return self.write(|_| Command::Barrier).await.map(|_| Reply::Missing);
-        }
-        let ids = BTreeSet::from([id]);
-        let voters: BTreeSet<NodeId> = membership.voter_ids().collect();
-        if voters == ids {
+        };
+        let voters: BTreeSet<DiskId> = self.peers.membership().voter_ids().collect();
+        let disks = BTreeSet::from([disk]);
+        if voters == disks {
             return Err(Reply::Refused(format!("node {id} is the only one that votes")));
         }
         let change =
-            if voters.contains(&id) { ChangeMembers::RemoveVoters(ids) } else { ChangeMembers::RemoveNodes(ids) };
+            if voters.contains(&disk) { ChangeMembers::RemoveVoters(disks) } else { ChangeMembers::RemoveNodes(disks) };
         self.change(change).await
     }
 
-    async fn change(&self, change: ChangeMembers<NodeId, Seat>) -> Result<Reply, Reply> {
+    async fn change(&self, change: ChangeMembers<DiskId, Seat>) -> Result<Reply, Reply> {
         let written = in_time(self.raft.change_membership(change, false)).await?;
         Ok(Reply::Done { index: written.log_id.index })
     }
@@ -176,7 +152,7 @@ impl Node {
         in_time(self.raft.ensure_linearizable()).await.map(|_| ())
     }
 
-    fn caught_up(&self) -> MutexGuard<'_, Option<Vote<NodeId>>> {
+    fn caught_up(&self) -> MutexGuard<'_, Option<Vote<DiskId>>> {
         // A vote cannot be half written.
         self.caught_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,9 +161,10 @@ impl Node {
     #[expect(clippy::result_large_err, reason = "it is made to be sent")]
     fn lead(&self) -> Result<(), Reply> {
         let leader = self.raft.metrics().borrow().current_leader;
-        if leader == Some(self.peers.id) {
+        if leader == Some(self.peers.disk) {
             return Ok(());
         }
+        let leader = leader.and_then(|disk| self.peers.node_of(disk));
         Err(Reply::NotLeader(leader.and_then(|id| Some((id, *self.peers.addresses.get(&id)?)))))
     }
 
@@ -207,6 +184,7 @@ impl Node {
 
     fn status(&self) -> Status {
         let metrics = self.raft.metrics().borrow().clone();
+        let members = self.peers.membership();
         let index = |log_id: Option<crate::types::LogId>| log_id.map_or(0, |it| it.index);
         let state = self.replica.lock();
         let counters = state.ttls.stats();
@@ -214,7 +192,7 @@ impl Node {
             id: self.peers.id,
             role: format!("{:?}", metrics.state),
             term: metrics.current_term,
-            leader: metrics.current_leader,
+            leader: metrics.current_leader.and_then(|disk| self.peers.node_of(disk)),
             last_log: metrics.last_log_index.unwrap_or(0),
             applied: index(state.applied),
             snapshot: index(metrics.snapshot),
@@ -229,7 +207,7 @@ impl Node {
             overtaken: state.overtaken,
             batches: state.batches,
             digest: format!("{:016x}", state.digest()),
-            voters: metrics.membership_config.membership().voter_ids().collect(),
+            voters: members.voter_ids().filter_map(|disk| self.peers.node_of(disk)).collect::<BTreeSet<_>>(),
         }
     }
 }
@@ -238,7 +216,7 @@ impl Node {
 async fn in_time<T, E: Display>(work: impl Future<Output = Result<T, E>>) -> Result<T, Reply> {
     match timeout(PATIENCE, work).await {
         Ok(answer) => answer.map_err(|error| Reply::Unsure(error.to_string())),
-        Err(_) => Err(Reply::Unsure(format!("no majority within {PATIENCE:?}"))),
+        Err(_) => Err(Reply::Unsure(format!("no outcome within {PATIENCE:?}"))),
     }
 }
 

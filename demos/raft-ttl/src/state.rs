@@ -287,10 +287,11 @@ impl Image {
 mod tests {
     use super::*;
     use crate::limits::MAX_VALUE;
+    use crate::types::DiskId;
     use openraft::CommittedLeaderId;
 
     fn apply(state: &mut State, index: u64, command: Command) -> Answer {
-        let log_id = LogId::new(CommittedLeaderId::new(1, 1), index);
+        let log_id = LogId::new(CommittedLeaderId::new(1, DiskId(1)), index);
         state.apply(Entry { log_id, payload: EntryPayload::Normal(command) })
     }
 

@@ -16,9 +16,9 @@ use crate::error::Error;
 use crate::log_store::{CLOCK, cause};
 use crate::state::State;
 use crate::time::{self, Clock, Reading};
-use crate::types::{Answer, LogId, Membership, NodeId, TypeConfig};
+use crate::types::{Answer, DiskId, LogId, Membership, TypeConfig};
 
-type Meta = SnapshotMeta<NodeId, crate::types::Seat>;
+type Meta = SnapshotMeta<DiskId, crate::types::Seat>;
 
 /// The snapshot on disk, with its description.
 const SNAPSHOT: &str = "snapshot";
@@ -84,12 +84,12 @@ impl Replica {
 impl RaftStateMachine<TypeConfig> for Replica {
     type SnapshotBuilder = Self;
 
-    async fn applied_state(&mut self) -> Result<(Option<LogId>, Membership), StorageError<NodeId>> {
+    async fn applied_state(&mut self) -> Result<(Option<LogId>, Membership), StorageError<DiskId>> {
         let state = self.lock();
         Ok((state.applied, state.membership.clone()))
     }
 
-    async fn apply<I>(&mut self, entries: I) -> Result<Vec<Answer>, StorageError<NodeId>>
+    async fn apply<I>(&mut self, entries: I) -> Result<Vec<Answer>, StorageError<DiskId>>
     where
         I: IntoIterator<Item = Entry<TypeConfig>> + OptionalSend,
         I::IntoIter: OptionalSend,
@@ -107,7 +107,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
         self.clone()
     }
 
-    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Cursor<Vec<u8>>>, StorageError<NodeId>> {
+    async fn begin_receiving_snapshot(&mut self) -> Result<Box<Cursor<Vec<u8>>>, StorageError<DiskId>> {
         Ok(Box::default())
     }
 
@@ -115,7 +115,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
         &mut self,
         meta: &Meta,
         snapshot: Box<Cursor<Vec<u8>>>,
-    ) -> Result<(), StorageError<NodeId>> {
+    ) -> Result<(), StorageError<DiskId>> {
         let bytes = snapshot.into_inner();
         let written = self.store((meta.clone(), bytes.clone())).await;
         written.map_err(|error| StorageIOError::write_snapshot(Some(meta.signature()), cause(&error)))?;
@@ -126,7 +126,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
         Ok(())
     }
 
-    async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<TypeConfig>>, StorageError<NodeId>> {
+    async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<TypeConfig>>, StorageError<DiskId>> {
         let stored = self.0.disk.fact::<Stored>(SNAPSHOT);
         let stored = stored.map_err(|error| StorageIOError::read_snapshot(None, cause(&error)))?;
         Ok(stored.map(|(meta, bytes)| Snapshot { meta, snapshot: Box::new(Cursor::new(bytes)) }))
@@ -134,7 +134,7 @@ impl RaftStateMachine<TypeConfig> for Replica {
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for Replica {
-    async fn build_snapshot(&mut self) -> Result<Snapshot<TypeConfig>, StorageError<NodeId>> {
+    async fn build_snapshot(&mut self) -> Result<Snapshot<TypeConfig>, StorageError<DiskId>> {
         // The state and the index it is of, in one go.
         let (image, meta) = {
             let state = self.lock();

@@ -1,5 +1,6 @@
 //! What goes through the log, and what comes out of it.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Cursor;
 
@@ -7,23 +8,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
 
+/// What a node is called: 1, 2 or 3.
 pub type NodeId = u64;
+
+/// Who a node is to the engine: its disk, since what it promised is there. With another one it is somebody else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct DiskId(pub u64);
+
+impl From<u64> for DiskId {
+    fn from(id: u64) -> Self {
+        Self(id)
+    }
+}
+
+impl fmt::Display for DiskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
 
 /// The engine, for these types.
 pub type Raft = openraft::Raft<TypeConfig>;
 
 /// A place in the log.
-pub type LogId = openraft::LogId<NodeId>;
+pub type LogId = openraft::LogId<DiskId>;
 
 /// The members as of some place in the log.
-pub type Membership = openraft::StoredMembership<NodeId, Seat>;
+pub type Membership = openraft::StoredMembership<DiskId, Seat>;
 
-/// What the log says of a member beside its number. Addresses are not in it: a node is told them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What the log says of a member beside its disk. Addresses are not in it: a node is told them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     pub cluster: u64,
-    /// The disk that makes this node a member. With another one it would have forgotten what it promised.
-    pub disk: u64,
+    pub node: NodeId,
 }
 
 /// A number for a cluster or a disk that no other has, hardly ever.
@@ -37,7 +54,7 @@ openraft::declare_raft_types!(
     pub TypeConfig:
         D = Command,
         R = Answer,
-        NodeId = NodeId,
+        NodeId = DiskId,
         Node = Seat,
         Entry = openraft::Entry<TypeConfig>,
         SnapshotData = Cursor<Vec<u8>>,

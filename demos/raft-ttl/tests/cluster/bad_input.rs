@@ -170,9 +170,9 @@ async fn data_directory_of_another_node_is_refused() {
     assert_fails(&listen("2", &two, &peers), 2, "cannot be used"); // it is running
     nodes.kill(1);
     nodes.kill(2);
-    assert_fails(&listen("2", &one, &peers), 2, "it belongs to node 1 of [1, 2, 3], not to node 2");
-    assert_fails(&listen("2", &two, &peers[..1]), 2, "wrong data directory");
-    assert_fails(&listen("2", &two, &["1=127.0.0.1:9", "4=127.0.0.1:9"]), 2, "wrong data directory");
+    assert_fails(&listen("2", &one, &peers), 2, "it belongs to node 1, not to node 2");
+    // It may be told of others: one more is to be added, say.
+    assert_fails(&listen("2", &two, &[&peers[..], &["4=127.0.0.1:9"]].concat()), 0, "listens on");
 
     // Nothing of that has done them any harm.
     nodes.start(1).unwrap();

@@ -140,28 +140,17 @@ impl Chaos {
         let length = file.metadata().unwrap().len();
         // Within a page of the file: where all of a page is gone it may open, if nothing was there.
         file.set_len(self.random.random_range(0..length) | 1).unwrap();
-        self.refuses(id).await;
-        // What is left of it is of no use.
-        fs::remove_dir_all(&data).unwrap();
-        self.refuses(id).await;
-        self.done(&Request::Remove(id)).await;
-        self.nodes.start(id).unwrap();
-        self.done(&Request::Add(id)).await;
-    }
-
-    /// Makes sure that a node ends with an error that the user can mend.
-    async fn refuses(&mut self, id: NodeId) {
         self.nodes.start(id).unwrap();
         assert_eq!(self.nodes.wait(id).await.unwrap().code(), Some(2), "node {id} runs on a bad file");
-    }
-
-    async fn done(&self, request: &Request) {
+        // What is left of it is of no use.
+        fs::remove_dir_all(&data).unwrap();
+        self.nodes.start(id).unwrap();
         let deadline = deadline();
-        // A node that has just been started may not listen yet.
         loop {
-            match self.nodes.client().insist(request, deadline).await {
-                Ok(Reply::Done { .. } | Reply::Missing) => return,
-                other => assert!(Instant::now() < deadline, "{request:?} gives {other:?}"),
+            match self.nodes.client().insist(&Request::Add(id), deadline).await {
+                Ok(Reply::Done { .. }) => return,
+                // It may not listen yet.
+                other => assert!(Instant::now() < deadline, "to add node {id} gives {other:?}"),
             }
             sleep(GLANCE).await;
         }

@@ -9,14 +9,14 @@ use raft_ttl::limits::Tuning;
 use raft_ttl::log_store::LogStore;
 use raft_ttl::state_machine::Replica;
 use raft_ttl::time::Clock;
-use raft_ttl::types::{NodeId, TypeConfig};
+use raft_ttl::types::{DiskId, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::ttl::TtlConfig;
 
 struct InDirectory;
 
 impl StoreBuilder<TypeConfig, LogStore, Replica, TempDir> for InDirectory {
-    async fn build(&self) -> Result<(TempDir, LogStore, Replica), StorageError<NodeId>> {
+    async fn build(&self) -> Result<(TempDir, LogStore, Replica), StorageError<DiskId>> {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::open(directory.path()).unwrap();
         let clock = Arc::new(Clock::system(None, Tuning::default().max_skew, 0));

@@ -39,30 +39,34 @@ fn assert_nothing_left(folder: &TempDir) {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-#[test]
-fn demo_shows_that_nothing_is_lost() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = demo(&folder, &["--keys", "150", "--ttl", "3s"]).output().unwrap();
+/// What the demonstration tells, whose last line must be that all is well with so many keys.
+#[track_caller]
+fn verdict_of(folder: &TempDir, arguments: &[&str], keys: u32) -> String {
+    let output = demo(folder, arguments).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stdout}{stderr}");
-    assert!(stdout.contains("the leader, is killed"), "{stdout}");
-    let verdict = "acknowledged 160, lost 0, resurrected 0, early 0, twice 0";
-    assert_eq!(stdout.lines().last(), Some(verdict), "{stdout}");
-    assert_nothing_left(&folder);
+    let verdict = format!("acknowledged {keys}, lost 0, resurrected 0, early 0, twice 0");
+    assert_eq!(stdout.lines().last(), Some(verdict.as_str()), "{stdout}");
+    assert_nothing_left(folder);
+    stdout
+}
+
+#[test]
+fn demo_shows_that_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let stdout = verdict_of(&folder, &["--keys", "150", "--ttl", "3s"], 160);
+    assert!(stdout.contains("the leader, is killed; "), "{stdout}");
+    assert!(!stdout.contains("; 0 keys wait to expire"), "{stdout}");
 }
 
 #[test]
 fn burst_is_gone_in_a_few_entries() {
     let folder = tempfile::tempdir().unwrap();
-    let output = demo(&folder, &["--burst", "--keys", "2000", "--ttl", "7s"]).output().unwrap();
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{stdout}{stderr}");
-    assert!(stdout.contains("entries of the log"), "{stdout}");
-    let verdict = "acknowledged 2000, lost 0,";
-    assert!(stdout.lines().last().unwrap().starts_with(verdict), "{stdout}");
-    assert_nothing_left(&folder);
+    let stdout = verdict_of(&folder, &["--burst", "--keys", "2000", "--ttl", "7s"], 2_000);
+    let entries = stdout.split_once("the expiries took ").and_then(|(_, rest)| rest.split_once(" entries of the log"));
+    // They are due at one moment, but each put is a millisecond of its own, and may be a poll of its own.
+    assert!(entries.unwrap().0.parse::<u32>().unwrap() <= 100, "{stdout}");
 }
 
 /// A demonstration that has come to its nodes, and will take an hour.

@@ -14,7 +14,7 @@ use raft_ttl::drive::drive;
 use raft_ttl::limits::{MAX_FRAME, MAX_KEY, Tuning};
 use raft_ttl::state_machine::Replica;
 use raft_ttl::time::Clock;
-use raft_ttl::types::{Answer, Command, NodeId, Seat, TypeConfig};
+use raft_ttl::types::{Answer, Command, DiskId, Seat, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::clock;
 use timer_wheel::ttl::{TtlConfig, TtlStats};
@@ -55,7 +55,7 @@ impl Proposal {
 /// A replica with its glue, and the engine below.
 struct Engine {
     replica: Replica,
-    roles: watch::Sender<RaftServerMetrics<NodeId, Seat>>,
+    roles: watch::Sender<RaftServerMetrics<DiskId, Seat>>,
     proposals: mpsc::UnboundedReceiver<Proposal>,
     glue: JoinHandle<bool>,
     began: Instant,
@@ -63,9 +63,15 @@ struct Engine {
     _folder: TempDir,
 }
 
-fn metrics(state: ServerState, term: u64) -> RaftServerMetrics<NodeId, Seat> {
+fn metrics(state: ServerState, term: u64) -> RaftServerMetrics<DiskId, Seat> {
     let membership_config = Arc::default();
-    RaftServerMetrics { id: 1, vote: Vote::new(term, 1), state, current_leader: None, membership_config }
+    RaftServerMetrics {
+        id: DiskId(1),
+        vote: Vote::new(term, DiskId(1)),
+        state,
+        current_leader: None,
+        membership_config,
+    }
 }
 
 impl Engine {
@@ -88,9 +94,9 @@ impl Engine {
     }
 
     /// Applies an entry of the log.
-    async fn apply(&mut self, command: Command) -> LogId<NodeId> {
+    async fn apply(&mut self, command: Command) -> LogId<DiskId> {
         self.index += 1;
-        let log_id = LogId::new(CommittedLeaderId::new(1, 1), self.index);
+        let log_id = LogId::new(CommittedLeaderId::new(1, DiskId(1)), self.index);
         let entry = Entry { log_id, payload: EntryPayload::Normal(command) };
         RaftStateMachine::apply(&mut self.replica, [entry]).await.unwrap();
         log_id

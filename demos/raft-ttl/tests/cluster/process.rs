@@ -64,7 +64,7 @@ impl Nodes {
     /// The same when all of them are up and know of each other: the last may take longer to start than the
     /// others to elect.
     pub(crate) async fn all_up(&self) -> (NodeId, u64) {
-        let all = self.ids();
+        let all = self.ids().into_iter().collect();
         self.agree(|status| status.voters == all).await;
         self.leads().await
     }

@@ -14,7 +14,7 @@ use raft_ttl::ledger::Ledger;
 use raft_ttl::limits::{MAX_FRAME, MAX_PART};
 use raft_ttl::message::{Hello, Reply, Request};
 use raft_ttl::time::wall_us_now;
-use raft_ttl::types::Item;
+use raft_ttl::types::{DiskId, Item};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -182,8 +182,7 @@ async fn talk_nonsense(address: SocketAddr, mut random: Pcg64) {
             secret: "a guess".to_owned(),
             from: random.random_range(0..4),
             to: random.random_range(0..4),
-            cluster: Some(random.random_range(0..u64::MAX)),
-            disk: None,
+            member: Some((DiskId(random.random_range(0..u64::MAX)), 1)),
             now_ns: random.random_range(0..u64::MAX),
         };
         let kind = random.random_range(0..4);
