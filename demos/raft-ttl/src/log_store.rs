@@ -22,7 +22,7 @@ const PURGED: &str = "purged";
 pub(crate) const CLOCK: &str = "clock";
 
 /// The log of a node. It also tells the clock what the stamps of entries say, and writes down what it said.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct LogStore {
     disk: Disk,
     clock: Arc<Clock>,

@@ -21,7 +21,6 @@ const BACKOFF: Duration = Duration::from_millis(100);
 type Failure<E> = RPCError<DiskId, Seat, RaftError<DiskId, E>>;
 
 /// The way to another node.
-#[derive(Debug)]
 pub struct Peer {
     peers: Peers,
     disk: DiskId,

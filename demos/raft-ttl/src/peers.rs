@@ -19,7 +19,7 @@ use crate::time::Clock;
 use crate::types::{DiskId, Membership, NodeId};
 
 /// This node and the others, as far as it knows them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Peers {
     /// This one.
     pub id: NodeId,

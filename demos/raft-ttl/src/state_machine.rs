@@ -25,10 +25,9 @@ const SNAPSHOT: &str = "snapshot";
 type Stored = (Meta, Vec<u8>);
 
 /// A replica's state, to be cloned for all who use it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Replica(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     disk: Disk,
     clock: Arc<Clock>,

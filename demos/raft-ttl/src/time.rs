@@ -9,7 +9,6 @@
 //! stamps nothing before most of them have told it.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -159,15 +158,6 @@ impl Clock {
     fn lock(&self) -> MutexGuard<'_, Time> {
         // No change of it can be half done.
         self.time.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clock")
-            .field("now_ns", &self.now_ns())
-            .field("known", &*self.known.borrow())
-            .finish_non_exhaustive()
     }
 }
 
