@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Disk;
-use crate::client::{self, Client};
+use crate::client::{self, Client, Found};
 use crate::demo::{self, Wishes};
 use crate::error::Error;
 use crate::limits::{MAX_SECRET, MAX_TTL, Tuning};
@@ -57,6 +57,7 @@ enum Command {
     /// Sets a key
     Put {
         key: String,
+        /// At most 1 MiB; - reads it from standard input
         value: String,
         /// How long it stays, such as 500ms, 10s or 1d; without this it stays for ever
         #[arg(long, value_parser = milliseconds)]
@@ -84,12 +85,12 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Makes a node a member, with the disk it has now
+    /// Makes a node a member, with the disk it has now in the place of the one it had
     Add {
         /// Its number; all nodes must have been told where it is, with --peer
         id: NodeId,
     },
-    /// Makes a node a member no more, one that has lost its disk for instance
+    /// Makes a node a member no more
     Remove {
         /// Its number
         id: NodeId,
@@ -187,13 +188,18 @@ async fn run(Cli { command, cluster }: Cli) -> Result<ExitCode, Error> {
             }
         }
         Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
-        Command::Put { key, value, ttl: ttl_ms } => tell(client.put(Item { key, value, ttl_ms }, deadline).await?, ""),
+        Command::Put { key, mut value, ttl: ttl_ms } => {
+            if value == "-" {
+                value = io::read_to_string(io::stdin()).map_err(|error| Error::Arguments(error.to_string()))?;
+            }
+            tell(client.put(Item { key, value, ttl_ms }, deadline).await?, "")
+        }
         Command::Touch { key, ttl: ttl_ms } => {
             tell(client.lead(&Request::Touch { key, ttl_ms }, deadline).await?, NO_KEY)
         }
         Command::Delete { key } => tell(client.lead(&Request::Delete(key), deadline).await?, NO_KEY),
         Command::Get { key, linearizable: true } => show(client.get(&key, deadline).await?),
-        Command::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key).await?),
+        Command::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key, deadline).await?),
         Command::Status { json } => status(&cluster, json).await,
         // These may as well be done twice.
         Command::Add { id } => tell(client.insist(&Request::Add(id), deadline).await?, ""),
@@ -252,7 +258,7 @@ fn secret(file: Option<&Path>) -> Result<String, Error> {
 fn end_of_input() -> oneshot::Receiver<()> {
     let (ended, end) = oneshot::channel();
     thread::spawn(move || {
-        let mut stdin = std::io::stdin().lock();
+        let mut stdin = io::stdin().lock();
         let mut ignored = [0; 64];
         while stdin.read(&mut ignored).is_ok_and(|read| read > 0) {}
         let _ = ended.send(());
@@ -301,12 +307,13 @@ fn show(found: Option<(String, Option<u64>)>) -> Result<ExitCode, Error> {
 }
 
 /// The value that the first node has which answers.
-async fn first_answer(nodes: &[SocketAddr], key: &str) -> Result<Option<(String, Option<u64>)>, Error> {
+async fn first_answer(nodes: &[SocketAddr], key: &str, deadline: Instant) -> Found {
     let mut found = Ok(None);
     for &node in nodes {
         let silent = |error| Error::Unanswered(format!("{node}: {error}"));
-        found = client::whole(key, false, async |request| client::ask(node, &request).await.map_err(silent)).await;
-        if found.is_ok() {
+        let ask = async |request| client::ask(node, &request).await.map_err(silent);
+        found = client::whole(key, false, deadline, ask).await;
+        if !matches!(found, Err(Error::Unanswered(_))) {
             break;
         }
     }

@@ -20,6 +20,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(7);
 /// How long to wait before the next node is asked, when one does not know who leads.
 const PAUSE: Duration = Duration::from_millis(25);
 
+/// A value and how many milliseconds it has left, if it is there and has a TTL.
+pub type Found = Result<Option<(String, Option<u64>)>, Error>;
+
 /// A client of a cluster, with one connection at a time.
 #[derive(Debug)]
 pub struct Client {
@@ -113,11 +116,12 @@ impl Client {
             return self.lead(&Request::Put(vec![item]), deadline).await;
         }
         item.check().map_err(Error::Arguments)?;
+        let time = PART_TIME.max(deadline - Instant::now());
         let (upload, mut parts, mut rest) = (types::unique(), Vec::new(), &*item.value);
         while !rest.is_empty() {
             let (value, left) = rest.split_at(types::part(rest).len());
             let key = format!("part {} of {upload:016x}", parts.len());
-            let ttl_ms = Some(PART_TIME.as_millis() as u64);
+            let ttl_ms = Some(time.as_millis() as u64);
             let part = Item { key: key.clone(), value: value.to_owned(), ttl_ms };
             self.insist(&Request::Put(vec![part]), deadline).await?;
             parts.push(key);
@@ -127,8 +131,8 @@ impl Client {
     }
 
     /// The value of a key, if it is there, and how long it has left: the latest, from the leader.
-    pub async fn get(&mut self, key: &str, deadline: Instant) -> Result<Option<(String, Option<u64>)>, Error> {
-        whole(key, true, async |request| self.insist(&request, deadline).await).await
+    pub async fn get(&mut self, key: &str, deadline: Instant) -> Found {
+        whole(key, true, deadline, async |request| self.insist(&request, deadline).await).await
     }
 
     fn following_node(&mut self) -> SocketAddr {
@@ -150,14 +154,15 @@ fn is_open(connection: &Connection) -> bool {
     read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// Asks for a value until all of it is there.
+/// Asks for a value until all of it is there, and until `deadline` if it changes all the time.
 pub async fn whole(
     key: &str,
     linearizable: bool,
+    deadline: Instant,
     mut ask: impl AsyncFnMut(Request) -> Result<Reply, Error>,
-) -> Result<Option<(String, Option<u64>)>, Error> {
+) -> Found {
     let (mut value, mut known) = (String::new(), None);
-    loop {
+    while known.is_none() || Instant::now() < deadline {
         let request = Request::Get { key: key.to_owned(), linearizable, from: value.len() };
         match ask(request).await? {
             // It was set anew meanwhile: from the beginning.
@@ -176,6 +181,7 @@ pub async fn whole(
             other => return Err(Error::Unanswered(format!("{other:?}"))),
         }
     }
+    Err(Error::Unanswered("the value is too long for that time, or changes all the time".to_owned()))
 }
 
 pub async fn ask(node: SocketAddr, request: &Request) -> io::Result<Reply> {
@@ -206,7 +212,7 @@ mod tests {
     async fn value_that_is_set_anew_while_it_is_read_is_read_anew() {
         let (mut asked, mut replies) =
             (Vec::new(), [("a lo", 6, 1), ("", 3, 2), ("a n", 3, 3), ("a", 3, 3), (" n", 3, 3)].into_iter());
-        let found = whole("key", true, async |request| {
+        let found = whole("key", true, Instant::now() + ANSWER_LIMIT, async |request| {
             let Request::Get { from, .. } = request else { panic!("{request:?}") };
             asked.push(from);
             let (part, length, index) = replies.next().unwrap();
@@ -214,5 +220,15 @@ mod tests {
         });
         assert_eq!(found.await.unwrap(), Some(("a n".to_owned(), Some(3))));
         assert_eq!(asked, [0, 4, 0]);
+    }
+
+    #[tokio::test]
+    async fn value_that_changes_all_the_time_is_given_up() {
+        let mut index = 0;
+        let found = whole("key", false, Instant::now(), async |_| {
+            index += 1;
+            Ok(Reply::Value { part: "a".to_owned(), length: 2, index, remaining_ms: None })
+        });
+        assert!(matches!(found.await, Err(Error::Unanswered(_))));
     }
 }

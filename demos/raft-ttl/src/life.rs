@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::mem::replace;
 use std::time::Duration;
 
 use openraft::error::{Fatal, InitializeError, RaftError};
@@ -51,7 +50,7 @@ impl Node {
     /// all, and no other, founds the cluster.
     async fn join(&self) -> Result<(), Error> {
         let peers = &self.peers;
-        let mut has_told = false;
+        let mut waited = 0;
         while peers.cluster().is_none() {
             let mut asked = JoinSet::new();
             for id in peers.others() {
@@ -66,7 +65,9 @@ impl Node {
                 }
             }
             let (id, is_first) = (peers.id, peers.others().all(|other| peers.id < other));
-            if is_founded && !replace(&mut has_told, true) {
+            waited += u32::from(is_founded);
+            // Or else it is just being founded, and this node will soon hear of it.
+            if waited == 10 {
                 eprintln!("raft-ttl: node {id} is no member with this disk, and waits to be added: raft-ttl add {id}");
             }
             if !is_founded && is_first && disks.len() == peers.addresses.len() {

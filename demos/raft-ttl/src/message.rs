@@ -145,7 +145,7 @@ pub enum Reply {
     },
     /// Nothing was done: another node leads, or nobody knows who.
     NotLeader(Option<(NodeId, SocketAddr)>),
-    /// Nothing was done: the request makes no sense.
+    /// Nothing was done: the request makes no sense, or no more.
     Refused(String),
     /// Nothing was done: too much is asked of this node. Later, or another one, may do it.
     Busy(String),

@@ -57,7 +57,7 @@ impl Peer {
     /// What is left to say when the reply is not the one to the call, or not to be believed. It is worth
     /// a pause: a node that refuses to speak to this one will do so again.
     fn strange<E: std::error::Error>(&mut self, reply: &Reply) -> Failure<E> {
-        // What was said of this node at the beginning of the connection may not be true any more.
+        // The other side may have closed it.
         self.connection = None;
         if let Reply::Refused(problem) = reply {
             self.peers.complain(self.seat.node, problem.clone());

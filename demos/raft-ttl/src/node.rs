@@ -101,6 +101,8 @@ impl Node {
         let log = LogStore::new(disk, clock);
         let raft = Raft::new(disk_id, raft_config, peers.clone(), log, replica.clone());
         let raft = raft.await.map_err(|error| stopped(&error))?;
+        // Once it answers, it has told what its log says.
+        raft.is_initialized().await.map_err(|error| stopped(&error))?;
         peers.follow(raft.server_metrics());
         Ok(Self { peers, raft, replica, limits: settings.tuning, caught_up: Arc::default() })
     }

@@ -3,7 +3,7 @@
 //! A node's number is not enough: what it promised is on its disk, so another disk is another node. Each disk has
 //! an identity of its own, by which the log and the engine know a member. A node whose disk was emptied is none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -75,9 +75,9 @@ impl Peers {
         self.membership().nodes().next().map(|(_, seat)| seat.cluster)
     }
 
-    /// The disk of a member.
-    pub(crate) fn disk_of(&self, id: NodeId) -> Option<DiskId> {
-        self.membership().nodes().find(|(_, seat)| seat.node == id).map(|(&disk, _)| disk)
+    /// The disk of a member; more than one if it was emptied while it was added.
+    pub(crate) fn disks_of(&self, id: NodeId) -> BTreeSet<DiskId> {
+        self.membership().nodes().filter(|(_, seat)| seat.node == id).map(|(&disk, _)| disk).collect()
     }
 
     /// The member that has this disk.
@@ -110,8 +110,9 @@ impl Peers {
         }
         if hello.member.is_some() {
             self.admit(hello)?;
+            // Whoever is no member knows no more than its wall clock.
+            self.clock.hear(from, hello.now_ns);
         }
-        self.clock.hear(from, hello.now_ns);
         Ok(Welcome { disk: self.disk, cluster: self.cluster(), now_ns: self.clock.now_ns() })
     }
 
@@ -127,8 +128,11 @@ impl Peers {
 
     /// Connects to another node, and makes sure of it if it is to be a certain member.
     pub(crate) async fn connect(&self, to: NodeId, member: Option<(DiskId, u64)>) -> io::Result<(Connection, Welcome)> {
-        let unknown = || io::Error::other(format!("node {to} has no address here"));
-        let address = self.addresses.get(&to).ok_or_else(unknown)?;
+        let Some(address) = self.addresses.get(&to) else {
+            let problem = "nobody has told this node where it is: see --peer".to_owned();
+            self.complain(to, problem.clone());
+            return Err(io::Error::other(problem));
+        };
         let mut connection = frame::connection(TcpStream::connect(address).await?);
         let hello = Hello { secret: self.secret.to_string(), from: self.id, to, member, now_ns: self.clock.now_ns() };
         match frame::exchange(&mut connection, &Request::Peer(hello)).await? {

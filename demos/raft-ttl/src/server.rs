@@ -50,7 +50,13 @@ impl Node {
                 Ok(self.value(&key, from))
             }
             Request::Status => Ok(Reply::Status(Box::new(self.status()))),
-            Request::Add(id) => self.add(id).await,
+            Request::Add(id) => match timeout(PATIENCE, self.add(id)).await {
+                Ok(added) => added,
+                Err(_) => {
+                    let problem = format!("node {id} does not answer, or still learns what there is: add it again");
+                    Err(Reply::Unsure(problem))
+                }
+            },
             Request::Remove(id) => self.remove(id).await,
             Request::History(since) => {
                 let (first, expired) = self.replica.lock().history.since(since);
@@ -79,21 +85,19 @@ impl Node {
         let Some(cluster) = self.peers.cluster() else {
             return Err(Reply::Unsure("there is no cluster yet".to_owned()));
         };
-        if !self.peers.addresses.contains_key(&id) {
-            let problem = format!("nobody has told this node where node {id} is: see --peer");
-            return Err(Reply::Refused(problem));
-        }
         let disk = if id == self.peers.id {
             self.peers.disk
         } else {
-            match timeout(PATIENCE, self.peers.connect(id, None)).await {
-                Ok(Ok((_, welcome))) => welcome.disk,
-                Ok(Err(error)) => return Err(Reply::Refused(format!("node {id}: {error}"))),
-                Err(_) => return Err(Reply::Refused(format!("node {id} does not answer"))),
+            match self.peers.connect(id, None).await {
+                Ok((_, welcome)) if welcome.cluster.is_none_or(|its| its == cluster) => welcome.disk,
+                Ok(_) => return Err(Reply::Refused(format!("node {id} is of another cluster"))),
+                Err(error) => return Err(Reply::Refused(format!("node {id}: {error}"))),
             }
         };
-        if self.peers.disk_of(id).is_some_and(|known| known != disk) {
-            self.remove(id).await?;
+        let mut others = self.peers.disks_of(id);
+        others.remove(&disk);
+        if !others.is_empty() {
+            self.dismiss(others).await?;
         }
         in_time(self.raft.add_learner(disk, Seat { cluster, node: id }, true)).await?;
         self.change(ChangeMembers::AddVoterIds([disk].into())).await
@@ -101,18 +105,21 @@ impl Node {
 
     async fn remove(&self, id: NodeId) -> Result<Reply, Reply> {
         self.lead()?;
-        let Some(disk) = self.peers.disk_of(id) else {
+        match self.peers.disks_of(id) {
             // What removed it may be in this node's log and in no other.
-            return self.write(|_| Command::Barrier).await.map(|_| Reply::Missing);
-        };
-        let voters: BTreeSet<DiskId> = self.peers.membership().voter_ids().collect();
-        let disks = BTreeSet::from([disk]);
-        if voters == disks {
-            return Err(Reply::Refused(format!("node {id} is the only one that votes")));
+            disks if disks.is_empty() => self.write(|_| Command::Barrier).await.map(|_| Reply::Missing),
+            disks => self.dismiss(disks).await,
         }
-        let change =
-            if voters.contains(&disk) { ChangeMembers::RemoveVoters(disks) } else { ChangeMembers::RemoveNodes(disks) };
-        self.change(change).await
+    }
+
+    async fn dismiss(&self, disks: BTreeSet<DiskId>) -> Result<Reply, Reply> {
+        let voters: BTreeSet<DiskId> = self.peers.membership().voter_ids().collect();
+        if voters.is_subset(&disks) {
+            return Err(Reply::Refused("it is the only one that votes".to_owned()));
+        }
+        let is_learner = voters.is_disjoint(&disks);
+        self.change(if is_learner { ChangeMembers::RemoveNodes(disks) } else { ChangeMembers::RemoveVoters(disks) })
+            .await
     }
 
     async fn change(&self, change: ChangeMembers<DiskId, Seat>) -> Result<Reply, Reply> {
@@ -160,12 +167,15 @@ impl Node {
     /// Says so if another one leads, or nobody.
     #[expect(clippy::result_large_err, reason = "it is made to be sent")]
     fn lead(&self) -> Result<(), Reply> {
-        let leader = self.raft.metrics().borrow().current_leader;
-        if leader == Some(self.peers.disk) {
-            return Ok(());
+        match self.leader() {
+            Some(id) if id == self.peers.id => Ok(()),
+            leader => Err(Reply::NotLeader(leader.and_then(|id| Some((id, *self.peers.addresses.get(&id)?))))),
         }
-        let leader = leader.and_then(|disk| self.peers.node_of(disk));
-        Err(Reply::NotLeader(leader.and_then(|id| Some((id, *self.peers.addresses.get(&id)?)))))
+    }
+
+    fn leader(&self) -> Option<NodeId> {
+        let disk = self.raft.metrics().borrow().current_leader?;
+        self.peers.node_of(disk)
     }
 
     /// What this node has. The TTL is not looked at: a key is there until its expiry is applied.
@@ -192,7 +202,7 @@ impl Node {
             id: self.peers.id,
             role: format!("{:?}", metrics.state),
             term: metrics.current_term,
-            leader: metrics.current_leader.and_then(|disk| self.peers.node_of(disk)),
+            leader: self.leader(),
             last_log: metrics.last_log_index.unwrap_or(0),
             applied: index(state.applied),
             snapshot: index(metrics.snapshot),
@@ -224,7 +234,7 @@ async fn in_time<T, E: Display>(work: impl Future<Output = Result<T, E>>) -> Res
 fn check_size(lengths: impl Iterator<Item = usize>) -> Result<(), String> {
     let all: usize = lengths.map(|length| length + ITEM_BYTES).sum();
     if all > MAX_PUT {
-        return Err(format!("a put of {all} bytes is longer than {MAX_PUT}"));
+        return Err(format!("a write of {all} bytes is longer than {MAX_PUT}"));
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ pub type NodeId = u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DiskId(pub u64);
 
+/// The engine's suite for stores wants it.
 impl From<u64> for DiskId {
     fn from(id: u64) -> Self {
         Self(id)
@@ -43,7 +44,7 @@ pub struct Seat {
     pub node: NodeId,
 }
 
-/// A number for a cluster or a disk that no other has, hardly ever.
+/// A number for a cluster, a disk or a value in parts that no other has, hardly ever.
 pub(crate) fn unique() -> u64 {
     // The hasher is seeded by the system.
     RandomState::new().hash_one(std::process::id())

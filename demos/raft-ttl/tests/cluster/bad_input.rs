@@ -61,10 +61,10 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     let join = |key: String, parts, ttl_ms: Option<u64>| Request::Join { key, parts, ttl_ms };
     let refused = [
         (Request::Put(vec![item(key(MAX_KEY + 1), None)]), "a key of"),
-        (Request::Put(vec![valued(MAX_PART + MAX_KEY)]), "a put of"),
+        (Request::Put(vec![valued(MAX_PART + MAX_KEY)]), "a write of"),
         (join(key(0), vec![], None), "must not be empty"),
         (join(key(3), vec![], Some(0)), "a TTL of 0"),
-        (join(key(3), vec![key(4); 700], None), "a put of"),
+        (join(key(3), vec![key(4); 700], None), "a write of"),
         (Request::Put(vec![item("key", 0)]), "a TTL of 0"),
         (Request::Put(vec![item("key", max_ttl_ms + 1)]), "longer than 36500 days"),
         (Request::Put(vec![item("key", u64::MAX)]), "longer than 36500 days"),
@@ -76,8 +76,8 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
         (Request::Remove(1), "the only one"),
         (Request::Add(9), "nobody has told"),
         (Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]), "twice"),
-        (Request::Put(vec![valued(MAX_PART), item(key(MAX_KEY), None)]), "a put of"),
-        (Request::Put(many(700)), "a put of"),
+        (Request::Put(vec![valued(MAX_PART), item(key(MAX_KEY), None)]), "a write of"),
+        (Request::Put(many(700)), "a write of"),
         (touch(MAX_KEY + 1, 5), "a key of"),
         (touch(1, 0), "a TTL of 0"),
         (touch(1, max_ttl_ms + 1), "longer than 36500 days"),

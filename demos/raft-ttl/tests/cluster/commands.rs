@@ -1,7 +1,9 @@
 //! The commands of the client, as a user types them.
 
+use std::fs::{self, File};
 use std::process::{Command, Output};
 
+use raft_ttl::limits::MAX_VALUE;
 use raft_ttl::types::NodeId;
 
 use crate::process::{CALM, Nodes, program};
@@ -17,6 +19,9 @@ impl Shell<'_> {
         let addresses = addresses.collect::<Vec<_>>().join(",");
         let mut command = Command::new(program());
         command.args(arguments).args(["--nodes", &addresses]);
+        if arguments.contains(&"-") {
+            command.stdin(File::open(self.nodes.directory().join("long")).unwrap());
+        }
         let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (status.code().unwrap(), text(stdout), text(stderr))
@@ -48,6 +53,16 @@ async fn commands_do_what_they_say() {
         let (status, out, err) = at_follower(arguments);
         assert_eq!((status, out.as_str(), err.as_str()), (1, "", "no such key\n"));
     }
+    // Longer than an argument can be.
+    let long = "€".repeat(MAX_VALUE / 4);
+    fs::write(nodes.directory().join("long"), &long).unwrap();
+    assert_eq!(at_follower(&["put", "long", "-", "--ttl", "1h"]).0, 0);
+    let (status, out, _) = at_follower(&["get", "long", "--linearizable"]);
+    assert!(status == 0 && out == format!("{long}\n"), "{} bytes", out.len());
+    assert_eq!(at_follower(&["delete", "long"]).0, 0);
+
+    let (status, _, err) = at_follower(&["get", ""]);
+    assert_eq!((status, err.contains("must not be empty")), (2, true), "{err}");
     let (status, _, err) = at_follower(&["put", "key", "value", "--ttl", "0s"]);
     assert_eq!((status, err.contains("a TTL of 0")), (2, true), "{err}");
     let (status, _, err) = at_follower(&["put", "key", "value", "--ttl", "101years"]);

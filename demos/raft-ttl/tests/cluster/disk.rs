@@ -85,7 +85,7 @@ impl StorageBackend for Failing {
 
 /// A node alone, within this process, on a disk with this fuse: where it listens, and how it will end.
 async fn start(file: &Path, fuse: &Fuse) -> (SocketAddr, JoinHandle<Result<(), Error>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (is_old, listener) = (file.exists(), TcpListener::bind("127.0.0.1:0").await.unwrap());
     let address = listener.local_addr().unwrap();
     let settings = Settings { id: 1, members: [(1, address)].into(), secret: String::new(), tuning: Tuning::default() };
     let deadline = deadline();
@@ -100,6 +100,8 @@ async fn start(file: &Path, fuse: &Fuse) -> (SocketAddr, JoinHandle<Result<(), E
         sleep(GLANCE).await;
     };
     let node = Node::start(&settings, disk, |last| Clock::system(last, Tuning::default().max_skew, 0)).await.unwrap();
+    let members = node.raft.server_metrics().borrow().membership_config.nodes().count();
+    assert_eq!(members, usize::from(is_old), "it has read what its log says");
     (address, tokio::spawn(node.run(listener, std::future::pending())))
 }
 

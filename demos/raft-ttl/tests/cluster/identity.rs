@@ -167,7 +167,7 @@ async fn absurd_term_is_refused_and_kills_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn absurd_term_in_an_answer_is_not_believed() {
+async fn absurd_term_and_another_cluster_in_an_answer_are_not_believed() {
     let mut nodes = Nodes::started(&CALM);
     let (leader, term) = nodes.all_up().await;
     let victim = leader % 3 + 1;
@@ -187,18 +187,21 @@ async fn absurd_term_in_an_answer_is_not_believed() {
         let mut connections = JoinSet::new();
         loop {
             let mut connection = frame::connection(listener.accept().await.unwrap().0);
-            let (mut reply, asked) = (Reply::Welcome(welcome.clone()), asked.clone());
+            let (welcome, asked) = (welcome.clone(), asked.clone());
             connections.spawn(async move {
                 while let Ok(Some(Ok(request))) = frame::receive::<Request>(&mut connection).await {
-                    match request {
-                        Request::Peer(_) => {}
+                    let reply = match request {
+                        // To those who only ask it says something else.
+                        Request::Peer(hello) if hello.member.is_none() => {
+                            Reply::Welcome(Welcome { cluster: Some(7), ..welcome.clone() })
+                        }
+                        Request::Peer(_) => Reply::Welcome(welcome.clone()),
                         Request::Call(_) => {
                             let _ = asked.send(());
-                            reply =
-                                Reply::Append(Ok(AppendEntriesResponse::HigherVote(Vote::new(u64::MAX, DiskId(7)))));
+                            Reply::Append(Ok(AppendEntriesResponse::HigherVote(Vote::new(u64::MAX, DiskId(7)))))
                         }
                         _ => return,
-                    }
+                    };
                     if frame::send(&mut connection, &reply).await.is_err() {
                         return;
                     }
@@ -212,4 +215,5 @@ async fn absurd_term_in_an_answer_is_not_believed() {
     nodes.put(vec![item("key", None)]).await;
     assert_eq!(nodes.leads().await, (leader, term));
     assert!(nodes.is_running(leader));
+    assert_refused(&nodes.answer(leader, &Request::Add(victim)).await, "of another cluster");
 }
