@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::Disk;
@@ -229,11 +227,11 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     if settings.secret.is_empty() && settings.members.len() > 1 {
         eprintln!("raft-ttl: anybody who reaches this address may pose as another node: see --secret-file");
     }
-    let end_of_input = args.lifeline.then(end_of_input);
     let stop = async {
+        let (mut stdin, mut nowhere) = (tokio::io::stdin(), tokio::io::sink());
         tokio::select! {
             () = interrupt() => {}
-            Some(_) = async { Some(end_of_input?.await) } => {}
+            _ = tokio::io::copy(&mut stdin, &mut nowhere), if args.lifeline => {}
         }
     };
     node.run(listener, stop).await
@@ -252,18 +250,6 @@ fn secret(file: Option<&Path>) -> Result<String, Error> {
         return Err(refuse(problem));
     }
     Ok(secret.to_owned())
-}
-
-/// Ready at the end of standard input. A thread waits for that, which keeps nobody from leaving.
-fn end_of_input() -> oneshot::Receiver<()> {
-    let (ended, end) = oneshot::channel();
-    thread::spawn(move || {
-        let mut stdin = io::stdin().lock();
-        let mut ignored = [0; 64];
-        while stdin.read(&mut ignored).is_ok_and(|read| read > 0) {}
-        let _ = ended.send(());
-    });
-    end
 }
 
 /// Ready at an interrupt, or at a request to terminate.

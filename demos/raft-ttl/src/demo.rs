@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, GLANCE, PATIENCE, deadline};
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::message::Request;
-use crate::time::{wall_ms_now, wall_us_now};
+use crate::time::wall_us_now;
 use crate::types::{Item, NodeId};
 
 const NODES: u64 = 3;
@@ -146,8 +146,8 @@ impl Stage {
     /// Many keys that are due at one moment.
     async fn burst(&mut self, wishes: &Wishes) -> Result<(), Error> {
         let keys = wishes.keys;
-        let deadline_ms = wall_ms_now() + u64::try_from(wishes.ttl.as_millis()).unwrap_or(u64::MAX);
-        let left_ms = move || deadline_ms.saturating_sub(wall_ms_now());
+        let deadline_ms = wall_us_now() / 1_000 + u64::try_from(wishes.ttl.as_millis()).unwrap_or(u64::MAX);
+        let left_ms = move || deadline_ms.saturating_sub(wall_us_now() / 1_000);
         self.write(keys, 100, move |_| Some(left_ms().max(1))).await?;
         let left = Duration::from_millis(left_ms());
         if left.is_zero() {

@@ -66,7 +66,7 @@ where
         if !expiries.is_empty() {
             let command = Command::Expire { expiries: expiries.clone(), by: id };
             let outcome = propose(command).await.map_err(Some)?;
-            answers.spawn(answer(expiries, timeout(patience, outcome)));
+            answers.spawn(answer(expiries, outcome, patience));
         }
         let wake = Duration::from_nanos(wait.unwrap_or(0));
         tokio::select! {
@@ -100,13 +100,8 @@ fn batch(due: &mut impl Iterator<Item = Expiry<String>>) -> Vec<(String, u64)> {
 }
 
 /// Waits for the outcome of a proposal for as long as the layer does.
-async fn answer(
-    expiries: Vec<(String, u64)>,
-    outcome: impl Future<
-        Output = Result<Result<ClientWriteResult<TypeConfig>, oneshot::error::RecvError>, tokio::time::error::Elapsed>,
-    >,
-) -> Answer {
-    match outcome.await {
+async fn answer(expiries: Vec<(String, u64)>, outcome: Outcome, patience: Duration) -> Answer {
+    match timeout(patience, outcome).await {
         Ok(Ok(Ok(_))) | Err(_) => Answer::Settled,
         // It may be committed all the same. To propose it again is harmless: the index decides.
         Ok(Ok(Err(_))) => Answer::Refused(expiries),

@@ -5,22 +5,30 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use derive_more::Display;
+
 /// Why a run ended, or a request has no good answer.
-#[derive(Debug)]
+#[derive(Debug, Display)]
 #[non_exhaustive]
 pub enum Error {
+    #[display("interrupted")]
     Interrupted,
     /// The arguments make no sense, or the request. Nothing was done.
     Arguments(String),
     /// A data directory that this node cannot use.
+    #[display("{}: cannot be used: {_1}", _0.display())]
     Directory(PathBuf, String),
     /// An address at which nobody can listen.
+    #[display("{_0}: cannot listen: {_1}")]
     Address(SocketAddr, io::Error),
     /// The node cannot go on: its disk or its engine failed.
+    #[display("the node stops: {_0}")]
     Stopped(String),
     /// Nobody has answered, or no leader was found in time.
+    #[display("no answer: {_0}")]
     Unanswered(String),
     /// Nobody knows whether it was, or will be, done.
+    #[display("it may have been done, or not: {_0}")]
     Unsure(String),
     /// The demo found something wrong.
     Broken(String),
@@ -37,23 +45,6 @@ impl Error {
             Self::Interrupted => 130,
             Self::Arguments(_) | Self::Directory(..) | Self::Address(..) => 2,
             Self::Stopped(_) | Self::Unanswered(_) | Self::Unsure(_) | Self::Broken(_) => 1,
-        }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Interrupted => f.write_str("interrupted"),
-            Self::Arguments(problem) => f.write_str(problem),
-            Self::Directory(path, problem) => {
-                write!(f, "{}: cannot be used: {problem}", path.display())
-            }
-            Self::Address(address, error) => write!(f, "{address}: cannot listen: {error}"),
-            Self::Stopped(reason) => write!(f, "the node stops: {reason}"),
-            Self::Unanswered(reason) => write!(f, "no answer: {reason}"),
-            Self::Unsure(reason) => write!(f, "it may have been done, or not: {reason}"),
-            Self::Broken(finding) => f.write_str(finding),
         }
     }
 }

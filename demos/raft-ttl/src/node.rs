@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use openraft::{Config, SnapshotPolicy, Vote};
+use openraft::{Config, SnapshotPolicy};
 use timer_wheel::ttl::{Backoff, TtlConfig};
 
 use crate::disk::{Disk, DiskError};
@@ -15,7 +16,7 @@ use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
 use crate::time::{Clock, Reading};
-use crate::types::{DiskId, NodeId, Raft};
+use crate::types::{NodeId, Raft};
 
 /// What a node must be told.
 #[derive(Clone, Debug)]
@@ -71,8 +72,8 @@ pub struct Node {
     pub raft: Raft,
     pub replica: Replica,
     pub(crate) limits: Tuning,
-    /// The vote in which this process, as leader, has seen an entry of its own applied.
-    pub(crate) caught_up: Arc<Mutex<Option<Vote<DiskId>>>>,
+    /// The term in which this process, as leader, has seen an entry of its own applied.
+    pub(crate) caught_up: Arc<AtomicU64>,
 }
 
 impl Node {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use openraft::{ChangeMembers, Vote};
+use openraft::ChangeMembers;
 use tokio::time::timeout;
 
 use crate::limits::{ITEM_BYTES, MAX_PUT};
@@ -150,18 +150,13 @@ impl Node {
     /// log was committed, and the engine would have it read what it had applied by some time before;
     /// so it puts an entry of its own into the log first, once in each term.
     async fn catch_up(&self) -> Result<(), Reply> {
-        let vote = self.raft.metrics().borrow().vote;
-        if *self.caught_up() != Some(vote) {
+        let term = self.raft.metrics().borrow().current_term;
+        if self.caught_up.load(Ordering::Relaxed) != term {
             self.write(|_| Command::Barrier).await?;
-            *self.caught_up() = Some(vote);
+            self.caught_up.store(term, Ordering::Relaxed);
         }
         self.lead()?;
         in_time(self.raft.ensure_linearizable()).await.map(|_| ())
-    }
-
-    fn caught_up(&self) -> MutexGuard<'_, Option<Vote<DiskId>>> {
-        // A vote cannot be half written.
-        self.caught_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says so if another one leads, or nobody.

@@ -161,11 +161,6 @@ impl Clock {
     }
 }
 
-/// The wall clock in whole milliseconds, rounded down.
-pub fn wall_ms_now() -> u64 {
-    wall_us_now() / 1_000
-}
-
 /// The wall clock in microseconds.
 pub fn wall_us_now() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,9 +1,9 @@
 //! What goes through the log, and what comes out of it.
 
-use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Cursor;
 
+use derive_more::{Display, From};
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
@@ -12,21 +12,9 @@ use crate::limits::{MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
 pub type NodeId = u64;
 
 /// Who a node is to the engine: its disk, since what it promised is there. With another one it is somebody else.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Display, From, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[display("{_0:016x}")]
 pub struct DiskId(pub u64);
-
-/// The engine's suite for stores wants it.
-impl From<u64> for DiskId {
-    fn from(id: u64) -> Self {
-        Self(id)
-    }
-}
-
-impl fmt::Display for DiskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
 
 /// The engine, for these types.
 pub type Raft = openraft::Raft<TypeConfig>;

@@ -33,9 +33,7 @@ async fn cut_leader_off(nodes: &Nodes, wires: &Wires, ledger: &mut Ledger) -> (S
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     let patience = ["--pending-timeout", "1s", "--retry-delay", "200ms"];
-    let mut nodes = Nodes::new(3, &[&HASTY[..], &patience].concat());
-    let wires = Wires::between(&mut nodes, 1).await;
-    nodes.start_all().unwrap();
+    let (nodes, wires) = Wires::between_nodes(&[&HASTY[..], &patience].concat(), 1).await;
     let mut ledger = Ledger::default();
     let (cut_off, written) = cut_leader_off(&nodes, &wires, &mut ledger).await;
     let leader = cut_off.id;

@@ -48,8 +48,9 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// Puts a wire between each two nodes, before they are started.
-    pub(crate) async fn between(nodes: &mut Nodes, seed: u64) -> Self {
+    /// Three nodes that have been started, with a wire between each two.
+    pub(crate) async fn between_nodes(arguments: &[&str], seed: u64) -> (Nodes, Self) {
+        let mut nodes = Nodes::new(3, arguments);
         let sky = Arc::new(Mutex::new(Sky {
             weather: Weather::default(),
             cut_off: Vec::new(),
@@ -66,7 +67,8 @@ impl Wires {
                 tasks.spawn(serve(listener, address, [from, to], Arc::clone(&sky)));
             }
         }
-        Self { sky, _tasks: tasks }
+        nodes.start_all().unwrap();
+        (nodes, Self { sky, _tasks: tasks })
     }
 
     pub(crate) fn set(&self, weather: Weather) {

@@ -96,9 +96,7 @@ async fn leader_that_was_restarted_reads_what_was_acknowledged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
     let arguments = [&HASTY[..], &["--snapshot-every", "50"]].concat();
-    let mut nodes = Nodes::new(3, &arguments);
-    let wires = Wires::between(&mut nodes, 3).await;
-    nodes.start_all().unwrap();
+    let (mut nodes, wires) = Wires::between_nodes(&arguments, 3).await;
     let (leader, _) = nodes.leads().await;
     let follower = nodes.ids().into_iter().find(|&id| id != leader).unwrap();
 

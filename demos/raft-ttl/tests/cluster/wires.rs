@@ -4,15 +4,13 @@ use raft_ttl::ledger::Ledger;
 use raft_ttl::message::Request;
 use tokio::task::JoinSet;
 
-use crate::process::{HASTY, Nodes, deadline, item};
+use crate::process::{HASTY, deadline, item};
 use crate::proxy::{Weather, Wires};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
     let arguments = [&HASTY[..], &["--snapshot-every", "100"]].concat();
-    let mut nodes = Nodes::new(3, &arguments);
-    let wires = Wires::between(&mut nodes, 7).await;
-    nodes.start_all().unwrap();
+    let (nodes, wires) = Wires::between_nodes(&arguments, 7).await;
     nodes.leads().await;
     wires.set(Weather { lost: 2, delayed: 15, doubled: 20 });
 
@@ -49,9 +47,7 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
 /// A listener who recorded what nodes said to each other, the secret included, can bring nothing back with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_that_are_played_again_change_nothing() {
-    let mut nodes = Nodes::new(3, &HASTY);
-    let wires = Wires::between(&mut nodes, 11).await;
-    nodes.start_all().unwrap();
+    let (mut nodes, wires) = Wires::between_nodes(&HASTY, 11).await;
     nodes.all_up().await;
     for nth in 0..30 {
         nodes.put(vec![item(format!("brief {nth}"), 200), item(format!("staying {nth}"), None)]).await;
