@@ -145,6 +145,13 @@ impl Cluster {
         command.spawn()
     }
 
+    /// One node more, of which each other one is told at its next start.
+    pub fn grow(&mut self) -> io::Result<NodeId> {
+        let id = self.members.len() as u64 + 1;
+        self.members.insert(id, Member::new()?);
+        Ok(id)
+    }
+
     pub fn start_all(&mut self) -> Result<(), Error> {
         self.ids().into_iter().try_for_each(|id| self.start(id))
     }

@@ -13,7 +13,7 @@ use crate::connections;
 use crate::drive;
 use crate::error::Error;
 use crate::node::Node;
-use crate::types::{self, DiskId, NodeId, Seat};
+use crate::types::{self, DiskId, NodeId, Seat, Stamped};
 
 /// How long another node may take to say who it is, and how long it is left alone then.
 const ASKING: Duration = Duration::from_secs(1);
@@ -28,9 +28,9 @@ impl Node {
             let drive = async {
                 self.join().await?;
                 self.know_the_time().await?;
-                let driven =
-                    drive::drive(self.peers.id, &self.replica, roles, |command| self.raft.client_write_ff(command))
-                        .await;
+                let stamped = |command| Stamped { stamp_ms: self.peers.clock.stamp_ms(), command };
+                let propose = |command| self.raft.client_write_ff(stamped(command));
+                let driven = drive::drive(self.peers.id, &self.replica, roles, propose).await;
                 driven.map_err(|reason| self.reason(reason))
             };
             tokio::select! {

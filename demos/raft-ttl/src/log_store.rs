@@ -108,10 +108,8 @@ impl RaftLogStorage<TypeConfig> for LogStore {
     {
         let entries: Vec<_> = entries.into_iter().collect();
         for entry in &entries {
-            if let EntryPayload::Normal(command) = &entry.payload
-                && let Some(stamp_ms) = command.stamp_ms()
-            {
-                self.clock.receive(stamp_ms);
+            if let EntryPayload::Normal(stamped) = &entry.payload {
+                self.clock.receive(stamped.stamp_ms);
             }
         }
         let reading = self.clock.reading();

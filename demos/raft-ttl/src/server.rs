@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::limits::{ITEM_BYTES, MAX_PUT};
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{Answer, Command, DiskId, Item, NodeId, Seat, check_key, check_ttl, part};
+use crate::types::{Answer, Command, DiskId, Item, NodeId, Seat, Stamped, check_key, check_ttl, part};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,20 +27,20 @@ impl Node {
             Request::Peer(_) | Request::Call(_) => Err(Reply::Refused("a node is no client".to_owned())),
             Request::Put(items) => {
                 check_put(&items).map_err(Reply::Refused)?;
-                self.write(|stamp_ms| Command::Put { items, stamp_ms }).await
+                self.write(Command::Put(items)).await
             }
             Request::Touch { key, ttl_ms } => {
                 check_key(&key).and(check_ttl(ttl_ms)).map_err(Reply::Refused)?;
-                self.write(|stamp_ms| Command::Touch { key, ttl_ms, stamp_ms }).await
+                self.write(Command::Touch { key, ttl_ms }).await
             }
             Request::Delete(key) => {
                 check_key(&key).map_err(Reply::Refused)?;
-                self.write(|_| Command::Delete { key }).await
+                self.write(Command::Delete { key }).await
             }
             Request::Join { key, parts, ttl_ms } => {
                 check_key(&key).and(ttl_ms.map_or(Ok(()), check_ttl)).map_err(Reply::Refused)?;
                 check_size(parts.iter().map(String::len).chain([key.len()])).map_err(Reply::Refused)?;
-                self.write(|stamp_ms| Command::Join { key, parts, ttl_ms, stamp_ms }).await
+                self.write(Command::Join { key, parts, ttl_ms }).await
             }
             Request::Get { key, linearizable, from } => {
                 check_key(&key).map_err(Reply::Refused)?;
@@ -107,7 +107,7 @@ impl Node {
         self.lead()?;
         match self.peers.disks_of(id) {
             // What removed it may be in this node's log and in no other.
-            disks if disks.is_empty() => self.write(|_| Command::Barrier).await.map(|_| Reply::Missing),
+            disks if disks.is_empty() => self.write(Command::Barrier).await.map(|_| Reply::Missing),
             disks => self.dismiss(disks).await,
         }
     }
@@ -128,13 +128,13 @@ impl Node {
     }
 
     /// Puts a command into the log, stamped with the time, and waits until it is applied.
-    async fn write(&self, command: impl FnOnce(u64) -> Command) -> Result<Reply, Reply> {
+    async fn write(&self, command: Command) -> Result<Reply, Reply> {
         self.lead()?;
         let clock = &self.peers.clock;
         // Should the lead be lost meanwhile, it may have been in the log already.
         let written = in_time(async {
             clock.known().await;
-            self.raft.client_write(command(clock.stamp_ms())).await
+            self.raft.client_write(Stamped { stamp_ms: clock.stamp_ms(), command }).await
         });
         let written = written.await?;
         match written.data {
@@ -152,7 +152,7 @@ impl Node {
     async fn catch_up(&self) -> Result<(), Reply> {
         let term = self.raft.metrics().borrow().current_term;
         if self.caught_up.load(Ordering::Relaxed) != term {
-            self.write(|_| Command::Barrier).await?;
+            self.write(Command::Barrier).await?;
             self.caught_up.store(term, Ordering::Relaxed);
         }
         self.lead()?;

@@ -1,6 +1,7 @@
 //! The replicated state: keys and values, and the TTLs of those that have one.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::disk::DiskError;
 use crate::frame::{from_bytes, to_bytes};
 use crate::history::{Expired, History};
 use crate::time::{self, NS_PER_MS};
-use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, TypeConfig, check_length};
+use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, Stamped, TypeConfig, check_length};
 
 /// A value and the index of the entry that set it, or its TTL, last.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,65 +72,50 @@ impl State {
                 self.membership = Membership::new(Some(entry.log_id), membership);
                 Answer::Done
             }
-            EntryPayload::Normal(Command::Expire { expiries, by }) => {
+            EntryPayload::Normal(Stamped { stamp_ms, command }) => {
+                let written = self.write(entry.log_id.index, stamp_ms, command);
+                written.unwrap_or_else(|reason| Answer::Refused(reason.to_string()))
+            }
+        }
+    }
+
+    /// Most of what is refused here is refused before it is proposed already.
+    fn write(&mut self, index: u64, stamp_ms: u64, command: Command) -> Result<Answer, Box<dyn Error>> {
+        match command {
+            Command::Put(items) => {
+                items.iter().try_for_each(Item::check)?;
+                for Item { key, value, ttl_ms } in items {
+                    self.put(index, key, value.into(), ttl_ms, stamp_ms)?;
+                }
+            }
+            Command::Touch { key, ttl_ms } => {
+                // A key that had no TTL gets one.
+                let Some(record) = self.records.get(&key) else { return Ok(Answer::Missing) };
+                let value = Arc::clone(&record.value);
+                self.put(index, key, value, Some(ttl_ms), stamp_ms)?;
+            }
+            Command::Delete { key } if self.delete(&key).is_none() => return Ok(Answer::Missing),
+            Command::Delete { .. } | Command::Barrier => {}
+            Command::Expire { expiries, by } => {
                 self.batches += 1;
                 for (key, index) in expiries {
                     self.expire(key, index, by);
                 }
-                Answer::Done
             }
-            EntryPayload::Normal(command) => self.write(entry.log_id.index, command),
-        }
-    }
-
-    fn write(&mut self, index: u64, command: Command) -> Answer {
-        match command {
-            Command::Put { items, stamp_ms } => {
-                // What is refused here is refused before it is proposed already.
-                for item in &items {
-                    if let Err(reason) = item.check() {
-                        return Answer::Refused(reason);
-                    }
-                }
-                for Item { key, value, ttl_ms } in items {
-                    if let Err(error) = self.put(index, key, value.into(), ttl_ms, stamp_ms) {
-                        return Answer::Refused(error.to_string());
-                    }
-                }
-                Answer::Done
-            }
-            Command::Touch { key, ttl_ms, stamp_ms } => {
-                // A key that had no TTL gets one.
-                let Some(record) = self.records.get(&key) else {
-                    return Answer::Missing;
-                };
-                let value = Arc::clone(&record.value);
-                match self.put(index, key, value, Some(ttl_ms), stamp_ms) {
-                    Ok(()) => Answer::Done,
-                    Err(error) => Answer::Refused(error.to_string()),
-                }
-            }
-            Command::Delete { key } => match self.delete(&key) {
-                Some(_) => Answer::Done,
-                None => Answer::Missing,
-            },
-            Command::Join { key, parts, ttl_ms, stamp_ms } => {
+            Command::Join { key, parts, ttl_ms } => {
                 let values = parts.iter().map(|part| Some(&*self.records.get(part)?.value));
-                let Some(values) = values.collect::<Option<Vec<&str>>>() else {
-                    return Answer::Refused("a part of the value is not there, or not any more".to_owned());
-                };
+                let values: Option<Vec<&str>> = values.collect();
+                let values = values.ok_or("a part of the value is not there, or not any more")?;
                 // Before it is joined: the parts may be one and the same, many times.
-                if let Err(reason) = check_length(values.iter().map(|value| value.len()).sum()) {
-                    return Answer::Refused(reason);
-                }
+                check_length(values.iter().map(|value| value.len()).sum())?;
                 let value = values.concat();
                 for part in parts {
                     self.delete(&part);
                 }
-                self.write(index, Command::Put { items: vec![Item { key, value, ttl_ms }], stamp_ms })
+                return self.write(index, stamp_ms, Command::Put(vec![Item { key, value, ttl_ms }]));
             }
-            Command::Barrier | Command::Expire { .. } => Answer::Done, // expiries are applied above
         }
+        Ok(Answer::Done)
     }
 
     fn put(
@@ -290,16 +276,15 @@ mod tests {
     use crate::types::DiskId;
     use openraft::CommittedLeaderId;
 
+    /// Its stamp is a thousand milliseconds and its index.
     fn apply(state: &mut State, index: u64, command: Command) -> Answer {
         let log_id = LogId::new(CommittedLeaderId::new(1, DiskId(1)), index);
-        state.apply(Entry { log_id, payload: EntryPayload::Normal(command) })
+        let stamped = Stamped { stamp_ms: 1_000 + index, command };
+        state.apply(Entry { log_id, payload: EntryPayload::Normal(stamped) })
     }
 
     fn put(key: &str, value: &str, ttl_ms: impl Into<Option<u64>>) -> Command {
-        Command::Put {
-            items: vec![Item { key: key.to_owned(), value: value.to_owned(), ttl_ms: ttl_ms.into() }],
-            stamp_ms: 1_000,
-        }
+        Command::Put(vec![Item { key: key.to_owned(), value: value.to_owned(), ttl_ms: ttl_ms.into() }])
     }
 
     /// Eight who asked for it all the time held up every write, when it was computed from all records.
@@ -317,15 +302,15 @@ mod tests {
     fn digest_that_is_kept_is_that_of_the_records() {
         let mut state = State::new(TtlConfig::default(), 0);
         let key = || "a".to_owned();
-        let touch = |stamp_ms| Command::Touch { key: key(), ttl_ms: 70, stamp_ms };
+        let touch = || Command::Touch { key: key(), ttl_ms: 70 };
         let expire = |index| Command::Expire { expiries: vec![(key(), index)], by: 1 };
         let commands = [
             put("a", "one", None),
             put("b", "two", 50),
             put("a", "one", 50),
             put("a", "other", 60),
-            touch(2_000),
-            touch(2_001),
+            touch(),
+            touch(),
             expire(5),
             put("c", "three", None),
             expire(6),
@@ -355,10 +340,10 @@ mod tests {
         apply(&mut state, 1, put("a", "one", 50));
         let image = state.image().write().unwrap();
         // The layer's time has come further than that meanwhile.
-        let mut other = State::new(TtlConfig::default(), ns(1_020) + 1);
+        let mut other = State::new(TtlConfig::default(), ns(1_021) + 1);
         other.restore(&image, state.applied, Membership::default()).unwrap();
         for state in [&state, &other] {
-            assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(20)));
+            assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(21)));
         }
     }
 
@@ -369,7 +354,7 @@ mod tests {
         apply(&mut state, 2, put("b", "two", 50));
         let join = |parts: &[&str]| {
             let parts = parts.iter().map(|&part| part.to_owned()).collect();
-            Command::Join { key: "a".to_owned(), parts, ttl_ms: Some(70), stamp_ms: 1_000 }
+            Command::Join { key: "a".to_owned(), parts, ttl_ms: Some(70) }
         };
         let before = state.digest();
         for parts in [&["a", "none"][..], &["a"; MAX_VALUE / 4 + 1]] {
@@ -379,6 +364,6 @@ mod tests {
         assert_eq!(apply(&mut state, 4, join(&["a", "b", "a"])), Answer::Done);
         let all = (&*state.records["a"].value, state.records.len(), state.ttls.len());
         assert_eq!(all, ("one twoone ", 1, 1));
-        assert_eq!(state.remaining_ns("a", ns(1_000)), Some(ns(70)));
+        assert_eq!(state.remaining_ns("a", ns(1_004)), Some(ns(70)));
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn unique() -> u64 {
 openraft::declare_raft_types!(
     /// What the engine is to know of our types.
     pub TypeConfig:
-        D = Command,
+        D = Stamped,
         R = Answer,
         NodeId = DiskId,
         Node = Seat,
@@ -50,18 +50,19 @@ openraft::declare_raft_types!(
         AsyncRuntime = openraft::TokioRuntime,
 );
 
-/// What an entry of the log says. Entries carry no time, so the commands do that need one: the time of the
-/// cluster, just before it was proposed.
+/// What an entry of the log says, and the time of the cluster just before it was proposed: entries carry none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamped {
+    pub stamp_ms: u64,
+    pub command: Command,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
-    /// Sets keys.
-    Put {
-        /// Each key once.
-        items: Vec<Item>,
-        stamp_ms: u64,
-    },
+    /// Sets keys, each once.
+    Put(Vec<Item>),
     /// Gives a key another TTL, which begins now.
-    Touch { key: String, ttl_ms: u64, stamp_ms: u64 },
+    Touch { key: String, ttl_ms: u64 },
     /// Deletes a key.
     Delete { key: String },
     /// Changes nothing. When it is applied, so is all that was before it.
@@ -74,17 +75,7 @@ pub enum Command {
         by: NodeId,
     },
     /// Sets a key to the values of others in a row, and deletes those. So a value gets there that no message holds.
-    Join { key: String, parts: Vec<String>, ttl_ms: Option<u64>, stamp_ms: u64 },
-}
-
-impl Command {
-    /// When it was proposed, if it says so.
-    pub(crate) fn stamp_ms(&self) -> Option<u64> {
-        match *self {
-            Self::Put { stamp_ms, .. } | Self::Touch { stamp_ms, .. } | Self::Join { stamp_ms, .. } => Some(stamp_ms),
-            Self::Delete { .. } | Self::Barrier | Self::Expire { .. } => None,
-        }
-    }
+    Join { key: String, parts: Vec<String>, ttl_ms: Option<u64> },
 }
 
 /// A key to be set.

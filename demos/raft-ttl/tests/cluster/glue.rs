@@ -14,7 +14,7 @@ use raft_ttl::drive::drive;
 use raft_ttl::limits::{MAX_FRAME, MAX_KEY, Tuning};
 use raft_ttl::state_machine::Replica;
 use raft_ttl::time::Clock;
-use raft_ttl::types::{Answer, Command, DiskId, Seat, TypeConfig};
+use raft_ttl::types::{Answer, Command, DiskId, Seat, Stamped, TypeConfig};
 use tempfile::TempDir;
 use timer_wheel::clock;
 use timer_wheel::ttl::{TtlConfig, TtlStats};
@@ -97,7 +97,8 @@ impl Engine {
     async fn apply(&mut self, command: Command) -> LogId<DiskId> {
         self.index += 1;
         let log_id = LogId::new(CommittedLeaderId::new(1, DiskId(1)), self.index);
-        let entry = Entry { log_id, payload: EntryPayload::Normal(command) };
+        let stamp_ms = self.began.elapsed().as_millis() as u64;
+        let entry = Entry { log_id, payload: EntryPayload::Normal(Stamped { stamp_ms, command }) };
         RaftStateMachine::apply(&mut self.replica, [entry]).await.unwrap();
         log_id
     }
@@ -105,8 +106,7 @@ impl Engine {
     /// Sets a key while the glue sleeps.
     async fn put(&mut self, key: &str, ttl_ms: u64) -> u64 {
         sleep(Duration::from_millis(1)).await;
-        let stamp_ms = self.began.elapsed().as_millis() as u64;
-        self.apply(Command::Put { items: vec![item(key, ttl_ms)], stamp_ms }).await.index
+        self.apply(Command::Put(vec![item(key, ttl_ms)])).await.index
     }
 
     async fn expire(&mut self, proposal: Proposal) {
@@ -177,8 +177,7 @@ async fn expiry_that_a_touch_has_overtaken_is_void() {
     let set_at = engine.put("held", 50).await;
     let held = engine.proposed("held", set_at).await;
     let hour = Duration::from_secs(3_600);
-    let stamp_ms = engine.began.elapsed().as_millis() as u64;
-    let touch = Command::Touch { key: "held".to_owned(), ttl_ms: hour.as_millis() as u64, stamp_ms };
+    let touch = Command::Touch { key: "held".to_owned(), ttl_ms: hour.as_millis() as u64 };
     let touched_at = engine.apply(touch).await.index;
     // The proposal was right when it was made. Now it comes through the log.
     engine.expire(held).await;

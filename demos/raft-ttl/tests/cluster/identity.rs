@@ -67,6 +67,13 @@ async fn comes_back_by_a_snapshot(victim: NodeId, is_removed_first: bool) {
     nodes.kill(victim);
     nodes.start(victim).unwrap();
     nodes.put(vec![item("with it again", None)]).await;
+
+    // One that was not there at first is added in the same way.
+    let fourth = nodes.grow().unwrap();
+    nodes.start_all().unwrap();
+    waits_to_be_added(&mut nodes, fourth).await;
+    nodes.done(&Request::Add(fourth)).await;
+    nodes.agree(|status| status.keys == 123 && status.voters == [1, 2, 3, 4].into()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
