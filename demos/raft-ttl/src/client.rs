@@ -54,43 +54,34 @@ impl Client {
             None => self.following_node(),
         };
         loop {
-            let problem = match self.reach(target).await {
-                Err(error) => {
-                    let problem = format!("{target}: {error}");
-                    target = self.following_node();
-                    problem
-                }
-                Ok(connection) => match ask_on(connection, request).await {
-                    Ok((connection, reply)) => {
-                        self.connection = Some((target, connection));
-                        match reply {
-                            Reply::Refused(problem) => return Err(Error::Arguments(problem)),
-                            Reply::Unsure(problem) => return Err(Error::Unsure(problem)),
-                            Reply::NotLeader(Some((id, address))) => {
-                                let leader = self.known.get(&id).copied().unwrap_or(address);
-                                target = leader;
-                                format!("it should be {leader}")
-                            }
-                            Reply::Busy(problem) => {
-                                // It may have closed the connection, too.
-                                self.connection = None;
-                                target = self.following_node();
-                                problem
-                            }
-                            Reply::NotLeader(None) => {
-                                target = self.following_node();
-                                "no node knows one".to_owned()
-                            }
-                            reply => return Ok(reply),
+            let (next, problem) = match self.reach(target).await {
+                Err(error) => (None, format!("{target}: {error}")),
+                Ok(connection) => {
+                    let asked = ask_on(connection, request).await;
+                    let (connection, reply) = asked.map_err(|error| match error.kind() {
+                        // It is longer than a frame, and was not sent.
+                        io::ErrorKind::InvalidInput => Error::Arguments(error.to_string()),
+                        _ => Error::Unsure(format!("{target}: {error}")),
+                    })?;
+                    self.connection = Some((target, connection));
+                    match reply {
+                        Reply::Refused(problem) => return Err(Error::Arguments(problem)),
+                        Reply::Unsure(problem) => return Err(Error::Unsure(problem)),
+                        Reply::NotLeader(Some((id, address))) => {
+                            let leader = self.known.get(&id).copied().unwrap_or(address);
+                            (Some(leader), format!("it should be {leader}"))
                         }
+                        Reply::NotLeader(None) => (None, "no node knows one".to_owned()),
+                        Reply::Busy(problem) => {
+                            // It may have closed the connection, too.
+                            self.connection = None;
+                            (None, problem)
+                        }
+                        reply => return Ok(reply),
                     }
-                    // It is longer than a frame, and was not sent.
-                    Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                        return Err(Error::Arguments(error.to_string()));
-                    }
-                    Err(error) => return Err(Error::Unsure(format!("{target}: {error}"))),
-                },
+                }
             };
+            target = next.unwrap_or_else(|| self.following_node());
             if Instant::now() >= deadline {
                 return Err(Error::Unanswered(format!("no leader was found: {problem}")));
             }
