@@ -21,7 +21,7 @@ use crate::message::{Reply, Request};
 use crate::node::{Node, Settings};
 use crate::report;
 use crate::time::Clock;
-use crate::types::{Item, NodeId};
+use crate::types::{Command, Item, NodeId};
 
 /// The port of a node is this one and its number, unless told otherwise.
 const FIRST_PORT: u16 = 7_000;
@@ -41,13 +41,13 @@ const NO_KEY: &str = "no such key";
 #[command(version)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    action: Action,
     #[command(flatten)]
     cluster: ClusterArgs,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
+enum Action {
     /// Runs three nodes, writes keys with TTLs, kills the leader, and tells what expired when
     Demo(DemoArgs),
     /// Runs a node
@@ -169,11 +169,11 @@ pub fn main() -> ExitCode {
     }
 }
 
-async fn run(Cli { command, cluster }: Cli) -> Result<ExitCode, Error> {
+async fn run(Cli { action, cluster }: Cli) -> Result<ExitCode, Error> {
     let deadline = Instant::now() + cluster.patience.min(MAX_TTL);
     let mut client = Client::new(cluster.nodes.clone());
-    match command {
-        Command::Demo(args) => {
+    match action {
+        Action::Demo(args) => {
             let wishes = Wishes {
                 burst: args.burst,
                 keys: args.keys.unwrap_or(if args.burst { 20_000 } else { 2_000 }),
@@ -185,23 +185,23 @@ async fn run(Cli { command, cluster }: Cli) -> Result<ExitCode, Error> {
                 shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
             }
         }
-        Command::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
-        Command::Put { key, mut value, ttl: ttl_ms } => {
+        Action::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
+        Action::Put { key, mut value, ttl: ttl_ms } => {
             if value == "-" {
                 value = io::read_to_string(io::stdin()).map_err(|error| Error::Arguments(error.to_string()))?;
             }
             tell(client.put(Item { key, value, ttl_ms }, deadline).await?, "")
         }
-        Command::Touch { key, ttl: ttl_ms } => {
-            tell(client.lead(&Request::Touch { key, ttl_ms }, deadline).await?, NO_KEY)
+        Action::Touch { key, ttl: ttl_ms } => {
+            tell(client.lead(&Request::Write(Command::Touch { key, ttl_ms }), deadline).await?, NO_KEY)
         }
-        Command::Delete { key } => tell(client.lead(&Request::Delete(key), deadline).await?, NO_KEY),
-        Command::Get { key, linearizable: true } => show(client.get(&key, deadline).await?),
-        Command::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key, deadline).await?),
-        Command::Status { json } => status(&cluster, json).await,
+        Action::Delete { key } => tell(client.lead(&Request::Write(Command::Delete(key)), deadline).await?, NO_KEY),
+        Action::Get { key, linearizable: true } => show(client.get(&key, deadline).await?),
+        Action::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key, deadline).await?),
+        Action::Status { json } => status(&cluster, json).await,
         // These may as well be done twice.
-        Command::Add { id } => tell(client.insist(&Request::Add(id), deadline).await?, ""),
-        Command::Remove { id } => tell(client.insist(&Request::Remove(id), deadline).await?, "it is no member"),
+        Action::Add { id } => tell(client.insist(&Request::Add(id), deadline).await?, ""),
+        Action::Remove { id } => tell(client.insist(&Request::Remove(id), deadline).await?, "it is no member"),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::frame::{self, Connection};
 use crate::limits::{MAX_PART, PART_TIME};
 use crate::message::{Reply, Request, Status};
-use crate::types::{self, Item, NodeId};
+use crate::types::{self, Command, Item, NodeId};
 
 /// How long one node may take to answer: longer than it waits for the others.
 const ANSWER_LIMIT: Duration = Duration::from_secs(7);
@@ -104,7 +104,7 @@ impl Client {
     /// one entry of the log, so nobody sees less than all of it, and they expire soon if that never comes.
     pub async fn put(&mut self, item: Item, deadline: Instant) -> Result<Reply, Error> {
         if item.value.len() <= MAX_PART {
-            return self.lead(&Request::Put(vec![item]), deadline).await;
+            return self.lead(&Request::Write(Command::Put(vec![item])), deadline).await;
         }
         item.check().map_err(Error::Arguments)?;
         let time = PART_TIME.max(deadline - Instant::now());
@@ -114,11 +114,11 @@ impl Client {
             let key = format!("part {} of {upload:016x}", parts.len());
             let ttl_ms = Some(time.as_millis() as u64);
             let part = Item { key: key.clone(), value: value.to_owned(), ttl_ms };
-            self.insist(&Request::Put(vec![part]), deadline).await?;
+            self.insist(&Request::Write(Command::Put(vec![part])), deadline).await?;
             parts.push(key);
             rest = left;
         }
-        self.lead(&Request::Join { key: item.key, parts, ttl_ms: item.ttl_ms }, deadline).await
+        self.lead(&Request::Write(Command::Join { key: item.key, parts, ttl_ms: item.ttl_ms }), deadline).await
     }
 
     /// The value of a key, if it is there, and how long it has left: the latest, from the leader.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::message::Request;
 use crate::time::wall_us_now;
-use crate::types::{Item, NodeId};
+use crate::types::{Command, Item, NodeId};
 
 const NODES: u64 = 3;
 
@@ -189,7 +189,7 @@ impl Stage {
                         |nth| Item { key: format!("key {nth}"), value: format!("value {nth}"), ttl_ms: ttl_ms(nth) };
                     let items: Vec<Item> = (first..(first + each).min(keys)).map(item).collect();
                     let began_us = wall_us_now();
-                    client.insist(&Request::Put(items.clone()), deadline()).await?;
+                    client.insist(&Request::Write(Command::Put(items.clone())), deadline()).await?;
                     ledger.promise(&items, began_us);
                     bar.inc(items.len() as u64);
                 }

@@ -14,7 +14,7 @@ use crate::history::Expired;
 use crate::message::{Reply, Request};
 use crate::report;
 use crate::time::wall_us_now;
-use crate::types::{Item, NodeId};
+use crate::types::{Command, Item, NodeId};
 
 /// What is known of a key that was written once.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Ledger {
         let mut ledger = Self::default();
         let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
         let key = item.key.clone();
-        let written = client.lead(&Request::Put(vec![item]), deadline).await;
+        let written = client.lead(&Request::Write(Command::Put(vec![item])), deadline).await;
         let is_acknowledged = match written {
             Ok(Reply::Done { .. }) => true,
             Err(Error::Unsure(_) | Error::Unanswered(_)) => false,

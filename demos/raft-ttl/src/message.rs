@@ -12,7 +12,7 @@ use openraft::raft::{
 use serde::{Deserialize, Serialize};
 
 use crate::history::Expired;
-use crate::types::{DiskId, Item, LogId, NodeId, TypeConfig};
+use crate::types::{Command, DiskId, LogId, NodeId, TypeConfig};
 
 /// What is asked of a node.
 #[derive(Debug, Serialize, Deserialize)]
@@ -21,14 +21,8 @@ pub enum Request {
     Peer(Hello),
     /// What its engine says to this one.
     Call(Call),
-    /// Sets keys, all of them in one entry of the log. For the leader.
-    Put(Vec<Item>),
-    /// Gives a key another TTL. For the leader.
-    Touch {
-        key: String,
-        ttl_ms: u64,
-    },
-    Delete(String),
+    /// Changes something, in one entry of the log. For the leader.
+    Write(Command),
     Get {
         key: String,
         /// Whether it must be the latest; for the leader then. Else any node says what it has.
@@ -43,12 +37,6 @@ pub enum Request {
     Add(NodeId),
     /// Makes a member none any more. For the leader.
     Remove(NodeId),
-    /// Sets a key to the values of others in a row, and deletes those. For the leader.
-    Join {
-        key: String,
-        parts: Vec<String>,
-        ttl_ms: Option<u64>,
-    },
 }
 
 /// What a node says first on a connection to another one.

@@ -8,10 +8,9 @@ use std::time::Duration;
 use openraft::ChangeMembers;
 use tokio::time::timeout;
 
-use crate::limits::{ITEM_BYTES, MAX_PUT};
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
-use crate::types::{Answer, Command, DiskId, Item, NodeId, Seat, Stamped, check_key, check_ttl, part};
+use crate::types::{Answer, Command, DiskId, NodeId, Seat, Stamped, check_key, part};
 
 /// How long a client waits for the engine. An isolated leader would have it wait for ever.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,22 +24,9 @@ impl Node {
     async fn done(&self, request: Request) -> Result<Reply, Reply> {
         match request {
             Request::Peer(_) | Request::Call(_) => Err(Reply::Refused("a node is no client".to_owned())),
-            Request::Put(items) => {
-                check_put(&items).map_err(Reply::Refused)?;
-                self.write(Command::Put(items)).await
-            }
-            Request::Touch { key, ttl_ms } => {
-                check_key(&key).and(check_ttl(ttl_ms)).map_err(Reply::Refused)?;
-                self.write(Command::Touch { key, ttl_ms }).await
-            }
-            Request::Delete(key) => {
-                check_key(&key).map_err(Reply::Refused)?;
-                self.write(Command::Delete { key }).await
-            }
-            Request::Join { key, parts, ttl_ms } => {
-                check_key(&key).and(ttl_ms.map_or(Ok(()), check_ttl)).map_err(Reply::Refused)?;
-                check_size(parts.iter().map(String::len).chain([key.len()])).map_err(Reply::Refused)?;
-                self.write(Command::Join { key, parts, ttl_ms }).await
+            Request::Write(command) => {
+                command.check().map_err(Reply::Refused)?;
+                self.write(command).await
             }
             Request::Get { key, linearizable, from } => {
                 check_key(&key).map_err(Reply::Refused)?;
@@ -222,28 +208,5 @@ async fn in_time<T, E: Display>(work: impl Future<Output = Result<T, E>>) -> Res
     match timeout(PATIENCE, work).await {
         Ok(answer) => answer.map_err(|error| Reply::Unsure(error.to_string())),
         Err(_) => Err(Reply::Unsure(format!("no outcome within {PATIENCE:?}"))),
-    }
-}
-
-/// Refuses a write of keys and values of these lengths that is too long to be one entry of the log.
-fn check_size(lengths: impl Iterator<Item = usize>) -> Result<(), String> {
-    let all: usize = lengths.map(|length| length + ITEM_BYTES).sum();
-    if all > MAX_PUT {
-        return Err(format!("a write of {all} bytes is longer than {MAX_PUT}"));
-    }
-    Ok(())
-}
-
-/// Refuses a put that the store does not take, or that is too long to be one entry of the log.
-fn check_put(items: &[Item]) -> Result<(), String> {
-    if items.is_empty() {
-        return Err("a put without a key".to_owned());
-    }
-    items.iter().try_for_each(Item::check)?;
-    check_size(items.iter().map(|item| item.key.len() + item.value.len()))?;
-    let mut keys = BTreeSet::new();
-    match items.iter().find(|item| !keys.insert(&item.key)) {
-        Some(twice) => Err(format!("a put has a key twice: {:?}", twice.key)),
-        None => Ok(()),
     }
 }

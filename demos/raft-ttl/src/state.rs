@@ -94,8 +94,8 @@ impl State {
                 let value = Arc::clone(&record.value);
                 self.put(index, key, value, Some(ttl_ms), stamp_ms)?;
             }
-            Command::Delete { key } if self.delete(&key).is_none() => return Ok(Answer::Missing),
-            Command::Delete { .. } | Command::Barrier => {}
+            Command::Delete(key) if self.delete(&key).is_none() => return Ok(Answer::Missing),
+            Command::Delete(_) | Command::Barrier => {}
             Command::Expire { expiries, by } => {
                 self.batches += 1;
                 for (key, index) in expiries {
@@ -314,9 +314,9 @@ mod tests {
             expire(5),
             put("c", "three", None),
             expire(6),
-            Command::Delete { key: key() },
+            Command::Delete(key()),
             put("a", "again", 50),
-            Command::Delete { key: key() },
+            Command::Delete(key()),
             Command::Barrier,
         ];
         let mut seen = vec![state.digest()];

@@ -1,12 +1,13 @@
 //! What goes through the log, and what comes out of it.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Cursor;
 
 use derive_more::{Display, From};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
+use crate::limits::{ITEM_BYTES, MAX_KEY, MAX_PART, MAX_PUT, MAX_TTL, MAX_VALUE};
 
 /// What a node is called: 1, 2 or 3.
 pub type NodeId = u64;
@@ -64,7 +65,7 @@ pub enum Command {
     /// Gives a key another TTL, which begins now.
     Touch { key: String, ttl_ms: u64 },
     /// Deletes a key.
-    Delete { key: String },
+    Delete(String),
     /// Changes nothing. When it is applied, so is all that was before it.
     Barrier,
     /// Deletes each of these keys if it still carries this index. All that one poll found.
@@ -76,6 +77,40 @@ pub enum Command {
     },
     /// Sets a key to the values of others in a row, and deletes those. So a value gets there that no message holds.
     Join { key: String, parts: Vec<String>, ttl_ms: Option<u64> },
+}
+
+impl Command {
+    /// Refuses what the store does not take from a client.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Put(items) => {
+                items.iter().try_for_each(Item::check)?;
+                check_size(items.iter().map(|item| item.key.len() + item.value.len()))?;
+                let mut keys = BTreeSet::new();
+                match items.iter().find(|item| !keys.insert(&item.key)) {
+                    Some(twice) => Err(format!("a put has a key twice: {:?}", twice.key)),
+                    None if items.is_empty() => Err("a put without a key".to_owned()),
+                    None => Ok(()),
+                }
+            }
+            Self::Touch { key, ttl_ms } => check_key(key).and(check_ttl(*ttl_ms)),
+            Self::Delete(key) => check_key(key),
+            Self::Join { key, parts, ttl_ms } => {
+                check_key(key).and(ttl_ms.map_or(Ok(()), check_ttl))?;
+                check_size(parts.iter().map(String::len).chain([key.len()]))
+            }
+            Self::Barrier | Self::Expire { .. } => Err("only nodes propose that".to_owned()),
+        }
+    }
+}
+
+/// Refuses keys and values of these lengths that are too long to be in one entry of the log.
+fn check_size(lengths: impl Iterator<Item = usize>) -> Result<(), String> {
+    let all: usize = lengths.map(|length| length + ITEM_BYTES).sum();
+    if all > MAX_PUT {
+        return Err(format!("a write of {all} bytes is longer than {MAX_PUT}"));
+    }
+    Ok(())
 }
 
 /// A key to be set.

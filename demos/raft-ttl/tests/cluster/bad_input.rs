@@ -1,7 +1,7 @@
 //! What makes no sense is answered as such, and the node lives.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{self, Output};
 
 use bytes::Bytes;
 use futures_util::SinkExt;
@@ -9,7 +9,7 @@ use raft_ttl::error::Error;
 use raft_ttl::frame;
 use raft_ttl::limits::{MAX_FRAME, MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::types::Item;
+use raft_ttl::types::{Command, Item};
 use tokio::io::AsyncWriteExt;
 
 use crate::process::{CALM, Nodes, assert_refused, deadline, item, next, program};
@@ -34,7 +34,8 @@ async fn malformed_frame_is_refused_and_the_next_one_answered() {
     let mut nodes = Nodes::alone(&[]).await;
     let mut connection = nodes.connect(1).await;
     // Nothing, no such request, a key that is no text, a put of more keys than there are, more than one request.
-    let nonsense: [&[u8]; 6] = [b"", b"\xff", b"\x04\x01\xfe", b"\x02\xff\xff\xff\xff\x0f", b"\x06\x06", &[6; 40_000]];
+    let nonsense: [&[u8]; 6] =
+        [b"", b"\xff", b"\x02\x02\x01\xfe", b"\x02\x00\xff\xff\xff\xff\x0f", b"\x04\x04", &[4; 40_000]];
     for bytes in nonsense {
         connection.send(Bytes::from_static(bytes)).await.unwrap();
         assert_refused(&next(&mut connection).await.unwrap(), "no request");
@@ -57,39 +58,42 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     let key = |length| "k".repeat(length);
     let valued = |length| Item { value: "v".repeat(length), ..item("key", None) };
     let many = |count: usize| (0..count).map(|nth| item(nth.to_string(), None)).collect();
-    let touch = |length, ttl_ms| Request::Touch { key: key(length), ttl_ms };
-    let join = |key: String, parts, ttl_ms: Option<u64>| Request::Join { key, parts, ttl_ms };
+    let touch = |length, ttl_ms| Command::Touch { key: key(length), ttl_ms };
+    let join = |key: String, parts, ttl_ms: Option<u64>| Command::Join { key, parts, ttl_ms };
+    let put = |item| Command::Put(vec![item]);
     let refused = [
-        (Request::Put(vec![item(key(MAX_KEY + 1), None)]), "a key of"),
-        (Request::Put(vec![valued(MAX_PART + MAX_KEY)]), "a write of"),
+        (put(item(key(MAX_KEY + 1), None)), "a key of"),
+        (put(valued(MAX_PART + MAX_KEY)), "a write of"),
         (join(key(0), vec![], None), "must not be empty"),
         (join(key(3), vec![], Some(0)), "a TTL of 0"),
         (join(key(3), vec![key(4); 700], None), "a write of"),
-        (Request::Put(vec![item("key", 0)]), "a TTL of 0"),
-        (Request::Put(vec![item("key", max_ttl_ms + 1)]), "longer than 36500 days"),
-        (Request::Put(vec![item("key", u64::MAX)]), "longer than 36500 days"),
-        (Request::Put(vec![]), "without a key"),
-        (Request::Put(vec![item("", 60_000)]), "must not be empty"),
+        (put(item("key", 0)), "a TTL of 0"),
+        (put(item("key", max_ttl_ms + 1)), "longer than 36500 days"),
+        (put(item("key", u64::MAX)), "longer than 36500 days"),
+        (Command::Put(vec![]), "without a key"),
+        (put(item("", 60_000)), "must not be empty"),
         (touch(0, 5), "must not be empty"),
-        (Request::Delete(String::new()), "must not be empty"),
-        (Request::Delete(key(MAX_KEY + 1)), "a key of"),
-        (Request::Remove(1), "the only one"),
-        (Request::Add(9), "nobody has told"),
-        (Request::Put(vec![item("a", 5), item("b", 5), item("a", 6)]), "twice"),
-        (Request::Put(vec![valued(MAX_PART), item(key(MAX_KEY), None)]), "a write of"),
-        (Request::Put(many(700)), "a write of"),
+        (Command::Delete(String::new()), "must not be empty"),
+        (Command::Delete(key(MAX_KEY + 1)), "a key of"),
+        (Command::Expire { expiries: vec![("key".to_owned(), 1)], by: 1 }, "only nodes"),
+        (Command::Barrier, "only nodes"),
+        (Command::Put(vec![item("a", 5), item("b", 5), item("a", 6)]), "twice"),
+        (Command::Put(vec![valued(MAX_PART), item(key(MAX_KEY), None)]), "a write of"),
+        (Command::Put(many(700)), "a write of"),
         (touch(MAX_KEY + 1, 5), "a key of"),
         (touch(1, 0), "a TTL of 0"),
         (touch(1, max_ttl_ms + 1), "longer than 36500 days"),
     ];
+    let refused = refused.map(|(command, reason)| (Request::Write(command), reason));
+    let others = [(Request::Remove(1), "the only one"), (Request::Add(9), "nobody has told")];
     let before = nodes.wait_for(1, |status| status.applied == status.last_log).await;
-    for (request, reason) in &refused {
+    for (request, reason) in refused.iter().chain(&others) {
         assert_refused(&nodes.answer(1, request).await, reason);
     }
     // What no frame holds is not even sent, nor parts of what is too long.
     let mut client = nodes.client();
     let unsent = [
-        client.lead(&Request::Put(vec![valued(MAX_FRAME)]), deadline()).await,
+        client.lead(&Request::Write(Command::Put(vec![valued(MAX_FRAME)])), deadline()).await,
         client.put(valued(MAX_VALUE + 1), deadline()).await,
     ];
     for unsent in unsent {
@@ -101,8 +105,8 @@ async fn keys_values_and_ttls_are_taken_up_to_their_limits() {
     nodes.put(vec![item(key(MAX_KEY), max_ttl_ms)]).await;
     nodes.put(vec![valued(MAX_PART)]).await;
     nodes.put(many(500)).await;
-    assert!(matches!(nodes.answer(1, &touch(MAX_KEY, max_ttl_ms)).await, Reply::Done { .. }));
-    assert!(matches!(nodes.answer(1, &touch(3, 5)).await, Reply::Missing));
+    assert!(matches!(nodes.answer(1, &Request::Write(touch(MAX_KEY, max_ttl_ms))).await, Reply::Done { .. }));
+    assert!(matches!(nodes.answer(1, &Request::Write(touch(3, 5))).await, Reply::Missing));
     assert_eq!(nodes.latest("key").await.unwrap().0.len(), MAX_PART);
     assert!(nodes.is_running(1));
 }
@@ -135,7 +139,7 @@ async fn largest_value_reaches_all_nodes() {
 
 /// Runs a node that should not start, and gives up on it if it does.
 fn run_node(arguments: &[&str]) -> Output {
-    let mut command = Command::new(program());
+    let mut command = process::Command::new(program());
     command.arg("node").args(arguments).arg("--lifeline");
     // Its standard input is at its end: it would stop at once.
     command.output().unwrap()

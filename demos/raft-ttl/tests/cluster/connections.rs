@@ -7,7 +7,7 @@ use raft_ttl::cluster::GLANCE;
 use raft_ttl::frame::{self, Connection};
 use raft_ttl::limits::{MAX_FRAME, MAX_PART};
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::types::{Item, NodeId};
+use raft_ttl::types::{Command, Item, NodeId};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep};
 
@@ -32,7 +32,7 @@ async fn slow_deaf_silent_and_many_connections_stop_neither_writes_nor_the_log()
     let large = Item { value: "v".repeat(MAX_PART), ..item("large", None) };
     nodes.put(vec![large.clone()]).await;
     let mut client = Client::new(vec![nodes.address(leader)]);
-    client.lead(&Request::Put(vec![item("first", None)]), deadline()).await.unwrap();
+    client.lead(&Request::Write(Command::Put(vec![item("first", None)])), deadline()).await.unwrap();
 
     // They hold as many places as they can, but for a few, each with a frame that never ends or an answer that is not taken.
     let mut held = Vec::new();
@@ -56,7 +56,7 @@ async fn slow_deaf_silent_and_many_connections_stop_neither_writes_nor_the_log()
         silent.push(nodes.connect(leader).await);
         if nth % 10 == 0 {
             // Meanwhile others write: on a connection they have, and on another one.
-            let put = Request::Put(vec![item(format!("key {nth}"), None)]);
+            let put = Request::Write(Command::Put(vec![item(format!("key {nth}"), None)]));
             for client in [&mut client, &mut Client::new(vec![nodes.address(leader)])] {
                 let written = client.insist(&put, deadline()).await;
                 assert!(matches!(written, Ok(Reply::Done { .. })), "{written:?}");
@@ -92,7 +92,7 @@ async fn client_that_is_slow_or_says_nothing_is_given_up_and_finds_another_conne
     let part = [0, 0, 1, 0, b'['];
     tokio::join!(given_up(false, &[]), given_up(false, &part), given_up(true, &[]), given_up(true, &part));
     let mut client = Client::new(vec![nodes.address(1)]);
-    let put = |key: &str| Request::Put(vec![item(key, None)]);
+    let put = |key: &str| Request::Write(Command::Put(vec![item(key, None)]));
     client.lead(&put("one"), deadline()).await.unwrap();
     sleep(Duration::from_secs(3)).await;
     client.lead(&put("two"), deadline()).await.unwrap();
@@ -127,7 +127,8 @@ async fn clients_beyond_their_number_are_refused_and_nodes_are_not() {
         assert!(Instant::now() < deadline, "no other node leads");
         sleep(GLANCE).await;
     };
-    let written: Reply = frame::exchange(connection, &Request::Put(vec![item("key", None)])).await.unwrap();
+    let written: Reply =
+        frame::exchange(connection, &Request::Write(Command::Put(vec![item("key", None)]))).await.unwrap();
     assert!(matches!(written, Reply::Done { .. }), "{written:?}");
 }
 

@@ -16,6 +16,7 @@ use raft_ttl::limits::Tuning;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::node::{Node, Settings};
 use raft_ttl::time::Clock;
+use raft_ttl::types::Command;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 use tokio::net::TcpListener;
@@ -131,7 +132,7 @@ async fn node_stops_at_a_failed_write_and_nothing_acknowledged_is_lost() {
             }
             assert!(Instant::now() < deadline, "the node goes on without its disk");
             let key = format!("{round}-{nth}");
-            let put = Request::Put(vec![item(key.clone(), (nth % 2 == 0).then_some(3_600_000))]);
+            let put = Request::Write(Command::Put(vec![item(key.clone(), (nth % 2 == 0).then_some(3_600_000))]));
             if let Ok(Reply::Done { .. }) =
                 client.lead(&put, deadline.min(Instant::now() + Duration::from_secs(1))).await
             {

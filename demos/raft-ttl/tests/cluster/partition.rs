@@ -3,6 +3,7 @@
 use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request, Status};
 use raft_ttl::time::wall_us_now;
+use raft_ttl::types::Command;
 
 use crate::process::{HASTY, Nodes, item};
 use crate::proxy::Wires;
@@ -46,7 +47,7 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     assert_eq!(isolated.expired, cut_off.expired);
     assert_eq!(isolated.term, cut_off.term);
     // Nor does it acknowledge anything.
-    let (void, stranger) = (Request::Put(vec![item("void", 60_000)]), Request::Remove(9));
+    let (void, stranger) = (Request::Write(Command::Put(vec![item("void", 60_000)])), Request::Remove(9));
     let (void, stranger) = tokio::join!(nodes.answer(leader, &void), nodes.answer(leader, &stranger));
     assert!(matches!((&void, &stranger), (Reply::Unsure(_), Reply::Unsure(_))), "{void:?}, {stranger:?}");
 

@@ -8,7 +8,7 @@ use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::frame::{self, Connection};
 use raft_ttl::history::Expired;
 use raft_ttl::message::{Reply, Request, Status};
-use raft_ttl::types::{Item, NodeId};
+use raft_ttl::types::{Command, Item, NodeId};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -90,7 +90,7 @@ impl Nodes {
 
     /// Sets keys, all in one entry, and answers with its index.
     pub(crate) async fn put(&self, items: Vec<Item>) -> u64 {
-        self.done(&Request::Put(items)).await
+        self.done(&Request::Write(Command::Put(items))).await
     }
 
     pub(crate) async fn done(&self, request: &Request) -> u64 {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::time::wall_us_now;
+use raft_ttl::types::Command;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::process::{HASTY, Nodes, deadline, item};
@@ -111,7 +112,7 @@ async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
 
     // None of them is there any more when it is heard of again, and nor are the entries that say so.
     for nth in 0..40 {
-        let request = Request::Delete(format!("old {nth}"));
+        let request = Request::Write(Command::Delete(format!("old {nth}")));
         let deleted = nodes.client().insist(&request, deadline()).await;
         // Missing if it was done before without an answer.
         let is_gone = matches!(deleted, Ok(Reply::Done { .. } | Reply::Missing));

@@ -2,6 +2,7 @@
 
 use raft_ttl::ledger::Ledger;
 use raft_ttl::message::Request;
+use raft_ttl::types::Command;
 use tokio::task::JoinSet;
 
 use crate::process::{HASTY, deadline, item};
@@ -53,7 +54,7 @@ async fn messages_that_are_played_again_change_nothing() {
         nodes.put(vec![item(format!("brief {nth}"), 200), item(format!("staying {nth}"), None)]).await;
     }
     for nth in 0..10 {
-        nodes.done(&Request::Delete(format!("staying {nth}"))).await;
+        nodes.done(&Request::Write(Command::Delete(format!("staying {nth}")))).await;
     }
     let before = nodes.agree(|status| status.keys == 20 && status.expired == 30).await;
     assert!(wires.play_again().await > 60);

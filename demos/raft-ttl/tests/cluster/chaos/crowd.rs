@@ -192,7 +192,7 @@ async fn talk_nonsense(address: SocketAddr, mut random: Pcg64) {
             let _ = match kind {
                 0 => stream.write_all(&bytes).await,
                 1 => stream.write_all(&[&[0, 0, 0, 200][..], &bytes].concat()).await,
-                2 => stream.write_all(&[&[0, 0, 1, 0][..], &[6; 256]].concat()).await, // many requests
+                2 => stream.write_all(&[&[0, 0, 1, 0][..], &[4; 256]].concat()).await, // many requests
                 _ => frame::send(&mut connection, &Request::Peer(hello)).await,
             };
             let _ = timeout(Duration::from_millis(200), frame::receive::<Reply>(&mut connection)).await;
