@@ -49,7 +49,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Action {
     /// Runs three nodes, writes keys with TTLs, kills the leader, and tells what expired when
-    Demo(DemoArgs),
+    Demo(Wishes),
     /// Runs a node
     Node(NodeArgs),
     /// Sets a key
@@ -133,19 +133,6 @@ struct NodeArgs {
     lifeline: bool,
 }
 
-#[derive(Args, Debug)]
-struct DemoArgs {
-    /// Have all keys expire at one moment, kill nobody, and measure how long that takes
-    #[arg(long)]
-    burst: bool,
-    /// How many keys [default: 2000, or 20000 in a burst]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=50_000))]
-    keys: Option<u64>,
-    /// The longest TTL; the shortest is half of it. In a burst, the time until all is due
-    #[arg(long, value_parser = humantime::parse_duration, default_value = "6s")]
-    ttl: Duration,
-}
-
 /// Does what the arguments of the process say.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -173,18 +160,11 @@ async fn run(Cli { action, cluster }: Cli) -> Result<ExitCode, Error> {
     let deadline = Instant::now() + cluster.patience.min(MAX_TTL);
     let mut client = Client::new(cluster.nodes.clone());
     match action {
-        Action::Demo(args) => {
-            let wishes = Wishes {
-                burst: args.burst,
-                keys: args.keys.unwrap_or(if args.burst { 20_000 } else { 2_000 }),
-                ttl: args.ttl,
-            };
-            tokio::select! {
-                biased;
-                () = interrupt() => Err(Error::Interrupted),
-                shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
-            }
-        }
+        Action::Demo(wishes) => tokio::select! {
+            biased;
+            () = interrupt() => Err(Error::Interrupted),
+            shown = demo::show(&wishes) => shown.map(|()| ExitCode::SUCCESS),
+        },
         Action::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
         Action::Put { key, mut value, ttl: ttl_ms } => {
             if value == "-" {

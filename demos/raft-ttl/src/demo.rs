@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -26,13 +27,23 @@ const STAYING: u64 = 10;
 const GOAL: Duration = Duration::from_millis(1_500);
 
 /// What to show.
-#[derive(Clone, Debug)]
+#[derive(Args, Debug)]
 pub struct Wishes {
-    /// Whether all keys are to expire at one moment, and nobody is killed.
-    pub burst: bool,
-    pub keys: u64,
-    /// The longest TTL, or in a burst the time until all is due.
-    pub ttl: Duration,
+    /// Have all keys expire at one moment, kill nobody, and measure how long that takes
+    #[arg(long)]
+    burst: bool,
+    /// How many keys [default: 2000, or 20000 in a burst]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=50_000))]
+    keys: Option<u64>,
+    /// The longest TTL; the shortest is half of it. In a burst, the time until all is due
+    #[arg(long, value_parser = humantime::parse_duration, default_value = "6s")]
+    ttl: Duration,
+}
+
+impl Wishes {
+    fn keys(&self) -> u64 {
+        self.keys.unwrap_or(if self.burst { 20_000 } else { 2_000 })
+    }
 }
 
 /// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped or failed, it leaves
@@ -41,7 +52,7 @@ pub async fn show(wishes: &Wishes) -> Result<(), Error> {
     if wishes.ttl < Duration::from_millis(100) || wishes.ttl > Duration::from_secs(3_600) {
         return Err(Error::Arguments("a TTL is from 100ms to 1h here".to_owned()));
     }
-    let keys = wishes.keys;
+    let keys = wishes.keys();
     if wishes.burst {
         println!(
             "This shows that keys which are due together go together: {keys} of them, all due at one\n\
@@ -111,7 +122,7 @@ impl Stage {
 
     /// Keys with TTLs, and a leader that dies while most of them wait.
     async fn failover(&mut self, wishes: &Wishes) -> Result<(), Error> {
-        let keys = wishes.keys;
+        let keys = wishes.keys();
         let half = u64::try_from(wishes.ttl.as_millis() / 2).unwrap_or(u64::MAX);
         // Neighbours in time get TTLs that are far apart.
         self.write(keys + STAYING, 1, move |nth| (nth < keys).then(|| half + half * (nth * 7_919 % keys) / keys))
@@ -145,7 +156,7 @@ impl Stage {
 
     /// Many keys that are due at one moment.
     async fn burst(&mut self, wishes: &Wishes) -> Result<(), Error> {
-        let keys = wishes.keys;
+        let keys = wishes.keys();
         let deadline_ms = wall_us_now() / 1_000 + u64::try_from(wishes.ttl.as_millis()).unwrap_or(u64::MAX);
         let left_ms = move || deadline_ms.saturating_sub(wall_us_now() / 1_000);
         self.write(keys, 100, move |_| Some(left_ms().max(1))).await?;
