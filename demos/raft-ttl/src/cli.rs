@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use crate::Disk;
 use crate::client::{self, Client, Found};
 use crate::demo::{self, Wishes};
 use crate::error::Error;
-use crate::limits::{MAX_SECRET, MAX_TTL, Tuning};
+use crate::limits::{MAX_SECRET, MAX_TTL, MAX_VALUE, Tuning};
 use crate::message::{Reply, Request};
 use crate::node::{Node, Settings};
 use crate::report;
@@ -157,7 +157,7 @@ pub fn main() -> ExitCode {
 }
 
 async fn run(Cli { action, cluster }: Cli) -> Result<ExitCode, Error> {
-    let deadline = Instant::now() + cluster.patience.min(MAX_TTL);
+    let deadline = || Instant::now() + cluster.patience.min(MAX_TTL);
     let mut client = Client::new(cluster.nodes.clone());
     match action {
         Action::Demo(wishes) => tokio::select! {
@@ -168,20 +168,22 @@ async fn run(Cli { action, cluster }: Cli) -> Result<ExitCode, Error> {
         Action::Node(args) => node(args).await.map(|()| ExitCode::SUCCESS),
         Action::Put { key, mut value, ttl: ttl_ms } => {
             if value == "-" {
-                value = io::read_to_string(io::stdin()).map_err(|error| Error::Arguments(error.to_string()))?;
+                value.clear();
+                let read = io::stdin().take(MAX_VALUE as u64 + 1).read_to_string(&mut value);
+                read.map_err(|error| Error::Arguments(error.to_string()))?;
             }
-            tell(client.put(Item { key, value, ttl_ms }, deadline).await?, "")
+            tell(client.put(Item { key, value, ttl_ms }, deadline()).await?, "")
         }
         Action::Touch { key, ttl: ttl_ms } => {
-            tell(client.lead(&Request::Write(Command::Touch { key, ttl_ms }), deadline).await?, NO_KEY)
+            tell(client.lead(&Request::Write(Command::Touch { key, ttl_ms }), deadline()).await?, NO_KEY)
         }
-        Action::Delete { key } => tell(client.lead(&Request::Write(Command::Delete(key)), deadline).await?, NO_KEY),
-        Action::Get { key, linearizable: true } => show(client.get(&key, deadline).await?),
-        Action::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key, deadline).await?),
+        Action::Delete { key } => tell(client.lead(&Request::Write(Command::Delete(key)), deadline()).await?, NO_KEY),
+        Action::Get { key, linearizable: true } => show(client.get(&key, deadline()).await?),
+        Action::Get { key, linearizable: false } => show(first_answer(&cluster.nodes, &key, deadline()).await?),
         Action::Status { json } => status(&cluster, json).await,
         // These may as well be done twice.
-        Action::Add { id } => tell(client.insist(&Request::Add(id), deadline).await?, ""),
-        Action::Remove { id } => tell(client.insist(&Request::Remove(id), deadline).await?, "it is no member"),
+        Action::Add { id } => tell(client.insist(&Request::Add(id), deadline()).await?, ""),
+        Action::Remove { id } => tell(client.insist(&Request::Remove(id), deadline()).await?, "it is no member"),
     }
 }
 

@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// Sets a key, once at most. A value that no message holds goes in parts under keys of their own: they are joined in
-    /// one entry of the log, so nobody sees less than all of it, and they expire soon if that never comes.
+    /// one entry of the log, so nobody sees less than all of it, and they expire if that never comes.
     pub async fn put(&mut self, item: Item, deadline: Instant) -> Result<Reply, Error> {
         if item.value.len() <= MAX_PART {
             return self.lead(&Request::Write(Command::Put(vec![item])), deadline).await;

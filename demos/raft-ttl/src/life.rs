@@ -67,7 +67,7 @@ impl Node {
             let (id, is_first) = (peers.id, peers.others().all(|other| peers.id < other));
             waited += u32::from(is_founded);
             // Or else it is just being founded, and this node will soon hear of it.
-            if waited == 10 {
+            if is_founded && waited == 10 {
                 eprintln!("raft-ttl: node {id} is no member with this disk, and waits to be added: raft-ttl add {id}");
             }
             if !is_founded && is_first && disks.len() == peers.addresses.len() {

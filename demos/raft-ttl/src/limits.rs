@@ -13,7 +13,7 @@ pub const MAX_VALUE: usize = 1 << 20;
 /// heartbeat, and that as many frames as there are clients take little memory.
 pub const MAX_PART: usize = 32 << 10;
 
-/// How long the parts of a value that is longer wait for the last of them.
+/// How long the parts of a value that is longer wait for the last of them at least.
 pub(crate) const PART_TIME: Duration = Duration::from_secs(60);
 
 /// What a key in a put costs beside its bytes, so that many short ones do not outgrow a frame either.

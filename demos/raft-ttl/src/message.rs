@@ -133,7 +133,7 @@ pub enum Reply {
     },
     /// Nothing was done: another node leads, or nobody knows who.
     NotLeader(Option<(NodeId, SocketAddr)>),
-    /// Nothing was done: the request makes no sense, or no more.
+    /// Nothing was done: the request makes no sense, or comes too late.
     Refused(String),
     /// Nothing was done: too much is asked of this node. Later, or another one, may do it.
     Busy(String),

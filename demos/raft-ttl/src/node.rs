@@ -11,7 +11,7 @@ use timer_wheel::ttl::{Backoff, TtlConfig};
 
 use crate::disk::{Disk, DiskError};
 use crate::error::Error;
-use crate::limits::{ALMOST_ALL, BATCH, MAX_TTL, MESSAGE, Tuning};
+use crate::limits::{BATCH, MAX_TTL, MESSAGE, Tuning};
 use crate::log_store::{CLOCK, LogStore};
 use crate::peers::Peers;
 use crate::state_machine::Replica;
@@ -55,7 +55,6 @@ impl Settings {
             install_snapshot_timeout: 5_000,
             snapshot_policy: SnapshotPolicy::LogsSinceLast(snapshot_every),
             max_in_snapshot_log_to_keep: snapshot_every / 5,
-            replication_lag_threshold: ALMOST_ALL,
             snapshot_max_chunk_size: MESSAGE as u64,
             ..Config::default()
         };

@@ -129,7 +129,7 @@ impl Peers {
     /// Connects to another node, and makes sure of it if it is to be a certain member.
     pub(crate) async fn connect(&self, to: NodeId, member: Option<(DiskId, u64)>) -> io::Result<(Connection, Welcome)> {
         let Some(address) = self.addresses.get(&to) else {
-            let problem = "nobody has told this node where it is: see --peer".to_owned();
+            let problem = format!("nobody has told node {} where node {to} is: see --peer", self.id);
             self.complain(to, problem.clone());
             return Err(io::Error::other(problem));
         };
@@ -137,7 +137,10 @@ impl Peers {
         let hello = Hello { secret: self.secret.to_string(), from: self.id, to, member, now_ns: self.clock.now_ns() };
         match frame::exchange(&mut connection, &Request::Peer(hello)).await? {
             Reply::Welcome(welcome) => {
-                self.clock.hear(to, welcome.now_ns);
+                // Those who found a cluster agree on a time; later only members count.
+                if member.is_some() || self.cluster().is_none() {
+                    self.clock.hear(to, welcome.now_ns);
+                }
                 Ok((connection, welcome))
             }
             Reply::Refused(reason) => {

@@ -5,9 +5,10 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use openraft::ChangeMembers;
+use openraft::{ChangeMembers, RaftMetrics};
 use tokio::time::timeout;
 
+use crate::limits::ALMOST_ALL;
 use crate::message::{Call, Reply, Request, Status};
 use crate::node::Node;
 use crate::types::{Answer, Command, DiskId, NodeId, Seat, Stamped, check_key, part};
@@ -71,6 +72,10 @@ impl Node {
         let Some(cluster) = self.peers.cluster() else {
             return Err(Reply::Unsure("there is no cluster yet".to_owned()));
         };
+        if !self.peers.addresses.contains_key(&id) {
+            let problem = format!("nobody has told this node where node {id} is: see --peer");
+            return Err(Reply::Refused(problem));
+        }
         let disk = if id == self.peers.id {
             self.peers.disk
         } else {
@@ -81,11 +86,19 @@ impl Node {
             }
         };
         let mut others = self.peers.disks_of(id);
-        others.remove(&disk);
+        let is_known = others.remove(&disk);
         if !others.is_empty() {
             self.dismiss(others).await?;
         }
-        in_time(self.raft.add_learner(disk, Seat { cluster, node: id }, true)).await?;
+        if !is_known {
+            // Each such change begins the way of the log to all nodes anew.
+            self.change(ChangeMembers::AddNodes([(disk, Seat { cluster, node: id })].into())).await?;
+        }
+        let has_learned = |metrics: &RaftMetrics<DiskId, Seat>| {
+            let learned = metrics.replication.as_ref().and_then(|nodes| *nodes.get(&disk)?);
+            disk == self.peers.disk || learned.map(|it| it.index + ALMOST_ALL) > metrics.last_log_index
+        };
+        in_time(self.raft.wait(None).metrics(has_learned, "to learn")).await?;
         self.change(ChangeMembers::AddVoterIds([disk].into())).await
     }
 
@@ -103,9 +116,15 @@ impl Node {
         if voters.is_subset(&disks) {
             return Err(Reply::Refused("it is the only one that votes".to_owned()));
         }
-        let is_learner = voters.is_disjoint(&disks);
-        self.change(if is_learner { ChangeMembers::RemoveNodes(disks) } else { ChangeMembers::RemoveVoters(disks) })
-            .await
+        let (voting, learning): (BTreeSet<_>, BTreeSet<_>) = disks.into_iter().partition(|disk| voters.contains(disk));
+        let mut removed = Reply::Missing;
+        if !voting.is_empty() {
+            removed = self.change(ChangeMembers::RemoveVoters(voting)).await?;
+        }
+        if !learning.is_empty() {
+            removed = self.change(ChangeMembers::RemoveNodes(learning)).await?;
+        }
+        Ok(removed)
     }
 
     async fn change(&self, change: ChangeMembers<DiskId, Seat>) -> Result<Reply, Reply> {

@@ -39,6 +39,8 @@ pub struct State {
     /// The TTL layer: an entry for each record that has a TTL, under the same index.
     pub ttls: TtlSet<String>,
     digest: u64,
+    /// The latest stamp.
+    stamp_ms: u64,
     pub(crate) applied: Option<LogId>,
     pub(crate) membership: Membership,
     pub(crate) history: History,
@@ -55,6 +57,7 @@ impl State {
             records: Records::new(),
             ttls: TtlSet::new(origin_ns, config),
             digest: 0,
+            stamp_ms: 0,
             applied: None,
             membership: Membership::default(),
             history: History::default(),
@@ -73,7 +76,9 @@ impl State {
                 Answer::Done
             }
             EntryPayload::Normal(Stamped { stamp_ms, command }) => {
-                let written = self.write(entry.log_id.index, stamp_ms, command);
+                // A leader whose time was late would have its TTLs end early under the next.
+                self.stamp_ms = self.stamp_ms.max(stamp_ms);
+                let written = self.write(entry.log_id.index, self.stamp_ms, command);
                 written.unwrap_or_else(|reason| Answer::Refused(reason.to_string()))
             }
         }
@@ -200,7 +205,7 @@ impl State {
 
     /// A copy to be [written](Image::write) without keeping others from the state.
     pub(crate) fn image(&self) -> Image {
-        Image { records: self.records.clone(), ttls: self.ttls.snapshot().cloned().collect() }
+        Image { stamp_ms: self.stamp_ms, records: self.records.clone(), ttls: self.ttls.snapshot().cloned().collect() }
     }
 
     /// Puts a snapshot in the place of everything, the timers included.
@@ -210,7 +215,7 @@ impl State {
         applied: Option<LogId>,
         membership: Membership,
     ) -> Result<(), DiskError> {
-        let Image { mut records, ttls } = from_bytes(snapshot)?;
+        let Image { stamp_ms, mut records, ttls } = from_bytes(snapshot)?;
         let is_sound = |ttl: &Ttl<String>| {
             let record = records.get(&ttl.key);
             record.is_some_and(|record| record.index == ttl.index)
@@ -233,6 +238,7 @@ impl State {
             self.digest = self.digest.wrapping_add(record.digest);
         }
         self.records = records;
+        self.stamp_ms = stamp_ms;
         self.applied = applied;
         self.membership = membership;
         Ok(())
@@ -256,9 +262,10 @@ fn digest(key: &str, value: &str, index: u64, lasts: Option<(u64, u64)>) -> u64 
     hasher.finish()
 }
 
-/// A snapshot: the records, and the TTLs of those that have one.
+/// A snapshot: the latest stamp, the records, and the TTLs of those that have one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Image {
+    stamp_ms: u64,
     records: Records,
     ttls: Vec<Ttl<String>>,
 }
@@ -278,8 +285,12 @@ mod tests {
 
     /// Its stamp is a thousand milliseconds and its index.
     fn apply(state: &mut State, index: u64, command: Command) -> Answer {
+        apply_at(state, 1_000 + index, index, command)
+    }
+
+    fn apply_at(state: &mut State, stamp_ms: u64, index: u64, command: Command) -> Answer {
         let log_id = LogId::new(CommittedLeaderId::new(1, DiskId(1)), index);
-        let stamped = Stamped { stamp_ms: 1_000 + index, command };
+        let stamped = Stamped { stamp_ms, command };
         state.apply(Entry { log_id, payload: EntryPayload::Normal(stamped) })
     }
 
@@ -344,6 +355,18 @@ mod tests {
         other.restore(&image, state.applied, Membership::default()).unwrap();
         for state in [&state, &other] {
             assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(21)));
+        }
+    }
+
+    #[test]
+    fn ttl_begins_no_earlier_than_the_latest_stamp_also_after_a_snapshot() {
+        let mut state = State::new(TtlConfig::default(), 0);
+        apply_at(&mut state, 2_000, 1, Command::Barrier);
+        let mut other = State::new(TtlConfig::default(), 0);
+        other.restore(&state.image().write().unwrap(), state.applied, Membership::default()).unwrap();
+        for state in [&mut state, &mut other] {
+            apply_at(state, 1_000, 2, put("a", "one", 50));
+            assert_eq!(state.remaining_ns("a", ns(2_000)), Some(ns(50)));
         }
     }
 

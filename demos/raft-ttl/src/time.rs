@@ -47,6 +47,8 @@ struct Time {
     /// The time of the cluster when the monotonic clock was at `since_ns`.
     base_ns: u64,
     since_ns: u64,
+    /// What is certainly over, by what was written down last.
+    floor_ns: u64,
     /// Who has told what time it is, before it was known.
     heard: BTreeSet<NodeId>,
 }
@@ -73,7 +75,12 @@ impl Clock {
             monotonic: Box::new(monotonic),
             wall_us: Box::new(wall_us),
             skew_ns: u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX),
-            time: Mutex::new(Time { base_ns, since_ns, heard: BTreeSet::new() }),
+            time: Mutex::new(Time {
+                base_ns,
+                since_ns,
+                floor_ns: last.map_or(0, |it| it.time_ns),
+                heard: BTreeSet::new(),
+            }),
             known: watch::Sender::new(false),
             told: tokio::sync::Notify::new(),
         }
@@ -123,7 +130,7 @@ impl Clock {
         }
         let now_ns = self.now(&time);
         if now_ns > their_ns.saturating_add(self.skew_ns) {
-            (time.base_ns, time.since_ns) = (their_ns, self.monotonic.now());
+            (time.base_ns, time.since_ns) = (their_ns.max(time.floor_ns), self.monotonic.now());
         }
         time.heard.insert(from);
         drop(time);
@@ -261,6 +268,10 @@ mod tests {
         clock.hear(2, u64::try_from(theirs.as_nanos()).unwrap());
         assert_eq!(now(&clock), theirs);
         assert!(clock.knows(1));
+        // What was over stays over.
+        let other = machine.start(Some(last));
+        other.hear(2, 0);
+        assert_eq!(now(&other), 100 * HOUR);
         // From now on nobody puts it back.
         clock.hear(3, 0);
         assert_eq!(now(&clock), theirs);

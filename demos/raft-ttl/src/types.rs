@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{ITEM_BYTES, MAX_KEY, MAX_PART, MAX_PUT, MAX_TTL, MAX_VALUE};
 
-/// What a node is called: 1, 2 or 3.
+/// What a node is called: 1, 2, 3 and so on.
 pub type NodeId = u64;
 
 /// Who a node is to the engine: its disk, since what it promised is there. With another one it is somebody else.
