@@ -1,6 +1,5 @@
 //! The glue between the TTL layer and the engine. This is the part to copy.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
 
@@ -23,32 +22,16 @@ pub type Roles = watch::Receiver<RaftServerMetrics<DiskId, Seat>>;
 /// Where the outcome of a proposal arrives. It may never do so.
 pub type Outcome = oneshot::Receiver<ClientWriteResult<TypeConfig>>;
 
-/// What became of a batch of expiries.
-enum Answer {
-    /// It came back through the log, which has told the layer; or nobody knows, and the layer's pending
-    /// timeout will see to it.
-    Settled,
-    /// It was refused.
-    Refused(Vec<(String, u64)>),
-    /// The engine has stopped.
-    Stopped,
-}
-
-/// Proposes what is due on the leader, until the engine stops. The error says why, if `propose` knew.
+/// Proposes what is due on the leader, until the engine stops.
 ///
 /// `propose` is the engine's `client_write_ff`: it queues a command and answers with where its outcome
 /// will arrive. It never waits for that, and nor does this loop.
-pub async fn drive<P, F>(
-    id: NodeId,
-    replica: &Replica,
-    mut roles: Roles,
-    propose: P,
-) -> Result<Infallible, Option<Fatal<DiskId>>>
+pub async fn drive<P, F>(id: NodeId, replica: &Replica, mut roles: Roles, propose: P)
 where
     P: Fn(Command) -> F,
     F: Future<Output = Result<Outcome, Fatal<DiskId>>>,
 {
-    let mut answers = JoinSet::new();
+    let mut outcomes = JoinSet::new();
     let mut known = None;
     loop {
         // The watch shows the latest state only: leader, follower and leader again may look like
@@ -65,24 +48,16 @@ where
         };
         if !expiries.is_empty() {
             let command = Command::Expire { expiries: expiries.clone(), by: id };
-            let outcome = propose(command).await.map_err(Some)?;
-            answers.spawn(answer(expiries, outcome, patience));
+            let Ok(outcome) = propose(command).await else { return };
+            outcomes.spawn(settle(replica.clone(), expiries, outcome, patience));
         }
         let wake = Duration::from_nanos(wait.unwrap_or(0));
         tokio::select! {
-            changed = roles.changed() => changed.map_err(|_| None)?,
-            () = replica.applied() => {} // what was applied may have moved the wait
+            changed = roles.changed() => if changed.is_err() { return },
+            // Either may have moved the wait.
+            () = replica.applied() => {}
+            Some(_) = outcomes.join_next() => {}
             () = sleep(wake), if wait.is_some() => {}
-            Some(Ok(answer)) = answers.join_next() => match answer {
-                Answer::Settled => {}
-                Answer::Stopped => return Err(None),
-                Answer::Refused(expiries) => {
-                    let (mut state, now_ns) = (replica.lock(), replica.now_ns());
-                    for (key, index) in expiries {
-                        state.refused(&key, index, now_ns);
-                    }
-                }
-            },
         }
     }
 }
@@ -99,13 +74,15 @@ fn batch(due: &mut impl Iterator<Item = Expiry<String>>) -> Vec<(String, u64)> {
     expiries
 }
 
-/// Waits for the outcome of a proposal for as long as the layer does.
-async fn answer(expiries: Vec<(String, u64)>, outcome: Outcome, patience: Duration) -> Answer {
-    match timeout(patience, outcome).await {
-        Ok(Ok(Ok(_))) | Err(_) => Answer::Settled,
-        // It may be committed all the same. To propose it again is harmless: the index decides.
-        Ok(Ok(Err(_))) => Answer::Refused(expiries),
-        Ok(Err(_)) => Answer::Stopped,
+/// Waits for the outcome of a proposal for as long as the layer does, and tells it of a refusal. What comes back through
+/// the log it has been told, and its pending timeout sees to what nobody knows.
+async fn settle(replica: Replica, expiries: Vec<(String, u64)>, outcome: Outcome, patience: Duration) {
+    // It may be committed all the same. To propose it again is harmless: the index decides.
+    if let Ok(Ok(Err(_))) = timeout(patience, outcome).await {
+        let (mut state, now_ns) = (replica.lock(), replica.now_ns());
+        for (key, index) in expiries {
+            state.refused(&key, index, now_ns);
+        }
     }
 }
 

@@ -24,17 +24,19 @@ impl Node {
     /// fails for instance. Whatever was acknowledged is safe on the disks of most nodes.
     pub async fn run(self, listener: TcpListener, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let ended = {
-            let roles = self.raft.server_metrics();
+            let mut roles = self.raft.server_metrics();
             let drive = async {
                 self.join().await?;
-                self.know_the_time().await?;
+                // Until it leads for the first time it has nothing to propose, and others may tell it the time.
+                roles.wait_for(|it| it.state.is_leader()).await.map_err(|_| self.reason())?;
+                self.peers.clock.settle();
                 let stamped = |command| Stamped { stamp_ms: self.peers.clock.stamp_ms(), command };
                 let propose = |command| self.raft.client_write_ff(stamped(command));
-                let driven = drive::drive(self.peers.id, &self.replica, roles, propose).await;
-                driven.map_err(|reason| self.reason(reason))
+                drive::drive(self.peers.id, &self.replica, roles, propose).await;
+                Err(self.reason())
             };
             tokio::select! {
-                Err(error) = drive => Err(error),
+                ended = drive => ended,
                 never = connections::serve(self.clone(), self.limits, listener) => match never {},
                 () = stop => Ok(()),
             }
@@ -84,37 +86,16 @@ impl Node {
         let seats = disks.into_iter().map(|(node, disk)| (disk, Seat { cluster, node }));
         match self.raft.initialize(seats.collect::<BTreeMap<_, _>>()).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
-            Err(RaftError::Fatal(fatal)) => Err(self.reason(Some(fatal))),
+            Err(RaftError::Fatal(fatal)) => Err(Error::Stopped(fatal.to_string())),
             Err(RaftError::APIError(InitializeError::NotInMembers(error))) => {
                 unreachable!("a node is a member of its cluster: {error}")
             }
         }
     }
 
-    /// Waits until most members have told what time it is. Whoever does not know that expires nothing.
-    async fn know_the_time(&self) -> Result<(), Error> {
-        let mut roles = self.raft.server_metrics();
-        loop {
-            let voters = {
-                let metrics = roles.borrow_and_update();
-                metrics.membership_config.membership().voter_ids().count()
-            };
-            if voters > 0 && self.peers.clock.knows(voters / 2) {
-                return Ok(());
-            }
-            tokio::select! {
-                changed = roles.changed() => changed.map_err(|_| self.reason(None))?,
-                () = self.peers.clock.told() => {}
-            }
-        }
-    }
-
-    fn reason(&self, reason: Option<Fatal<DiskId>>) -> Error {
-        let known = self.raft.metrics().borrow().running_state.clone().err();
-        let text = match known.or(reason) {
-            Some(fatal) => fatal.to_string(),
-            None => "the engine has stopped".to_owned(),
-        };
-        Error::Stopped(text)
+    /// Why the engine has stopped.
+    fn reason(&self) -> Error {
+        let fatal = self.raft.metrics().borrow().running_state.clone().err();
+        Error::Stopped(fatal.unwrap_or(Fatal::Stopped).to_string())
     }
 }

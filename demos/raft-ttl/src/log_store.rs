@@ -86,7 +86,9 @@ impl RaftLogStorage<TypeConfig> for LogStore {
     }
 
     async fn read_vote(&mut self) -> Result<Option<Vote<DiskId>>, StorageError<DiskId>> {
-        let vote = self.disk.fact(VOTE);
+        // Who led in a term leads in none before it is elected anew: by then it has heard of all that was acknowledged, and
+        // from most members what time it is.
+        let vote = self.disk.fact(VOTE).map(|vote: Option<Vote<_>>| vote.map(|vote| Vote { committed: false, ..vote }));
         vote.map_err(|error| StorageIOError::read_vote(cause(&error)).into())
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use openraft::{Config, SnapshotPolicy};
@@ -71,8 +70,6 @@ pub struct Node {
     pub raft: Raft,
     pub replica: Replica,
     pub(crate) limits: Tuning,
-    /// The term in which this process, as leader, has seen an entry of its own applied.
-    pub(crate) caught_up: Arc<AtomicU64>,
 }
 
 impl Node {
@@ -104,6 +101,6 @@ impl Node {
         // Once it answers, it has told what its log says.
         raft.is_initialized().await.map_err(|error| stopped(&error))?;
         peers.follow(raft.server_metrics());
-        Ok(Self { peers, raft, replica, limits: settings.tuning, caught_up: Arc::default() })
+        Ok(Self { peers, raft, replica, limits: settings.tuning })
     }
 }

@@ -111,7 +111,7 @@ impl Peers {
         if hello.member.is_some() {
             self.admit(hello)?;
             // Whoever is no member knows no more than its wall clock.
-            self.clock.hear(from, hello.now_ns);
+            self.clock.hear(hello.now_ns);
         }
         Ok(Welcome { disk: self.disk, cluster: self.cluster(), now_ns: self.clock.now_ns() })
     }
@@ -137,10 +137,7 @@ impl Peers {
         let hello = Hello { secret: self.secret.to_string(), from: self.id, to, member, now_ns: self.clock.now_ns() };
         match frame::exchange(&mut connection, &Request::Peer(hello)).await? {
             Reply::Welcome(welcome) => {
-                // Those who found a cluster agree on a time; later only members count.
-                if member.is_some() || self.cluster().is_none() {
-                    self.clock.hear(to, welcome.now_ns);
-                }
+                self.clock.hear(welcome.now_ns);
                 Ok((connection, welcome))
             }
             Reply::Refused(reason) => {

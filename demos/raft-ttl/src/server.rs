@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use openraft::{ChangeMembers, RaftMetrics};
@@ -32,7 +31,8 @@ impl Node {
             Request::Get { key, linearizable, from } => {
                 check_key(&key).map_err(Reply::Refused)?;
                 if linearizable {
-                    self.catch_up().await?;
+                    self.lead()?;
+                    in_time(self.raft.ensure_linearizable()).await?;
                 }
                 Ok(self.value(&key, from))
             }
@@ -135,33 +135,14 @@ impl Node {
     /// Puts a command into the log, stamped with the time, and waits until it is applied.
     async fn write(&self, command: Command) -> Result<Reply, Reply> {
         self.lead()?;
-        let clock = &self.peers.clock;
+        let stamped = Stamped { stamp_ms: self.peers.clock.stamp_ms(), command };
         // Should the lead be lost meanwhile, it may have been in the log already.
-        let written = in_time(async {
-            clock.known().await;
-            self.raft.client_write(Stamped { stamp_ms: clock.stamp_ms(), command }).await
-        });
-        let written = written.await?;
+        let written = in_time(self.raft.client_write(stamped)).await?;
         match written.data {
             Answer::Done => Ok(Reply::Done { index: written.log_id.index }),
             Answer::Missing => Ok(Reply::Missing),
             Answer::Refused(problem) => Err(Reply::Refused(problem)),
         }
-    }
-
-    /// Makes sure that this node leads and has applied all that was acknowledged until now.
-    ///
-    /// A leader that was restarted goes on to lead in its old term. It does not know then how far its
-    /// log was committed, and the engine would have it read what it had applied by some time before;
-    /// so it puts an entry of its own into the log first, once in each term.
-    async fn catch_up(&self) -> Result<(), Reply> {
-        let term = self.raft.metrics().borrow().current_term;
-        if self.caught_up.load(Ordering::Relaxed) != term {
-            self.write(Command::Barrier).await?;
-            self.caught_up.store(term, Ordering::Relaxed);
-        }
-        self.lead()?;
-        in_time(self.raft.ensure_linearizable()).await.map(|_| ())
     }
 
     /// Says so if another one leads, or nobody.

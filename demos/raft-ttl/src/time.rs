@@ -8,15 +8,11 @@
 //! the clock was set meanwhile; so a node that was started asks others what time it is, and expires and
 //! stamps nothing before most of them have told it.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use timer_wheel::clock::{self, SystemClock};
-use tokio::sync::watch;
-
-use crate::types::NodeId;
 
 pub(crate) const NS_PER_MS: u64 = 1_000_000;
 
@@ -32,14 +28,12 @@ pub struct Reading {
 /// The time of the cluster, as one node knows it.
 ///
 /// Invariants: it goes forward by what elapses on the monotonic clock, and at a stamp by `skew` more at
-/// most. It goes back only before [`knows`](Self::knows) has said that it is known.
+/// most. It goes back only before it is [settled](Self::settle).
 pub struct Clock {
     monotonic: Box<dyn clock::Clock>,
     wall_us: Box<dyn Fn() -> u64 + Send + Sync>,
     skew_ns: u64,
     time: Mutex<Time>,
-    known: watch::Sender<bool>,
-    told: tokio::sync::Notify,
 }
 
 #[derive(Debug, Default)]
@@ -49,8 +43,8 @@ struct Time {
     since_ns: u64,
     /// What is certainly over, by what was written down last.
     floor_ns: u64,
-    /// Who has told what time it is, before it was known.
-    heard: BTreeSet<NodeId>,
+    /// Whether others have told what time it is, as far as they will.
+    is_settled: bool,
 }
 
 impl Clock {
@@ -75,14 +69,7 @@ impl Clock {
             monotonic: Box::new(monotonic),
             wall_us: Box::new(wall_us),
             skew_ns: u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX),
-            time: Mutex::new(Time {
-                base_ns,
-                since_ns,
-                floor_ns: last.map_or(0, |it| it.time_ns),
-                heard: BTreeSet::new(),
-            }),
-            known: watch::Sender::new(false),
-            told: tokio::sync::Notify::new(),
+            time: Mutex::new(Time { base_ns, since_ns, floor_ns: last.map_or(0, |it| it.time_ns), is_settled: false }),
         }
     }
 
@@ -115,6 +102,7 @@ impl Clock {
     pub fn receive(&self, stamp_ms: u64) {
         let stamp_ns = stamp_ms.saturating_sub(1).saturating_mul(NS_PER_MS);
         let mut time = self.lock();
+        time.is_settled = true;
         let now_ns = self.now(&time);
         if stamp_ns > now_ns {
             time.base_ns += stamp_ns.min(now_ns.saturating_add(self.skew_ns)) - now_ns;
@@ -123,38 +111,16 @@ impl Clock {
 
     /// Takes down what time it is on another node. If that is much earlier and this one has only its wall
     /// clock to go by, that was set forward, or the other's back; too late is the lesser harm.
-    pub fn hear(&self, from: NodeId, their_ns: u64) {
+    pub fn hear(&self, their_ns: u64) {
         let mut time = self.lock();
-        if *self.known.borrow() {
-            return;
-        }
-        let now_ns = self.now(&time);
-        if now_ns > their_ns.saturating_add(self.skew_ns) {
+        if !time.is_settled && self.now(&time) > their_ns.saturating_add(self.skew_ns) {
             (time.base_ns, time.since_ns) = (their_ns.max(time.floor_ns), self.monotonic.now());
         }
-        time.heard.insert(from);
-        drop(time);
-        self.told.notify_one();
     }
 
-    /// Whether so many others have told what time it is, once; it is known from then on.
-    pub fn knows(&self, others: usize) -> bool {
-        let time = self.lock();
-        if time.heard.len() >= others {
-            self.known.send_replace(true);
-        }
-        *self.known.borrow()
-    }
-
-    /// Waits until another node has told what time it is since the last time that this was asked.
-    pub async fn told(&self) {
-        self.told.notified().await;
-    }
-
-    /// Waits until the time is known.
-    pub async fn known(&self) {
-        // The sender is here, so there is no error.
-        let _ = self.known.subscribe().wait_for(|&known| known).await;
+    /// Nobody puts the time back from now on: this node leads, or hears one who does.
+    pub fn settle(&self) {
+        self.lock().is_settled = true;
     }
 
     fn now(&self, time: &Time) -> u64 {
@@ -227,8 +193,7 @@ mod tests {
         let clock = machine.start(None);
         machine.pass(HOUR);
         // Those who lead are two hours behind, and so is the time.
-        clock.hear(2, u64::try_from((99 * HOUR).as_nanos()).unwrap());
-        assert!(clock.knows(1));
+        clock.hear(u64::try_from((99 * HOUR).as_nanos()).unwrap());
         let last = clock.reading();
         machine.set(104 * HOUR);
         let clock = machine.start(Some(last));
@@ -263,19 +228,17 @@ mod tests {
         let last = machine.start(None).reading();
         machine.set(102 * HOUR);
         let clock = machine.start(Some(last));
-        assert!(!clock.knows(1), "it has heard nobody");
         let theirs = 100 * HOUR + SKEW;
-        clock.hear(2, u64::try_from(theirs.as_nanos()).unwrap());
+        clock.hear(u64::try_from(theirs.as_nanos()).unwrap());
         assert_eq!(now(&clock), theirs);
-        assert!(clock.knows(1));
+        clock.settle();
         // What was over stays over.
         let other = machine.start(Some(last));
-        other.hear(2, 0);
+        other.hear(0);
         assert_eq!(now(&other), 100 * HOUR);
         // From now on nobody puts it back.
-        clock.hear(3, 0);
+        clock.hear(0);
         assert_eq!(now(&clock), theirs);
-        assert!(clock.knows(2), "it stays known");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item, next};
 
 const HOUR_MS: u64 = 3_600_000;
 
-pub(crate) async fn waits_to_be_added(nodes: &mut Nodes, id: NodeId) {
+async fn waits_to_be_added(nodes: &mut Nodes, id: NodeId) {
     let deadline = deadline();
     let waits = format!("waits to be added: raft-ttl add {id}");
     while !nodes.log(id).contains(&waits) {

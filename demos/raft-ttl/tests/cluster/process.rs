@@ -69,8 +69,7 @@ impl Nodes {
         self.leads().await
     }
 
-    /// Has all nodes but this one die until it leads, and brings them back. Who led comes back as leader, so the others
-    /// take turns.
+    /// Has all nodes but this one die until it leads, and brings them back.
     pub(crate) async fn make_lead(&mut self, id: NodeId) {
         loop {
             let (leader, _) = self.leads().await;
