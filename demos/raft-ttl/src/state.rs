@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use openraft::{Entry, EntryPayload};
 use serde::{Deserialize, Serialize};
-use timer_wheel::ttl::{Context, Entry as Ttl, TtlConfig, TtlError, TtlKey, TtlSet};
+use timer_wheel::ttl::{Context, TtlConfig, TtlError, TtlKey, TtlSet};
 
 use crate::disk::DiskError;
-use crate::frame::{from_bytes, to_bytes};
+use crate::frame::from_bytes;
 use crate::history::{Expired, History};
 use crate::time::{self, NS_PER_MS};
 use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, Stamped, TypeConfig, check_length};
@@ -21,16 +21,27 @@ pub struct Record {
     pub value: Arc<str>,
     /// The index that an expiry must name to count.
     pub index: u64,
-    /// What names its entry in the TTL layer of this replica, if it has a TTL. Other replicas have other
-    /// handles, so it is in no snapshot and in no digest.
+    /// When its TTL began and how long it is, in milliseconds, if it has one.
+    ttl: Option<(u64, u64)>,
+    /// What names its entry in the TTL layer of this replica. Other replicas have other handles, so it is in no snapshot
+    /// and in no digest.
     #[serde(skip)]
-    ttl: Option<TtlKey>,
+    handle: Option<TtlKey>,
     /// Its part in the digest of all.
     #[serde(skip)]
     digest: u64,
 }
 
+impl Record {
+    fn new(value: Arc<str>, index: u64, ttl: Option<(u64, u64)>) -> Self {
+        Self { value, index, ttl, handle: None, digest: 0 }
+    }
+}
+
 type Records = BTreeMap<String, Record>;
+
+/// A snapshot: the latest stamp, and the records, which say their TTLs.
+pub(crate) type Image = (u64, Records);
 
 /// What a replica knows. All but the history, and the phases within `ttls`, follows from the log.
 #[derive(Debug)]
@@ -90,14 +101,15 @@ impl State {
             Command::Put(items) => {
                 items.iter().try_for_each(Item::check)?;
                 for Item { key, value, ttl_ms } in items {
-                    self.put(index, key, value.into(), ttl_ms, stamp_ms)?;
+                    let ttl = ttl_ms.map(|ttl_ms| (stamp_ms, ttl_ms));
+                    self.set(key, Record::new(value.into(), index, ttl))?;
                 }
             }
             Command::Touch { key, ttl_ms } => {
                 // A key that had no TTL gets one.
                 let Some(record) = self.records.get(&key) else { return Ok(Answer::Missing) };
-                let value = Arc::clone(&record.value);
-                self.put(index, key, value, Some(ttl_ms), stamp_ms)?;
+                let touched = Record::new(Arc::clone(&record.value), index, Some((stamp_ms, ttl_ms)));
+                self.set(key, touched)?;
             }
             Command::Delete(key) if self.delete(&key).is_none() => return Ok(Answer::Missing),
             Command::Delete(_) | Command::Barrier => {}
@@ -123,37 +135,30 @@ impl State {
         Ok(Answer::Done)
     }
 
-    fn put(
-        &mut self,
-        index: u64,
-        key: String,
-        value: Arc<str>,
-        ttl_ms: Option<u64>,
-        stamp_ms: u64,
-    ) -> Result<(), TtlError> {
-        let known = self.records.get(&key).and_then(|record| record.ttl);
-        let ttl = match (known, ttl_ms) {
+    /// Puts a record in the place of the one that there was.
+    fn set(&mut self, key: String, mut record: Record) -> Result<(), TtlError> {
+        let known = self.records.get(&key).and_then(|known| known.handle);
+        record.handle = match (known, record.ttl) {
             (known, None) => {
-                known.map(|ttl| self.ttls.remove(ttl));
+                known.map(|handle| self.ttls.remove(handle));
                 None
             }
-            (Some(ttl), Some(ttl_ms)) => {
-                self.ttls.update(ttl, index, ttl_ms, begun(stamp_ms))?;
+            (Some(handle), Some((stamp_ms, ttl_ms))) => {
+                self.ttls.update(handle, record.index, ttl_ms, begun(stamp_ms))?;
                 known
             }
-            (None, Some(ttl_ms)) => self.ttls.init(key.clone(), index, ttl_ms, begun(stamp_ms))?,
+            (None, Some((stamp_ms, ttl_ms))) => self.ttls.init(key.clone(), record.index, ttl_ms, begun(stamp_ms))?,
         };
         self.take(&key);
-        let digest = digest(&key, &value, index, ttl_ms.map(|ttl_ms| (stamp_ms, ttl_ms)));
-        self.digest = self.digest.wrapping_add(digest);
-        let record = Record { value, index, ttl, digest };
+        record.digest = digest(&key, &record);
+        self.digest = self.digest.wrapping_add(record.digest);
         self.records.insert(key, record);
         Ok(())
     }
 
     fn delete(&mut self, key: &str) -> Option<Record> {
         let record = self.take(key)?;
-        record.ttl.map(|ttl| self.ttls.remove(ttl));
+        record.handle.map(|handle| self.ttls.remove(handle));
         Some(record)
     }
 
@@ -166,35 +171,28 @@ impl State {
 
     /// How long a key has left at `now_ns`, in nanoseconds, if it has a TTL.
     pub fn remaining_ns(&self, key: &str, now_ns: u64) -> Option<u64> {
-        self.ttls.remaining(self.records.get(key)?.ttl?, now_ns)
+        self.ttls.remaining(self.records.get(key)?.handle?, now_ns)
     }
 
     /// Notes that the proposal to expire a key at an index was refused.
     pub(crate) fn refused(&mut self, key: &str, index: u64, now_ns: u64) {
-        if let Some(ttl) = self.records.get(key).and_then(|record| record.ttl) {
-            self.ttls.failed(ttl, index, now_ns);
+        if let Some(handle) = self.records.get(key).and_then(|record| record.handle) {
+            self.ttls.failed(handle, index, now_ns);
         }
     }
 
     /// Deletes a key if it still carries this index. The layer is told in either case.
     fn expire(&mut self, key: String, index: u64, by: NodeId) {
-        let Some(record) = self.records.get(&key) else {
-            self.overtaken += 1;
-            return;
-        };
-        let is_same = record.index == index;
-        let due_ms = record.ttl.map_or(0, |ttl| {
-            let info = self.ttls.get(ttl);
-            let entry = info.map(|info| info.entry.leader_start_ms.saturating_add(info.entry.ttl_ms));
-            self.ttls.applied(ttl, index);
-            entry.unwrap_or(0)
-        });
-        if !is_same {
-            self.overtaken += 1;
-            return;
+        let record = self.records.get(&key);
+        if let Some(handle) = record.and_then(|record| record.handle) {
+            self.ttls.applied(handle, index);
         }
-        self.take(&key);
-        self.history.add(Expired { key, index, by, due_ms, at_us: time::wall_us_now() });
+        if record.is_none_or(|record| record.index != index) {
+            self.overtaken += 1;
+        } else if let Some(Record { ttl, .. }) = self.take(&key) {
+            let due_ms = ttl.map_or(0, |(stamp_ms, ttl_ms)| stamp_ms.saturating_add(ttl_ms));
+            self.history.add(Expired { key, index, by, due_ms, at_us: time::wall_us_now() });
+        }
     }
 
     /// A number that replicas have in common that applied the same log, and hardly any others. It is the
@@ -203,9 +201,9 @@ impl State {
         self.digest
     }
 
-    /// A copy to be [written](Image::write) without keeping others from the state.
+    /// A copy to be written without keeping others from the state.
     pub(crate) fn image(&self) -> Image {
-        Image { stamp_ms: self.stamp_ms, records: self.records.clone(), ttls: self.ttls.snapshot().cloned().collect() }
+        (self.stamp_ms, self.records.clone())
     }
 
     /// Puts a snapshot in the place of everything, the timers included.
@@ -215,32 +213,14 @@ impl State {
         applied: Option<LogId>,
         membership: Membership,
     ) -> Result<(), DiskError> {
-        let Image { stamp_ms, mut records, ttls } = from_bytes(snapshot)?;
-        let is_sound = |ttl: &Ttl<String>| {
-            let record = records.get(&ttl.key);
-            record.is_some_and(|record| record.index == ttl.index)
-        };
-        if !ttls.iter().all(is_sound) || !ttls.is_sorted_by(|one, next| one.key < next.key) {
-            return Err("the snapshot has a TTL without its key, or two with one".into());
-        }
-        // Each begins at its stamp again. `TtlSet::restore` is for replicas whose clocks have nothing in common.
+        let (stamp_ms, records): Image = from_bytes(snapshot)?;
+        // Each TTL begins at its stamp again. `TtlSet::restore` is for replicas whose clocks have nothing in common.
         self.ttls.clear();
-        self.digest = 0;
-        let mut ttls = ttls.into_iter().peekable(); // in order of key, as the records
-        for (key, record) in &mut records {
-            let mut lasts = None;
-            if let Some(ttl) = ttls.next_if(|ttl| ttl.key == *key) {
-                lasts = Some((ttl.leader_start_ms, ttl.ttl_ms));
-                let ctx = begun(ttl.leader_start_ms);
-                record.ttl = self.ttls.init(ttl.key, ttl.index, ttl.ttl_ms, ctx)?;
-            }
-            record.digest = digest(key, &record.value, record.index, lasts);
-            self.digest = self.digest.wrapping_add(record.digest);
+        (self.records, self.digest) = (Records::new(), 0);
+        for (key, record) in records {
+            self.set(key, record)?;
         }
-        self.records = records;
-        self.stamp_ms = stamp_ms;
-        self.applied = applied;
-        self.membership = membership;
+        (self.stamp_ms, self.applied, self.membership) = (stamp_ms, applied, membership);
         Ok(())
     }
 }
@@ -255,30 +235,17 @@ fn ns(ms: u64) -> u64 {
     ms.saturating_mul(NS_PER_MS)
 }
 
-/// The part that a record has in the digest of all, with when its TTL began and how long it is. O(length).
-fn digest(key: &str, value: &str, index: u64, lasts: Option<(u64, u64)>) -> u64 {
+/// The part that a record has in the digest of all. O(length).
+fn digest(key: &str, record: &Record) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (key, value, index, lasts).hash(&mut hasher);
+    (key, &record.value, record.index, record.ttl).hash(&mut hasher);
     hasher.finish()
-}
-
-/// A snapshot: the latest stamp, the records, and the TTLs of those that have one.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Image {
-    stamp_ms: u64,
-    records: Records,
-    ttls: Vec<Ttl<String>>,
-}
-
-impl Image {
-    pub(crate) fn write(&self) -> Result<Vec<u8>, DiskError> {
-        Ok(to_bytes(self)?)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::to_bytes;
     use crate::limits::MAX_VALUE;
     use crate::types::DiskId;
     use openraft::CommittedLeaderId;
@@ -333,12 +300,13 @@ mod tests {
         let mut seen = vec![state.digest()];
         for (index, command) in (1..).zip(commands) {
             apply(&mut state, index, command);
-            let image = state.image().write().unwrap();
+            let image = to_bytes(&state.image()).unwrap();
             let mut other = State::new(TtlConfig::default(), 7);
             other.restore(&image, state.applied, Membership::default()).unwrap();
             assert_eq!(other.digest(), state.digest(), "after {index}");
             seen.push(state.digest());
         }
+        assert_eq!(seen[7], seen[6], "another index expires nothing");
         // What differs has another one. Of these four changed nothing, or led back to what there was.
         seen.sort_unstable();
         seen.dedup();
@@ -349,7 +317,7 @@ mod tests {
     fn ttl_begins_at_its_stamp_also_after_a_snapshot() {
         let mut state = State::new(TtlConfig::default(), 0);
         apply(&mut state, 1, put("a", "one", 50));
-        let image = state.image().write().unwrap();
+        let image = to_bytes(&state.image()).unwrap();
         // The layer's time has come further than that meanwhile.
         let mut other = State::new(TtlConfig::default(), ns(1_021) + 1);
         other.restore(&image, state.applied, Membership::default()).unwrap();
@@ -363,7 +331,7 @@ mod tests {
         let mut state = State::new(TtlConfig::default(), 0);
         apply_at(&mut state, 2_000, 1, Command::Barrier);
         let mut other = State::new(TtlConfig::default(), 0);
-        other.restore(&state.image().write().unwrap(), state.applied, Membership::default()).unwrap();
+        other.restore(&to_bytes(&state.image()).unwrap(), state.applied, Membership::default()).unwrap();
         for state in [&mut state, &mut other] {
             apply_at(state, 1_000, 2, put("a", "one", 50));
             assert_eq!(state.remaining_ns("a", ns(2_000)), Some(ns(50)));

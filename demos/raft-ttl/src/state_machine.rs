@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use crate::disk::{Disk, DiskError, FACTS, put_fact};
 use crate::error::Error;
+use crate::frame::to_bytes;
 use crate::log_store::{CLOCK, cause};
 use crate::state::State;
 use crate::time::{self, Clock, Reading};
@@ -147,7 +148,7 @@ impl RaftSnapshotBuilder<TypeConfig> for Replica {
         };
         let signature = meta.signature();
         let write = async {
-            let written = tokio::task::spawn_blocking(move || image.write());
+            let written = tokio::task::spawn_blocking(move || to_bytes(&image));
             let bytes = written.await??;
             self.store((meta.clone(), bytes.clone())).await?;
             Ok(bytes)

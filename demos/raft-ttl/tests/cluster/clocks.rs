@@ -35,8 +35,9 @@ async fn assert_an_hour_is_left(nodes: &mut Nodes, id: NodeId) {
 async fn leader_whose_clock_was_set_ahead_while_all_were_down_expires_nothing_early() {
     let mut nodes = Nodes::started(&HASTY);
     nodes.put(vec![item("key", HOUR_S as u64 * 1_000)]).await;
-    // Also the one who led.
     for id in nodes.ids() {
+        // Also the one who led.
+        nodes.make_lead(id).await;
         let mut ahead_s = [0; 3];
         ahead_s[id as usize - 1] = 2 * HOUR_S;
         start(&mut nodes, ahead_s);
