@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use crate::client::{self, Client};
 use crate::error::Error;
 use crate::message::{Reply, Request, Status};
-use crate::types::{self, NodeId};
+use crate::types::{self, Expired, NodeId};
 
 /// How often a condition is looked at that is waited for.
 pub const GLANCE: Duration = Duration::from_millis(20);
@@ -127,7 +127,7 @@ impl Cluster {
             .arg("node")
             .args(["--id", &id.to_string()])
             .args(["--listen", &self.address(id).to_string()])
-            .arg("--lifeline")
+            .args(["--lifeline", "--tell"])
             .arg("--data")
             .arg(self.data(id))
             .arg("--secret-file")
@@ -138,7 +138,9 @@ impl Cluster {
             command.args(["--peer", &format!("{other}={}", address(other))]);
         }
         let log = File::options().create(true).append(true).open(self.log_file(id))?;
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+        let mut told = File::options().create(true).append(true).open(self.told_file(id))?;
+        told.write_all(b"\n\n")?;
+        command.stdin(Stdio::piped()).stdout(told).stderr(log);
         // An interrupt at the terminal is for the one who started the nodes.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -224,6 +226,13 @@ impl Cluster {
         fs::read_to_string(self.log_file(id)).unwrap_or_default()
     }
 
+    /// What each life of a node has told of what expired. Its last line may be cut off.
+    pub fn expired(&self, id: NodeId) -> Vec<Vec<Expired>> {
+        let told = fs::read_to_string(self.told_file(id)).unwrap_or_default();
+        let heard = |life: &str| life.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        told.split("\n\n").skip(1).map(heard).collect()
+    }
+
     /// What is wrong, and what the nodes said.
     pub fn broken(&self, what: &str) -> Error {
         let said = self.ids().into_iter().map(|id| format!("\nnode {id} said:\n{}", self.log(id)));
@@ -292,6 +301,10 @@ impl Cluster {
 
     fn member(&mut self, id: NodeId) -> &mut Member {
         self.members.get_mut(&id).expect("a node of this cluster")
+    }
+
+    fn told_file(&self, id: NodeId) -> PathBuf {
+        self.directory().join(format!("node-{id}.told"))
     }
 
     fn log_file(&self, id: NodeId) -> PathBuf {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::mem;
 
 use hdrhistogram::Histogram;
 use tokio::time::Instant;
@@ -10,11 +11,10 @@ use tokio::time::Instant;
 use crate::client::Client;
 use crate::cluster::Cluster;
 use crate::error::Error;
-use crate::history::Expired;
 use crate::message::{Reply, Request};
 use crate::report;
 use crate::time::wall_us_now;
-use crate::types::{Command, Item, NodeId};
+use crate::types::{Command, Expired, Item, NodeId};
 
 /// What is known of a key that was written once.
 #[derive(Debug)]
@@ -38,14 +38,10 @@ pub struct Ledger {
 /// What one node has told.
 #[derive(Debug)]
 struct Heard {
-    /// How far it has told in its present life.
-    next: u64,
-    /// Which expiries it has applied in it.
-    applied: BTreeSet<(String, u64)>,
-    /// How late they were, in microseconds, before it lost its memory.
+    /// How many expiries it has applied in its present life.
+    expired: usize,
+    /// How late they were, in microseconds, in its first life: what it applies after that is late because it was down.
     late_us: Histogram<u64>,
-    /// Whether it did: what it applies since then is late because of that.
-    is_catching_up: bool,
     /// When it applied the last one by the wall clock, in microseconds.
     last_us: u64,
 }
@@ -53,7 +49,7 @@ struct Heard {
 impl Default for Heard {
     fn default() -> Self {
         let late_us = Histogram::new_with_max(LONGEST_US, 3).expect("these bounds can be had");
-        Self { next: 0, applied: BTreeSet::new(), late_us, is_catching_up: false, last_us: 0 }
+        Self { expired: 0, late_us, last_us: 0 }
     }
 }
 
@@ -108,48 +104,31 @@ impl Ledger {
         self.written.extend(other.written);
     }
 
-    /// Asks a node for what it has not told yet. It may be down.
-    pub async fn hear(&mut self, nodes: &Cluster, id: NodeId) {
-        loop {
-            let next = self.heard.entry(id).or_default().next;
-            let asked = nodes.ask(id, &Request::History(next)).await;
-            let Ok(Reply::History { first, expired, .. }) = asked else {
-                return; // it will be asked again
-            };
-            if expired.is_empty() {
-                return;
-            }
-            self.heard.entry(id).or_default().next = first + expired.len() as u64;
-            for expired in expired {
-                self.note(id, expired);
+    /// Takes down anew all that the nodes have told.
+    pub fn hear(&mut self, nodes: &Cluster) {
+        *self = Self { written: mem::take(&mut self.written), ..Self::default() };
+        for id in nodes.ids() {
+            for (life, expiries) in nodes.expired(id).into_iter().enumerate() {
+                self.note(id, life, expiries);
             }
         }
     }
 
-    fn note(&mut self, id: NodeId, expired: Expired) {
-        let Expired { key, index, by, due_ms, at_us } = expired;
-        let not_before_us = self.written.get(&key).and_then(|written| written.not_before_us);
-        self.early += u64::from(not_before_us.is_some_and(|us| at_us < us));
-        self.expired.entry(key.clone()).or_default().insert(index, by);
+    /// Takes down what a node has told in one of its lives.
+    fn note(&mut self, id: NodeId, life: usize, expiries: Vec<Expired>) {
         let heard = self.heard.entry(id).or_default();
-        if !heard.is_catching_up {
-            heard.late_us.saturating_record(at_us.saturating_sub(due_ms.saturating_mul(1_000)));
+        heard.expired = expiries.len();
+        let mut applied = BTreeSet::new();
+        for Expired { key, index, by, due_ms, at_us } in expiries {
+            let not_before_us = self.written.get(&key).and_then(|written| written.not_before_us);
+            self.early += u64::from(not_before_us.is_some_and(|us| at_us < us));
+            self.expired.entry(key.clone()).or_default().insert(index, by);
+            if life == 0 {
+                heard.late_us.saturating_record(at_us.saturating_sub(due_ms.saturating_mul(1_000)));
+            }
+            heard.last_us = heard.last_us.max(at_us);
+            self.twice += u64::from(!applied.insert((key, index)));
         }
-        heard.last_us = heard.last_us.max(at_us);
-        self.twice += u64::from(!heard.applied.insert((key, index)));
-    }
-
-    /// A node has lost its memory: it tells from the beginning.
-    pub fn forget(&mut self, id: NodeId) {
-        let heard = self.heard.entry(id).or_default();
-        heard.next = 0;
-        heard.applied.clear();
-        heard.is_catching_up = true;
-    }
-
-    /// How many expiries a node has applied in its present life.
-    pub fn expired_on(&self, id: NodeId) -> u64 {
-        self.heard.get(&id).map_or(0, |heard| heard.applied.len() as u64)
     }
 
     /// When each node applied its last expiry, in microseconds by the wall clock.
@@ -162,7 +141,7 @@ impl Ledger {
         let mut table = report::plain(&["node", "proposed", "expired", "median late", "p99", "longest"]);
         for (id, heard) in &self.heard {
             let by_it = |expiries: &&BTreeMap<u64, NodeId>| expiries.values().any(|by| by == id);
-            let (proposed, expired) = (self.expired.values().filter(by_it).count(), heard.applied.len());
+            let (proposed, expired) = (self.expired.values().filter(by_it).count(), heard.expired);
             let late = &heard.late_us;
             let late = [0.5, 0.99, 1.0].map(|q| match late.len() {
                 0 => "-".to_owned(),
@@ -173,15 +152,10 @@ impl Ledger {
         table
     }
 
-    /// Up to so many keys that are known to have expired, from this one on.
-    pub fn gone(&self, from: &str, most: usize) -> Vec<String> {
-        let range = self.expired.range(from.to_owned()..);
-        range.map(|(key, _)| key.clone()).take(most).collect()
-    }
-
-    /// The counts, when all TTLs are over, all nodes agree and each has been heard: no key with a TTL
+    /// The counts, when all TTLs are over and all nodes agree: no key with a TTL
     /// may be anywhere, and every acknowledged one must have expired; the others must be everywhere.
-    pub async fn counts(&self, nodes: &Cluster) -> Result<Counts, Error> {
+    pub async fn counts(&mut self, nodes: &Cluster) -> Result<Counts, Error> {
+        self.hear(nodes);
         let mut counts = Counts { early: self.early, twice: self.twice, ..Counts::default() };
         let mut present = BTreeMap::<&str, usize>::new();
         let mut keys = 0;
@@ -248,15 +222,12 @@ mod tests {
         let items = ["a", "b"].map(|key| Item { key: key.to_owned(), value: String::new(), ttl_ms: Some(1) });
         ledger.promise(&items, 0);
         let expired = |key: &str, at_us| Expired { key: key.to_owned(), index: 7, by: 2, due_ms: 1, at_us };
-        ledger.note(1, expired("a", 1_000));
-        assert_eq!((ledger.early, ledger.twice, ledger.expired_on(1)), (0, 0, 1));
-        ledger.note(1, expired("b", 999));
-        ledger.note(1, expired("a", 1_500));
+        ledger.note(1, 0, vec![expired("a", 1_000)]);
+        assert_eq!((ledger.early, ledger.twice), (0, 0));
+        ledger.note(1, 0, vec![expired("b", 999), expired("a", 1_500), expired("a", 1_500)]);
         assert_eq!((ledger.early, ledger.twice), (1, 1));
-        ledger.forget(1);
-        assert_eq!(ledger.expired_on(1), 0);
-        ledger.note(1, expired("a", 9_000));
-        assert_eq!((ledger.twice, ledger.expired_on(1)), (1, 1));
+        ledger.note(1, 1, vec![expired("a", 9_000)]);
+        assert_eq!((ledger.twice, ledger.heard[&1].expired), (1, 1));
         assert_eq!((ledger.heard[&1].late_us.max(), ledger.last_us().next()), (500, Some((1, 9_000))));
     }
 

@@ -14,7 +14,6 @@ mod disk;
 pub mod drive;
 pub mod error;
 pub mod frame;
-pub mod history;
 pub mod ledger;
 mod life;
 pub mod limits;

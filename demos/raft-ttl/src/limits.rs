@@ -54,12 +54,9 @@ pub(crate) const ALMOST_ALL: u64 = 100;
 /// How many expiries go into one entry of the log at most, and how many retries.
 pub(crate) const BATCH: usize = 1_000;
 
-/// How many bytes are proposed at once, and sent at once of entries, of a snapshot and of the history, about: such a message
+/// How many bytes are proposed at once, and sent at once of entries and of a snapshot, about: such a message
 /// must not outgrow a frame.
 pub(crate) const MESSAGE: usize = 32 << 10;
-
-/// How many bytes of expiries are remembered: 75,000 with short keys.
-pub(crate) const MOST_REMEMBERED: usize = 3 << 20;
 
 /// What the user of a node may set.
 #[derive(Parser, Clone, Copy, Debug)]
@@ -88,6 +85,9 @@ pub struct Tuning {
     /// How long a client may take from an answer to the end of its next request
     #[arg(long, value_parser = some_time, default_value = "60s")]
     pub idle_time: Duration,
+    /// Print each expiry when it is applied, a line of JSON each
+    #[arg(long)]
+    pub tell: bool,
 }
 
 impl Default for Tuning {

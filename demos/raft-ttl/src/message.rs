@@ -11,7 +11,6 @@ use openraft::raft::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::history::Expired;
 use crate::types::{Command, DiskId, LogId, NodeId, TypeConfig};
 
 /// What is asked of a node.
@@ -31,8 +30,6 @@ pub enum Request {
         from: usize,
     },
     Status,
-    /// Asks a node what expired, from this number on.
-    History(u64),
     /// Makes a node a member with the disk it has, in the place of the one that it had if it was one. For the leader.
     Add(NodeId),
     /// Makes a member none any more. For the leader.
@@ -125,12 +122,6 @@ pub enum Reply {
         remaining_ms: Option<u64>,
     },
     Status(Box<Status>),
-    History {
-        /// The number of the first.
-        first: u64,
-        /// In the order in which they were applied.
-        expired: Vec<Expired>,
-    },
     /// Nothing was done: another node leads, or nobody knows who.
     NotLeader(Option<(NodeId, SocketAddr)>),
     /// Nothing was done: the request makes no sense, or comes too late.

@@ -1,6 +1,7 @@
 //! A node: what it must be told, its file, its engine and its TTLs.
 
 use std::collections::BTreeMap;
+use std::io::{self, BufWriter};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,6 +94,9 @@ impl Node {
         let last = last.map_err(|error: DiskError| stopped(&error))?;
         let clock = Arc::new(clock(last));
         let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
+        if settings.tuning.tell {
+            replica.lock().tell = Box::new(BufWriter::new(io::stdout()));
+        }
         let members = settings.members.clone();
         let peers = Peers::new(id, members, disk_id, &settings.secret, Arc::clone(&clock));
         let log = LogStore::new(disk, clock);

@@ -45,10 +45,6 @@ impl Node {
                 }
             },
             Request::Remove(id) => self.remove(id).await,
-            Request::History(since) => {
-                let (first, expired) = self.replica.lock().history.since(since);
-                Ok(Reply::History { first, expired })
-            }
         }
     }
 
@@ -194,7 +190,7 @@ impl Node {
             retrying: state.ttls.retrying_len() as u64,
             proposed: counters.expired,
             retried: counters.retried,
-            expired: state.history.len(),
+            expired: state.expired,
             overtaken: state.overtaken,
             batches: state.batches,
             digest: format!("{:016x}", state.digest()),

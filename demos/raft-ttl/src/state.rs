@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use openraft::{Entry, EntryPayload};
@@ -11,9 +12,8 @@ use timer_wheel::ttl::{Context, TtlConfig, TtlError, TtlKey, TtlSet};
 
 use crate::disk::DiskError;
 use crate::frame::from_bytes;
-use crate::history::{Expired, History};
 use crate::time::{self, NS_PER_MS};
-use crate::types::{Answer, Command, Item, LogId, Membership, NodeId, Stamped, TypeConfig, check_length};
+use crate::types::{Answer, Command, Expired, Item, LogId, Membership, NodeId, Stamped, TypeConfig, check_length};
 
 /// A value and the index of the entry that set it, or its TTL, last.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,8 +43,7 @@ type Records = BTreeMap<String, Record>;
 /// A snapshot: the latest stamp, and the records, which say their TTLs.
 pub(crate) type Image = (u64, Records);
 
-/// What a replica knows. All but the history, and the phases within `ttls`, follows from the log.
-#[derive(Debug)]
+/// What a replica knows. All but the counts, and the phases within `ttls`, follows from the log.
 pub struct State {
     pub(crate) records: Records,
     /// The TTL layer: an entry for each record that has a TTL, under the same index.
@@ -54,7 +53,10 @@ pub struct State {
     stamp_ms: u64,
     pub(crate) applied: Option<LogId>,
     pub(crate) membership: Membership,
-    pub(crate) history: History,
+    /// Where each expiry is told, if anybody listens.
+    pub(crate) tell: Box<dyn Write + Send>,
+    /// How many there were since the start.
+    pub(crate) expired: u64,
     /// Entries of the log that were batches of expiries, since the start.
     pub(crate) batches: u64,
     /// Expiries in them that found their key gone or set anew.
@@ -71,7 +73,8 @@ impl State {
             stamp_ms: 0,
             applied: None,
             membership: Membership::default(),
-            history: History::default(),
+            tell: Box::new(io::sink()),
+            expired: 0,
             batches: 0,
             overtaken: 0,
         }
@@ -118,6 +121,7 @@ impl State {
                 for (key, index) in expiries {
                     self.expire(key, index, by);
                 }
+                let _ = self.tell.flush();
             }
             Command::Join { key, parts, ttl_ms } => {
                 let values = parts.iter().map(|part| Some(&*self.records.get(part)?.value));
@@ -191,7 +195,10 @@ impl State {
             self.overtaken += 1;
         } else if let Some(Record { ttl, .. }) = self.take(&key) {
             let due_ms = ttl.map_or(0, |(stamp_ms, ttl_ms)| stamp_ms.saturating_add(ttl_ms));
-            self.history.add(Expired { key, index, by, due_ms, at_us: time::wall_us_now() });
+            self.expired += 1;
+            let expired = Expired { key, index, by, due_ms, at_us: time::wall_us_now() };
+            let _ = serde_json::to_writer(&mut self.tell, &expired);
+            let _ = self.tell.write_all(b"\n");
         }
     }
 

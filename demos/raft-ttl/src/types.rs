@@ -122,6 +122,19 @@ pub struct Item {
     pub ttl_ms: Option<u64>,
 }
 
+/// A key that expired, as one node saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expired {
+    pub key: String,
+    /// The index of the entry that set its TTL.
+    pub index: u64,
+    pub by: NodeId,
+    /// When its TTL was over by the time of the cluster, in milliseconds.
+    pub due_ms: u64,
+    /// When it was applied here by the wall clock, in microseconds.
+    pub at_us: u64,
+}
+
 /// What the state machine made of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {

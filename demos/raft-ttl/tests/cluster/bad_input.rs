@@ -133,7 +133,7 @@ async fn largest_value_reaches_all_nodes() {
     nodes.start(behind).unwrap();
     nodes.agree(|status| (status.keys, status.expired) == (1, 10)).await;
     for id in nodes.ids() {
-        assert_eq!(nodes.history(id).await.len(), 10);
+        assert_eq!(nodes.expired(id).concat().len(), 10);
     }
 }
 

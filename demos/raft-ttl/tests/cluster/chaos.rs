@@ -17,7 +17,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use tokio::time::{Instant, sleep};
 
-use self::crowd::{Crowd, WRITERS};
+use self::crowd::Crowd;
 use crate::process::{Nodes, deadline};
 
 /// The most memory that a node may have had, in KiB.
@@ -82,7 +82,7 @@ impl Chaos {
         let beginning = Instant::now();
         let mut done = Vec::new();
         while !is_over(done.len(), beginning.elapsed()) {
-            chaos.listen(chaos.nodes.ids(), Duration::from_millis(500)).await;
+            sleep(Duration::from_millis(500)).await;
             chaos.measure();
             let next = deeds.get(done.len()).copied();
             let deed = next.unwrap_or_else(|| deeds[chaos.random.random_range(0..deeds.len())]);
@@ -108,33 +108,23 @@ impl Chaos {
             Deed::KillAll => self.kill(&[1, 2, 3], pause).await,
             Deed::Pause => {
                 self.nodes.signal(one, "-STOP").unwrap();
-                let others = self.nodes.ids().into_iter().filter(|&id| id != one);
-                self.listen(others.collect(), 2 * pause).await;
+                sleep(2 * pause).await;
                 self.nodes.signal(one, "-CONT").unwrap();
             }
             Deed::Cut => self.cut(one).await,
         }
     }
 
-    /// Kills nodes and starts them again. The last of several tells before it dies what it has seen: what
-    /// expired and is in a snapshot is told by nobody after a start.
+    /// Kills nodes and starts them again.
     async fn kill(&mut self, victims: &[NodeId], pause: Duration) {
-        for (nth, &id) in victims.iter().enumerate() {
-            if nth + 1 == victims.len() && nth > 0 {
-                self.ledger.hear(&self.nodes, id).await;
-            }
-            self.nodes.kill(id);
-            self.ledger.forget(id);
-        }
-        let others = self.nodes.ids().into_iter().filter(|id| !victims.contains(id));
-        self.listen(others.collect(), pause).await;
+        victims.iter().for_each(|&id| self.nodes.kill(id));
+        sleep(pause).await;
         victims.iter().for_each(|&id| self.nodes.start(id).unwrap());
     }
 
     /// Cuts the file of a node off somewhere, and goes the way back.
     async fn cut(&mut self, id: NodeId) {
         self.nodes.kill(id);
-        self.ledger.forget(id);
         let data = self.nodes.data(id);
         let file = File::options().write(true).open(data.join("raft.redb")).unwrap();
         let length = file.metadata().unwrap().len();
@@ -170,12 +160,13 @@ impl Chaos {
                 break;
             }
             assert!(Instant::now() < deadline, "not all have come back: {statuses:?}");
-            self.listen(self.nodes.ids(), GLANCE).await;
+            sleep(GLANCE).await;
         }
         // Those that are known to be gone stay gone, whoever leads now.
-        let from = self.random.random_range(0..WRITERS).to_string();
-        for key in self.ledger.gone(&from, 5) {
-            assert_eq!(self.nodes.latest(&key).await, None, "{key} is back");
+        let gone = self.nodes.expired(self.random.random_range(1..=3)).concat();
+        for _ in 0..gone.len().min(5) {
+            let key = &gone[self.random.random_range(0..gone.len())].key;
+            assert_eq!(self.nodes.latest(key).await, None, "{key} is back");
         }
     }
 
@@ -184,23 +175,8 @@ impl Chaos {
         for id in self.nodes.ids() {
             if !self.nodes.is_running(id) && gave_up_by_mistake(&self.nodes.log(id)) {
                 self.gave_up += 1;
-                self.ledger.forget(id);
                 self.nodes.start(id).unwrap();
             }
-        }
-    }
-
-    /// Takes down what expires for a while.
-    async fn listen(&mut self, ids: Vec<NodeId>, time: Duration) {
-        let end = Instant::now() + time;
-        loop {
-            for &id in &ids {
-                self.ledger.hear(&self.nodes, id).await;
-            }
-            if Instant::now() >= end {
-                return;
-            }
-            sleep(GLANCE).await;
         }
     }
 
@@ -212,7 +188,6 @@ impl Chaos {
     /// Waits until all TTLs are over, and says what came of it all.
     async fn judge(mut self) {
         self.nodes.agree(|status| status.ttls == 0).await;
-        self.listen(self.nodes.ids(), Duration::ZERO).await;
         self.measure();
         let counts = self.ledger.counts(&self.nodes).await.unwrap();
         println!("most memory: {} MiB a node\n{counts:?}", self.peak_kib.div_ceil(1 << 10));

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use raft_ttl::history::Expired;
 use raft_ttl::time::wall_us_now;
-use raft_ttl::types::NodeId;
+use raft_ttl::types::{Expired, NodeId};
 
 use crate::process::{CALM, Nodes, item};
 
@@ -30,7 +29,7 @@ async fn ttl_expires_on_all_three_and_one_node_proposes_it() {
         let after = nodes.agree(|status| status.ttls == 0).await;
         let mut histories = Vec::new();
         for id in nodes.ids() {
-            let mut history = nodes.history(id).await;
+            let mut history = nodes.expired(id).concat();
             history.retain(|it| keys.contains(&it.key));
             let in_order: Vec<&String> = history.iter().map(|it| &it.key).collect();
             assert_eq!(in_order, keys.iter().collect::<Vec<_>>(), "in order of deadline");

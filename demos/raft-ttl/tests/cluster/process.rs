@@ -6,7 +6,6 @@ use std::path::Path;
 use raft_ttl::client::Client;
 use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::frame::{self, Connection};
-use raft_ttl::history::Expired;
 use raft_ttl::message::{Reply, Request, Status};
 use raft_ttl::types::{Command, Item, NodeId};
 use tokio::net::TcpStream;
@@ -110,21 +109,6 @@ impl Nodes {
     /// Waits until all nodes have applied the same and are as wanted.
     pub(crate) async fn agree(&self, is_wanted: impl Fn(&Status) -> bool) -> Statuses {
         self.agreement(is_wanted).await.unwrap()
-    }
-
-    /// All that expired on a node since its start.
-    pub(crate) async fn history(&self, id: NodeId) -> Vec<Expired> {
-        let mut all = Vec::new();
-        loop {
-            match self.answer(id, &Request::History(all.len() as u64)).await {
-                Reply::History { expired, .. } if expired.is_empty() => return all,
-                Reply::History { first, expired, .. } => {
-                    assert_eq!(first, all.len() as u64, "nothing is forgotten yet");
-                    all.extend(expired);
-                }
-                other => panic!("node {id} answers {other:?}"),
-            }
-        }
     }
 
     /// What a node answers.

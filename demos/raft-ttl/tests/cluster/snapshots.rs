@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::time::wall_us_now;
 use raft_ttl::types::Command;
@@ -46,8 +45,7 @@ async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)
     // What is over by then, or soon will be, goes, and not a moment early.
     nodes.agree(|status| status.ttls == 1).await;
     for id in nodes.ids() {
-        let history = nodes.history(id).await;
-        for expired in &history {
+        for expired in nodes.expired(id).concat() {
             assert!(expired.at_us >= before_us + 2_500_000, "{expired:?} is early");
         }
     }
@@ -138,9 +136,8 @@ async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
     sleep_until(brief_are_over).await;
     nodes.put(vec![item("last", 50)]).await;
     nodes.wait_for(follower, |status| status.expired > 0).await;
-    let mut ledger = Ledger::default();
-    ledger.hear(&nodes, follower).await;
-    assert_eq!(ledger.gone("", 100), ["last"], "nothing else has expired");
+    let expired = nodes.expired(follower).concat();
+    assert!(matches!(&expired[..], [last] if last.key == "last"), "{expired:?}");
     let status = nodes.wait_for(follower, |status| status.pending == 0).await;
     assert_eq!(status.overtaken, 0, "nor was what is gone proposed");
 }

@@ -34,9 +34,6 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
     }
     wires.heal();
     nodes.agree(|status| status.ttls == 0).await;
-    for id in nodes.ids() {
-        ledger.hear(&nodes, id).await;
-    }
     let counts = ledger.counts(&nodes).await.unwrap();
     assert!(counts.is_sound(), "{counts:?}");
     assert_eq!(counts.attempted, 240);

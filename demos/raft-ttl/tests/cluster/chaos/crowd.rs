@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::process::{Nodes, deadline, item};
 
 /// How many of each kind of client there are.
-pub(super) const WRITERS: u64 = 4;
+const WRITERS: u64 = 4;
 const READERS: usize = 4;
 const SLOW: usize = 20;
 const SILENT: usize = 300;
@@ -111,13 +111,12 @@ async fn write(mut client: Client, writer: u64, mut random: Pcg64, is_over: Arc<
     (ledger, longest)
 }
 
-/// Asks for what costs something: how a node is, what expired there, the latest of a key.
+/// Asks for what costs something: how a node is, the latest of a key.
 async fn read(address: SocketAddr, mut client: Client) {
     loop {
         let get = Request::Get { key: "nobody's".to_owned(), linearizable: true, from: 0 };
         // Whether there is an answer depends on what is done to the node.
         let _ = client::ask(address, &Request::Status).await;
-        let _ = client::ask(address, &Request::History(0)).await;
         let _ = client.lead(&get, deadline()).await;
         sleep(GLANCE).await;
     }
