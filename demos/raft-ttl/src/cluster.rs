@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -163,14 +163,6 @@ impl Cluster {
         self.member(id).kill();
     }
 
-    /// Lets a node stop by itself, and waits for that.
-    pub fn stop(&mut self, id: NodeId) -> io::Result<ExitStatus> {
-        let process = self.member(id).process.take();
-        let mut process = process.ok_or(io::ErrorKind::NotFound)?;
-        drop(process.stdin.take());
-        process.wait()
-    }
-
     /// Whether a node has been started and not been killed, and has not ended by itself.
     pub fn is_running(&mut self, id: NodeId) -> bool {
         let process = self.member(id).process.as_mut();
@@ -202,23 +194,6 @@ impl Cluster {
     fn proc(&self, id: NodeId) -> Option<PathBuf> {
         let process = self.members.get(&id)?.process.as_ref()?;
         Some(Path::new("/proc").join(process.id().to_string()))
-    }
-
-    /// Waits until a node has ended by itself.
-    pub async fn wait(&mut self, id: NodeId) -> io::Result<ExitStatus> {
-        let deadline = deadline();
-        loop {
-            let process = self.member(id).process.as_mut();
-            // `wait` would let go of its standard input, and it stop because of that.
-            if let Some(status) = process.ok_or(io::ErrorKind::NotFound)?.try_wait()? {
-                self.member(id).process = None;
-                return Ok(status);
-            }
-            if Instant::now() >= deadline {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            sleep(GLANCE).await;
-        }
     }
 
     /// What a node has written to its standard error.

@@ -138,7 +138,7 @@ async fn largest_value_reaches_all_nodes() {
 }
 
 /// Runs a node that should not start, and gives up on it if it does.
-fn run_node(arguments: &[&str]) -> Output {
+pub(crate) fn run_node(arguments: &[&str]) -> Output {
     let mut command = process::Command::new(program());
     command.arg("node").args(arguments).arg("--lifeline");
     // Its standard input is at its end: it would stop at once.
@@ -146,7 +146,7 @@ fn run_node(arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn assert_fails(output: &Output, status: i32, reason: &str) {
+pub(crate) fn assert_fails(output: &Output, status: i32, reason: &str) {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(status), "{stderr}");
     assert!(stderr.contains(reason), "{stderr}");

@@ -18,6 +18,7 @@ use rand_pcg::Pcg64;
 use tokio::time::{Instant, sleep};
 
 use self::crowd::Crowd;
+use crate::bad_input::{assert_fails, run_node};
 use crate::process::{Nodes, deadline};
 
 /// The most memory that a node may have had, in KiB.
@@ -130,8 +131,9 @@ impl Chaos {
         let length = file.metadata().unwrap().len();
         // Within a page of the file: where all of a page is gone it may open, if nothing was there.
         file.set_len(self.random.random_range(0..length) | 1).unwrap();
-        self.nodes.start(id).unwrap();
-        assert_eq!(self.nodes.wait(id).await.unwrap().code(), Some(2), "node {id} runs on a bad file");
+        let data_argument = data.to_str().unwrap();
+        let output = run_node(&["--id", &id.to_string(), "--listen", "127.0.0.1:0", "--data", data_argument]);
+        assert_fails(&output, 2, "cannot be used");
         // What is left of it is of no use.
         fs::remove_dir_all(&data).unwrap();
         self.nodes.start(id).unwrap();

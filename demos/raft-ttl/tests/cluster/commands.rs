@@ -96,13 +96,3 @@ async fn commands_do_what_they_say() {
     assert_eq!((lonely.0, lonely.2.contains("no leader")), (1, true), "{}", lonely.2);
     assert_eq!(shell.run(&[leader], &["get", "key"]).0, 1);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn node_stops_when_it_is_asked_to() {
-    let mut nodes = Nodes::started(&CALM);
-    nodes.all_up().await;
-    for id in nodes.ids() {
-        let status = nodes.stop(id).unwrap();
-        assert!(status.success(), "node {id} ends with {status}");
-    }
-}

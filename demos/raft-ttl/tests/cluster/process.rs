@@ -1,8 +1,8 @@
 //! Nodes as processes, and what tests want of them.
 
-use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
+use derive_more::{Deref, DerefMut};
 use raft_ttl::client::Client;
 use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::frame::{self, Connection};
@@ -28,6 +28,7 @@ pub(crate) fn item(key: impl Into<String>, ttl_ms: impl Into<Option<u64>>) -> It
 }
 
 /// A cluster of processes. When a test fails it says what its nodes said.
+#[derive(Deref, DerefMut)]
 pub(crate) struct Nodes(Cluster);
 
 impl Nodes {
@@ -138,20 +139,6 @@ pub(crate) fn assert_refused(reply: &Reply, reason: &str) {
     match reply {
         Reply::Refused(problem) => assert!(problem.contains(reason), "{problem}"),
         other => panic!("{other:?} is no refusal for {reason}"),
-    }
-}
-
-impl Deref for Nodes {
-    type Target = Cluster;
-
-    fn deref(&self) -> &Cluster {
-        &self.0
-    }
-}
-
-impl DerefMut for Nodes {
-    fn deref_mut(&mut self) -> &mut Cluster {
-        &mut self.0
     }
 }
 
