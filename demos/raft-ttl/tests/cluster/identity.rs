@@ -8,10 +8,10 @@ use raft_ttl::frame::{self, Connection};
 use raft_ttl::message::{Call, Hello, Reply, Request, Welcome};
 use raft_ttl::time::wall_us_now;
 use raft_ttl::types::{DiskId, NodeId};
-use tokio::net::TcpSocket;
-use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item, next};
+use crate::proxy::Wires;
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -175,51 +175,18 @@ async fn absurd_term_is_refused_and_kills_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn absurd_term_and_another_cluster_in_an_answer_are_not_believed() {
-    let mut nodes = Nodes::started(&CALM);
+    let (mut nodes, wires) = Wires::between_nodes(&CALM, 5).await;
     let (leader, term) = nodes.all_up().await;
     let victim = leader % 3 + 1;
-    let (_, welcome) = greet(&nodes, leader, victim).await;
-    let Reply::Welcome(welcome) = welcome else {
-        panic!("{welcome:?}");
-    };
-    nodes.kill(victim);
-    // Somebody sits where the node was, and knows the secret.
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.set_reuseaddr(true).unwrap();
-    socket.bind(nodes.address(victim)).unwrap();
-    let listener = socket.listen(16).unwrap();
-    let (asked, mut was_asked) = tokio::sync::mpsc::unbounded_channel();
-    let mut tasks = JoinSet::new();
-    tasks.spawn(async move {
-        let mut connections = JoinSet::new();
-        loop {
-            let mut connection = frame::connection(listener.accept().await.unwrap().0);
-            let (welcome, asked) = (welcome.clone(), asked.clone());
-            connections.spawn(async move {
-                while let Ok(Some(Ok(request))) = frame::receive::<Request>(&mut connection).await {
-                    let reply = match request {
-                        // To those who only ask it says something else.
-                        Request::Peer(hello) if hello.member.is_none() => {
-                            Reply::Welcome(Welcome { cluster: Some(7), ..welcome.clone() })
-                        }
-                        Request::Peer(_) => Reply::Welcome(welcome.clone()),
-                        Request::Call(_) => {
-                            let _ = asked.send(());
-                            Reply::Append(Ok(AppendEntriesResponse::HigherVote(Vote::new(u64::MAX, DiskId(7)))))
-                        }
-                        _ => return,
-                    };
-                    if frame::send(&mut connection, &reply).await.is_err() {
-                        return;
-                    }
-                }
-            });
-        }
+    wires.forge(victim, |reply| match reply {
+        Reply::Welcome(welcome) => Reply::Welcome(Welcome { cluster: Some(7), ..welcome }),
+        _ => Reply::Append(Ok(AppendEntriesResponse::HigherVote(Vote::new(u64::MAX, DiskId(7))))),
     });
-    for _ in 0..3 {
-        was_asked.recv().await.unwrap();
+    let deadline = deadline();
+    while wires.counts()[4] < 3 {
+        assert!(Instant::now() < deadline, "nobody asks node {victim}");
+        nodes.put(vec![item("key", None)]).await;
     }
-    nodes.put(vec![item("key", None)]).await;
     assert_eq!(nodes.leads().await, (leader, term));
     assert!(nodes.is_running(leader));
     assert_refused(&nodes.answer(leader, &Request::Add(victim)).await, "of another cluster");

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use raft_ttl::frame::{Connection, connection};
+use raft_ttl::message::Reply;
 use raft_ttl::types::NodeId;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -30,6 +31,8 @@ pub(crate) struct Weather {
     pub(crate) doubled: u32,
 }
 
+type Forge = fn(Reply) -> Reply;
+
 struct Sky {
     weather: Weather,
     /// Nodes that nobody hears, and that hear nobody.
@@ -37,8 +40,10 @@ struct Sky {
     random: Pcg64,
     /// All requests that passed: to whom, after which hello.
     recorded: Vec<(SocketAddr, [Bytes; 2])>,
-    /// How many frames were lost, delayed and doubled, and how many passed.
-    pub(crate) counts: [u64; 4],
+    /// How many frames were lost, delayed and doubled, how many passed, and how many replies were forged.
+    counts: [u64; 5],
+    /// Whose replies are forged, and how.
+    forged: Option<(NodeId, Forge)>,
 }
 
 /// The wires between all nodes of a cluster.
@@ -56,7 +61,8 @@ impl Wires {
             cut_off: Vec::new(),
             random: Pcg64::seed_from_u64(seed),
             recorded: Vec::new(),
-            counts: [0; 4],
+            counts: [0; 5],
+            forged: None,
         }));
         let mut tasks = JoinSet::new();
         for from in nodes.ids() {
@@ -80,6 +86,11 @@ impl Wires {
         self.sky.lock().unwrap().cut_off.push(id);
     }
 
+    /// Puts other replies in the place of those of a node.
+    pub(crate) fn forge(&self, id: NodeId, forge: Forge) {
+        self.sky.lock().unwrap().forged = Some((id, forge));
+    }
+
     pub(crate) fn heal(&self) {
         let mut sky = self.sky.lock().unwrap();
         sky.cut_off.clear();
@@ -96,8 +107,8 @@ impl Wires {
         count
     }
 
-    /// How many frames were lost, delayed and doubled, and how many passed.
-    pub(crate) fn counts(&self) -> [u64; 4] {
+    /// How many frames were lost, delayed and doubled, how many passed, and how many replies were forged.
+    pub(crate) fn counts(&self) -> [u64; 5] {
         self.sky.lock().unwrap().counts
     }
 }
@@ -160,9 +171,14 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
         if onward.send(request).await.is_err() {
             return;
         }
-        let Some(reply) = frame(&mut onward).await else {
+        let Some(mut reply) = frame(&mut onward).await else {
             return;
         };
+        let forged = sky.lock().unwrap().forged;
+        if let Some((_, forge)) = forged.filter(|(id, _)| *id == ends[1]) {
+            sky.lock().unwrap().counts[4] += 1;
+            reply = postcard::to_stdvec(&forge(postcard::from_bytes(&reply).unwrap())).unwrap().into();
+        }
         let fate = sky.lock().unwrap().fate(ends);
         if !fate.is_lost && from.send(reply).await.is_err() {
             return;
