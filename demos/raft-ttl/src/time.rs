@@ -5,8 +5,8 @@
 //! receives and carries it on by its monotonic clock, so the next leader goes on where the last one was,
 //! whatever its wall clock says. While a process is down its machine's wall clock tells how long
 //! that was: the difference between two readings of one clock, not between clocks. That may still be wrong, if
-//! the clock was set meanwhile; so a node that was started asks others what time it is, and expires and
-//! stamps nothing before most of them have told it.
+//! the clock was set meanwhile; so a node that was started takes the time from those whom it asks for their
+//! votes, and expires and stamps nothing before most of them have elected it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -118,7 +118,7 @@ impl Clock {
         }
     }
 
-    /// Nobody puts the time back from now on: this node leads, or hears one who does.
+    /// Nobody puts the time back from now on, because this node leads.
     pub fn settle(&self) {
         self.lock().is_settled = true;
     }
