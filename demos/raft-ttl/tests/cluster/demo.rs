@@ -55,9 +55,9 @@ fn verdict_of(folder: &TempDir, arguments: &[&str], keys: u32) -> String {
 #[test]
 fn demo_shows_that_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
-    let stdout = verdict_of(&folder, &["--keys", "150", "--ttl", "3s"], 160);
-    assert!(stdout.contains("the leader, is killed; "), "{stdout}");
-    assert!(!stdout.contains("; 0 keys wait to expire"), "{stdout}");
+    let stdout = verdict_of(&folder, &["--keys", "250"], 260);
+    let killed = stdout.split_once("the leader, is killed; ").and_then(|(_, rest)| rest.split_once(" keys wait"));
+    assert!(killed.unwrap().0.parse::<u32>().unwrap() >= 200, "{stdout}");
 }
 
 #[test]

@@ -86,6 +86,27 @@ async fn emptied_disk_of_the_founder_founds_nothing_and_comes_back() {
     comes_back_by_a_snapshot(1, true).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn node_that_does_not_learn_is_not_counted_on() {
+    let (mut nodes, wires) = Wires::between_nodes(&HASTY, 5).await;
+    let (leader, _) = nodes.all_up().await;
+    let victim = leader % 3 + 1;
+    nodes.kill(victim);
+    fs::remove_dir_all(nodes.data(victim)).unwrap();
+    nodes.start(victim).unwrap();
+    waits_to_be_added(&mut nodes, victim).await;
+    // It says who it is, and takes nothing.
+    wires.forge(victim, |reply| match reply {
+        Reply::Welcome(welcome) => Reply::Welcome(welcome),
+        _ => Reply::Refused("it is deaf".to_owned()),
+    });
+    let (leader, _) = nodes.leads().await;
+    let added = nodes.answer(leader, &Request::Add(victim)).await;
+    assert!(matches!(&added, Reply::Unsure(problem) if problem.contains("add it again")), "{added:?}");
+    let status = nodes.wait_for(leader, |_| true).await;
+    assert!(!status.voters.contains(&victim), "{status:?}");
+}
+
 /// What a node says first, and is answered.
 type Greeting = (Connection, Reply);
 
