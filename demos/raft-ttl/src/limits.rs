@@ -85,7 +85,7 @@ pub struct Tuning {
     /// How long a client may take from an answer to the end of its next request
     #[arg(long, value_parser = some_time, default_value = "60s")]
     pub idle_time: Duration,
-    /// Print each expiry when it is applied, a line of JSON each
+    /// Print each expiry when it is applied, a line of JSON each; the node waits until that is taken
     #[arg(long)]
     pub tell: bool,
 }

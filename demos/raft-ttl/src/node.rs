@@ -95,7 +95,7 @@ impl Node {
         let clock = Arc::new(clock(last));
         let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
         if settings.tuning.tell {
-            replica.lock().tell = Box::new(BufWriter::new(io::stdout()));
+            replica.lock().tell = Some(Box::new(BufWriter::new(io::stdout())));
         }
         let members = settings.members.clone();
         let peers = Peers::new(id, members, disk_id, &settings.secret, Arc::clone(&clock));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use openraft::{Entry, EntryPayload};
@@ -54,7 +54,7 @@ pub struct State {
     pub(crate) applied: Option<LogId>,
     pub(crate) membership: Membership,
     /// Where each expiry is told, if anybody listens.
-    pub(crate) tell: Box<dyn Write + Send>,
+    pub(crate) tell: Option<Box<dyn Write + Send>>,
     /// How many there were since the start.
     pub(crate) expired: u64,
     /// Entries of the log that were batches of expiries, since the start.
@@ -73,7 +73,7 @@ impl State {
             stamp_ms: 0,
             applied: None,
             membership: Membership::default(),
-            tell: Box::new(io::sink()),
+            tell: None,
             expired: 0,
             batches: 0,
             overtaken: 0,
@@ -121,7 +121,9 @@ impl State {
                 for (key, index) in expiries {
                     self.expire(key, index, by);
                 }
-                let _ = self.tell.flush();
+                if let Some(tell) = &mut self.tell {
+                    let _ = tell.flush();
+                }
             }
             Command::Join { key, parts, ttl_ms } => {
                 let values = parts.iter().map(|part| Some(&*self.records.get(part)?.value));
@@ -194,11 +196,13 @@ impl State {
         if record.is_none_or(|record| record.index != index) {
             self.overtaken += 1;
         } else if let Some(Record { ttl, .. }) = self.take(&key) {
-            let due_ms = ttl.map_or(0, |(stamp_ms, ttl_ms)| stamp_ms.saturating_add(ttl_ms));
             self.expired += 1;
+            let Some(tell) = &mut self.tell else { return };
+            let due_ms = ttl.map_or(0, |(stamp_ms, ttl_ms)| stamp_ms.saturating_add(ttl_ms));
             let expired = Expired { key, index, by, due_ms, at_us: time::wall_us_now() };
-            let _ = serde_json::to_writer(&mut self.tell, &expired);
-            let _ = self.tell.write_all(b"\n");
+            // The node goes on if nobody listens any more.
+            let _ = serde_json::to_writer(&mut *tell, &expired);
+            let _ = tell.write_all(b"\n");
         }
     }
 
