@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use timer_wheel::ttl::{Backoff, Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, TtlError};
+use timer_wheel::Backoff;
+use timer_wheel::ttl::{Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, TtlError};
 
 const MS: u64 = 1_000_000; // in nanoseconds
 

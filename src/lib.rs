@@ -264,6 +264,8 @@ pub mod timer;
 #[cfg(feature = "ttl")]
 pub mod ttl;
 
+#[cfg(feature = "ttl")]
+mod backoff;
 mod budget;
 mod geometry;
 mod hierarchy;
@@ -278,6 +280,8 @@ mod slots;
 mod sync;
 mod wheel;
 
+#[cfg(feature = "ttl")]
+pub use backoff::Backoff;
 pub use budget::Budget;
 #[cfg(feature = "std")]
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -12,15 +12,14 @@
 //! - [`TtlSet`] names its entries by **handle**, a [`TtlKey`], which the store keeps in the record that it
 //!   has for the key anyway. Nothing is looked up.
 //! - [`TtlQueue`] names them by **key**, for stores that want no handles: a hash table above a `TtlSet`.
-//! - [`RetryQueue`] is for deliveries without a log: at a time, and again until they are acknowledged.
 //!
 //! **Reads never check the TTL**: a key is there until its expiry is applied.
 //!
 //! ```
-//! use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlSet};
+//! use timer_wheel::ttl::{Context, Outcome, Role, TtlSet};
 //!
 //! const MS: u64 = 1_000_000;
-//! let mut ttls: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+//! let mut ttls: TtlSet<&str> = TtlSet::new(0);
 //! ttls.role_change(Role::Leader, 0);
 //!
 //! // Entry 17 of the log sets a key with a TTL of 2 ms. The store keeps the handle.
@@ -66,7 +65,7 @@ mod set;
 mod snapshot;
 mod stats;
 
-pub use self::config::{Backoff, TtlConfig, TtlConfigBuilder};
+pub use self::config::TtlConfig;
 pub use self::due::Expiries;
 pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, TtlKey};
 pub use self::error::TtlError;

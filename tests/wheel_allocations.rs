@@ -9,7 +9,7 @@ use std::alloc::System;
 use std::ops::Range;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Context, Outcome, Role, TtlQueue};
 use timer_wheel::{Compact, Geometry, Millis, TimerKey, Wheel};
 
 #[global_allocator]
@@ -280,7 +280,7 @@ fn little_is_reserved_beyond_what_is_asked_for() {
 
 /// The tables of the keys double one by one.
 fn no_key_asks_for_more_than_a_page_and_its_tables() {
-    let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
+    let mut queue: TtlQueue<u64> = TtlQueue::new(0);
     let asked = greediest((0..TIMERS as u64).map(|key| {
         queue.init(key, 1, 5, Context::default()).unwrap();
     }));
@@ -383,7 +383,7 @@ fn reserved_entries_ask_for_little_more() {
     };
     let filled = |room| {
         let region = Region::new(ALLOCATOR);
-        let mut queue = TtlQueue::new(0, TtlConfig::default());
+        let mut queue = TtlQueue::new(0);
         queue.reserve(room);
         (allocations(|| fill(&mut queue)), held(&region))
     };
@@ -396,7 +396,7 @@ fn reserved_entries_ask_for_little_more() {
 
 fn cleared_queue_gives_its_memory_back() {
     let region = Region::new(ALLOCATOR);
-    let mut queue: TtlQueue<u64> = TtlQueue::new(0, TtlConfig::default());
+    let mut queue: TtlQueue<u64> = TtlQueue::new(0);
     let empty = held(&region);
     queue.role_change(Role::Leader, 0);
     for key in 0..10_000 {

@@ -13,15 +13,15 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// If an invariant is broken, with its name.
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::TtlSet;
     ///
-    /// TtlSet::<u32>::new(0, TtlConfig::default()).check_invariants();
+    /// TtlSet::<u32>::new(0).check_invariants();
     /// ```
     pub fn check_invariants(&self) {
         self.entries.check();
         let in_flight = self.entries.in_flight_len();
         assert!(self.role() == Role::Leader || in_flight == 0, "only a leader has proposals out");
-        assert!(in_flight <= self.config.max_pending(), "no more is in flight than may be");
+        assert!(in_flight <= self.config.max_pending, "no more is in flight than may be");
         for info in self.iter().filter(|info| info.phase != Phase::Queued) {
             assert!(info.deadline_ns <= self.now, "only what is due is in flight");
         }
@@ -36,9 +36,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// If an invariant is broken, with its name.
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::TtlQueue;
     ///
-    /// TtlQueue::<u32>::new(0, TtlConfig::default()).check_invariants();
+    /// TtlQueue::<u32>::new(0).check_invariants();
     /// ```
     pub fn check_invariants(&self) {
         self.set.check_invariants();

@@ -55,9 +55,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// [`poll_budget`](super::TtlConfig::poll_budget): a poll that has used up its budget yields fewer entries, or none.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Role, TtlSet};
     ///
-    /// let mut set: TtlSet<u32> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<u32> = TtlSet::new(0);
     /// set.role_change(Role::Leader, 0);
     /// for key in 0..51 {
     ///     set.init(key, 1, 5, Context::default())?;
@@ -72,14 +72,14 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.tick(now);
         let mut left = Allowance::default();
         if self.is_proposing() {
-            let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
+            let (expiries, retries) = (self.config.expire_batch, self.config.retry_batch);
             // No more than there are: a flight that this poll begins does not end in it, even at the end of time,
             // where both would be at once.
             left = Allowance {
                 expiries,
                 retries: retries.min(self.retrying_len()),
                 timeouts: (expiries + retries).min(self.pending_len()),
-                budget: self.config.poll_budget(),
+                budget: self.config.poll_budget,
             };
         }
         Expiries { set: self, left, batch: Batch::default() }
@@ -112,7 +112,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Makes as many entries that are due pending as a batch holds, within what is left.
     fn expire_batch(&mut self, left: &mut Allowance) -> Batch {
         let mut batch = Batch::default();
-        let room = self.config.max_pending().saturating_sub(self.entries.in_flight_len());
+        let room = self.config.max_pending.saturating_sub(self.entries.in_flight_len());
         let most = left.expiries.min(room).min(batch.slots.len());
         if most != 0 {
             let taken = &mut batch.slots[..most];
@@ -131,7 +131,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
             attempts: attempts.saturating_add(1),
             proposed_ns: self.now,
         };
-        let timeout_ns = nanoseconds(self.config.pending_timeout());
+        let timeout_ns = nanoseconds(self.config.pending_timeout);
         self.entries.launch(slots, self.now.saturating_add(timeout_ns), flight);
     }
 
@@ -148,9 +148,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
 /// The proposals to make, from [`TtlSet::poll`] or [`TtlQueue::poll`](super::TtlQueue::poll).
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Role, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.role_change(Role::Leader, 0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let mut due = queue.poll(5_000_000);
@@ -173,9 +173,9 @@ impl<K, G: Geometry> Expiries<'_, K, G> {
     /// its end, or a batch or the budget is used up.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.init("later", 2, 8, Context::default())?;

@@ -9,9 +9,9 @@ use crate::key::TimerKey;
 /// for clones of that: another replica has other handles, so handles do not belong in a log or a snapshot.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlKey, TtlSet};
+/// use timer_wheel::ttl::{Context, TtlKey, TtlSet};
 ///
-/// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+/// let mut set: TtlSet<&str> = TtlSet::new(0);
 /// let handle: Option<TtlKey> = set.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(set.remove(handle.unwrap()), Some("key"));
 /// assert!(set.get(handle.unwrap()).is_none());
@@ -28,10 +28,10 @@ pub struct TtlKey(pub(super) TimerKey);
 /// [`TtlQueue::restore`](super::TtlQueue::restore) takes.
 ///
 /// ```
-/// use timer_wheel::ttl::{Entry, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Entry, TtlQueue};
 ///
 /// let entry = Entry::new("key", 1, 500).with_leader_start_ms(1_000);
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.restore([entry], 0, 1_200)?; // 200 ms after it was set
 /// assert_eq!(queue.remaining("key", 0), Some(300_000_000));
 /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -92,9 +92,9 @@ impl<K> Entry<K> {
 /// The rest of a command that sets a TTL, next to key, index and TTL.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// let ctx = Context::new(3_000_000).with_owner(42).with_leader_start_ms(1_700_000_000_000);
 /// queue.init("key", 1, 5, ctx)?;
 /// let info = queue.get("key").unwrap();
@@ -153,9 +153,9 @@ impl Context {
 /// Where an entry stands between its deadline and its end.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Phase, Role, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Phase, Role, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.role_change(Role::Leader, 0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(queue.get("key").unwrap().phase, Phase::Queued);
@@ -179,9 +179,9 @@ pub enum Phase {
 /// One entry with what this replica knows of it.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let info = queue.get("key").unwrap();
 /// assert_eq!((info.entry.key, info.deadline_ns, info.attempts), ("key", 5_000_000, 0));
@@ -213,9 +213,9 @@ impl<K> Copy for TtlInfo<'_, K> {}
 /// A proposal to make: that `key` be deleted if it still carries `index`.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Role, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.role_change(Role::Leader, 0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let expiry = queue.poll(5_000_000).next().unwrap();
@@ -243,9 +243,9 @@ pub struct Expiry<K> {
 /// The outcome of a call.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Outcome, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// assert_eq!(queue.init("key", 1, 5, Context::default())?, Outcome::Scheduled);
 /// assert_eq!(queue.init("key", 1, 5, Context::default())?, Outcome::Stale);
 /// assert_eq!(queue.init("key", 2, 5, Context::default())?, Outcome::Updated);
@@ -274,9 +274,9 @@ pub enum Outcome {
 /// Whether this replica is to propose expiries.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Role, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(queue.poll(5_000_000).count(), 0, "a follower proposes nothing");
 /// queue.role_change(Role::Leader, 5_000_000);

@@ -6,9 +6,9 @@ use core::fmt;
 /// Why a TTL, a configuration or a set of entries was refused. Nothing was changed.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlError, TtlQueue};
+/// use timer_wheel::ttl::{Context, TtlError, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// let refused = queue.init("key", 1, u64::MAX, Context::default());
 /// assert!(matches!(refused, Err(TtlError::TtlTooLong { ttl_ms: u64::MAX, .. })));
 /// assert!(queue.is_empty());

@@ -10,9 +10,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// the others. O(m log m) to begin with, for the m entries in flight; O(n log n) for all n entries.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<char> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<char> = TtlSet::new(0);
     /// for (ttl_ms, key) in [(30, 'c'), (10, 'a'), (20, 'b')] {
     ///     set.init(key, 1, ttl_ms, Context::default())?;
     /// }
@@ -31,9 +31,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// An age that stays near the timeout means that the log gives no answers.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Role, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.role_change(Role::Leader, 0);
     /// set.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(set.oldest_pending(5_000_000), None);

@@ -34,9 +34,9 @@ use crate::node::NodeIndex;
 /// one moves a 256th of what is known of the keys. An empty queue has 8 kB for them.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Role, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.role_change(Role::Leader, 0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let proposed: Vec<_> = queue.poll(5_000_000).collect();
@@ -69,16 +69,16 @@ const TABLES: usize = 256;
 const TWICE: u64 = 1 << 32 | 1;
 
 impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
-    /// An empty queue on a follower whose monotonic clock stands at `now` nanoseconds. O(1).
+    /// An empty queue on a follower whose monotonic clock stands at `now` nanoseconds, with the default settings. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Role, TtlQueue};
     ///
-    /// let queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
+    /// let queue: TtlQueue<String> = TtlQueue::new(0);
     /// assert_eq!((queue.len(), queue.as_set().role()), (0, Role::Follower));
     /// ```
-    pub fn new(now: u64, config: TtlConfig) -> Self {
-        Self::with_hasher(now, config, S::default())
+    pub fn new(now: u64) -> Self {
+        Self::with_hasher(now, S::default())
     }
 }
 
@@ -88,16 +88,33 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// ```
     /// use std::hash::RandomState;
     /// use timer_wheel::Millis;
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::TtlQueue;
     ///
     /// // For keys that strangers choose.
     /// let hasher = RandomState::new();
-    /// let queue: TtlQueue<String, Millis, _> =
-    ///     TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+    /// let queue: TtlQueue<String, Millis, _> = TtlQueue::with_hasher(0, hasher);
     /// assert!(queue.is_empty());
     /// ```
-    pub fn with_hasher(now: u64, config: TtlConfig, hasher: S) -> Self {
-        Self { set: TtlSet::new(now, config), tables: alloc::vec![HashTable::new(); TABLES], hasher }
+    pub fn with_hasher(now: u64, hasher: S) -> Self {
+        Self { set: TtlSet::new(now), tables: alloc::vec![HashTable::new(); TABLES], hasher }
+    }
+
+    /// As [`TtlSet::set_config`]. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::InvalidConfig`] if the settings cannot work.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let mut config = TtlConfig::default();
+    /// config.expire_batch = 200;
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// assert_eq!(queue.set_config(config), Ok(()));
+    /// ```
+    pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
+        self.set.set_config(config)
     }
 
     /// Makes room for `additional` more entries. O(n + additional), as the tables of the keys may
@@ -108,9 +125,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// If the queue could never hold that many.
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::TtlQueue;
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.reserve(1_000);
     /// assert!(queue.is_empty());
     /// ```
@@ -132,9 +149,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// [`TtlSet::clear`].
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.clear();
@@ -150,9 +167,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// The set below the table: its statistics, role and configuration, entries in order, and snapshots. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!((queue.as_set().pending_len(), queue.as_set().stats().scheduled), (0, 1));
     /// assert_eq!(queue.as_set().snapshot().count(), 1);
@@ -165,9 +182,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// As [`TtlSet::poll`].
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// for key in 0..51 {
     ///     queue.init(key, 1, 5, Context::default())?;
@@ -185,9 +202,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// As [`TtlSet::role_change`].
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init(7, 1, 5, Context::default())?;
     /// assert_eq!(queue.poll(6_000_000).count(), 1);
@@ -202,9 +219,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// As [`TtlSet::stop`].
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::TtlQueue;
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.stop();
     /// assert!(queue.as_set().is_stopped());
     /// ```
@@ -215,9 +232,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// As [`TtlSet::next_wake`].
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
@@ -230,9 +247,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// The number of entries, in whatever phase. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.init("other", 2, 9, Context::default())?;
     /// assert_eq!(queue.len(), 2);
@@ -245,9 +262,9 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// Whether there is no entry. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::TtlQueue;
     ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0);
     /// assert!(queue.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -274,9 +291,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// as many entries as there can be. Nothing has changed then.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Outcome, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// let ctx = Context::new(1_000);
     /// assert_eq!(queue.init("key", 3, 5, ctx), Ok(Outcome::Scheduled));
     /// assert_eq!(queue.init("key", 3, 9, ctx), Ok(Outcome::Stale));
@@ -308,9 +325,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the key and the index.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Outcome, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<String> = TtlQueue::new(0);
     /// let ctx = Context::default();
     /// assert_eq!(queue.update("key", 1, 5, ctx), Ok(Outcome::Missing));
     /// queue.init("key".to_string(), 2, 5, ctx)?;
@@ -334,9 +351,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// Call it when the key is deleted. A later answer to its proposal is [stale](Outcome::Stale).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!((queue.remove("key"), queue.remove("key")), (Some("key"), None));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -354,9 +371,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// ([`Outcome::Stale`]).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Outcome, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 4, 5, Context::default())?;
     /// queue.update("key", 6, 5, Context::default())?;
     /// assert_eq!(queue.applied("key", 4), Outcome::Stale);
@@ -378,9 +395,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// index, an answer already, a timeout, a change of role.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.poll(5_000_000).count(), 1);
@@ -402,9 +419,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// The entry of a key, its deadline and phase, or `None` if the key has no TTL. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Phase, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// let info = queue.get("key").unwrap();
     /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
@@ -418,9 +435,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// Whether a key has a TTL. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert!(queue.contains("key") && !queue.contains("other"));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -433,9 +450,9 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.remaining("key", 2_000_000), Some(3_000_000));
     /// assert_eq!(queue.remaining("key", 9_000_000), Some(0), "overdue");
@@ -455,15 +472,15 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// [`TtlError::Full`]. The queue is as it was then.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, TtlQueue};
     ///
-    /// let mut leader: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut leader: TtlQueue<&str> = TtlQueue::new(0);
     /// let ctx = Context::new(0).with_leader_start_ms(10_000);
     /// leader.init("key", 1, 900, ctx)?;
     ///
     /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
     /// let now = 77_000_000_000;
-    /// let mut replica: TtlQueue<&str> = TtlQueue::new(now, TtlConfig::default());
+    /// let mut replica: TtlQueue<&str> = TtlQueue::new(now);
     /// replica.restore(leader.as_set().snapshot().cloned(), now, 10_400)?;
     /// assert_eq!(replica.remaining("key", now), Some(500_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -617,7 +634,7 @@ mod tests {
     fn compared_with<H: Hasher + Default>() -> usize {
         let compared = Cell::new(0);
         let hasher = BuildHasherDefault::<H>::default();
-        let mut queue: TtlQueue<_, Millis, _> = TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+        let mut queue: TtlQueue<_, Millis, _> = TtlQueue::with_hasher(0, hasher);
         for key in 0..10_000 {
             let set = queue.init(Counting(key, &compared), 1, 5, Context::default());
             assert_eq!(set, Ok(Outcome::Scheduled));
@@ -641,7 +658,7 @@ mod tests {
     /// Nothing for nothing, as before a restore of an empty snapshot.
     #[test]
     fn no_room_is_made_for_no_keys() {
-        let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+        let mut queue: TtlQueue<u32> = TtlQueue::new(0);
         queue.reserve(0);
         queue.restore([], 0, 0).unwrap();
         assert!(queue.tables.iter().all(|table| table.capacity() == 0));

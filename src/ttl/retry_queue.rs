@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use super::config::{Backoff, backoff_ns};
 use super::error::TtlError;
+use crate::backoff::Backoff;
 use crate::clock::nanoseconds;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
@@ -14,7 +14,8 @@ use crate::wheel::Wheel;
 ///
 /// ```
 /// use core::time::Duration;
-/// use timer_wheel::ttl::{Backoff, RetryConfig, RetryQueue};
+/// use timer_wheel::Backoff;
+/// use timer_wheel::ttl::{RetryConfig, RetryQueue};
 ///
 /// let config = RetryConfig::default()
 ///     .retry_delay(Duration::from_millis(100))
@@ -53,7 +54,8 @@ impl RetryConfig {
     ///
     /// ```
     /// use core::time::Duration;
-    /// use timer_wheel::ttl::{Backoff, RetryConfig};
+    /// use timer_wheel::Backoff;
+    /// use timer_wheel::ttl::RetryConfig;
     ///
     /// let doubling = Backoff::Exponential { cap: Duration::from_secs(60) };
     /// assert_ne!(RetryConfig::default().backoff(doubling), RetryConfig::default());
@@ -106,7 +108,7 @@ impl RetryConfig {
         if left == 0 {
             return now;
         }
-        let delay = backoff_ns(self.backoff, self.retry_delay, key.to_bits(), attempt);
+        let delay = self.backoff.delay_ns(self.retry_delay, key.to_bits(), attempt);
         now.saturating_add(delay)
     }
 }

@@ -25,7 +25,7 @@ use crate::node::NodeIndex;
 /// The memory of entries that have ended is kept for others.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlKey, TtlSet};
+/// use timer_wheel::ttl::{Context, Outcome, Role, TtlKey, TtlSet};
 ///
 /// // A record of the store has a place for the handle.
 /// struct Record {
@@ -33,7 +33,7 @@ use crate::node::NodeIndex;
 ///     ttl: Option<TtlKey>,
 /// }
 ///
-/// let mut ttls: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+/// let mut ttls: TtlSet<&str> = TtlSet::new(0);
 /// ttls.role_change(Role::Leader, 0);
 /// let record = Record { index: 1, ttl: ttls.init("key", 1, 5, Context::default())? }; // 5 ms
 ///
@@ -57,17 +57,17 @@ pub struct TtlSet<K, G: Geometry = Millis> {
 }
 
 impl<K, G: Geometry> TtlSet<K, G> {
-    /// An empty set on a follower whose monotonic clock stands at `now` nanoseconds. O(1).
+    /// An empty set on a follower whose monotonic clock stands at `now` nanoseconds, with the default settings. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Role, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Role, TtlSet};
     ///
-    /// let set: TtlSet<String> = TtlSet::new(0, TtlConfig::default());
+    /// let set: TtlSet<String> = TtlSet::new(0);
     /// assert_eq!((set.len(), set.role()), (0, Role::Follower));
     /// ```
-    pub fn new(now: u64, config: TtlConfig) -> Self {
+    pub fn new(now: u64) -> Self {
         Self {
-            config,
+            config: TtlConfig::default(),
             role: Role::default(),
             is_stopped: false,
             now,
@@ -89,9 +89,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// there can be. Nothing has changed then.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let ctx = Context::new(1_000);
     /// let handle = set.init("key", 3, 5, ctx)?.expect("the TTL is not 0");
     /// assert_eq!(set.get(handle).unwrap().deadline_ns, 5_001_000);
@@ -132,9 +132,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// [`TtlError::TtlTooLong`] past the maximum TTL, whatever the handle and the index.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Outcome, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let ctx = Context::default();
     /// let handle = set.init("key", 2, 5, ctx)?.expect("the TTL is not 0");
     /// assert_eq!(set.update(handle, 3, 8, ctx), Ok(Outcome::Updated));
@@ -172,9 +172,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Returns the key that was passed to [`init`](Self::init), or `None` if the handle is stale.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// assert_eq!(set.remove(handle), Some("key"));
     /// assert_eq!(set.remove(handle), None);
@@ -191,9 +191,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ([`Outcome::Applied`]), whatever its phase here; anything else is left alone ([`Outcome::Stale`]).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Outcome, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let handle = set.init("key", 4, 5, Context::default())?.expect("the TTL is not 0");
     /// set.update(handle, 6, 5, Context::default())?;
     /// assert_eq!(set.applied(handle, 4), Outcome::Stale);
@@ -217,9 +217,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// index, an answer already, a timeout, a change of role, a stale handle.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Outcome, Role, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.role_change(Role::Leader, 0);
     /// set.init("key", 1, 5, Context::default())?; // 5 ms
     /// let expiry = set.poll(5_000_000).next().unwrap();
@@ -249,9 +249,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// as before. Its proposals may have been lost with the old term.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Phase, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Phase, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init(7, 1, 5, Context::default())?;
     /// assert_eq!(queue.poll(6_000_000).count(), 1);
@@ -281,9 +281,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// that a last snapshot can be taken. There is no way back.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.stop();
@@ -298,9 +298,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Whether [`stop`](Self::stop) was called. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::TtlSet;
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// assert!(!set.is_stopped());
     /// set.stop();
     /// assert!(set.is_stopped());
@@ -313,9 +313,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// handles become stale. O(n) for the n entries that there is memory for.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// set.clear();
     /// assert!(set.is_empty() && set.get(handle).is_none());
@@ -332,9 +332,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// If the set could never hold that many.
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::TtlSet;
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.reserve(1_000);
     /// assert!(set.is_empty());
     /// ```
@@ -348,9 +348,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// An entry, its deadline and phase, or `None` if the handle is stale. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Phase, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, Phase, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// let info = set.get(handle).unwrap();
     /// assert_eq!((info.entry.index, info.deadline_ns, info.phase), (1, 5_000_000, Phase::Queued));
@@ -365,9 +365,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// let handle = set.init("key", 1, 5, Context::default())?.expect("the TTL is not 0");
     /// assert_eq!(set.remaining(handle, 2_000_000), Some(3_000_000));
     /// assert_eq!(set.remaining(handle, 9_000_000), Some(0), "overdue");
@@ -393,9 +393,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.next_wake(0), None, "a follower waits for nothing");
     /// queue.role_change(Role::Leader, 0);
@@ -416,9 +416,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The number of entries, in whatever phase. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.init("key", 1, 5, Context::default())?; // 5 ms
     /// set.init("other", 2, 9, Context::default())?;
     /// assert_eq!(set.len(), 2);
@@ -431,9 +431,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Whether there is no entry. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::TtlSet;
     ///
-    /// let set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let set: TtlSet<&str> = TtlSet::new(0);
     /// assert!(set.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
@@ -443,9 +443,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The number of entries that are proposed and without an answer. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.poll(5_000_000).count(), 1);
@@ -459,9 +459,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The number of entries whose proposal failed and that wait for the next. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
     ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(queue.poll(5_000_000).count(), 1);
@@ -473,12 +473,42 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.entries.retrying_len()
     }
 
+    /// Changes the settings from the next call on. Times that have been set already stay. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::InvalidConfig`] if a batch or the most in flight is 0, or the batches' sum overflows; if more entries are
+    /// in flight than may be; if the budget of a poll, the retry delay or the pending timeout is 0; if the maximum TTL is
+    /// less than a millisecond; if the cap of the backoff is below the retry delay; if a duration is more than 2^64
+    /// nanoseconds. Nothing has changed then.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::ttl::{TtlConfig, TtlError, TtlSet};
+    ///
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
+    /// let mut config = TtlConfig::default();
+    /// config.pending_timeout = Duration::from_secs(3);
+    /// assert!(set.set_config(config.clone()).is_ok());
+    /// config.pending_timeout = Duration::ZERO;
+    /// assert!(matches!(set.set_config(config), Err(TtlError::InvalidConfig(_))));
+    /// assert_eq!(set.config().pending_timeout, Duration::from_secs(3));
+    /// ```
+    pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
+        config.check()?;
+        if self.entries.in_flight_len() > config.max_pending {
+            return Err(TtlError::InvalidConfig("more entries are in flight than may be"));
+        }
+        self.config = config;
+        Ok(())
+    }
+
     /// The settings. O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{TtlConfig, TtlSet};
     ///
-    /// let set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let set: TtlSet<&str> = TtlSet::new(0);
     /// assert_eq!(set.config(), &TtlConfig::default());
     /// ```
     pub fn config(&self) -> &TtlConfig {
@@ -488,9 +518,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The role as told last. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Role, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Role, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.role_change(Role::Leader, 0);
     /// assert_eq!(set.role(), Role::Leader);
     /// ```
@@ -501,9 +531,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// Counts of the work so far. O(1).
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!(set.stats().scheduled, 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -518,7 +548,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
 
     /// Whether there are as many entries in flight as may be.
     pub(super) fn is_crowded(&self) -> bool {
-        self.entries.in_flight_len() >= self.config.max_pending()
+        self.entries.in_flight_len() >= self.config.max_pending
     }
 
     /// Moves the clock, never backwards.

@@ -16,9 +16,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// can be serialized, and read back as a `Vec` of entries.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut set: TtlSet<&str> = TtlSet::new(0);
     /// set.init("b", 1, 900, Context::default())?;
     /// set.init("a", 2, 900, Context::default())?;
     /// let entries: Vec<_> = set.snapshot().cloned().collect();
@@ -50,15 +50,15 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// [`TtlError::TtlTooLong`], [`TtlError::ZeroTtl`] or [`TtlError::Full`]. The set is as it was then.
     ///
     /// ```
-    /// use timer_wheel::ttl::{Context, TtlConfig, TtlSet};
+    /// use timer_wheel::ttl::{Context, TtlSet};
     ///
-    /// let mut leader: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
+    /// let mut leader: TtlSet<&str> = TtlSet::new(0);
     /// let ctx = Context::new(0).with_leader_start_ms(10_000);
     /// leader.init("key", 1, 900, ctx)?;
     ///
     /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
     /// let now = 77_000_000_000;
-    /// let mut replica: TtlSet<&str> = TtlSet::new(now, TtlConfig::default());
+    /// let mut replica: TtlSet<&str> = TtlSet::new(now);
     /// let handles = replica.restore(leader.snapshot().cloned(), now, 10_400)?;
     /// assert_eq!(replica.remaining(handles[0], now), Some(500_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
@@ -105,9 +105,9 @@ fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
 /// All entries in order of key, from [`TtlSet::snapshot`].
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// let mut entries = queue.as_set().snapshot();
 /// assert_eq!(entries.len(), 1);

@@ -6,9 +6,9 @@ use super::entries::Flight;
 /// Counts of the work of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue) since it was made.
 ///
 /// ```
-/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+/// use timer_wheel::ttl::{Context, Role, TtlQueue};
 ///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+/// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
 /// queue.role_change(Role::Leader, 0);
 /// queue.init("key", 1, 5, Context::default())?; // 5 ms
 /// assert_eq!(queue.poll(5_000_000).count(), 1);

@@ -10,7 +10,8 @@ mod world;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use timer_wheel::ttl::{Backoff, Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats, TtlError};
+use timer_wheel::Backoff;
+use timer_wheel::ttl::{Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats, TtlError};
 
 use crate::numbers::Numbers;
 

@@ -126,7 +126,8 @@ impl Cluster {
     /// Runs the events that the bytes stand for, `most` at most, then heals: one leader, nothing lost any more. Every
     /// key must go.
     pub(crate) fn run(bytes: &[u8], most: usize) {
-        let config = TtlConfig::builder().expire_batch(4).retry_batch(2).build().expect("it makes sense");
+        let mut config = TtlConfig::default();
+        (config.expire_batch, config.retry_batch) = (4, 2);
         let replica = |nth| {
             let (ahead, config) = (u64::from(nth) << 33, config.clone());
             let (pair, state, kept) = (Pair::new(ahead, config), State::new(), Kept::default());

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::time::Duration;
 
 use timer_wheel::Millis;
 use timer_wheel::ttl::{
@@ -11,7 +12,7 @@ use timer_wheel::ttl::{
 use crate::model::Key;
 use crate::pair::Pair;
 use crate::script::MS;
-use crate::start::{SECOND, created, fill, flights, leader, leader_with, poll};
+use crate::start::{SECOND, config, created, fill, flights, leader, leader_with, poll};
 
 #[test]
 fn entry_keeps_what_set_it() {
@@ -52,7 +53,7 @@ fn order_of_hashing_shows_nowhere() {
         fn write(&mut self, _: &[u8]) {}
     }
     fn run<S: BuildHasher>(hasher: S) -> (Vec<Expiry<u32>>, Vec<Entry<u32>>, Vec<u32>) {
-        let mut queue: TtlQueue<u32, Millis, S> = TtlQueue::with_hasher(0, TtlConfig::default(), hasher);
+        let mut queue: TtlQueue<u32, Millis, S> = TtlQueue::with_hasher(0, hasher);
         queue.role_change(Role::Leader, 0);
         for key in 0..300_u32 {
             let key = key.wrapping_mul(2_654_435_761);
@@ -94,11 +95,28 @@ fn keys_are_found_while_their_index_grows() {
     (0..=1_200).for_each(|key| pair.remove(key));
 }
 
+/// Times that were set stay, and what is in flight remains bounded.
+#[test]
+fn new_settings_hold_from_the_next_call_on() {
+    let mut queue = leader_with(|it| it.max_pending = 3);
+    fill(&mut queue, 10, |_| 1);
+    assert_eq!(poll(&mut queue, MS), [0, 1, 2]);
+    let refused = queue.set_config(config(|it| it.max_pending = 2));
+    assert!(matches!(refused, Err(TtlError::InvalidConfig(_))));
+    queue.set_config(config(|it| (it.max_pending, it.pending_timeout) = (4, Duration::from_secs(2)))).unwrap();
+    assert_eq!(poll(&mut queue, MS), [3]);
+    queue.check_invariants();
+    assert_eq!(queue.next_wake(MS), Some(2 * SECOND));
+    assert!(poll(&mut queue, MS + 3 * SECOND).is_empty());
+    assert_eq!(poll(&mut queue, MS + 4 * SECOND), [3]);
+    assert_eq!(queue.next_wake(MS + 4 * SECOND), Some(2 * SECOND));
+}
+
 /// An answer, a timeout and a change of role each make room for another proposal.
 #[test]
 fn full_flight_yields_again_with_each_that_lands() {
     const NONE: [u32; 0] = [];
-    let mut queue = leader_with(TtlConfig::builder().max_pending(3));
+    let mut queue = leader_with(|it| it.max_pending = 3);
     fill(&mut queue, 10, |_| 1);
     let poll = |queue: &mut TtlQueue<u32>, now| -> Vec<u32> {
         let mut due = queue.poll(now);

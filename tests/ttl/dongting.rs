@@ -1,7 +1,7 @@
 //! What Dongting's `TtlManager` is tested for, with its numbers, where no other test says it. Its mistakes are in
 //! `traps`.
 
-use timer_wheel::ttl::{Outcome, Role, TtlConfig, TtlQueue};
+use timer_wheel::ttl::{Outcome, Role, TtlQueue};
 
 use crate::script::MS;
 use crate::start::{SECOND, created, flights};
@@ -11,7 +11,7 @@ const START: u64 = 987_654_321_987;
 
 /// A queue on a leader, with so many keys from `test0` on.
 fn leader(count: usize, ttl_ms: u64) -> TtlQueue<String> {
-    let mut queue = TtlQueue::new(START, TtlConfig::default());
+    let mut queue = TtlQueue::new(START);
     queue.role_change(Role::Leader, START);
     for nth in 0..count {
         let outcome = queue.init(format!("test{nth}"), 1, ttl_ms, created(START));

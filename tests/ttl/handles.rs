@@ -1,12 +1,12 @@
 //! Entries by handle: what a handle is good for, and for how long.
 
-use timer_wheel::ttl::{Entry, Outcome, Role, TtlConfig, TtlError, TtlKey, TtlSet};
+use timer_wheel::ttl::{Entry, Outcome, Role, TtlError, TtlKey, TtlSet};
 
 use crate::script::MS;
 use crate::start::{SECOND, created};
 
 fn leader() -> TtlSet<&'static str> {
-    let mut set = TtlSet::new(0, TtlConfig::default());
+    let mut set = TtlSet::new(0);
     set.role_change(Role::Leader, 0);
     set
 }

@@ -127,7 +127,7 @@ impl Model {
         if ttl_ms == 0 {
             return Ok(Outcome::Ignored);
         }
-        let max_ms = ns(self.config.max_ttl()) / 1_000_000;
+        let max_ms = ns(self.config.max_ttl) / 1_000_000;
         if ttl_ms > max_ms {
             return Err(TtlError::TtlTooLong { ttl_ms, max_ms });
         }
@@ -185,7 +185,7 @@ impl Model {
 
     fn fail(&mut self, key: Key) {
         self.count_wait(key);
-        let (at, nth) = (self.now.saturating_add(ns(self.config.retry_delay())), self.take_next());
+        let (at, nth) = (self.now.saturating_add(ns(self.config.retry_delay)), self.take_next());
         self.known.get_mut(&key).expect("it is pending").state = State::Retrying { at, nth };
     }
 
@@ -207,7 +207,7 @@ impl Model {
 
     fn poll_while(&mut self, now: u64, goes_on: impl Fn(&Self, usize) -> bool) -> Vec<Proposal> {
         self.now = self.now.max(now);
-        let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
+        let (expiries, retries) = (self.config.expire_batch, self.config.retry_batch);
         let mut left = match self.is_proposing() {
             true => Left { expiries, retries, timeouts: expiries + retries, flights_before: self.next },
             false => Left::default(),
@@ -241,7 +241,7 @@ impl Model {
     }
 
     fn next_expiry(&mut self, left: &mut Left) -> Option<Step> {
-        if self.in_flight() >= self.config.max_pending() {
+        if self.in_flight() >= self.config.max_pending {
             return None;
         }
         let is_due = |known: &&&Known| known.state == State::Queued && known.deadline <= self.now;
@@ -255,7 +255,7 @@ impl Model {
     fn until(&self, known: &Known) -> Option<(u64, u64)> {
         match known.state {
             State::Queued => None,
-            State::Pending { since, nth } => Some((since.saturating_add(ns(self.config.pending_timeout())), nth)),
+            State::Pending { since, nth } => Some((since.saturating_add(ns(self.config.pending_timeout)), nth)),
             State::Retrying { at, nth } => Some((at, nth)),
         }
     }
@@ -272,7 +272,7 @@ impl Model {
         if !self.is_proposing() {
             return None;
         }
-        let is_crowded = self.in_flight() >= self.config.max_pending();
+        let is_crowded = self.in_flight() >= self.config.max_pending;
         let times = self.known.values().filter_map(|known| match self.until(known) {
             Some((until, _)) => Some(until),
             None => (!is_crowded).then_some(known.deadline),

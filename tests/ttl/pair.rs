@@ -41,11 +41,11 @@ const UNITS_OF_AN_ENTRY: u64 = 14;
 
 impl<G: Geometry> Pair<G> {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
-        let mut set = TtlSet::new(now, config.clone());
+        let (mut set, mut queue) = (TtlSet::new(now), TtlQueue::new(now));
+        set.set_config(config.clone()).and(queue.set_config(config.clone())).expect("it makes sense");
         let stale: Vec<TtlKey> = set.init(0, 1, 1, Context::default()).into_iter().flatten().collect();
         set.remove(stale[0]);
-        let (queue, model) = (TtlQueue::new(now, config.clone()), Model::new(now, config));
-        let handles = BTreeMap::new();
+        let (model, handles) = (Model::new(now, config), BTreeMap::new());
         let pair = Self { queue, model, set, handles, stale, comparisons: 0, restored: 0, filed_before: 0 };
         pair.compare_all();
         pair
@@ -234,7 +234,7 @@ impl<G: Geometry> Pair<G> {
 
     /// Whether what has been filed can use up a budget.
     pub(crate) fn may_run_short(&self) -> bool {
-        self.most_work() >= self.queue.as_set().config().poll_budget() as u64
+        self.most_work() >= self.queue.as_set().config().poll_budget as u64
     }
 
     /// The most work there can be on the wheels until all is due.

@@ -12,7 +12,7 @@ const NONE: [u32; 0] = [];
 #[test]
 fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
     const COUNT: u32 = 20_000;
-    let most = TtlConfig::default().max_pending();
+    let most = TtlConfig::default().max_pending;
     let mut queue = leader();
     for key in 0..COUNT {
         // Even keys are due at once, odd ones later.

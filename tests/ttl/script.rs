@@ -1,7 +1,5 @@
 //! Scripts for one queue and its model, and their decoding from bytes.
 
-use std::time::Duration;
-
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{Context, Entry, Role, TtlConfig};
 
@@ -175,18 +173,17 @@ impl Script {
 
     /// Runs all operations, and then acknowledges everything until nothing is left.
     pub(crate) fn run<G: Geometry>(&self) {
-        let config = TtlConfig::builder()
-            .expire_batch(usize::from(self.batches.0) + 1)
-            .retry_batch(usize::from(self.batches.1) + 1)
-            .max_pending(usize::from(self.max_pending))
-            .retry_delay(Duration::from_secs(1));
+        let mut config = TtlConfig::default();
+        config.expire_batch = usize::from(self.batches.0) + 1;
+        config.retry_batch = usize::from(self.batches.1) + 1;
+        config.max_pending = usize::from(self.max_pending);
         // In some scripts a poll comes nowhere near its batches.
-        let config = match self.batches {
-            (1, 1..) => config.poll_budget(1),
-            (2, 2..) => config.poll_budget(5),
-            _ => config,
+        config.poll_budget = match self.batches {
+            (1, 1..) => 1,
+            (2, 2..) => 5,
+            _ => config.poll_budget,
         };
-        let pair = Pair::<G>::new(self.start, config.build().expect("it makes sense"));
+        let pair = Pair::<G>::new(self.start, config);
         let mut run = Run { pair, index: 10, wall_ms: 1_700_000_000_000, proposals: Vec::new(), saved: Vec::new() };
         self.ops.iter().for_each(|op| run.apply(*op));
         run.pair.compare_all();

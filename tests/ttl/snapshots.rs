@@ -1,6 +1,6 @@
 //! Snapshots as values: stored and loaded with `serde`, and the same bytes from every replica.
 
-use timer_wheel::ttl::{Context, Entry, Role, TtlConfig, TtlQueue, TtlSet};
+use timer_wheel::ttl::{Context, Entry, Role, TtlQueue, TtlSet};
 
 use crate::start::leader;
 
@@ -27,7 +27,7 @@ fn snapshot_is_stored_as_a_sequence_and_read_back() {
 #[test]
 fn replicas_with_the_same_log_store_the_same_bytes() {
     let mut queue: TtlQueue<u32> = leader();
-    let mut set: TtlSet<u32> = TtlSet::new(1 << 40, TtlConfig::default());
+    let mut set: TtlSet<u32> = TtlSet::new(1 << 40);
     let mut handles = Vec::new();
     for index in 1..=500_u64 {
         let key = (index as u32).wrapping_mul(2_654_435_761);

@@ -1,6 +1,6 @@
 //! What many tests begin with, and how they go on.
 
-use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlConfigBuilder, TtlQueue};
+use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
 
@@ -8,13 +8,21 @@ pub(crate) const SECOND: u64 = 1_000 * MS;
 
 /// An empty queue on a leader, at time zero.
 pub(crate) fn leader<K>() -> TtlQueue<K> {
-    leader_with(TtlConfig::builder())
+    leader_with(|_| {})
 }
 
-pub(crate) fn leader_with<K>(config: TtlConfigBuilder) -> TtlQueue<K> {
-    let mut queue = TtlQueue::new(0, config.build().unwrap());
+pub(crate) fn leader_with<K>(set: impl FnOnce(&mut TtlConfig)) -> TtlQueue<K> {
+    let mut queue = TtlQueue::new(0);
+    queue.set_config(config(set)).unwrap();
     queue.role_change(Role::Leader, 0);
     queue
+}
+
+/// The default settings but for some.
+pub(crate) fn config(set: impl FnOnce(&mut TtlConfig)) -> TtlConfig {
+    let mut config = TtlConfig::default();
+    set(&mut config);
+    config
 }
 
 /// A log entry that was created at that time.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use timer_wheel::ttl::{Context, Entry, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
-use crate::start::{SECOND, created, expire, fill, leader, leader_with, poll};
+use crate::start::{SECOND, config, created, expire, fill, leader, leader_with, poll};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -155,7 +155,7 @@ fn any_time_and_any_index_is_taken() {
     let ends = [0, 1, u64::MAX - 1, u64::MAX];
     for now in ends {
         for created_ns in ends {
-            let mut queue: TtlQueue<u8> = TtlQueue::new(now, TtlConfig::default());
+            let mut queue: TtlQueue<u8> = TtlQueue::new(now);
             let max_ms = 36_500 * 86_400_000;
             let ctx = Context::new(created_ns).with_owner(u128::MAX).with_leader_start_ms(created_ns);
             assert_eq!(queue.init(1, u64::MAX, max_ms, ctx), Ok(Outcome::Scheduled));
@@ -187,12 +187,13 @@ fn any_time_and_any_index_is_taken() {
 fn poll_at_the_end_of_time_yields_each_entry_once() {
     const COUNT: u32 = 20;
     let longest = Duration::from_nanos(u64::MAX);
-    let long = TtlConfig::builder().pending_timeout(longest).retry_delay(longest).build();
-    let wide = TtlConfig::builder().retry_batch(30).build();
-    let narrow = TtlConfig::builder().expire_batch(3).retry_batch(2).build();
-    for config in [Ok(TtlConfig::default()), long, wide, narrow] {
+    let long = config(|it| (it.pending_timeout, it.retry_delay) = (longest, longest));
+    let wide = config(|it| it.retry_batch = 30);
+    let narrow = config(|it| (it.expire_batch, it.retry_batch) = (3, 2));
+    for config in [TtlConfig::default(), long, wide, narrow] {
         for (created_ns, start) in [(0, 0), (u64::MAX, u64::MAX), (0, u64::MAX - 5)] {
-            let mut queue: TtlQueue<u32> = TtlQueue::new(start, config.clone().unwrap());
+            let mut queue: TtlQueue<u32> = TtlQueue::new(start);
+            queue.set_config(config.clone()).unwrap();
             queue.role_change(Role::Leader, start);
             (0..COUNT).for_each(|key| _ = queue.init(key, 1, 1, created(created_ns)).unwrap());
             let mut attempts = BTreeMap::new();
@@ -224,7 +225,7 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
 fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
     const COUNT: u32 = 20_000;
     for kept in [2, 4, 16, 64] {
-        let mut queue = leader_with(TtlConfig::builder().max_pending(2 * COUNT as usize).poll_budget(8));
+        let mut queue = leader_with(|it| (it.max_pending, it.poll_budget) = (2 * COUNT as usize, 8));
         fill(&mut queue, COUNT, |_| 1);
         while queue.next_wake(MS) == Some(0) {
             queue.poll(MS).for_each(drop);
@@ -246,7 +247,7 @@ fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
 #[test]
 fn entry_that_is_proposed_is_paid_for_by_the_budget() {
     for budget in [1, 5, 19, 20, 30] {
-        let mut queue = leader_with(TtlConfig::builder().poll_budget(budget));
+        let mut queue = leader_with(|it| it.poll_budget = budget);
         fill(&mut queue, 20, |_| 1);
         assert_eq!(queue.poll(MS).count(), budget.min(20));
     }
@@ -255,7 +256,7 @@ fn entry_that_is_proposed_is_paid_for_by_the_budget() {
 /// Our own: `Due` said that it is fused, and yielded after `None` when its budget was small.
 #[test]
 fn poll_that_came_to_its_end_stays_there() {
-    let mut queue = leader_with(TtlConfig::builder().poll_budget(1));
+    let mut queue = leader_with(|it| it.poll_budget = 1);
     fill(&mut queue, 500, |_| 60_000);
     let (mut polls, mut found) = (0, 0);
     while queue.as_set().pending_len() < 500 {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use timer_wheel::ttl::{Backoff, Context, Outcome, Role, TtlConfig, TtlQueue};
+use timer_wheel::Backoff;
+use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::pair::LEVELS;
 use crate::script::MS;
@@ -28,7 +29,7 @@ fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
 #[test]
 fn jittered_backoff_spreads_retries_within_its_bounds() {
     let cap = Duration::from_secs(8);
-    let mut queue = leader_with(TtlConfig::builder().backoff(Backoff::Jittered { cap }).retry_batch(100));
+    let mut queue = leader_with(|it| (it.backoff, it.retry_batch) = (Backoff::Jittered { cap }, 100));
     for key in 0..20 {
         queue.init(key, u64::from(key), 1, created(0)).unwrap();
     }
@@ -173,7 +174,7 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
 #[test]
 fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
     let (count, budget) = (20_000, 250);
-    let mut queue = leader_with(TtlConfig::builder().max_pending(2 * count).poll_budget(budget));
+    let mut queue = leader_with(|it| (it.max_pending, it.poll_budget) = (2 * count, budget));
     fill(&mut queue, count as u32, |_| 1);
     (0..count / 10).for_each(|_| queue.poll(MS).for_each(drop));
     assert_eq!(queue.as_set().pending_len(), count);
@@ -202,7 +203,7 @@ fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
 /// catches up in a few polls, and nothing is early or late then.
 #[test]
 fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
-    let mut queue = TtlQueue::new(0, TtlConfig::default());
+    let mut queue = TtlQueue::new(0);
     let count = 5_000;
     let mut now = 0;
     for round in 1..=240 {
@@ -220,7 +221,7 @@ fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
         assert!(polls < 100, "no progress");
     }
     let units = LEVELS * 2 * count as usize;
-    let most = units / TtlConfig::default().poll_budget() + LEVELS;
+    let most = units / TtlConfig::default().poll_budget + LEVELS;
     assert!(polls <= most, "{polls} polls");
 
     let first = now + 30 * SECOND;

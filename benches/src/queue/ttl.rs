@@ -1,6 +1,6 @@
 //! TTLs as a queue: each call is an entry of the log, and each expiry is applied as soon as it is proposed.
 
-use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlKey, TtlQueue, TtlSet};
+use timer_wheel::ttl::{Context, Outcome, Role, TtlKey, TtlQueue, TtlSet};
 
 use super::Need::{self, Budget, First, Horizon, List, Wake};
 use super::{Order, Queue};
@@ -104,7 +104,7 @@ impl Layer for TtlSet<u32> {
     type Key = TtlKey;
 
     fn new() -> Self {
-        let mut set = Self::new(0, TtlConfig::default());
+        let mut set = Self::new(0);
         set.role_change(Role::Leader, 0);
         set
     }
@@ -147,7 +147,7 @@ impl Layer for TtlQueue<u32> {
     type Key = u32;
 
     fn new() -> Self {
-        let mut queue = Self::new(0, TtlConfig::default());
+        let mut queue = Self::new(0);
         queue.role_change(Role::Leader, 0);
         queue
     }

@@ -85,8 +85,8 @@ impl Layer for TwoSets {
     }
 
     fn poll(&mut self, now: u64, due: &mut Vec<Proposal<u32>>) -> bool {
-        let overdue = now.saturating_add(self.config.pending_timeout().as_nanos() as u64);
-        for _ in 0..self.config.expire_batch() {
+        let overdue = now.saturating_add(self.config.pending_timeout.as_nanos() as u64);
+        for _ in 0..self.config.expire_batch {
             let Some(&(at, sequence, key)) = self.queued.first().filter(|(at, ..)| *at <= now) else {
                 return false;
             };

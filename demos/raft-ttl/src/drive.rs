@@ -42,7 +42,7 @@ where
             if known.replace((role, vote)) != Some((role, vote)) {
                 state.ttls.role_change(role, now_ns);
             }
-            let patience = state.ttls.config().pending_timeout();
+            let patience = state.ttls.config().pending_timeout;
             let mut due = state.ttls.poll(now_ns);
             (batch(&mut due), due.next_wake(), patience)
         };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::{Config, SnapshotPolicy};
-use timer_wheel::ttl::{Backoff, TtlConfig};
+use timer_wheel::Backoff;
+use timer_wheel::ttl::TtlConfig;
 
 use crate::disk::{Disk, DiskError};
 use crate::error::Error;
@@ -31,17 +32,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn ttl_config(&self) -> Result<TtlConfig, Error> {
+    fn ttl_config(&self) -> TtlConfig {
         let Tuning { retry_delay, pending_timeout, .. } = self.tuning;
         let cap = Duration::from_secs(30).max(retry_delay);
-        let config = TtlConfig::builder()
-            .expire_batch(BATCH)
-            .retry_batch(BATCH)
-            .retry_delay(retry_delay)
-            .backoff(Backoff::Exponential { cap })
-            .pending_timeout(pending_timeout)
-            .max_ttl(MAX_TTL);
-        config.build().map_err(|error| Error::Arguments(error.to_string()))
+        let mut config = TtlConfig::default();
+        (config.expire_batch, config.retry_batch) = (BATCH, BATCH);
+        (config.retry_delay, config.pending_timeout) = (retry_delay, pending_timeout);
+        config.backoff = Backoff::Exponential { cap };
+        config.max_ttl = MAX_TTL;
+        config
     }
 
     fn raft_config(&self) -> Result<Arc<Config>, Error> {
@@ -85,7 +84,6 @@ impl Node {
         if !settings.members.contains_key(&id) {
             return Err(Error::Arguments(format!("node {id} is no member")));
         }
-        let ttl_config = settings.ttl_config()?;
         let raft_config = settings.raft_config()?;
         let stopped = |error: &dyn std::fmt::Display| Error::Stopped(error.to_string());
         let disk_id = disk.claim(id).await?;
@@ -93,7 +91,7 @@ impl Node {
         let last = disk.fact(CLOCK);
         let last = last.map_err(|error: DiskError| stopped(&error))?;
         let clock = Arc::new(clock(last));
-        let replica = Replica::load(disk.clone(), Arc::clone(&clock), ttl_config)?;
+        let replica = Replica::load(disk.clone(), Arc::clone(&clock), settings.ttl_config())?;
         if settings.tuning.tell {
             replica.lock().tell = Some(Box::new(BufWriter::new(io::stdout())));
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use openraft::{Entry, EntryPayload};
 use serde::{Deserialize, Serialize};
-use timer_wheel::ttl::{Context, TtlConfig, TtlError, TtlKey, TtlSet};
+use timer_wheel::ttl::{Context, TtlError, TtlKey, TtlSet};
 
 use crate::disk::DiskError;
 use crate::frame::from_bytes;
@@ -65,10 +65,10 @@ pub struct State {
 
 impl State {
     /// Nothing yet, at a time that is certainly over. The layer's time is that of the cluster, and does not go back.
-    pub(crate) fn new(config: TtlConfig, origin_ns: u64) -> Self {
+    pub(crate) fn new(origin_ns: u64) -> Self {
         Self {
             records: Records::new(),
-            ttls: TtlSet::new(origin_ns, config),
+            ttls: TtlSet::new(origin_ns),
             digest: 0,
             stamp_ms: 0,
             applied: None,
@@ -279,7 +279,7 @@ mod tests {
     /// Eight who asked for it all the time held up every write, when it was computed from all records.
     #[test]
     fn digest_is_told_without_looking_at_a_record() {
-        let mut state = State::new(TtlConfig::default(), 0);
+        let mut state = State::new(0);
         apply(&mut state, 1, put("a", "one", None));
         let digest = state.digest();
         let record = state.records.get_mut("a").unwrap();
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn digest_that_is_kept_is_that_of_the_records() {
-        let mut state = State::new(TtlConfig::default(), 0);
+        let mut state = State::new(0);
         let key = || "a".to_owned();
         let touch = || Command::Touch { key: key(), ttl_ms: 70 };
         let expire = |index| Command::Expire { expiries: vec![(key(), index)], by: 1 };
@@ -312,7 +312,7 @@ mod tests {
         for (index, command) in (1..).zip(commands) {
             apply(&mut state, index, command);
             let image = to_bytes(&state.image()).unwrap();
-            let mut other = State::new(TtlConfig::default(), 7);
+            let mut other = State::new(7);
             other.restore(&image, state.applied, Membership::default()).unwrap();
             assert_eq!(other.digest(), state.digest(), "after {index}");
             seen.push(state.digest());
@@ -326,11 +326,11 @@ mod tests {
 
     #[test]
     fn ttl_begins_at_its_stamp_also_after_a_snapshot() {
-        let mut state = State::new(TtlConfig::default(), 0);
+        let mut state = State::new(0);
         apply(&mut state, 1, put("a", "one", 50));
         let image = to_bytes(&state.image()).unwrap();
         // The layer's time has come further than that meanwhile.
-        let mut other = State::new(TtlConfig::default(), ns(1_021) + 1);
+        let mut other = State::new(ns(1_021) + 1);
         other.restore(&image, state.applied, Membership::default()).unwrap();
         for state in [&state, &other] {
             assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(21)));
@@ -339,9 +339,9 @@ mod tests {
 
     #[test]
     fn ttl_begins_no_earlier_than_the_latest_stamp_also_after_a_snapshot() {
-        let mut state = State::new(TtlConfig::default(), 0);
+        let mut state = State::new(0);
         apply_at(&mut state, 2_000, 1, Command::Barrier);
-        let mut other = State::new(TtlConfig::default(), 0);
+        let mut other = State::new(0);
         other.restore(&to_bytes(&state.image()).unwrap(), state.applied, Membership::default()).unwrap();
         for state in [&mut state, &mut other] {
             apply_at(state, 1_000, 2, put("a", "one", 50));
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn parts_are_joined_at_once_or_not_at_all() {
-        let mut state = State::new(TtlConfig::default(), 0);
+        let mut state = State::new(0);
         apply(&mut state, 1, put("a", "one ", 50));
         apply(&mut state, 2, put("b", "two", 50));
         let join = |parts: &[&str]| {

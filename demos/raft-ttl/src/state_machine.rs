@@ -41,7 +41,8 @@ impl Replica {
     pub fn load(disk: Disk, clock: Arc<Clock>, config: TtlConfig) -> Result<Self, Error> {
         let stopped = |error: DiskError| Error::Stopped(error.to_string());
         let last: Option<Reading> = disk.fact(CLOCK).map_err(stopped)?;
-        let mut state = State::new(config, last.map_or(0, |last| last.time_ns));
+        let mut state = State::new(last.map_or(0, |last| last.time_ns));
+        state.ttls.set_config(config).map_err(|error| Error::Arguments(error.to_string()))?;
         if let Some((meta, bytes)) = disk.fact::<Stored>(SNAPSHOT).map_err(stopped)? {
             let restored = state.restore(&bytes, meta.last_log_id, meta.last_membership);
             restored.map_err(stopped)?;

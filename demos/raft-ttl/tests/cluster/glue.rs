@@ -78,7 +78,8 @@ impl Engine {
     fn new(state: ServerState) -> Self {
         let (folder, began) = (tempfile::tempdir().unwrap(), Instant::now());
         let clock = Arc::new(Clock::new(Paused(began), || 0, None, Tuning::default().max_skew));
-        let config = TtlConfig::builder().retry_delay(RETRY_DELAY).pending_timeout(PENDING_TIMEOUT).build().unwrap();
+        let mut config = TtlConfig::default();
+        (config.retry_delay, config.pending_timeout) = (RETRY_DELAY, PENDING_TIMEOUT);
         let replica = Replica::load(Disk::open(folder.path()).unwrap(), clock, config).unwrap();
         let (roles, seen) = watch::channel(metrics(state, 1));
         let (proposed, proposals) = mpsc::unbounded_channel();
