@@ -9,12 +9,11 @@ use crate::clock::nanoseconds;
 /// ```
 /// use core::time::Duration;
 /// use timer_wheel::Backoff;
-/// use timer_wheel::ttl::{TtlConfig, TtlSet};
+/// use timer_wheel::retry::{RetryConfig, RetryQueue};
 ///
-/// let mut config = TtlConfig::default();
+/// let mut config = RetryConfig::default();
 /// config.backoff = Backoff::Exponential { cap: Duration::from_secs(30) };
-/// let mut set: TtlSet<&str> = TtlSet::new(0);
-/// assert!(set.set_config(config).is_ok());
+/// assert!(RetryQueue::<&str>::new(0).set_config(config).is_ok());
 /// ```
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

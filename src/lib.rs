@@ -221,11 +221,12 @@
 //! - `std` (default): `Instant`, and the clocks of [`clock`].
 //! - `timer`: [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
 //! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash` and `slab`.
+//! - `retry`: [`retry`], deliveries that are made again until they are acknowledged.
 //! - `tokio`: `DelayQueue`, a stream of items that come when they are due, in place of
 //!   tokio-util's. Uses `std`.
 //! - `tracing`: a timer reports its start, its end, and jobs that are late or panic. Uses `timer`.
-//! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can
-//!   snapshots of a [`ttl::TtlSet`].
+//! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can a
+//!   [`retry::RetryQueue`] and snapshots of a [`ttl::TtlSet`].
 //!
 //! Without features, which is all that a cache needs, the crate depends on nothing. Without `std` it
 //! is `no_std` with `alloc`. It contains no `unsafe`. The wheel, with `std` or without, needs Rust 1.71, and all
@@ -235,6 +236,8 @@
 //!
 //! [performance.md]: #documents
 // What is not there for want of a feature.
+#![cfg_attr(not(feature = "retry"), doc = "[`retry`]: #features")]
+#![cfg_attr(not(feature = "retry"), doc = "[`retry::RetryQueue`]: #features")]
 #![cfg_attr(not(feature = "timer"), doc = "[`timer`]: #features")]
 #![cfg_attr(not(feature = "timer"), doc = "[`Timer`]: #features")]
 #![cfg_attr(not(feature = "ttl"), doc = "[`ttl`]: #features")]
@@ -259,12 +262,14 @@ pub mod clock;
 pub mod delay_queue;
 pub mod index;
 pub mod inspect;
+#[cfg(feature = "retry")]
+pub mod retry;
 #[cfg(feature = "timer")]
 pub mod timer;
 #[cfg(feature = "ttl")]
 pub mod ttl;
 
-#[cfg(feature = "ttl")]
+#[cfg(any(feature = "retry", feature = "ttl"))]
 mod backoff;
 mod budget;
 mod geometry;
@@ -280,7 +285,7 @@ mod slots;
 mod sync;
 mod wheel;
 
-#[cfg(feature = "ttl")]
+#[cfg(any(feature = "retry", feature = "ttl"))]
 pub use backoff::Backoff;
 pub use budget::Budget;
 #[cfg(feature = "std")]

@@ -1,122 +1,135 @@
 //! The retry queue against a model of it, and what it promises in single cases.
 //!
-//! `world` needs nothing but `std` and the crate, so that a fuzz target can include it by path.
+//! `script` and `world` need nothing but `std`, the crate and `serde_json`, so that a fuzz target can include them by
+//! path.
 
-#[path = "../wheel/numbers.rs"]
-#[allow(dead_code, reason = "the wheel's own tests use more of it")]
-mod numbers;
+mod script;
 mod world;
 
-use std::collections::BTreeMap;
+mod random;
+mod restart;
+mod traps;
+
 use std::time::Duration;
 
-use timer_wheel::Backoff;
-use timer_wheel::ttl::{Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats, TtlError};
-
-use crate::numbers::Numbers;
+use timer_wheel::retry::{RetryConfig, RetryError, RetryEvent, RetryQueue};
+use timer_wheel::{Backoff, Budget};
 
 const MS: u64 = 1_000_000;
 
-fn queue(config: RetryConfig) -> RetryQueue<&'static str> {
-    RetryQueue::new(0, config).expect("the configuration makes sense")
+/// An empty queue at time zero whose settings are the default ones but for some.
+fn configured<T>(set: impl FnOnce(&mut RetryConfig)) -> RetryQueue<T> {
+    let mut config = RetryConfig::default();
+    set(&mut config);
+    let mut queue = RetryQueue::new(0);
+    queue.set_config(config).expect("the settings make sense");
+    queue
 }
 
-/// The keys and attempts of all that is to be delivered.
-fn delivered<T>(queue: &mut RetryQueue<T>, now: u64) -> Vec<(RetryKey, u32)> {
-    let mut deliveries = Vec::new();
-    while let Some(RetryEvent::Deliver { key, attempt, .. }) = queue.poll(now) {
-        deliveries.push((key, attempt));
+/// Everything that a poll loop yields, as (value, attempts) of deliveries, and of values given up.
+fn events<T: Copy>(queue: &mut RetryQueue<T>, now: u64) -> [Vec<(T, u32)>; 2] {
+    let [mut delivered, mut given_up] = [Vec::new(), Vec::new()];
+    while let Some(event) = queue.poll(now, &mut Budget::of_work(10_000)) {
+        match event {
+            RetryEvent::Deliver { attempt, value, .. } => delivered.push((*value, attempt)),
+            RetryEvent::GaveUp { attempts, value, .. } => given_up.push((value, attempts)),
+        }
+        assert!(delivered.len() <= 1_000, "a loop at one time ends");
     }
-    deliveries
+    [delivered, given_up]
+}
+
+/// What a poll loop delivers, where it gives nothing up.
+fn deliveries<T: Copy>(queue: &mut RetryQueue<T>, now: u64) -> Vec<(T, u32)> {
+    let [delivered, given_up] = events(queue, now);
+    assert!(given_up.is_empty());
+    delivered
+}
+
+/// What a poll loop gives up, where it delivers nothing.
+fn given_up<T: Copy>(queue: &mut RetryQueue<T>, now: u64) -> Vec<(T, u32)> {
+    let [delivered, given_up] = events(queue, now);
+    assert!(delivered.is_empty());
+    given_up
 }
 
 #[test]
-fn random_histories_match_the_model() {
-    (1..=3_000).for_each(|seed| world::run(&Numbers(seed).bytes(400)));
-}
-
-#[test]
-fn doubling_backoff_stays_between_the_delay_and_the_cap() {
-    let cap = Duration::from_secs(8);
-    let config = RetryConfig::default().backoff(Backoff::Exponential { cap });
-    let mut queue = queue(config);
-    let key = queue.push("mail", 0);
-    let (mut now, mut waits) = (0, Vec::new());
-    for attempt in 1..=12 {
-        assert_eq!(delivered(&mut queue, now), [(key, attempt)]);
-        let Retry::At(at) = queue.failed(key, now) else {
-            panic!("there is no limit of attempts");
-        };
-        waits.push(at - now);
-        now = at;
-    }
-    for (nth, wait) in waits.into_iter().enumerate() {
-        let grown = ((1_000 * MS) << nth).min(8_000 * MS);
-        assert!(((1_000 * MS).max(grown / 2)..=grown).contains(&wait), "{nth}: {wait}");
+fn retry_delay_doubles_up_to_the_cap() {
+    let mut queue = configured(|it| it.backoff = Backoff::Exponential { cap: Duration::from_secs(6) });
+    let (key, mut now) = (queue.push("mail", 0), 0);
+    for (attempt, wait_ms) in [(1, 1_000), (2, 2_000), (3, 4_000), (4, 6_000), (5, 6_000)] {
+        assert_eq!(deliveries(&mut queue, now), [("mail", attempt)]);
+        assert_eq!(queue.failed(key, now), Some(now + wait_ms * MS));
+        now += wait_ms * MS;
     }
 }
 
+/// However the last attempt ends, a poll hands the value back, and no retry delay comes before that.
 #[test]
-fn value_is_handed_back_after_its_last_attempt_however_that_ends() {
-    let config = RetryConfig::default().attempts(2);
-    let (mut refused, mut silent) = (queue(config), queue(config));
+fn value_is_handed_back_after_its_last_attempt() {
+    let queue = || configured(|it| it.attempts = 2);
+    let (mut refused, mut silent) = (queue(), queue());
     let keys = [refused.push("refused", 0), silent.push("silent", 0)];
     for attempt in 1..=2 {
         let now = u64::from(attempt - 1) * 11_000 * MS;
-        assert_eq!(delivered(&mut refused, now), [(keys[0], attempt)]);
-        assert_eq!(delivered(&mut silent, now), [(keys[1], attempt)]);
-        let expected = match attempt {
-            1 => Retry::At(1_000 * MS),
-            _ => Retry::GaveUp("refused"),
-        };
-        assert_eq!(refused.failed(keys[0], now), expected);
+        assert_eq!(deliveries(&mut refused, now), [("refused", attempt)]);
+        assert_eq!(deliveries(&mut silent, now), [("silent", attempt)]);
+        let again = [1_000 * MS, now][attempt as usize - 1];
+        assert_eq!(refused.failed(keys[0], now), Some(again));
     }
-    // No retry delay after the last timeout.
-    let gave_up = RetryEvent::GaveUp { key: keys[1], attempts: 2, value: "silent" };
-    assert_eq!(silent.poll(21_000 * MS - 1), None);
-    assert_eq!(silent.poll(21_000 * MS), Some(gave_up));
+    assert_eq!(refused.expiration_delay(), Some(0));
+    assert_eq!(given_up(&mut refused, 11_000 * MS), [("refused", 2)]);
+    assert!(given_up(&mut silent, 21_000 * MS - 1).is_empty());
+    assert_eq!(given_up(&mut silent, 21_000 * MS), [("silent", 2)]);
     assert!(refused.is_empty() && silent.is_empty());
-    let RetryStats { gave_up, timed_out, .. } = silent.stats();
-    assert_eq!((gave_up, timed_out, refused.stats().gave_up), (1, 2, 1));
+    assert_eq!((refused.done(keys[0]), refused.failed(keys[0], 0), silent.get(keys[1])), (None, None, None));
 }
 
 #[test]
-fn loop_at_the_end_of_time_ends() {
-    let mut queue = queue(RetryConfig::default());
-    let keys = [1, 2, 3].map(|_| queue.push("mail", u64::MAX));
-    let (mut deliveries, mut given_up) = (BTreeMap::new(), 0);
-    for _ in 0..7 {
-        let Some(event) = queue.poll(u64::MAX) else {
-            break;
-        };
-        match event {
-            RetryEvent::Deliver { key, .. } => *deliveries.entry(key).or_insert(0) += 1,
-            _ => given_up += 1,
-        }
+fn value_with_no_attempt_left_is_handed_back_when_it_is_due() {
+    let mut queue = configured(|it| it.attempts = 5);
+    for (value, attempts) in [(4, 4), (5, 5), (6, 6), (7, u32::MAX)] {
+        queue.push_again(value, attempts, 10);
     }
-    assert!(deliveries.into_iter().eq(keys.map(|key| (key, 1))));
-    assert!(given_up == 3 && queue.is_empty());
+    assert_eq!(events(&mut queue, 9), [[], []]);
+    assert_eq!(events(&mut queue, 10), [vec![(4, 5)], vec![(5, 5), (6, 6), (7, u32::MAX)]]);
+    // Without a limit, too, the attempts do not overflow.
+    let mut queue = configured(|_| {});
+    queue.push_again(7, u32::MAX - 1, 0);
+    assert_eq!(deliveries(&mut queue, 0), [(7, u32::MAX)]);
+    assert_eq!(given_up(&mut queue, 10_000 * MS), [(7, u32::MAX)]);
+}
+
+/// The state of a value does not matter to `done`: waiting, pending, timed out, or to be tried again.
+#[test]
+fn done_takes_a_value_out_whether_it_was_delivered_or_not() {
+    let mut queue = configured(|_| {});
+    let keys = [0, 0, 0, 500].map(|at| queue.push(at, at));
+    assert_eq!(queue.done(keys[3]), Some(500), "never delivered");
+    assert_eq!(queue.done(keys[0]), Some(0), "never delivered, and due");
+    assert_eq!(deliveries(&mut queue, 0).len(), 2);
+    queue.failed(keys[1], 0);
+    assert_eq!(queue.done(keys[1]), Some(0), "refused before");
+    assert_eq!(deliveries(&mut queue, 10_500 * MS), [], "timed out");
+    assert_eq!(queue.done(keys[2]), Some(0), "an answer that came late");
+    assert!(keys.map(|key| queue.done(key)) == [None; 4] && queue.wake_at().is_none());
 }
 
 #[test]
 fn configuration_that_cannot_work_is_refused_with_a_reason() {
-    let zero = Duration::ZERO;
-    let low_cap = Backoff::Exponential { cap: Duration::from_millis(999) };
-    let config = RetryConfig::default();
-    for (config, word) in [
-        (config.retry_delay(zero), "retry delay"),
-        (config.timeout(zero), "timeout"),
-        (config.attempts(0), "attempt"),
-        (config.backoff(low_cap), "cap"),
-    ] {
-        match RetryQueue::<u32>::new(0, config) {
-            Err(TtlError::InvalidConfig(reason)) => assert!(reason.contains(word), "{reason}"),
-            other => panic!("{other:?}"),
-        }
+    let mut queue = configured(|it| it.attempts = 1);
+    let refused: [(fn(&mut RetryConfig), _); 4] = [
+        (|it| it.retry_delay = Duration::ZERO, "retry delay"),
+        (|it| it.pending_timeout = Duration::ZERO, "timeout"),
+        (|it| it.attempts = 0, "attempt"),
+        (|it| it.backoff = Backoff::Exponential { cap: Duration::from_millis(999) }, "cap"),
+    ];
+    for (set, word) in refused {
+        let mut config = RetryConfig::default();
+        set(&mut config);
+        let error = queue.set_config(config).unwrap_err();
+        assert!(matches!(error, RetryError::InvalidConfig(_)) && error.to_string().contains(word), "{error}");
     }
-    let endless = config.retry_delay(Duration::MAX).timeout(Duration::MAX);
-    let mut queue = queue(endless);
-    let key = queue.push("mail", 0);
-    assert_eq!(delivered(&mut queue, 0), [(key, 1)]);
-    assert_eq!(queue.failed(key, 0), Retry::At(u64::MAX));
+    queue.push_again("mail", 1, 0);
+    assert_eq!(given_up(&mut queue, 0), [("mail", 1)], "nothing has changed");
 }

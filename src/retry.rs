@@ -1,0 +1,397 @@
+//! Deliveries that are made again until they are acknowledged: webhooks, mails, messages.
+//!
+//! A [`RetryQueue`] is told the time and the outcome of each delivery, and says what to deliver and when to ask again.
+//! It reads no clock and does no input or output. It [survives a restart](RetryQueue#restarts).
+
+mod config;
+#[cfg(feature = "serde")]
+mod serde;
+
+pub use self::config::{RetryConfig, RetryError};
+use crate::budget::Budget;
+use crate::clock::{NEVER, nanoseconds};
+use crate::key::TimerKey;
+use crate::wheel::Wheel;
+
+/// What the caller should do with a value now, from [`RetryQueue::poll`].
+///
+/// ```
+/// use timer_wheel::Budget;
+/// use timer_wheel::retry::{RetryEvent, RetryQueue};
+///
+/// let mut queue = RetryQueue::new(0);
+/// queue.push("mail", 0);
+/// let event = queue.poll(0, &mut Budget::of_work(100));
+/// assert!(matches!(event, Some(RetryEvent::Deliver { attempt: 1, .. })));
+/// ```
+// Exhaustive: a loop that ignored an event of a new kind would lose values.
+#[derive(Debug, PartialEq, Eq)]
+pub enum RetryEvent<'a, T> {
+    /// Deliver the value. Answer with [`done`](RetryQueue::done) or [`failed`](RetryQueue::failed).
+    Deliver {
+        /// The key to answer with.
+        key: TimerKey,
+        /// The number of this attempt, from 1 on.
+        attempt: u32,
+        /// The value, which stays in the queue.
+        value: &'a mut T,
+    },
+    /// The last attempt has failed or had no answer in time. The value has left the queue.
+    GaveUp {
+        /// The key, which is stale now.
+        key: TimerKey,
+        /// The attempts that were made.
+        attempts: u32,
+        /// The value.
+        value: T,
+    },
+}
+
+/// A value, and how often it was delivered.
+#[derive(Debug)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+struct Entry<T> {
+    value: T,
+    attempts: u32,
+    /// A delivery is pending before this time. 0 from its failure on, and before the first.
+    pending_until: u64,
+}
+
+/// A queue of values to be delivered, each at its time, and again until it is acknowledged.
+///
+/// A value *waits* until it is due. [`poll`](Self::poll) yields it, and the delivery is *pending* until
+/// [`done`](Self::done) or [`failed`](Self::failed) answers for it. A delivery that has no answer within the
+/// [`pending_timeout`](RetryConfig::pending_timeout) counts as failed. After a failure the value waits for the retry
+/// delay. After its last attempt has failed, a poll hands it back.
+///
+/// Times are nanoseconds since an origin of the caller's choice. The queue's clock stands at the latest time that any
+/// call was told, so a time that goes backwards counts as standing still. There is one timer for each value, in a
+/// [`Wheel`]; a [`TimerKey`] names the value, and is stale for ever once the value has left the queue.
+///
+/// ```
+/// use timer_wheel::Budget;
+/// use timer_wheel::retry::{RetryEvent, RetryQueue};
+///
+/// const SECOND: u64 = 1_000_000_000;
+///
+/// let mut queue = RetryQueue::new(0);
+/// let key = queue.push("mail", 5 * SECOND);
+/// assert_eq!(queue.wake_at(), Some(5 * SECOND));
+///
+/// let mut budget = Budget::of_work(1_000);
+/// while let Some(RetryEvent::Deliver { value, .. }) = queue.poll(5 * SECOND, &mut budget) {
+///     assert_eq!(*value, "mail"); // send it
+/// }
+/// assert_eq!(queue.failed(key, 5 * SECOND), Some(6 * SECOND)); // again after a second
+/// assert!(queue.poll(6 * SECOND, &mut budget).is_some());
+/// assert_eq!(queue.done(key), Some("mail"));
+/// assert!(queue.is_empty());
+/// ```
+///
+/// # Restarts
+///
+/// Take an origin that outlives the process: count nanoseconds since the Unix epoch. Store the queue after each change, or
+/// at intervals. What has changed since then is forgotten: values put in since are lost, and values taken out since are
+/// delivered again.
+///
+/// - With feature `serde`, `RetryQueue<T>` can be stored and loaded: clock, keys, values, attempts and times. Bad input is
+///   an error. Settings are not stored: a loaded queue has the default ones until [`set_config`](Self::set_config). A key
+///   that was given out after the queue was stored may name another value of the loaded one.
+/// - Without it, store what [`iter`](Self::iter) shows, and give it to [`push_again`](Self::push_again). Keys are new then.
+///
+/// A delivery that was pending comes back as due, because nobody knows its outcome; if it was the last attempt, the value
+/// is handed back. Attempts go on counting.
+///
+/// ```
+/// use timer_wheel::Budget;
+/// use timer_wheel::retry::{RetryEvent, RetryQueue};
+///
+/// let mut queue = RetryQueue::new(0);
+/// queue.push("mail".to_owned(), 0);
+/// assert!(queue.poll(0, &mut Budget::of_work(100)).is_some());
+///
+/// let stored = serde_json::to_string(&queue)?;
+/// let mut queue: RetryQueue<String> = serde_json::from_str(&stored)?;
+/// // queue.set_config(..)
+/// let event = queue.poll(0, &mut Budget::of_work(100));
+/// assert!(matches!(event, Some(RetryEvent::Deliver { attempt: 2, .. })));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RetryQueue<T> {
+    entries: Wheel<Entry<T>>,
+    config: RetryConfig,
+}
+
+impl<T> RetryQueue<T> {
+    /// Makes an empty queue with the default settings, whose clock stands at `now` nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// assert!(RetryQueue::<u32>::new(0).is_empty());
+    /// ```
+    pub fn new(now: u64) -> Self {
+        Self { entries: Wheel::new(now), config: RetryConfig::default() }
+    }
+
+    /// Changes the settings from the next call on. Times that have been set already stay. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`RetryError::InvalidConfig`] if the retry delay or the pending timeout is 0, if there is no attempt, or if the cap
+    /// of the backoff is below the retry delay.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::retry::{RetryConfig, RetryQueue};
+    ///
+    /// let mut config = RetryConfig::default();
+    /// config.pending_timeout = Duration::from_secs(2);
+    /// let mut queue = RetryQueue::<u32>::new(0);
+    /// assert!(queue.set_config(config).is_ok());
+    /// config.retry_delay = Duration::ZERO;
+    /// assert!(queue.set_config(config).is_err());
+    /// ```
+    pub fn set_config(&mut self, config: RetryConfig) -> Result<(), RetryError> {
+        config.check()?;
+        self.config = config;
+        Ok(())
+    }
+
+    /// Puts in a value that is to be delivered at `at` nanoseconds. O(1).
+    ///
+    /// # Panics
+    ///
+    /// As [`Wheel::schedule`].
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// queue.push("mail", 500);
+    /// assert!(queue.poll(499, &mut Budget::of_work(100)).is_none());
+    /// assert!(queue.poll(500, &mut Budget::of_work(100)).is_some());
+    /// ```
+    #[track_caller]
+    pub fn push(&mut self, value: T, at: u64) -> TimerKey {
+        self.push_again(value, 0, at)
+    }
+
+    /// Puts in a value that was delivered `attempts` times before, to be delivered again at `at` nanoseconds. If it has
+    /// no attempt left, a poll hands it back then. O(1).
+    ///
+    /// # Panics
+    ///
+    /// As [`Wheel::schedule`].
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::{RetryEvent, RetryQueue};
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// queue.push_again("mail", 3, 500);
+    /// let event = queue.poll(500, &mut Budget::of_work(100));
+    /// assert!(matches!(event, Some(RetryEvent::Deliver { attempt: 4, .. })));
+    /// ```
+    #[track_caller]
+    pub fn push_again(&mut self, value: T, attempts: u32, at: u64) -> TimerKey {
+        self.entries.schedule(at, Entry { value, attempts, pending_until: 0 })
+    }
+
+    /// Moves the clock to `now` nanoseconds and yields the next value that is to be delivered or was given up. Call it
+    /// in a loop.
+    ///
+    /// Values come in order of the time at which they are due, and equal ones in the order in which they were put in or
+    /// tried last. A loop at one time delivers a value once, because its delivery is pending before it is yielded. A retry
+    /// that would come at `u64::MAX` or later is none: the value is handed back at that time.
+    ///
+    /// Each call takes what it does from the budget. A unit of work is an event, a value moved or sorted on its way there,
+    /// or a bucket opened, as for [`Wheel::advance_with_budget`]; an event also takes a fire. `None` if no value is due, or
+    /// if the budget is used up: then [`expiration_delay`](Self::expiration_delay) is 0, and the next poll goes on.
+    ///
+    /// O(budget.work), and O(log n) for each value of a crowd that shares a tick and comes in no order.
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// (0..100).for_each(|value| _ = queue.push(value, 10));
+    /// let mut delivered = 0;
+    /// while queue.expiration_delay() == Some(0) || delivered == 0 {
+    ///     let mut budget = Budget::of_work(32);
+    ///     while let Some(_event) = queue.poll(10, &mut budget) {
+    ///         delivered += 1;
+    ///     } // else serve requests
+    /// }
+    /// assert_eq!(delivered, 100);
+    /// ```
+    pub fn poll(&mut self, now: u64, budget: &mut Budget) -> Option<RetryEvent<'_, T>> {
+        let now = now.max(self.entries.now());
+        let mut timer = self.entries.peek_expired_with_budget(now, budget)?;
+        let (key, due) = (timer.key(), timer.deadline());
+        let entry = timer.get_mut();
+        if entry.attempts >= self.config.attempts || (entry.attempts != 0 && due == NEVER) {
+            let Entry { value, attempts, .. } = timer.remove().value;
+            return Some(RetryEvent::GaveUp { key, attempts, value });
+        }
+        entry.attempts += 1;
+        let attempt = entry.attempts;
+        entry.pending_until = now.saturating_add(nanoseconds(self.config.pending_timeout));
+        // One timer will do for the timeout and the retry after it.
+        let again = self.config.retry_at(entry.pending_until, key, attempt);
+        timer.rearm(again);
+        let value = &mut self.entries.get_mut(key)?.value;
+        Some(RetryEvent::Deliver { key, attempt, value })
+    }
+
+    /// Takes a value out, because it was delivered or is no longer wanted. `None` to a stale key. O(1); O(log k) among
+    /// the k values that are due.
+    ///
+    /// The state of the value does not matter. The answer may come after the timeout, while the value waits for another
+    /// attempt. A value that was never delivered is cancelled.
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// let keys = [queue.push("mail", 0), queue.push("reminder", 500)];
+    /// let _ = queue.poll(0, &mut Budget::of_work(100));
+    /// assert_eq!((queue.done(keys[0]), queue.done(keys[0])), (Some("mail"), None));
+    /// assert_eq!(queue.done(keys[1]), Some("reminder")); // never delivered
+    /// ```
+    pub fn done(&mut self, key: TimerKey) -> Option<T> {
+        Some(self.entries.cancel(key)?.value)
+    }
+
+    /// The pending delivery of a value has failed by `now` nanoseconds. Moves the clock there. Costs what
+    /// [`done`](Self::done) does.
+    ///
+    /// Returns when a poll yields the value next: after the retry delay, or at once where that was the last attempt and
+    /// the value is to be handed back. `None` if no delivery of it is pending, and nothing changes then: the key is stale,
+    /// the value was not delivered, its delivery has failed already, or `now` is not before the end of its timeout. Where a
+    /// value was delivered again, the answer counts for the latest delivery.
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// const SECOND: u64 = 1_000_000_000;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// let keys = [queue.push("mail", 0), queue.push("mail", 0)];
+    /// assert_eq!(queue.failed(keys[0], 0), None); // it was not delivered yet
+    /// while queue.poll(0, &mut Budget::of_work(100)).is_some() {}
+    /// assert_eq!(queue.failed(keys[0], 0), Some(SECOND));
+    /// assert_eq!(queue.failed(keys[1], 10 * SECOND), None); // it has timed out
+    /// assert_eq!(queue.wake_at(), Some(10 * SECOND));
+    /// ```
+    pub fn failed(&mut self, key: TimerKey, now: u64) -> Option<u64> {
+        _ = self.entries.advance(now); // Not pulled, it only moves the clock.
+        let now = self.entries.now();
+        let entry = self.entries.get_mut(key).filter(|entry| now < entry.pending_until)?;
+        entry.pending_until = 0;
+        let again = self.config.retry_at(now, key, entry.attempts);
+        self.entries.reschedule(key, again);
+        Some(again)
+    }
+
+    /// A value in the queue, or `None` to a stale key. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// let key = queue.push("mail", 500);
+    /// assert_eq!(queue.get(key), Some(&"mail"));
+    /// ```
+    pub fn get(&self, key: TimerKey) -> Option<&T> {
+        Some(&self.entries.get(key)?.value)
+    }
+
+    /// What a [restart](#restarts) needs: each value with its key, how often it was delivered, and when it is due, in
+    /// nanoseconds; one whose delivery is pending is due by the queue's clock. In the order in which they are due;
+    /// pending ones in that of their retries. O(n log n).
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// queue.push("reminder", 500);
+    /// queue.push("mail", 0);
+    /// let _ = queue.poll(0, &mut Budget::of_work(100));
+    ///
+    /// let mut restarted = RetryQueue::new(0);
+    /// for (_, value, attempts, at) in queue.iter() {
+    ///     restarted.push_again(*value, attempts, at);
+    /// }
+    /// let times: Vec<_> = restarted.iter().map(|(_, value, attempts, at)| (*value, attempts, at)).collect();
+    /// assert_eq!(times, [("mail", 1, 0), ("reminder", 0, 500)]);
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = (TimerKey, &T, u32, u64)> + '_ {
+        let now = self.entries.now();
+        self.entries.ascending().map(move |timer| {
+            let Entry { value, attempts, pending_until } = timer.value;
+            let at = if now < *pending_until { now } else { timer.deadline };
+            (timer.key, value, *attempts, at)
+        })
+    }
+
+    /// When to poll again, in nanoseconds; `None` exactly when the queue is empty. Never late, and may be early. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(100);
+    /// assert_eq!(queue.wake_at(), None);
+    /// queue.push("mail", 500);
+    /// assert_eq!((queue.wake_at(), queue.expiration_delay()), (Some(500), Some(400)));
+    /// ```
+    pub fn wake_at(&self) -> Option<u64> {
+        self.entries.wake_at()
+    }
+
+    /// How many nanoseconds after its clock the queue is to be polled again: [`wake_at`](Self::wake_at) as a delay. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// queue.push("mail", 500);
+    /// assert!(queue.poll(200, &mut Budget::of_work(100)).is_none());
+    /// assert_eq!(queue.expiration_delay(), Some(300));
+    /// ```
+    pub fn expiration_delay(&self) -> Option<u64> {
+        self.entries.expiration_delay()
+    }
+
+    /// The number of values in the queue, the pending ones included. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// let mut queue = RetryQueue::new(0);
+    /// queue.push("mail", 500);
+    /// assert_eq!(queue.len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no value in the queue. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::retry::RetryQueue;
+    ///
+    /// assert!(RetryQueue::<u32>::new(0).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}

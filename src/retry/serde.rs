@@ -1,0 +1,43 @@
+//! Storing and loading a retry queue (feature `serde`).
+//!
+//! The stored form is that of a [`Wheel`], whose values hold the attempts and the end of a pending delivery. So the
+//! clock and the keys are stored as well, and damaged input is refused.
+
+use alloc::vec::Vec;
+
+use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{RetryConfig, RetryQueue};
+use crate::key::TimerKey;
+use crate::wheel::Wheel;
+
+impl<T: Serialize> Serialize for RetryQueue<T> {
+    /// Stores the clock and every value with its key, attempts and time, and not the settings. O(capacity).
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.entries.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for RetryQueue<T> {
+    /// Loads a queue, with the default settings. Pending deliveries are due at once. O(n log n).
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut queue = Self { entries: Wheel::deserialize(deserializer)?, config: RetryConfig::default() };
+        queue.make_pending_due();
+        Ok(queue)
+    }
+}
+
+impl<T> RetryQueue<T> {
+    /// Forgets that deliveries are pending: nobody knows their outcomes.
+    fn make_pending_due(&mut self) {
+        let now = self.entries.now();
+        let pending = self.entries.ascending().filter(|timer| now < timer.value.pending_until);
+        let pending: Vec<TimerKey> = pending.map(|timer| timer.key).collect();
+        for key in pending {
+            if let Some(entry) = self.entries.get_mut(key) {
+                entry.pending_until = 0;
+            }
+            self.entries.reschedule(key, now);
+        }
+    }
+}
