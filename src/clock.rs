@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "std")]
 use crate::sync::thread;
 
-/// A clock that drives a [`Timer`](crate::timer::Timer): nanoseconds since its origin.
+/// A clock that drives a [`Timer`]: nanoseconds since its origin.
 ///
 /// It should be monotonic. A driver takes a clock that runs backwards for one that stands still
 /// until it has caught up with itself, so that nothing fires twice, and nothing early.
@@ -48,7 +48,7 @@ use crate::sync::thread;
 /// The methods should be O(1), as those provided are; a driver reads the clock for every call.
 ///
 /// It should not panic. A panic on the timer thread ends the timer as
-/// [`Shutdown::Discard`](crate::Shutdown::Discard) does: it is reported to the hook for panics,
+/// [`Shutdown::Discard`] does: it is reported to the hook for panics,
 /// callers are refused, and a shutdown returns the jobs. A panic in a call of another thread passes
 /// through that call and changes nothing.
 ///
@@ -76,6 +76,11 @@ use crate::sync::thread;
 /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_secs(1)), 1_000_000_000);
 /// assert!(clock.after(Duration::from_secs(1)) >= nanoseconds(Duration::from_secs(1)));
 /// ```
+///
+#[cfg_attr(feature = "timer", doc = "[`Timer`]: crate::Timer")]
+#[cfg_attr(feature = "timer", doc = "[`Shutdown::Discard`]: crate::Shutdown::Discard")]
+/// [`Timer`]: crate#features
+/// [`Shutdown::Discard`]: crate#features
 #[cfg(feature = "std")]
 pub trait Clock: Send + Sync + 'static {
     /// The moment at which the clock shows 0.

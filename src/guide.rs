@@ -25,8 +25,11 @@
 /// It is a file of the repository, where its links lead to files. Here they lead to what is defined before the file: of two
 /// definitions the first counts. What is no page leads to the list of documents on the front page, and what is not there
 /// for want of a feature to the list of features.
+///
+/// rustdoc takes no pictures along. So the page begins with the file of its picture, and shows a dot where the document
+/// has it.
 macro_rules! pages {
-    ($($name:ident $file:literal)+) => {
+    ($($name:ident $file:literal $(+ $caption:literal $picture:literal)?)+) => {
         $(
             #[doc = "[`Wheel`]: crate::Wheel"]
             #[doc = "[`TimerKey`]: crate::TimerKey"]
@@ -72,7 +75,16 @@ macro_rules! pages {
             #[doc = "[testing.md#the-ttl-layer]: crate#documents"]
             #[doc = "[raft-ttl]: crate#documents"]
             #[doc = "[replay]: crate#documents"]
+            #[doc = "[wheel.svg]: <data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/%3E>"]
             #[doc = ""]
+            $(
+                #[doc = $caption]
+                #[doc = ""]
+                #[doc = "<figure>"]
+                #[doc = include_str!(concat!("../docs/", $picture))]
+                #[doc = "</figure>"]
+                #[doc = ""]
+            )?
             #[doc = include_str!(concat!("../docs/", $file, ".md"))]
             pub mod $name {}
         )+
@@ -81,7 +93,8 @@ macro_rules! pages {
 
 pages! {
     tutorial "tutorial" choosing "choosing" promises "semantics" embedding "embedding" replacing "replacing-a-wheel"
-    drivers "drivers" ttl "ttl" design "design" performance "performance" terms "terms"
+    drivers "drivers" ttl "ttl" performance "performance" terms "terms"
+    design "design" + "How the wheel works: a timer moves down its levels, and fires in exact order." "wheel.svg"
 }
 
 /// Makes a page of the programs of those names.

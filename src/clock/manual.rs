@@ -10,7 +10,7 @@ use crate::sync::{Mutex, Thread, lock, thread};
 /// A clock that only moves when it is told to, for tests: no test need sleep.
 ///
 /// Clones show the same time. Moving the clock wakes the timers that wait for such a time, and
-/// [`Timer::settle`](crate::timer::Timer::settle) waits until they have run all due jobs.
+/// [`Timer::settle`] waits until they have run all due jobs.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +32,9 @@ use crate::sync::{Mutex, Thread, lock, thread};
 /// assert!(rang.load(Ordering::Relaxed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+#[cfg_attr(feature = "timer", doc = "[`Timer::settle`]: crate::Timer::settle")]
+/// [`Timer::settle`]: crate#features
 #[derive(Clone)]
 pub struct ManualClock {
     origin: Instant,
