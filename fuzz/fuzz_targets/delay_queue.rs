@@ -6,12 +6,14 @@
 
 #![no_main]
 
-use std::fmt;
-
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 
+use crate::bytes::decode;
 use crate::script::Op;
+
+#[path = "../../tests/wheel/bytes.rs"]
+mod bytes;
 
 #[path = "../../tests/wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel uses more of it")]
@@ -31,17 +33,12 @@ mod script;
 const OPS: usize = 100;
 
 /// What the bytes of one input say.
+#[derive(Debug)]
 struct Case(Vec<Op>);
 
 impl<'a> Arbitrary<'a> for Case {
     fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
-        Ok(Self(script::decode(input.bytes(input.len())?, OPS)))
-    }
-}
-
-impl fmt::Debug for Case {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        Ok(Self(decode::<Op>(input.bytes(input.len())?, OPS)))
     }
 }
 

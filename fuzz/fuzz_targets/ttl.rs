@@ -10,7 +10,8 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use timer_wheel::{Caffeine, Millis};
 
-use crate::cluster::Cluster;
+use crate::bytes::decode;
+use crate::cluster::{Cluster, Event};
 use crate::script::Script;
 
 #[path = "../../tests/wheel/bytes.rs"]
@@ -36,7 +37,7 @@ const MOST: usize = 150;
 enum Case {
     Millis(Script),
     Caffeine(Script),
-    Replicas(Vec<u8>),
+    Replicas(Vec<Event>),
 }
 
 impl<'a> Arbitrary<'a> for Case {
@@ -44,9 +45,9 @@ impl<'a> Arbitrary<'a> for Case {
         let bytes = input.bytes(input.len())?;
         let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
         Ok(match choice % 3 {
-            0 => Self::Millis(Script::decode(rest, MOST)),
-            1 => Self::Caffeine(Script::decode(rest, MOST)),
-            _ => Self::Replicas(rest.to_vec()),
+            0 => Self::Millis(decode::<Script>(rest, MOST)),
+            1 => Self::Caffeine(decode::<Script>(rest, MOST)),
+            _ => Self::Replicas(decode::<Event>(rest, MOST)),
         })
     }
 }
@@ -54,5 +55,5 @@ impl<'a> Arbitrary<'a> for Case {
 fuzz_target!(|case: Case| match case {
     Case::Millis(script) => script.run::<Millis>(),
     Case::Caffeine(script) => script.run::<Caffeine>(),
-    Case::Replicas(bytes) => Cluster::run(&bytes, MOST),
+    Case::Replicas(events) => Cluster::run(&events),
 });

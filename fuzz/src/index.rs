@@ -34,11 +34,10 @@ impl<'a> Arbitrary<'a> for Case {
             return Err(arbitrary::Error::NotEnoughData);
         };
         let (subject, kind) = Subject::choose(*choice);
-        let Kind { read, limit } = KINDS[kind % KINDS.len()];
         Ok(Self {
             subject,
             indexes: INDEXES[usize::from(*count) % INDEXES.len()],
-            script: Script::decode_by(read, rest, &subject.spans, limit),
+            script: subject.script(KINDS[kind % KINDS.len()], rest),
         })
     }
 }

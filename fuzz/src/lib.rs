@@ -14,22 +14,17 @@ mod bytes;
 mod decoder;
 
 #[path = "../../tests/wheel/geometries.rs"]
-#[allow(dead_code, reason = "the tests use more of them")]
+#[allow(dead_code, unused_macros, reason = "the tests use more of them")]
 mod geometries;
 
 #[path = "../../tests/index/pair.rs"]
 mod index_pair;
 
 #[path = "../../tests/wheel/kinds.rs"]
-#[allow(dead_code, reason = "the tests use more of it")]
 mod kinds;
 
 #[path = "../../tests/wheel/model.rs"]
 mod model;
-
-#[path = "../../tests/wheel/numbers.rs"]
-#[allow(dead_code, reason = "the tests use them")]
-mod numbers;
 
 #[path = "../../tests/wheel/pair.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
@@ -47,32 +42,30 @@ use std::marker::PhantomData;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
-use crate::decoder::Read;
+use crate::bytes::decode;
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
+use crate::kinds::{Backlog, Bursts, Edges, Mixed};
 use crate::pair::Pair;
-use crate::script::{Op, Script, spans};
+use crate::script::Script;
 
-/// A way of reading scripts, and how long they may be: everything is compared after each operation,
+/// A kind of script, and how long they may be: everything is compared after each operation,
 /// so long ones are slow.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    read: Read,
+    /// Its place among the ways of reading of a [`Subject`].
+    place: usize,
     limit: usize,
 }
 
 impl Kind {
     /// Everything that a wheel can do, evenly mixed.
-    pub const ANY: Self = Self::new(Op::decode, 100);
+    pub const ANY: Self = Self { place: 0, limit: 100 };
     /// Timers by the hundred that come, go and move: some 1,500 calls in all.
-    pub const BURSTS: Self = Self::new(kinds::BURSTS, 50);
+    pub const BURSTS: Self = Self { place: 1, limit: 30 };
     /// Schedules and advances in turn, where buckets, levels and time itself end.
-    pub const EDGES: Self = Self::new(kinds::EDGES, 100);
+    pub const EDGES: Self = Self { place: 2, limit: 100 };
     /// Advances that a budget interrupts, and what can happen while a backlog waits.
-    pub const BACKLOG: Self = Self::new(kinds::BACKLOG, 60);
-
-    const fn new(read: Read, limit: usize) -> Self {
-        Self { read, limit }
-    }
+    pub const BACKLOG: Self = Self { place: 3, limit: 60 };
 }
 
 /// The kinds of scripts that a target runs.
@@ -105,7 +98,8 @@ static SUBJECTS: [Subject; PLAIN + 1] = [
 /// A geometry, and what is done with a wheel of it.
 struct Subject {
     name: &'static str,
-    spans: [u64; 5],
+    /// Reads a script of each [`Kind`], of so many operations at most.
+    read: [fn(&[u8], usize) -> Script; 4],
     run: fn(&Script),
     run_index: fn(&Script, u32),
     load: fn(&stored::Input),
@@ -115,13 +109,18 @@ impl Subject {
     const fn new<G: Geometry>(name: &'static str) -> Self {
         Self {
             name,
-            spans: spans::<G>(),
+            read: [decode::<(Mixed, G)>, decode::<(Bursts, G)>, decode::<(Edges, G)>, decode::<(Backlog, G)>],
             run: |script| {
                 Pair::<G>::new(script.start).exhausting(exhaust).run(&script.ops);
             },
             run_index: index_pair::run::<G>,
             load: stored::Input::load::<G>,
         }
+    }
+
+    /// The script of a kind that bytes stand for.
+    fn script(&self, kind: Kind, bytes: &[u8]) -> Script {
+        self.read[kind.place](bytes, kind.limit)
     }
 
     /// The geometry that a byte stands for, and what is left of the byte.
@@ -166,8 +165,7 @@ impl<'a, K: Kinds> Arbitrary<'a> for Case<K> {
         let bytes = input.bytes(input.len())?;
         let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
         let (subject, kind) = Subject::choose(choice);
-        let kind = K::KINDS[kind % K::KINDS.len()];
-        let script = Script::decode_by(kind.read, rest, &subject.spans, kind.limit);
+        let script = subject.script(K::KINDS[kind % K::KINDS.len()], rest);
         Ok(Self { subject, script, kinds: PhantomData })
     }
 }

@@ -11,13 +11,12 @@ use serde::de::value::{Error, SeqDeserializer};
 use serde::{Deserialize, Serialize};
 use timer_wheel::{Geometry, TimerKey, Wheel};
 
-use crate::Subject;
 use crate::model::Model;
 use crate::pair::Pair;
-use crate::script::{Op, Script};
+use crate::{Kind, Subject};
 
-/// The longest script that is run on a loaded wheel.
-const OPS: usize = 30;
+/// The scripts that are run on a loaded wheel.
+const SCRIPTS: Kind = Kind { limit: 30, ..Kind::ANY };
 
 /// The highest generation that slots to be made may start with.
 const MOST_WORN: u32 = 1 << 31;
@@ -158,7 +157,7 @@ impl Input {
         let again = again.expect("what was written can be read").0;
         assert_eq!(again.renumbered(), stored.renumbered(), "stored again");
 
-        let ops = Script::decode_by(Op::decode, script, &self.subject.spans, OPS).ops;
+        let ops = self.subject.script(SCRIPTS, script).ops;
         let loaded: Vec<_> = wheel.ascending().map(|it| (it.key, it.deadline)).collect();
         let stored = model.ascending().map(|(key, it)| (key, it.deadline));
         assert!(stored.eq(loaded), "other timers than were stored");
@@ -184,7 +183,7 @@ impl fmt::Debug for Input {
         writeln!(f, "{}, {:?}", self.subject.name, self.format)?;
         match self.format.read::<Stored>(&self.bytes) {
             Some((stored, script)) => {
-                let script = Script::decode_by(Op::decode, script, &self.subject.spans, OPS);
+                let script = self.subject.script(SCRIPTS, script);
                 write!(f, "{stored:#?}\n{:#?}", script.ops)
             }
             None => write!(f, "{}", self.bytes.escape_ascii()),

@@ -3,16 +3,16 @@
 //!
 //! What both promise is one source, compiled twice: `ours` and `theirs` differ in their `use` line.
 //!
-//! Every test runs on a paused clock. `pair`, `rig` and `script` need nothing but `std`, tokio, the crate and the model
-//! of the wheel's tests, so that the fuzz target can include them by path.
+//! Every test runs on a paused clock. `pair`, `rig` and `script` need nothing but `std`, tokio, the crate, and of the
+//! wheel's tests `bytes` and the model, so that the fuzz target can include them by path.
 
 #![allow(clippy::duplicate_mod, reason = "what both queues promise is compiled for each of them")]
 
+#[path = "../wheel/bytes.rs"]
+mod bytes;
 #[path = "../wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod model;
-#[path = "../wheel/numbers.rs"]
-mod numbers;
 mod pair;
 mod rig;
 mod script;
@@ -22,6 +22,8 @@ mod theirs;
 
 mod burst;
 mod deadlines;
+#[path = "../wheel/drawn.rs"]
+mod drawn;
 mod keys;
 mod random;
 mod side_by_side;

@@ -1,25 +1,21 @@
-//! Random scripts against the model, the same ones in every run.
+//! Random scripts against the model: other ones in each run.
 
 use std::time::Duration;
 
-use crate::numbers::Numbers;
+use crate::bytes::decode;
+use crate::drawn::{Drawn, check};
 use crate::pair::run;
-use crate::script::{Op, When, decode};
+use crate::script::{Op, When};
 
 #[test]
 fn random_scripts_agree_with_the_model() {
-    for seed in 1..=500 {
-        let mut numbers = Numbers(seed);
-        let length = 1 + numbers.below(150) as usize;
-        run(&decode(&numbers.bytes(24 * length), length));
-    }
+    check(500, 150, |script: Drawn<Op>| run(&script.script()));
 }
 
-/// Whatever the bytes, there is a script in them, and it ends with them.
+/// What no random one is: an operation again and again.
 #[test]
-fn scripts_decoded_from_bytes_agree_with_the_model() {
-    (0..=u8::MAX).for_each(|byte| run(&decode(&[byte; 300], 100)));
-    assert!(decode(&[], 100).is_empty());
+fn scripts_of_one_byte_agree_with_the_model() {
+    (0..=u8::MAX).for_each(|byte| run(&decode::<Op>(&[byte; 300], 100)));
 }
 
 /// A waiting task polls once more when its own patience ends; that is not the queue's doing. Found by

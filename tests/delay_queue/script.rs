@@ -1,7 +1,9 @@
-//! Scripts: the operations that a queue and its model are both run through, and their decoding
-//! from bytes, biased towards what broke other queues.
+//! Scripts: the operations that a queue and its model are both run through, and how they are
+//! read, biased towards what broke other queues.
 
 use std::time::Duration;
+
+use crate::bytes::{Decoder, Draw, Pick};
 
 /// One operation. Whatever it names that is not there (an item of an empty queue) is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,69 +42,32 @@ pub(crate) enum When {
     Like(u8, i8),
 }
 
-/// An item to act on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pick {
-    /// The item at that place in the order of delivery.
-    Live(u8),
-    /// Any key ever given out, counted back from the latest; most are stale.
-    Any(u16),
-}
+impl Draw for Op {
+    type Script = Vec<Self>;
 
-/// Reads operations until the bytes run out, at most `limit` of them.
-pub(crate) fn decode(bytes: &[u8], limit: usize) -> Vec<Op> {
-    let mut decoder = Decoder { bytes };
-    let mut ops = Vec::new();
-    while !decoder.bytes.is_empty() && ops.len() < limit {
-        ops.push(decoder.op());
+    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
+        script.push(match decoder.below(64) {
+            0..14 => Self::Insert(decoder.when()),
+            14..17 => Self::Bunch(decoder.when(), decoder.below(40)),
+            17..23 => Self::Remove(decoder.pick()),
+            23..32 => Self::Reset(decoder.pick(), decoder.when()),
+            32..38 => Self::Poll,
+            38..44 => Self::PollAll,
+            44..49 => Self::Pass(decoder.short()),
+            49..52 => Self::Jump(decoder.jump()),
+            52..57 => Self::Wait(decoder.short()),
+            57 => Self::Clear,
+            58 => Self::Shrink,
+            59 => Self::Compact,
+            60 => Self::Reserve(decoder.byte()),
+            _ => Self::Touch(decoder.pick()),
+        });
     }
-    ops
-}
-
-/// Bytes that choices are read from. Zeros follow their end.
-struct Decoder<'a> {
-    bytes: &'a [u8],
 }
 
 impl Decoder<'_> {
-    fn op(&mut self) -> Op {
-        match self.byte() % 64 {
-            0..14 => Op::Insert(self.when()),
-            14..17 => Op::Bunch(self.when(), self.byte() % 40),
-            17..23 => Op::Remove(self.pick()),
-            23..32 => Op::Reset(self.pick(), self.when()),
-            32..38 => Op::Poll,
-            38..44 => Op::PollAll,
-            44..49 => Op::Pass(self.short()),
-            49..52 => Op::Jump(self.jump()),
-            52..57 => Op::Wait(self.short()),
-            57 => Op::Clear,
-            58 => Op::Shrink,
-            59 => Op::Compact,
-            60 => Op::Reserve(self.byte()),
-            _ => Op::Touch(self.pick()),
-        }
-    }
-
-    fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.bytes.split_first() else {
-            return 0;
-        };
-        self.bytes = rest;
-        first
-    }
-
-    fn word(&mut self) -> u64 {
-        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
-    }
-
-    fn pick(&mut self) -> Pick {
-        let byte = self.byte();
-        if byte < 192 { Pick::Live(byte) } else { Pick::Any(u16::from_le_bytes([self.byte(), self.byte()])) }
-    }
-
     fn when(&mut self) -> When {
-        match self.byte() % 16 {
+        match self.below(16) {
             0..6 => When::In(self.delay()),
             6..11 => When::At(self.delay()),
             11 => When::Ago(self.short()),
@@ -112,7 +77,7 @@ impl Decoder<'_> {
 
     /// Any delay at all, the far and the odd included.
     fn delay(&mut self) -> Duration {
-        match self.byte() % 16 {
+        match self.below(16) {
             0 => Duration::ZERO,
             1 => Duration::MAX,
             2 => Duration::from_nanos(u64::MAX),
@@ -125,13 +90,13 @@ impl Decoder<'_> {
 
     /// Up to three days; each magnitude is as likely as another.
     fn short(&mut self) -> Duration {
-        let bits = self.byte() % 49;
+        let bits = self.below(49);
         Duration::from_nanos(self.word() % (1 << bits))
     }
 
     /// Up to ten years.
     fn jump(&mut self) -> Duration {
-        match self.byte() % 4 {
+        match self.below(4) {
             0 => Duration::from_secs(86_400 * (self.word() % 3_650)),
             _ => self.short(),
         }

@@ -1,7 +1,7 @@
 //! The same scripts on both queues: they deliver the same items at the same times.
 
-use quickcheck::{Arbitrary, Gen, QuickCheck};
-
+use crate::bytes::{Decoder, Draw};
+use crate::drawn::{Drawn, check};
 use crate::{ours, theirs};
 
 /// One step of a script. Times are milliseconds, as tokio-util rounds to those.
@@ -18,11 +18,13 @@ pub(crate) enum Step {
     Compact,
 }
 
-impl Arbitrary for Step {
-    fn arbitrary(g: &mut Gen) -> Self {
-        let nth = u8::arbitrary(g);
-        let delay = some_time(g);
-        match u8::arbitrary(g) % 40 {
+impl Draw for Step {
+    type Script = Vec<Self>;
+
+    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
+        let choice = decoder.below(40);
+        let (nth, delay) = (decoder.byte(), some_time(decoder));
+        script.push(match choice {
             0..12 => Self::Insert { delay },
             12..14 => Self::InsertPast { age: delay },
             14..18 => Self::Remove { nth },
@@ -32,20 +34,21 @@ impl Arbitrary for Step {
             37 => Self::Jump { days: nth % 30 },
             38 => Self::Clear,
             _ => Self::Compact,
-        }
+        });
     }
 }
 
 /// Anything from nothing to a week, short ones as often as long ones.
-fn some_time(g: &mut Gen) -> u64 {
-    let bits = u32::arbitrary(g) % 30;
-    u64::arbitrary(g) % (1 << bits)
+fn some_time(decoder: &mut Decoder<'_>) -> u64 {
+    let bits = decoder.below(30);
+    decoder.word() % (1 << bits)
 }
 
 #[test]
 fn same_script_leads_to_the_same_events() {
-    fn agree(steps: Vec<Step>) {
+    fn agree(script: Drawn<Step>) {
+        let steps = script.script();
         assert_eq!(ours::transcript::transcript(&steps), theirs::transcript::transcript(&steps));
     }
-    QuickCheck::new().rng(Gen::new(150)).tests(500).quickcheck(agree as fn(Vec<Step>));
+    check(500, 150, agree);
 }

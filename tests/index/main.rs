@@ -4,9 +4,11 @@
 
 #[path = "../wheel/bytes.rs"]
 mod bytes;
-
 #[path = "../wheel/decoder.rs"]
 mod decoder;
+#[path = "../wheel/drawn.rs"]
+mod drawn;
+#[macro_use]
 #[path = "../wheel/geometries.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of them")]
 mod geometries;
@@ -16,6 +18,7 @@ mod kinds;
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod model;
 #[path = "../wheel/numbers.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod numbers;
 mod pair;
 #[path = "../wheel/script.rs"]

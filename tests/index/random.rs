@@ -1,51 +1,33 @@
-//! Random scripts of every kind, in all geometries, with few indexes and with many.
+//! Random scripts of every kind, in all geometries, with few indexes and with many: other ones in each run.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
+use timer_wheel::Geometry;
 
-use crate::decoder::Read;
-use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
-use crate::kinds::{BACKLOG, BURSTS, EDGES, script};
+use crate::drawn::{self, Drawn};
+use crate::geometries::Widest;
+use crate::kinds::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::pair::{INDEXES, run};
-use crate::script::{Op, spans};
 
-#[track_caller]
-fn check(read: Read, scripts: u64, length: usize) {
-    fn check<G: Geometry>(read: Read, scripts: u64, length: usize) {
-        for seed in 1..=scripts {
-            let script = script(read, seed, length, &spans::<G>());
-            for indexes in INDEXES {
-                run::<G>(&script, indexes);
+fn agree<K: Kind, G: Geometry + 'static>(script: Drawn<(K, G)>) {
+    INDEXES.iter().for_each(|&indexes| run::<G>(&script.script(), indexes));
+}
+
+/// A test for each kind, so that they run at the same time.
+macro_rules! random_scripts {
+    ($($name:ident: $kind:ty, $scripts:literal, $length:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            fn check<G: Geometry + 'static>() {
+                drawn::check($scripts, $length, agree::<$kind, G>);
             }
+            in_every_geometry!(check);
+            check::<Widest>();
         }
-    }
-    check::<Millis>(read, scripts, length);
-    check::<Caffeine>(read, scripts, length);
-    check::<Micros>(read, scripts, length);
-    check::<Compact>(read, scripts, length);
-    check::<Tiny>(read, scripts, length);
-    check::<TinyTick>(read, scripts, length);
-    check::<Lopsided>(read, scripts, length);
-    check::<Narrow>(read, scripts, length);
-    check::<Wide>(read, scripts, length);
-    check::<Widest>(read, scripts, length);
+    )*};
 }
 
-#[test]
-fn any_operations_agree_with_model() {
-    check(Op::decode, 40, 200);
-}
-
-#[test]
-fn advances_at_the_edges_agree_with_model() {
-    check(EDGES, 10, 150);
-}
-
-#[test]
-fn interrupted_advances_agree_with_model() {
-    check(BACKLOG, 15, 120);
-}
-
-#[test]
-fn bursts_agree_with_model() {
-    check(BURSTS, 15, 120);
+random_scripts! {
+    any_operations_agree_with_model: Mixed, 40, 200;
+    advances_at_the_edges_agree_with_model: Edges, 10, 150;
+    interrupted_advances_agree_with_model: Backlog, 15, 120;
+    bursts_agree_with_model: Bursts, 15, 60;
 }

@@ -5,9 +5,13 @@
 
 mod awaiting;
 mod broken_clock;
+#[path = "../wheel/bytes.rs"]
+mod bytes;
 mod cancel;
 mod clocks;
 mod contract;
+#[path = "../wheel/drawn.rs"]
+mod drawn;
 mod hand;
 mod hostile;
 mod keyed;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use timer_wheel::{ManualClock, Timer};
 
+use crate::bytes::{Decoder, Draw};
+use crate::drawn::{Drawn, check};
 use crate::log::{Asked, Bench, Hooked, Log, SECOND};
-use crate::numbers::Numbers;
 
 #[test]
 fn ten_thousand_jobs_of_one_deadline_run_in_the_order_they_were_scheduled() {
@@ -39,52 +40,77 @@ fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
     }
 }
 
+/// A call, for after a delay, of a job that was scheduled before.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Schedule(Duration),
+    Reschedule(u8, Duration),
+    Cancel(u8),
+    Pass(Duration),
+}
+
+impl Draw for Call {
+    type Script = Vec<Self>;
+
+    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
+        let (choice, nth) = (decoder.below(6), decoder.byte());
+        // Some of them alike, and others of any order of magnitude.
+        let delay = Duration::from_nanos(match decoder.below(2) {
+            0 => u64::from(decoder.below(4)) << 30,
+            _ => (decoder.word() % (1 << 16)) << decoder.below(24),
+        });
+        script.push(match choice {
+            0..3 => Self::Schedule(delay),
+            3 => Self::Reschedule(nth, delay),
+            4 => Self::Cancel(nth),
+            _ => Self::Pass(delay),
+        });
+    }
+}
+
 /// Against the obvious: a sorted list of deadlines.
 #[test]
 fn jobs_run_in_order_of_deadline_then_of_calls() {
-    for seed in 1..=150 {
-        let mut numbers = Numbers(seed);
+    fn agree(script: Drawn<Call>) {
         let bench = Bench::with(|builder| builder.budget(3));
+        // When a job is due, and its number.
         let (mut model, mut handles) = (Vec::new(), Vec::new());
-        let (mut expected, mut now) = (Vec::new(), 0);
-        for call in 0..numbers.below(120) {
-            // Some of them alike, and others of any order of magnitude.
-            let delay = match numbers.below(2) {
-                0 => numbers.below(1 << 16) << numbers.below(24),
-                _ => numbers.below(4) << 30,
-            };
-            let after = Duration::from_nanos(delay);
-            match numbers.below(6) {
-                0..=2 => {
-                    handles.push(bench.schedule(after, call));
-                    model.push((now + delay, call, handles.len() - 1));
+        let (mut expected, mut now) = (Vec::new(), Duration::ZERO);
+        for call in script.script() {
+            match call {
+                Call::Schedule(after) => {
+                    model.push((now + after, handles.len()));
+                    handles.push(bench.schedule(after, handles.len() as u64));
                 }
-                choice @ 3..=4 if !handles.is_empty() => {
-                    let nth = numbers.below(handles.len() as u64) as usize;
-                    let place = model.iter().position(|(.., other)| *other == nth);
-                    let is_live = match choice {
-                        3 => handles[nth].reschedule_after(after),
+                Call::Reschedule(nth, _) | Call::Cancel(nth) => {
+                    let Some(nth) = usize::from(nth).checked_rem(handles.len()) else { continue };
+                    let place = model.iter().position(|&(_, other)| other == nth);
+                    place.map(|place| model.remove(place));
+                    let is_live = match call {
+                        Call::Reschedule(_, after) => {
+                            model.extend(place.map(|_| (now + after, nth)));
+                            handles[nth].reschedule_after(after)
+                        }
                         _ => handles[nth].cancel(),
                     };
                     assert_eq!(is_live, place.is_some());
-                    let moved = place.map(|place| model.remove(place)).filter(|_| choice == 3);
-                    model.extend(moved.map(|(_, call, nth)| (now + delay, call, nth)));
                 }
-                _ => {
-                    now += delay;
-                    bench.clock.advance(after);
+                Call::Pass(time) => {
+                    now += time;
+                    bench.clock.advance(time);
                 }
             }
             // What is due has run before the next call, so that the two agree.
             bench.settle();
             // Stable, so that equals stay in the order of the calls.
-            model.sort_by_key(|(deadline, ..)| *deadline);
-            let due = model.partition_point(|(deadline, ..)| *deadline <= now);
-            expected.extend(model.drain(..due).map(|(_, call, _)| call));
+            model.sort_by_key(|(deadline, _)| *deadline);
+            let due = model.partition_point(|(deadline, _)| *deadline <= now);
+            expected.extend(model.drain(..due).map(|(_, nth)| nth as u64));
             assert_eq!((bench.log.len(), bench.timer.len()), (expected.len(), model.len()));
         }
         assert_eq!(bench.log.read(), expected);
     }
+    check(150, 120, agree);
 }
 
 /// The clock lets something happen just before the timer thread reads it.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use timer_wheel::Millis;
 use timer_wheel::ttl::{Context, Entry, Outcome, Phase, Role, TtlConfig};
 
-use crate::bytes::Decoder;
+use crate::bytes::{Decoder, Draw};
 use crate::model::Key;
 use crate::pair::Pair;
 use crate::script::{MS, Span};
@@ -32,11 +32,13 @@ const BACK: u8 = 5;
 /// it is `back` entries older than it is, and `Install` gives a replica the one that another has kept, newer or older
 /// than its own state. `Restart` loses a replica's memory but for what it kept.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+pub(crate) enum Event {
     Commit { nth: u8, is_kept: bool },
     Refuse(u8),
     Lose(u8),
-    Log(Command),
+    Put { key: Key, ttl_ms: u64 },
+    Touch { key: Key, ttl_ms: u64 },
+    Delete(Key),
     Apply { replica: usize, entries: u8 },
     Poll { replica: usize, pulled: usize },
     Role { replica: usize, role: Role },
@@ -95,18 +97,17 @@ pub(crate) struct Cluster {
     passed: u64,
 }
 
-impl Event {
-    fn decode(decoder: &mut Decoder<'_>, wall_ms: u64) -> Self {
+impl Draw for Event {
+    type Script = Vec<Self>;
+
+    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
         let replica = usize::from(decoder.below(REPLICAS));
-        match decoder.below(40) {
+        script.push(match decoder.below(40) {
             choice @ 0..=8 => {
                 let (key, ttl_ms) = (decoder.below(KEYS).into(), u64::from(decoder.byte()) * 20);
-                Self::Log(match choice {
-                    0..=5 => Command::Put { key, ttl_ms, wall_ms },
-                    _ => Command::Touch { key, ttl_ms, wall_ms },
-                })
+                if choice < 6 { Self::Put { key, ttl_ms } } else { Self::Touch { key, ttl_ms } }
             }
-            9 => Self::Log(Command::Delete(decoder.below(KEYS).into())),
+            9 => Self::Delete(decoder.below(KEYS).into()),
             10..=16 => Self::Apply { replica, entries: decoder.below(8) },
             17..=22 => Self::Poll { replica, pulled: decoder.choose(&[0, 1, 2, 3, 4, 5, 6, usize::MAX]) },
             23..=26 => Self::Commit { nth: decoder.byte(), is_kept: decoder.below(4) == 0 },
@@ -118,14 +119,13 @@ impl Event {
             37 => Self::Install { replica, from: decoder.below(REPLICAS).into() },
             38 => Self::Restart { replica, clock: decoder.span() % (1 << 50) },
             _ => Self::Pass(500 * MS),
-        }
+        });
     }
 }
 
 impl Cluster {
-    /// Runs the events that the bytes stand for, `most` at most, then heals: one leader, nothing lost any more. Every
-    /// key must go.
-    pub(crate) fn run(bytes: &[u8], most: usize) {
+    /// Runs the events, then heals: one leader, nothing lost any more. Every key must go.
+    pub(crate) fn run(events: &[Event]) {
         let mut config = TtlConfig::default();
         (config.expire_batch, config.retry_batch) = (4, 2);
         let replica = |nth| {
@@ -135,12 +135,7 @@ impl Cluster {
         };
         let (replicas, truth) = ((0..REPLICAS).map(replica).collect(), vec![State::new()]);
         let mut cluster = Self { log: Vec::new(), truth, replicas, on_their_way: Vec::new(), passed: 0 };
-        let mut decoder = Decoder(bytes);
-        for _ in 0..most {
-            if decoder.is_at_end() {
-                break;
-            }
-            let event = Event::decode(&mut decoder, cluster.wall_ms());
+        for &event in events {
             cluster.happen(event);
             cluster.check();
         }
@@ -150,7 +145,9 @@ impl Cluster {
     fn happen(&mut self, event: Event) {
         let pick = |nth, of: &[_]| usize::from(nth).checked_rem(of.len());
         match event {
-            Event::Log(command) => self.commit(command),
+            Event::Put { key, ttl_ms } => self.commit(Command::Put { key, ttl_ms, wall_ms: self.wall_ms() }),
+            Event::Touch { key, ttl_ms } => self.commit(Command::Touch { key, ttl_ms, wall_ms: self.wall_ms() }),
+            Event::Delete(key) => self.commit(Command::Delete(key)),
             Event::Commit { nth, is_kept } => {
                 if let Some(nth) = pick(nth, &self.on_their_way) {
                     let Proposal { key, index, .. } = self.on_their_way[nth];

@@ -10,14 +10,14 @@
 mod bytes;
 mod cluster;
 mod model;
-#[path = "../wheel/numbers.rs"]
-mod numbers;
 mod pair;
 mod script;
 mod start;
 
 mod contract;
 mod dongting;
+#[path = "../wheel/drawn.rs"]
+mod drawn;
 mod handles;
 mod panics;
 mod random;

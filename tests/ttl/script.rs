@@ -3,7 +3,7 @@
 use timer_wheel::Geometry;
 use timer_wheel::ttl::{Context, Entry, Role, TtlConfig};
 
-use crate::bytes::Decoder;
+use crate::bytes::{Decoder, Draw};
 use crate::model::Key;
 use crate::pair::Pair;
 
@@ -58,7 +58,7 @@ pub(crate) enum Answer {
 }
 
 /// A configuration, a clock to start at and the operations from there.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Script {
     batches: (u8, u8),
     max_pending: u8,
@@ -119,7 +119,7 @@ impl Decoder<'_> {
 }
 
 impl Op {
-    fn decode(decoder: &mut Decoder<'_>) -> Self {
+    fn read(decoder: &mut Decoder<'_>) -> Self {
         match decoder.below(64) {
             0..=11 => Self::Init { key: decoder.key(), set: decoder.set() },
             12..=18 => Self::Update { key: decoder.key(), set: decoder.set() },
@@ -151,10 +151,10 @@ impl Op {
     }
 }
 
-impl Script {
-    /// The script that bytes stand for, of `most` operations at most.
-    pub(crate) fn decode(bytes: &[u8], most: usize) -> Self {
-        let mut decoder = Decoder(bytes);
+impl Draw for Script {
+    type Script = Self;
+
+    fn begin(decoder: &mut Decoder<'_>) -> Self {
         let batches = (decoder.below(4), decoder.below(4));
         // In most scripts more than there are keys.
         let max_pending = if decoder.below(4) == 0 { 1 + decoder.below(2 * KEYS) } else { u8::MAX };
@@ -164,13 +164,15 @@ impl Script {
             2 => decoder.word(),
             _ => u64::MAX - decoder.span(),
         };
-        let mut ops = Vec::new();
-        while ops.len() < most && !decoder.is_at_end() {
-            ops.push(Op::decode(&mut decoder));
-        }
-        Self { batches, max_pending, start, ops }
+        Self { batches, max_pending, start, ops: Vec::new() }
     }
 
+    fn extend(script: &mut Self, decoder: &mut Decoder<'_>) {
+        script.ops.push(Op::read(decoder));
+    }
+}
+
+impl Script {
     /// Runs all operations, and then acknowledges everything until nothing is left.
     pub(crate) fn run<G: Geometry>(&self) {
         let mut config = TtlConfig::default();

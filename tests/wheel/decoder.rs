@@ -2,64 +2,54 @@
 
 use timer_wheel::Budget;
 
-pub(crate) use crate::bytes::Decoder;
-use crate::script::{Op, Pick, Road, Rule, Script, When};
+use crate::bytes::Decoder;
+use crate::script::{Op, Road, Rule, When};
 
-/// A way of reading an operation: missing bytes count as zero.
-pub(crate) type Read = fn(&mut Decoder<'_>, &[u64; 5]) -> Op;
+/// A kind of script for the wheel: a way of reading its operations.
+pub(crate) trait Kind: 'static {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op;
+}
 
-impl Script {
-    /// Reads a start and operations until the bytes run out, at most `limit` of them.
-    pub(crate) fn decode_by(read: Read, bytes: &[u8], spans: &[u64; 5], limit: usize) -> Self {
-        let mut decoder = Decoder(bytes);
-        let start = decoder.clock(spans);
-        let mut ops = Vec::new();
-        let mut left = limit;
-        while !decoder.is_at_end() && left > 0 {
-            let op = read(&mut decoder, spans);
-            left = left.saturating_sub(op.size());
-            ops.push(op);
+/// Everything that a wheel can do, evenly mixed.
+pub(crate) struct Mixed;
+
+impl Kind for Mixed {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+        match decoder.below(64) {
+            0..=15 => Op::Schedule(decoder.deadline(spans)),
+            16..=17 => {
+                let counts = [2, 3, 8, 15, 16, 17, 31, 32, 33, 34, 63, 65, 100];
+                Op::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
+            }
+            18..=19 => Op::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
+            20 => Op::FillToLimit(decoder.deadline(spans), decoder.below(4)),
+            21..=24 => Op::Cancel(decoder.pick()),
+            25 => Op::CancelMany(decoder.below(8)),
+            26..=32 => Op::Reschedule(decoder.pick(), decoder.deadline(spans)),
+            33 => Op::RescheduleMany(decoder.below(8), decoder.deadline(spans)),
+            34..=37 => Op::Advance(decoder.jump(spans)),
+            38..=40 => Op::AdvanceDropped(decoder.jump(spans), decoder.choose(&[0, 1, 1, 2, 4, 16, 50])),
+            41..=44 => Op::AdvanceBudgeted(decoder.jump(spans), Budget::of_work(decoder.budget()), decoder.below(4)),
+            45..=46 => Op::AdvanceToEnd(decoder.jump(spans), decoder.budget()),
+            47..=50 => {
+                let work = [0, 1, 2, 7, 40, usize::MAX, usize::MAX];
+                let (to, work) = (decoder.jump(spans), decoder.choose(&work));
+                Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
+            }
+            51..=53 => Op::Pop(decoder.jump(spans)),
+            54..=55 => Op::PopAndSchedule(decoder.jump(spans), decoder.below(8)),
+            56..=57 => Op::Drive(decoder.below(24), decoder.reach(spans)),
+            58 => Op::rare(decoder),
+            59 => Op::Shrink,
+            60 => Op::Reserve(decoder.byte()),
+            61 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
+            62 => Op::Touch(decoder.pick()),
+            _ => Op::first_or_fires(decoder, spans),
         }
-        Self { start, ops }
     }
 }
 
 impl Op {
-    /// Reads one operation of any kind.
-    pub(crate) fn decode(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
-        match decoder.below(64) {
-            0..=15 => Self::Schedule(decoder.deadline(spans)),
-            16..=17 => {
-                let counts = [2, 3, 8, 15, 16, 17, 31, 32, 33, 34, 63, 65, 100];
-                Self::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
-            }
-            18..=19 => Self::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
-            20 => Self::FillToLimit(decoder.deadline(spans), decoder.below(4)),
-            21..=24 => Self::Cancel(decoder.pick()),
-            25 => Self::CancelMany(decoder.below(8)),
-            26..=32 => Self::Reschedule(decoder.pick(), decoder.deadline(spans)),
-            33 => Self::RescheduleMany(decoder.below(8), decoder.deadline(spans)),
-            34..=37 => Self::Advance(decoder.jump(spans)),
-            38..=40 => Self::AdvanceDropped(decoder.jump(spans), decoder.choose(&[0, 1, 1, 2, 4, 16, 50])),
-            41..=44 => Self::AdvanceBudgeted(decoder.jump(spans), Budget::of_work(decoder.budget()), decoder.below(4)),
-            45..=46 => Self::AdvanceToEnd(decoder.jump(spans), decoder.budget()),
-            47..=50 => {
-                let work = [0, 1, 2, 7, 40, usize::MAX, usize::MAX];
-                let (to, work) = (decoder.jump(spans), decoder.choose(&work));
-                Self::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
-            }
-            51..=53 => Self::Pop(decoder.jump(spans)),
-            54..=55 => Self::PopAndSchedule(decoder.jump(spans), decoder.below(8)),
-            56..=57 => Self::Drive(decoder.below(24), decoder.reach(spans)),
-            58 => Self::rare(decoder),
-            59 => Self::Shrink,
-            60 => Self::Reserve(decoder.byte()),
-            61 => Self::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
-            62 => Self::Touch(decoder.pick()),
-            _ => Self::first_or_fires(decoder, spans),
-        }
-    }
-
     /// What takes timers before their time, or fires few of those that are due.
     pub(crate) fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
         match decoder.below(14) {
@@ -175,14 +165,6 @@ impl Decoder<'_> {
             0 => Rule::Remove,
             1..=2 => Rule::Every(self.delay(spans)),
             _ => Rule::Mixed(self.byte(), self.delay(spans)),
-        }
-    }
-
-    pub(crate) fn pick(&mut self) -> Pick {
-        match self.below(8) {
-            0 => Pick::Any(u16::from(self.byte())),
-            1 => Pick::Any(u16::from(self.byte()) << 3),
-            _ => Pick::Live(self.byte()),
         }
     }
 

@@ -5,6 +5,21 @@
 
 use timer_wheel::{Geometry, Wheel};
 
+/// Calls a function for every geometry in which several rotations fit into time.
+macro_rules! in_every_geometry {
+    ($check:ident) => {
+        $check::<timer_wheel::Millis>();
+        $check::<timer_wheel::Caffeine>();
+        $check::<timer_wheel::Micros>();
+        $check::<timer_wheel::Compact>();
+        $check::<crate::geometries::Narrow>();
+        $check::<crate::geometries::Tiny>();
+        $check::<crate::geometries::TinyTick>();
+        $check::<crate::geometries::Lopsided>();
+        $check::<crate::geometries::Wide>();
+    };
+}
+
 /// Two buckets a level and a tick of one nanosecond: everything is far after 16 ns.
 pub(crate) struct Tiny;
 

@@ -1,88 +1,97 @@
-//! Kinds of scripts: what [`Op::decode`] mixes evenly, concentrated on one part of the contract.
+//! Kinds of scripts: what [`Mixed`] mixes evenly, concentrated on one part of the contract.
 //!
 //! Each kind reads an operation from few bytes, so that a script that gets somewhere is short.
 
-use timer_wheel::Budget;
+use timer_wheel::{Budget, Geometry};
 
-use crate::decoder::{Decoder, Read};
+use crate::bytes::{Decoder, Draw};
+pub(crate) use crate::decoder::{Kind, Mixed};
 use crate::geometries::FAR_TIMERS;
-use crate::numbers::Numbers;
-use crate::script::{Op, Road, Script, When};
+use crate::script::{Op, Road, Script, When, spans};
 
 /// Schedules and advances in turn, at the edges of buckets and levels, in one tick, in the past and
 /// at the end of time.
-pub(crate) const EDGES: Read = edges;
+pub(crate) struct Edges;
+
+impl Kind for Edges {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+        match decoder.below(16) {
+            0..=4 => Op::Schedule(moment(decoder, spans)),
+            5 => Op::Storm(moment(decoder, spans), 0, 2 + decoder.below(7)),
+            6 => {
+                let (from, step) = (moment(decoder, spans), decoder.choose(spans));
+                Op::Storm(from, step, 2 + decoder.below(7))
+            }
+            7..=10 => Op::Advance(step(decoder, spans)),
+            11 => Op::AdvanceDropped(step(decoder, spans), decoder.below(4)),
+            12 => Op::Pop(step(decoder, spans)),
+            13 => Op::PopAndSchedule(step(decoder, spans), decoder.below(4)),
+            14 => Op::AdvanceWith(step(decoder, spans), Budget::UNLIMITED, decoder.rule(spans)),
+            _ => Op::Drive(decoder.below(8), decoder.reach(spans)),
+        }
+    }
+}
 
 /// Advances that a budget interrupts, and everything that can happen while a backlog waits.
-pub(crate) const BACKLOG: Read = backlog;
+pub(crate) struct Backlog;
+
+impl Kind for Backlog {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+        match decoder.below(32) {
+            0..=9 => advance_budgeted(decoder, spans),
+            10 => Op::first_or_fires(decoder, spans),
+            11..=12 => {
+                let (to, work) = (step(decoder, spans), budget(decoder));
+                Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
+            }
+            13 => Op::AdvanceToEnd(step(decoder, spans), budget(decoder)),
+            14 => Op::AdvanceDropped(step(decoder, spans), decoder.below(8)),
+            15..=17 => Op::Schedule(moment(decoder, spans)),
+            18..=21 => crowd(decoder, spans),
+            22..=23 => Op::Cancel(decoder.pick()),
+            24..=25 => Op::CancelMany(decoder.below(6)),
+            26..=27 => Op::Reschedule(decoder.pick(), moment(decoder, spans)),
+            28 => Op::RescheduleMany(decoder.below(6), moment(decoder, spans)),
+            29 => Op::Pop(step(decoder, spans)),
+            30 => churn(decoder, spans),
+            _ => Mixed::read(decoder, spans),
+        }
+    }
+}
 
 /// Timers by the hundred that come, go and move, so that there are crowds.
-pub(crate) const BURSTS: Read = bursts;
+pub(crate) struct Bursts;
 
-/// A script of a kind, of up to `length` operations, for the spans of a geometry.
-pub(crate) fn script(read: Read, seed: u64, length: usize, spans: &[u64; 5]) -> Script {
-    let mut numbers = Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    let length = 1 + numbers.below(length as u64) as usize;
-    let mut script = Script::decode_by(read, &numbers.bytes(16 * length), spans, length);
-    if seed % 2 == 0 {
+impl Kind for Bursts {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+        match decoder.below(32) {
+            0..=7 => churn(decoder, spans),
+            8..=14 => crowd(decoder, spans),
+            15..=17 => Op::CancelMany(decoder.below(3)),
+            18..=20 => Op::RescheduleMany(decoder.below(4), moment(decoder, spans)),
+            21..=23 => Op::Advance(step(decoder, spans)),
+            24..=25 => advance_budgeted(decoder, spans),
+            26 => Op::Shrink,
+            27 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
+            28 => Op::Exhaust(decoder.byte()),
+            _ => Mixed::read(decoder, spans),
+        }
+    }
+}
+
+/// Scripts of a kind for the wheels of a geometry.
+impl<K: Kind, G: Geometry> Draw for (K, G) {
+    type Script = Script;
+
+    fn begin(decoder: &mut Decoder<'_>) -> Script {
         // In a large geometry a short script makes no lists without it.
         let ballast = Op::Storm(When::At(u64::MAX), 0, FAR_TIMERS as u8);
-        script.ops.insert(0, ballast);
+        let ops = if decoder.below(2) == 1 { vec![ballast] } else { Vec::new() };
+        Script { start: decoder.clock(&spans::<G>()), ops }
     }
-    script
-}
 
-fn edges(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
-    match decoder.below(16) {
-        0..=4 => Op::Schedule(moment(decoder, spans)),
-        5 => Op::Storm(moment(decoder, spans), 0, 2 + decoder.below(7)),
-        6 => {
-            let (from, step) = (moment(decoder, spans), decoder.choose(spans));
-            Op::Storm(from, step, 2 + decoder.below(7))
-        }
-        7..=10 => Op::Advance(step(decoder, spans)),
-        11 => Op::AdvanceDropped(step(decoder, spans), decoder.below(4)),
-        12 => Op::Pop(step(decoder, spans)),
-        13 => Op::PopAndSchedule(step(decoder, spans), decoder.below(4)),
-        14 => Op::AdvanceWith(step(decoder, spans), Budget::UNLIMITED, decoder.rule(spans)),
-        _ => Op::Drive(decoder.below(8), decoder.reach(spans)),
-    }
-}
-
-fn backlog(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
-    match decoder.below(32) {
-        0..=9 => advance_budgeted(decoder, spans),
-        10 => Op::first_or_fires(decoder, spans),
-        11..=12 => {
-            let (to, work) = (step(decoder, spans), budget(decoder));
-            Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
-        }
-        13 => Op::AdvanceToEnd(step(decoder, spans), budget(decoder)),
-        14 => Op::AdvanceDropped(step(decoder, spans), decoder.below(8)),
-        15..=17 => Op::Schedule(moment(decoder, spans)),
-        18..=21 => crowd(decoder, spans),
-        22..=23 => Op::Cancel(decoder.pick()),
-        24..=25 => Op::CancelMany(decoder.below(6)),
-        26..=27 => Op::Reschedule(decoder.pick(), moment(decoder, spans)),
-        28 => Op::RescheduleMany(decoder.below(6), moment(decoder, spans)),
-        29 => Op::Pop(step(decoder, spans)),
-        30 => churn(decoder, spans),
-        _ => Op::decode(decoder, spans),
-    }
-}
-
-fn bursts(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
-    match decoder.below(32) {
-        0..=7 => churn(decoder, spans),
-        8..=14 => crowd(decoder, spans),
-        15..=17 => Op::CancelMany(decoder.below(3)),
-        18..=20 => Op::RescheduleMany(decoder.below(4), moment(decoder, spans)),
-        21..=23 => Op::Advance(step(decoder, spans)),
-        24..=25 => advance_budgeted(decoder, spans),
-        26 => Op::Shrink,
-        27 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
-        28 => Op::Exhaust(decoder.byte()),
-        _ => Op::decode(decoder, spans),
+    fn extend(script: &mut Script, decoder: &mut Decoder<'_>) {
+        script.ops.push(K::read(decoder, &spans::<G>()));
     }
 }
 

@@ -4,27 +4,12 @@
 //! The first block of modules needs nothing but `std`, the crate and `serde_json`, so that fuzz targets can include
 //! them by path.
 
-/// Calls a function for every geometry in which several rotations fit into time.
-macro_rules! in_every_geometry {
-    ($check:ident) => {
-        $check::<timer_wheel::Millis>();
-        $check::<timer_wheel::Caffeine>();
-        $check::<timer_wheel::Micros>();
-        $check::<timer_wheel::Compact>();
-        $check::<crate::geometries::Narrow>();
-        $check::<crate::geometries::Tiny>();
-        $check::<crate::geometries::TinyTick>();
-        $check::<crate::geometries::Lopsided>();
-        $check::<crate::geometries::Wide>();
-    };
-}
-
 mod bytes;
 mod decoder;
+#[macro_use]
 mod geometries;
 mod kinds;
 mod model;
-mod numbers;
 mod pair;
 mod script;
 mod serialized;
@@ -35,11 +20,13 @@ mod bulk;
 mod chains;
 mod contract;
 mod crowds;
+mod drawn;
 mod handles;
 mod hostile;
 mod levels;
 mod lives;
 mod memory;
+mod numbers;
 mod panics;
 mod pauses;
 mod random;

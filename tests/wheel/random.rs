@@ -1,63 +1,37 @@
-//! Random scripts of every kind, biased towards the nasty, over all geometries. The same ones in every run: new ones
-//! are the business of the fuzz targets.
+//! Random scripts of every kind, biased towards the nasty, over all geometries: other ones in each run.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use quickcheck::{Arbitrary, Gen, QuickCheck};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
-use crate::decoder::Read;
-use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest, few};
-use crate::kinds::{BACKLOG, BURSTS, EDGES, script};
+use crate::bytes::decode;
+use crate::drawn::{Drawn, check};
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
+use crate::kinds::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::pair::Pair;
-use crate::script::{Op, Script, spans};
+use crate::recorded;
+use crate::script::{Op, Script};
 
-/// How many scripts to draw: so many, unless the environment says otherwise, as for mutants.
-pub(crate) fn tests(usual: u64) -> u64 {
-    let asked = std::env::var("QUICKCHECK_TESTS").ok();
-    asked.map_or(usual, |tests| tests.parse().expect("a number of tests"))
-}
-
-/// Runs a script. If that fails, leaves out every operation without which it still fails, and runs what is left.
-fn run<G: Geometry>(mut script: Script) -> Pair<G> {
-    let attempt = |script: &Script| {
-        let mut pair = Pair::<G>::new(script.start);
-        catch_unwind(AssertUnwindSafe(|| pair.run(&script.ops))).map(|()| pair)
-    };
-    if let Ok(pair) = attempt(&script) {
-        return pair;
-    }
-    for at in (0..script.ops.len()).rev() {
-        let left_out = script.ops.remove(at);
-        if attempt(&script).is_ok() {
-            script.ops.insert(at, left_out);
-        }
-    }
-    eprintln!("{} fails with {script:?}", std::any::type_name::<G>());
+/// Runs a script, and says how often a crowd had been moved ahead.
+fn run<G: Geometry>(script: &Script) -> usize {
     let mut pair = Pair::<G>::new(script.start);
     pair.run(&script.ops);
-    pair
+    pair.moved_ahead
 }
 
-/// Runs so many scripts of a kind and of up to `length` operations, and counts how often a crowd had been moved ahead.
-fn agree<G: Geometry>(read: Read, scripts: u64, length: usize) -> usize {
-    let scripts = (1..=tests(scripts)).map(|seed| script(read, seed, length, &spans::<G>()));
-    scripts.map(|script| run::<G>(script).moved_ahead).sum()
+/// What quickcheck checks.
+fn agree<K: Kind, G: Geometry + 'static>(script: Drawn<(K, G)>) {
+    run::<G>(&script.script());
 }
 
-/// Whatever the bytes, there is a script in them, and it ends with them.
+/// Whatever the bytes, there is a script in them, and it ends with them. One operation again and again no random one is.
 #[test]
-fn scripts_decoded_from_bytes_agree_with_model() {
+fn scripts_of_one_byte_agree_with_model() {
     for byte in 0..=u8::MAX {
-        let same = vec![byte; 300];
-        let rising: Vec<u8> = (0..300).map(|n| byte.wrapping_add(n as u8)).collect();
-        for bytes in [&same, &rising] {
-            let script = Script::decode_by(Op::decode, bytes, &spans::<Compact>(), 100);
-            run::<Compact>(script.clone());
-            run::<Narrow>(script);
-        }
+        let script = decode::<(Mixed, Compact)>(&[byte; 300], 100);
+        run::<Compact>(&script);
+        run::<Narrow>(&script);
     }
-    let nothing = Script::decode_by(Op::decode, &[], &spans::<Millis>(), 100);
-    assert!(nothing.ops.is_empty());
+    assert!(decode::<(Mixed, Millis)>(&[], 100).ops.is_empty());
 }
 
 /// A test for each geometry, so that they run at the same time.
@@ -65,7 +39,11 @@ macro_rules! random_scripts {
     ($($name:ident: $geometry:ty;)*) => {$(
         #[test]
         fn $name() {
-            agree::<$geometry>(Op::decode, 700, 200);
+            check(700, 200, agree::<Mixed, $geometry>);
+            check(25, 200, agree::<Edges, $geometry>);
+            check(12, 120, agree::<Backlog, $geometry>);
+            // What a script of a hundred single operations never reaches.
+            check(15, 60, agree::<Bursts, $geometry>);
         }
     )*};
 }
@@ -83,34 +61,38 @@ random_scripts! {
     random_scripts_of_widest_agree_with_model: Widest;
 }
 
-/// What a script of a hundred single operations never reaches.
+/// The same ones in every run, so that they reach it each time.
 #[test]
-fn bursts_agree_with_model_and_reach_crowds_that_are_moved_ahead() {
-    fn check<G: Geometry>() {
-        let moved_ahead = agree::<G>(BURSTS, 15, 120);
-        // Where 512 timers are few, there is hardly a crowd.
-        let least = if few::<G>() <= 8 { 5 } else { 0 };
-        let name = std::any::type_name::<G>();
-        assert!(moved_ahead >= least, "seen {moved_ahead} times in {name}");
+fn bursts_reach_crowds_that_are_moved_ahead() {
+    fn reach<G: Geometry>() {
+        let scripts = (1..=15).map(|number| recorded::script::<Bursts, G>(number, 60));
+        let moved_ahead: usize = scripts.map(|script| run::<G>(&script)).sum();
+        assert!(moved_ahead >= 5, "seen {moved_ahead} times in {}", std::any::type_name::<G>());
     }
-    in_every_geometry!(check);
-    check::<Widest>();
+    // Where 512 timers are few, there is hardly a crowd.
+    reach::<Tiny>();
+    reach::<TinyTick>();
+    reach::<Lopsided>();
+    reach::<Narrow>();
 }
 
 #[test]
-fn interrupted_advances_agree_with_model() {
-    fn check<G: Geometry>() {
-        agree::<G>(BACKLOG, 12, 120);
+fn failing_script_shrinks_to_its_guilty_operation() {
+    fn is_innocent(script: Drawn<(Bursts, Millis)>) -> bool {
+        !script.script().ops.iter().any(|op| matches!(op, Op::Churn { count: 150.., .. }))
     }
-    in_every_geometry!(check);
-    check::<Widest>();
+    let found = QuickCheck::new().rng(Gen::new(60)).quicktest(is_innocent as fn(_) -> bool);
+    let found = format!("{:?}", found.expect_err("one in fifteen operations is guilty"));
+    let least = "Script { start: 0, ops: [Churn { from: Ago(0), step: 0, count: 150, lag: 0, keep: 0 }] }";
+    assert!(found.contains(least), "{found}");
 }
 
 #[test]
-fn advances_at_the_edges_agree_with_model() {
-    fn check<G: Geometry>() {
-        agree::<G>(EDGES, 25, 200);
+fn shrinking_ends_whichever_scripts_fail() {
+    let mut script = Drawn::<(Mixed, Millis)>::arbitrary(&mut Gen::new(5));
+    // The last one is the least different.
+    while let Some(smaller) = script.shrink().last() {
+        script = smaller;
     }
-    in_every_geometry!(check);
-    check::<Widest>();
+    assert!(script.script().ops.is_empty());
 }

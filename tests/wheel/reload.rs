@@ -8,9 +8,10 @@ use timer_wheel::inspect::Stats;
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::{Lopsided, Tiny, Widest};
-use crate::kinds::script;
+use crate::kinds::Mixed;
 use crate::pair::Pair;
-use crate::script::{Op, Road, spans};
+use crate::recorded::script;
+use crate::script::Road;
 use crate::serialized::{from_json, reload, to_json};
 
 /// Everything of a wheel that can be asked for.
@@ -23,7 +24,7 @@ fn contents<G: Geometry>(wheel: &Wheel<u64, G>) -> (u64, Vec<(TimerKey, u64, u64
 /// Wheels in all kinds of states: what random scripts have left of them.
 fn wheels<G: Geometry>() -> impl Iterator<Item = Wheel<u64, G>> {
     (1..=12).map(|seed| {
-        let script = script(Op::decode, seed, 60, &spans::<G>());
+        let script = script::<Mixed, G>(seed, 60);
         let mut pair = Pair::<G>::new(script.start);
         script.ops.iter().for_each(|op| pair.apply(op));
         pair.wheel
@@ -34,7 +35,7 @@ fn wheels<G: Geometry>() -> impl Iterator<Item = Wheel<u64, G>> {
 fn exercise<G: Geometry>(wheel: Wheel<u64, G>) {
     wheel.check_invariants();
     let seed = wheel.len() as u64 * 2 + 1;
-    let ops = script(Op::decode, seed, 12, &spans::<G>()).ops;
+    let ops = script::<Mixed, G>(seed, 12).ops;
     Pair::resume(wheel).run(&ops);
 }
 

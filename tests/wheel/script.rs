@@ -2,6 +2,8 @@
 
 use timer_wheel::{Budget, Geometry, Verdict};
 
+pub(crate) use crate::bytes::Pick;
+
 /// One operation. Whatever it names that is not there (a timer of an empty wheel) is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -76,15 +78,6 @@ pub(crate) enum When {
     Like(u8, i8, u64),
 }
 
-/// A timer to act on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pick {
-    /// The live timer at that place in the order of the contract.
-    Live(u8),
-    /// Any key ever given out, counted back from the latest; most are stale.
-    Any(u16),
-}
-
 /// What `advance_with` answers for each timer that fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
@@ -106,7 +99,7 @@ pub(crate) enum Road {
 }
 
 /// A clock to start at and the operations from there.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) start: u64,
     pub(crate) ops: Vec<Op>,
@@ -123,17 +116,6 @@ pub(crate) const fn spans<G: Geometry>() -> [u64; 5] {
         tick << (first + second + third),
         tick << (first + second + third + fourth),
     ]
-}
-
-impl Op {
-    /// What it counts for in the length of a script: a burst by the calls that it is made of, which are only partly
-    /// compared.
-    pub(crate) fn size(&self) -> usize {
-        match *self {
-            Self::Churn { count, .. } => 1 + usize::from(count) / 32,
-            _ => 1,
-        }
-    }
 }
 
 impl When {
