@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::{FusedStream, Stream};
 use tokio::task::coop;
 
+use crate::budget::Budget;
 use crate::delay_queue::DelayQueue;
 use crate::delay_queue::expired_item::ExpiredItem;
 use crate::delay_queue::key::Key;
@@ -107,10 +108,11 @@ impl<T> DelayQueue<T> {
     }
 
     fn due_at(&mut self, now: u64) -> Due<T> {
-        let mut advance = self.wheel.advance_with_budget(now, WORK_PER_ADVANCE);
-        match advance.next() {
+        let mut budget = Budget::of_work(WORK_PER_ADVANCE);
+        let next = self.wheel.advance_with_budget(now, &mut budget).next();
+        match next {
             Some(timer) => Due::Item(timer),
-            None if advance.has_backlog() => Due::Backlog,
+            None if self.wheel.has_backlog() => Due::Backlog,
             None => Due::Nothing,
         }
     }

@@ -4,18 +4,22 @@ use core::iter::FusedIterator;
 
 use super::entries::Flight;
 use super::{Expiry, Phase, TtlSet};
+use crate::budget::Budget;
 use crate::clock::nanoseconds;
 use crate::geometry::Geometry;
 use crate::node::NodeIndex;
 
 /// How much more one poll may do.
-#[derive(Default)]
 struct Allowance {
     expiries: usize,
     retries: usize,
     timeouts: usize,
     /// Work on the wheels.
-    budget: usize,
+    budget: Budget,
+}
+
+impl Allowance {
+    const NONE: Self = Self { expiries: 0, retries: 0, timeouts: 0, budget: Budget::of_work(0) };
 }
 
 /// Entries that a poll has made pending ahead of their turn: their memory is fetched at once, not one after the other.
@@ -72,7 +76,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         K: Clone,
     {
         self.tick(now);
-        let mut left = Allowance::default();
+        let mut left = Allowance::NONE;
         if self.is_proposing() {
             let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
             // No more than there are: a flight that this poll begins does not end in it, even at the end of time,
@@ -81,7 +85,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
                 expiries,
                 retries: retries.min(self.retrying_len()),
                 timeouts: (expiries + retries).min(self.pending_len()),
-                budget: self.config.poll_budget(),
+                budget: Budget::of_work(self.config.poll_budget()),
             };
         }
         Expiries { set: self, left, batch: Batch::default() }
@@ -183,7 +187,7 @@ impl<K: Clone, G: Geometry> Iterator for Expiries<'_, K, G> {
 
     fn next(&mut self) -> Option<Expiry<K>> {
         let Some(slot) = self.next_slot() else {
-            self.left = Allowance::default();
+            self.left = Allowance::NONE;
             return None;
         };
         let entries = &self.set.entries;

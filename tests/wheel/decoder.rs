@@ -34,7 +34,7 @@ impl Op {
                 Self::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
             }
             18..=19 => Self::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
-            20 => Self::FillToLimit(decoder.deadline(spans), decoder.below(4)),
+            20 => Self::Storm(decoder.deadline(spans), 0, decoder.below(4)),
             21..=24 => Self::Cancel(decoder.pick()),
             25 => Self::CancelMany(decoder.below(8)),
             26..=32 => Self::Reschedule(decoder.pick(), decoder.deadline(spans)),
