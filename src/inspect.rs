@@ -71,7 +71,7 @@ impl Stats {
     fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>, timers: usize) -> Self {
         Self {
             timers,
-            near: hierarchy.ready(),
+            near: hierarchy.near_len(),
             slots: hierarchy.nodes.len(),
             occupied: array::from_fn(|level| hierarchy.lists().occupied(level)),
             bytes: hierarchy.bytes(),

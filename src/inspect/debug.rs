@@ -32,7 +32,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
             .field("now", &Duration::from_nanos(self.now()))
             .field("len", &self.len())
             .field("expiration_delay", &self.expiration_delay().map(Duration::from_nanos))
-            .field("near", &self.hierarchy.ready())
+            .field("near", &self.hierarchy.near_len())
             .field("levels", &Occupied(&levels))
             .finish_non_exhaustive()
     }
