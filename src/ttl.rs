@@ -24,7 +24,7 @@
 //!
 //! // Entry 17 of the log sets a key with a TTL of 2 ms. The store keeps the handle.
 //! let handle = ttls.init("session", 17, 2, Context::default())?.expect("a TTL of 0 has none");
-//! assert_eq!(ttls.next_wake(0), Some(2 * MS));
+//! assert_eq!(ttls.wake_at(), Some(2 * MS));
 //!
 //! // Two milliseconds on, the leader proposes to delete it.
 //! let expiry = ttls.poll(2 * MS).next().unwrap();
@@ -65,10 +65,8 @@ mod snapshot;
 mod stats;
 
 pub use self::config::TtlConfig;
-pub use self::due::Expiries;
 pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, TtlKey};
 pub use self::error::TtlError;
 pub use self::queue::{DefaultHashBuilder, TtlQueue};
 pub use self::set::TtlSet;
-pub use self::snapshot::Snapshot;
 pub use self::stats::TtlStats;
