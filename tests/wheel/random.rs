@@ -18,7 +18,6 @@ fn run<G: Geometry>(script: &Script) -> usize {
     pair.moved_ahead
 }
 
-/// What quickcheck checks.
 fn agree<K: Kind, G: Geometry + 'static>(script: Drawn<(K, G)>) {
     run::<G>(&script.script());
 }
