@@ -14,11 +14,11 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use timer_wheel::clock::{Clock, SystemClock, nanoseconds};
-use timer_wheel::{Compact, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, TimerKey, Wheel};
 
 const SHARDS: usize = 16;
 /// What one visit of the sweeper to a shard may do while it holds the lock.
-const BUDGET: usize = 64;
+const BUDGET: Budget = Budget::of_work(64);
 struct Shard<K, V> {
     entries: HashMap<K, Entry<V>>,
     /// Many small wheels: the geometry with the fewest buckets.
@@ -90,12 +90,13 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         for shard in &self.shards {
             let mut shard = shard.lock().expect("no shard is left broken");
             let Shard { entries, timers } = &mut *shard;
-            let due = timers.advance_with_budget(now, BUDGET);
+            let mut budget = BUDGET;
+            let due = timers.advance_with_budget(now, &mut budget);
             let gone: Vec<_> = due.filter_map(|timer| entries.remove(&timer.value)).collect();
             // 0 while there is a backlog, so that the next round comes at once.
             wait = [wait, timers.expiration_delay()].into_iter().flatten().min();
             drop(shard);
-            assert!(gone.len() <= BUDGET, "the lock was held for no more");
+            assert!(gone.len() <= BUDGET.work, "the lock was held for no more");
             expired += gone.len(); // the values are dropped here, with no lock held
         }
         (expired, wait)

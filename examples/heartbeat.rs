@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let mut count = 0;
     // Every beat counts here; `every` would skip those that are missed on a busy machine.
-    let heart = timer.every_with(PERIOD, Missed::CatchUp, move || {
+    let heart = timer.every(PERIOD, Missed::CatchUp, move || {
         count += 1;
         if count == 3 {
             failed.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let statistics = timer.stats();
     assert_eq!((statistics.panicked, failures.load(Ordering::Relaxed)), (1, 1));
-    println!("{BEATS} beats in {:?}: {:?}", start.elapsed(), statistics.lateness);
+    println!("{BEATS} beats in {:?}, late by {:?} at most", start.elapsed(), statistics.lateness(1.0));
 
     assert!(timer.shutdown(Shutdown::Drain)?.is_empty(), "it was cancelled");
     drop(timer);

@@ -27,7 +27,7 @@ use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use timer_wheel::clock::nanoseconds;
-use timer_wheel::{Caffeine, TimerKey, Wheel};
+use timer_wheel::{Budget, Caffeine, TimerKey, Wheel};
 
 /// So many seconds, as a wheel counts them.
 const fn seconds(count: u64) -> u64 {
@@ -116,20 +116,19 @@ impl TtlCache {
         Some(entry.value)
     }
 
-    /// Removes what is overdue, at most `budget` steps a shard, and says how many entries that
+    /// Removes what is overdue, within a budget that all shards share, and says how many entries that
     /// were and whether some are left.
-    fn expire(&self, now: u64, budget: usize) -> (usize, bool) {
+    fn expire(&self, now: u64, budget: &mut Budget) -> (usize, bool) {
         let (mut expired, mut backlog) = (0, false);
         for wheel in &self.wheels {
             let mut wheel = wheel.lock().expect("no wheel is left broken");
-            let mut due = wheel.advance_with_budget(now, budget);
-            for timer in due.by_ref() {
+            for timer in wheel.advance_with_budget(now, budget) {
                 let is_its_entry = |entry: &Timed| entry.timer == timer.key;
                 let removed = self.cache.remove_if(&timer.value, is_its_entry);
                 assert!(removed.is_some(), "no timer is left without its entry");
                 expired += 1;
             }
-            backlog |= due.has_backlog();
+            backlog |= wheel.has_backlog();
         }
         (expired, backlog)
     }
@@ -179,7 +178,7 @@ fn serve(cache: &TtlCache, requests: &Requests, seed: u64) -> Tally {
         }
         if number % 50 == 0 {
             tally.removed += usize::from(cache.remove(random.random_range(0..4_000)).is_some());
-            tally.expired += cache.expire(now, 100).0;
+            tally.expired += cache.expire(now, &mut Budget::of_work(100)).0;
         }
     }
     tally
@@ -195,10 +194,10 @@ fn main() {
     assert_eq!(cache.insert(1, value(20), seconds(9)), 1);
     assert_eq!(cache.insert(2, value(900_000), seconds(9)), 1);
     assert_eq!((cache.cache.len(), cache.timers()), (1, 1));
-    assert_eq!(cache.expire(seconds(5), usize::MAX), (0, false), "replaced");
+    assert_eq!(cache.expire(seconds(5), &mut Budget::of_work(100)), (0, false), "replaced");
     assert_eq!(cache.get(1, seconds(9) - 1).map(|value| value.len()), Some(20));
     assert_eq!(cache.get(1, seconds(9)), None, "overdue, if not swept");
-    assert_eq!(cache.expire(seconds(9), usize::MAX), (1, false));
+    assert_eq!(cache.expire(seconds(9), &mut Budget::of_work(100)), (1, false));
 
     let requests = Requests::default();
     let tallies: Vec<Tally> = std::thread::scope(|scope| {
@@ -222,7 +221,7 @@ fn main() {
     // Everything ends, and nothing is left of it.
     let (mut last, mut backlog) = (0, true);
     while backlog {
-        let (expired, more) = cache.expire(seconds(2_000), 100);
+        let (expired, more) = cache.expire(seconds(2_000), &mut Budget::of_work(100));
         (last, backlog) = (last + expired, more);
     }
     assert_eq!((last, cache.cache.len(), cache.timers()), (left, 0, 0));

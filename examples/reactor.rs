@@ -49,7 +49,8 @@ impl Reactor {
         self.turns.set(self.turns.get() + 1);
         let now = self.clock.now();
         let mut timers = self.timers.borrow_mut();
-        let due: Vec<Waker> = timers.advance_with_budget(now, TURN).map(|timer| timer.value).collect();
+        let mut budget = TURN;
+        let due: Vec<Waker> = timers.advance_with_budget(now, &mut budget).map(|timer| timer.value).collect();
         // Zero while there is a backlog. It counts from the wheel's clock, which is at `now`.
         let wait = timers.expiration_delay().map(Duration::from_nanos);
         // Wakers are the code of others, and may come back for another timer.

@@ -1,22 +1,26 @@
-//! How much one call may do.
+//! How much one call may do, or several together.
 
-/// The most that one advance does: *work*, which the wheel needs tens of nanoseconds a unit for, and
+/// The most that one or several advances do: *work*, which the wheel needs tens of nanoseconds a unit for, and
 /// *fires*, each of which costs whatever the caller does with it.
 ///
 /// A unit of work is a bucket opened or a timer visited: moved to a finer level, sorted into the
-/// timers that fire next, or fired. So a fire takes a unit of work as well. A plain number is a budget
-/// of work.
+/// timers that fire next, or fired. So a fire takes a unit of work as well.
+///
+/// Every call that takes a budget takes it by `&mut` and subtracts what it does. After the call the budget holds
+/// what is left, for the next wheel or the next call.
 ///
 /// ```
 /// use timer_wheel::{Budget, Wheel};
 ///
-/// let mut wheel = Wheel::new(0);
-/// (0..100).for_each(|value| _ = wheel.schedule(10, value));
-/// // A cache evicts ten entries at a time, however cheap it is to find them.
-/// let budget = Budget::UNLIMITED.with_fires(10);
-/// assert_eq!(wheel.advance_with_budget(10, budget).count(), 10);
-/// assert!(wheel.has_backlog());
-/// assert_eq!(wheel.advance_with_budget(10, 1_000).count(), 90);
+/// let mut wheels = [Wheel::new(0), Wheel::new(0)];
+/// for wheel in &mut wheels {
+///     (0..30).for_each(|value| _ = wheel.schedule(10, value));
+/// }
+/// // A cache evicts forty entries at a time, however cheap it is to find them.
+/// let mut budget = Budget::of_fires(40);
+/// let evicted = wheels.each_mut().map(|wheel| wheel.advance_with_budget(10, &mut budget).count());
+/// assert_eq!((evicted, budget.fires), ([30, 10], 0));
+/// assert!(wheels[1].has_backlog());
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -40,12 +44,27 @@ impl Budget {
     /// At most `work` units of work, and any number of fires.
     ///
     /// ```
-    /// use timer_wheel::Budget;
+    /// use timer_wheel::{Budget, Wheel};
     ///
-    /// assert_eq!(Budget::of_work(256), Budget::from(256));
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// let mut budget = Budget::of_work(256);
+    /// assert_eq!(wheel.advance_with_budget(10, &mut budget).count(), 1);
+    /// assert_eq!(budget.work, 255);
     /// ```
     pub const fn of_work(work: usize) -> Self {
         Self { work, ..Self::UNLIMITED }
+    }
+
+    /// At most `fires` fires, and any amount of work.
+    ///
+    /// ```
+    /// use timer_wheel::Budget;
+    ///
+    /// assert_eq!(Budget::of_fires(10), Budget::UNLIMITED.with_fires(10));
+    /// ```
+    pub const fn of_fires(fires: usize) -> Self {
+        Self { fires, ..Self::UNLIMITED }
     }
 
     /// The same with at most `fires` fires.
@@ -72,10 +91,12 @@ impl Budget {
         self.work -= 1;
         self.fires -= 1;
     }
-}
 
-impl From<usize> for Budget {
-    fn from(work: usize) -> Self {
-        Self::of_work(work)
+    /// Takes that back for a timer that was looked at and stays due.
+    #[cfg(any(feature = "timer", feature = "ttl"))]
+    #[inline]
+    pub(crate) fn refund_fire(&mut self) {
+        self.work += 1;
+        self.fires += 1;
     }
 }

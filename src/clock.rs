@@ -54,7 +54,7 @@ use crate::sync::thread;
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// use timer_wheel::clock::{Clock, nanoseconds, nanoseconds_since};
+/// use timer_wheel::clock::{Clock, nanoseconds};
 ///
 /// /// Runs a thousand times as fast as the system's.
 /// struct Hurried(Instant);
@@ -64,7 +64,7 @@ use crate::sync::thread;
 ///         self.0
 ///     }
 ///     fn now(&self) -> u64 {
-///         nanoseconds_since(self.0, Instant::now()).saturating_mul(1_000)
+///         nanoseconds(self.0.elapsed()).saturating_mul(1_000)
 ///     }
 ///     fn park_until(&self, time: u64) {
 ///         let left = time.saturating_sub(self.now());
@@ -165,7 +165,7 @@ pub trait Clock: Send + Sync + 'static {
     /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_nanos(5)), 5);
     /// ```
     fn deadline_at(&self, instant: Instant) -> u64 {
-        nanoseconds_since(self.origin(), instant)
+        nanoseconds(instant.saturating_duration_since(self.origin()))
     }
 
     /// The instant at which the clock shows `time`, or `None` when there is none: for [`NEVER`],
@@ -180,42 +180,9 @@ pub trait Clock: Send + Sync + 'static {
     /// assert_eq!(clock.instant_at(NEVER), None);
     /// ```
     fn instant_at(&self, time: u64) -> Option<Instant> {
-        instant_after(self.origin(), time)
+        if time == NEVER {
+            return None;
+        }
+        self.origin().checked_add(Duration::from_nanos(time))
     }
-}
-
-/// The nanoseconds from `origin` to `instant`: 0 when that lies before it, [`NEVER`] when there
-/// are too many. O(1).
-///
-/// ```
-/// use std::time::{Duration, Instant};
-/// use timer_wheel::clock::nanoseconds_since;
-///
-/// let origin = Instant::now();
-/// let later = origin + Duration::from_nanos(7);
-/// assert_eq!(nanoseconds_since(origin, later), 7);
-/// assert_eq!(nanoseconds_since(later, origin), 0);
-/// ```
-#[cfg(feature = "std")]
-pub fn nanoseconds_since(origin: Instant, instant: Instant) -> u64 {
-    nanoseconds(instant.saturating_duration_since(origin))
-}
-
-/// The instant `time` nanoseconds after `origin`, or `None` for [`NEVER`] and for what the system
-/// cannot tell. O(1).
-///
-/// ```
-/// use std::time::{Duration, Instant};
-/// use timer_wheel::clock::{NEVER, instant_after};
-///
-/// let origin = Instant::now();
-/// assert_eq!(instant_after(origin, 7), Some(origin + Duration::from_nanos(7)));
-/// assert_eq!(instant_after(origin, NEVER), None);
-/// ```
-#[cfg(feature = "std")]
-pub fn instant_after(origin: Instant, time: u64) -> Option<Instant> {
-    if time == NEVER {
-        return None;
-    }
-    origin.checked_add(Duration::from_nanos(time))
 }

@@ -1,9 +1,9 @@
 //! A queue of items that come out when they are due: a stream for tokio, in place of
 //! tokio-util's.
 //!
-//! See [`DelayQueue`]. The module is laid out as `tokio_util::time::delay_queue`, so that
-//! `use tokio_util::time::{DelayQueue, delay_queue}` becomes
-//! `use timer_wheel::{DelayQueue, delay_queue}`.
+//! See [`DelayQueue`]. The module is laid out as `tokio_util::time::delay_queue`, with an [`ExpiredItem`] for its
+//! `Expired`. So `use tokio_util::time::delay_queue::{DelayQueue, Expired, Key}` becomes
+//! `use timer_wheel::delay_queue::{DelayQueue, ExpiredItem as Expired, Key}`.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -17,8 +17,7 @@
 //! ```
 
 mod alarm;
-mod expired;
-mod iter;
+mod expired_item;
 mod key;
 mod poll;
 mod timeline;
@@ -29,8 +28,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub use expired::Expired;
-pub use iter::{Items, QueuedItem};
+pub use expired_item::ExpiredItem;
 pub use key::Key;
 
 use crate::delay_queue::alarm::Alarm;
@@ -43,7 +41,7 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// A queue of items that come out when they are due.
 ///
 /// A drop-in for [tokio-util]'s type of the same name: the same methods with the same meanings, so
-/// that changing the `use` line is the whole migration. It is a [`Stream`] of [`Expired`] items,
+/// that changing the `use` line is the whole migration. It is a [`Stream`] of [`ExpiredItem`]s,
 /// driven by the task that polls it: a [`Wheel`] with one tokio timer, and no task or thread of its
 /// own. It follows tokio's clock, also while that is paused.
 ///
@@ -73,9 +71,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 ///   [`peek`](DelayQueue::peek) names the one that is next, always.
 /// - A key whose item is gone never names another one, and compacting leaves keys as they are.
 /// - No deadline is too far: see below.
-/// - [`iter`](DelayQueue::iter), [`get`](DelayQueue::get), [`get_mut`](DelayQueue::get_mut),
-///   [`contains`](DelayQueue::contains), [`try_reset`](DelayQueue::try_reset) and
-///   [`try_reset_at`](DelayQueue::try_reset_at) are new.
+/// - [`get`](DelayQueue::get), [`get_mut`](DelayQueue::get_mut), [`contains`](DelayQueue::contains),
+///   [`try_reset`](DelayQueue::try_reset) and [`try_reset_at`](DelayQueue::try_reset_at) are new.
 /// - Only polling touches the runtime. A queue can be filled and changed outside of one.
 /// - [`capacity`](DelayQueue::capacity) may be more than was asked for, and
 ///   [`compact`](DelayQueue::compact) keeps memory up to the highest slot in use.
@@ -219,7 +216,7 @@ impl<T> DelayQueue<T> {
     /// assert!(queue.is_empty());
     /// ```
     #[track_caller]
-    pub fn remove(&mut self, key: &Key) -> Expired<T> {
+    pub fn remove(&mut self, key: &Key) -> ExpiredItem<T> {
         self.try_remove(key).expect(INVALID_KEY)
     }
 
@@ -236,14 +233,14 @@ impl<T> DelayQueue<T> {
     /// queue.insert("another", Duration::from_secs(5));
     /// assert!(queue.try_remove(&key).is_none());
     /// ```
-    pub fn try_remove(&mut self, key: &Key) -> Option<Expired<T>> {
+    pub fn try_remove(&mut self, key: &Key) -> Option<ExpiredItem<T>> {
         let deadline = self.wheel.deadline(key.0)?;
         let data = self.wheel.cancel(key.0)?;
         if self.is_empty() {
             self.alarm.cancel();
             self.wake();
         }
-        Some(Expired { key: *key, deadline: self.timeline.instant(deadline), data })
+        Some(ExpiredItem { key: *key, deadline: self.timeline.instant(deadline), data })
     }
 
     /// Postpones an item, or moves it forward, until `timeout` has passed from now. O(1).
@@ -422,7 +419,7 @@ impl<T> DelayQueue<T> {
     /// assert_eq!(queue.peek(), Some(key));
     /// ```
     pub fn peek(&self) -> Option<Key> {
-        self.iter().next().map(|entry| entry.key)
+        self.wheel.ascending().next().map(|timer| Key(timer.key))
     }
 
     /// Removes all items. O(n).
@@ -548,8 +545,7 @@ impl<T> DelayQueue<T> {
 
     /// The wheel's time at which it wants to be advanced next; the end of time if it is empty.
     fn next_advance(&self) -> u64 {
-        let delay = self.wheel.expiration_delay().unwrap_or(u64::MAX);
-        self.wheel.now().saturating_add(delay)
+        self.wheel.wake_at().unwrap_or(u64::MAX)
     }
 
     /// Wakes the task that waits for the queue if it would sleep for too long.

@@ -408,7 +408,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Takes note of when there is work again. O(1).
     #[inline]
     fn refresh_wake(&mut self) {
-        self.wake = self.first_ready().min(self.first.start).min(self.moves_due);
+        self.wake = self.first_near().min(self.first.start).min(self.moves_due);
         self.idle_until = self.wake.min(self.chores);
     }
 
@@ -426,7 +426,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The earliest deadline in the near heap.
     #[inline]
-    fn first_ready(&self) -> u64 {
+    fn first_near(&self) -> u64 {
         self.near.first().map_or(NEVER, |near| near.deadline)
     }
 
@@ -474,8 +474,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let least = Layout::<G>::number(level, self.cursor);
         let number = self.lists.first_from(level, least, self.cursor);
         let bucket = number.map(|number| Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })));
-        let ready = (level == 0 && self.ready() != 0).then(|| self.first_ready());
-        [bucket, ready].into_iter().flatten().min()
+        let near = (level == 0 && self.near_len() != 0).then(|| self.first_near());
+        [bucket, near].into_iter().flatten().min()
     }
 
     /// One of the timers: which one is of no account. O(1).
@@ -536,8 +536,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Layout::<G>::index_on_level(level, Layout::<G>::number(level, self.cursor))
     }
 
-    /// Timers that are in no list.
-    pub(crate) fn ready(&self) -> usize {
+    /// Timers of the near heap, which are in no list.
+    pub(crate) fn near_len(&self) -> usize {
         self.near.len()
     }
 

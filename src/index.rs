@@ -17,7 +17,7 @@
 //! }
 //! wheel.set(1, 40); // bob again
 //!
-//! while let Some(due) = wheel.pop_expired(35) {
+//! while let Some(due) = wheel.advance(35).next() {
 //!     let user = sessions.remove(due.index as usize);
 //!     assert_eq!((user, due.deadline), ("ada", 30));
 //! }
@@ -36,17 +36,14 @@ mod due;
 mod iter;
 
 pub use self::due::DueIndex;
-pub use self::iter::{IndexAdvance, IndexDrain};
+pub use self::iter::IndexAdvance;
 
-use alloc::collections::TryReserveError;
 use core::fmt;
 
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
-use crate::node::{NodeIndex, Ordered};
-use crate::slots::MAX_TIMERS;
-use crate::wheel::advance::{Progress, Verdict};
+use crate::node::{MAX_TIMERS, NodeIndex, Ordered};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.
 ///
@@ -57,8 +54,8 @@ use crate::wheel::advance::{Progress, Verdict};
 ///
 /// let mut wheel = IndexWheel::new(0);
 /// wheel.set(7, 500);
-/// assert_eq!(wheel.pop_expired(499), None);
-/// assert_eq!(wheel.pop_expired(500), Some(Due { index: 7, deadline: 500 }));
+/// assert_eq!(wheel.advance(499).next(), None);
+/// assert_eq!(wheel.advance(500).next(), Some(Due { index: 7, deadline: 500 }));
 /// ```
 pub struct IndexWheel<G: Geometry = Millis> {
     pub(crate) hierarchy: Hierarchy<(), G>,
@@ -195,7 +192,7 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Cancels the timer of an index. `false` if none is scheduled. O(1); O(log k) for one of the k timers of the
-    /// current tick.
+    /// near heap.
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -231,20 +228,6 @@ impl<G: Geometry> IndexWheel<G> {
         node.is_scheduled().then_some(node.deadline)
     }
 
-    /// Whether the timer of an index is scheduled. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(0, 500);
-    /// assert!(wheel.is_scheduled(0) && !wheel.is_scheduled(1));
-    /// ```
-    #[inline]
-    pub fn is_scheduled(&self, index: u32) -> bool {
-        self.deadline(index).is_some()
-    }
-
     /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of deadline and first in
     /// first out among equals. As [`Wheel::advance`](crate::Wheel::advance), lazily, and at that cost.
     ///
@@ -259,61 +242,25 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn advance(&mut self, now: u64) -> IndexAdvance<'_, G> {
-        self.advance_with_budget(now, Budget::UNLIMITED)
+        IndexAdvance::new(self, now, None)
     }
 
     /// As [`advance`](IndexWheel::advance), but does no more than `budget` allows. As
     /// [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget).
     ///
     /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// (0..1_000).for_each(|index| wheel.set(index, 60_000_000_000));
-    /// let mut advance = wheel.advance_with_budget(60_000_000_000, 64);
-    /// assert!(advance.by_ref().count() <= 64);
-    /// assert!(advance.has_backlog());
-    /// assert!(wheel.advance(60_000_000_000).count() >= 1_000 - 64);
-    /// ```
-    #[inline]
-    pub fn advance_with_budget(&mut self, now: u64, budget: impl Into<Budget>) -> IndexAdvance<'_, G> {
-        IndexAdvance::new(self, now, budget.into())
-    }
-
-    /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is one. As
-    /// [`Wheel::pop_expired`](crate::Wheel::pop_expired).
-    ///
-    /// ```
-    /// use timer_wheel::index::{Due, IndexWheel};
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(0, 500);
-    /// assert_eq!(wheel.pop_expired(499), None);
-    /// assert_eq!(wheel.pop_expired(500), Some(Due { index: 0, deadline: 500 }));
-    /// assert!(!wheel.is_scheduled(0));
-    /// ```
-    #[inline]
-    pub fn pop_expired(&mut self, now: u64) -> Option<Due> {
-        self.advance(now).next()
-    }
-
-    /// As [`pop_expired`](IndexWheel::pop_expired), within a budget that several calls share. As
-    /// [`Wheel::pop_expired_with_budget`](crate::Wheel::pop_expired_with_budget).
-    ///
-    /// ```
     /// use timer_wheel::{Budget, index::IndexWheel};
     ///
     /// let mut wheel = IndexWheel::new(0);
-    /// (0..100).for_each(|index| wheel.set(index, 10));
-    /// let mut budget = Budget::UNLIMITED.with_fires(30);
-    /// while let Some(due) = wheel.pop_expired_with_budget(10, &mut budget) {
-    ///     assert_eq!(due.deadline, 10);
-    /// }
-    /// assert_eq!((wheel.len(), wheel.has_backlog()), (70, true));
+    /// (0..1_000).for_each(|index| wheel.set(index, 60_000_000_000));
+    /// let mut budget = Budget::of_work(64);
+    /// let fired = wheel.advance_with_budget(60_000_000_000, &mut budget).count();
+    /// assert!(fired <= 64 && wheel.has_backlog());
+    /// assert_eq!(wheel.advance(60_000_000_000).count(), 1_000 - fired);
     /// ```
     #[inline]
-    pub fn pop_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<Due> {
-        Some(self.peek_expired_with_budget(now, budget)?.remove())
+    pub fn advance_with_budget<'a>(&'a mut self, now: u64, budget: &'a mut Budget) -> IndexAdvance<'a, G> {
+        IndexAdvance::new(self, now, Some(budget))
     }
 
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, to be removed or given a new
@@ -341,8 +288,8 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn peek_expired(&mut self, now: u64) -> Option<DueIndex<'_, G>> {
-        let due = self.advance(now).next_due()?;
-        Some(DueIndex::new(self, due))
+        let mut budget = Budget::UNLIMITED;
+        self.peek_expired_with_budget(now, &mut budget)
     }
 
     /// As [`peek_expired`](IndexWheel::peek_expired), within a budget that several calls share. As
@@ -362,48 +309,12 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
         self.hierarchy.set_now(now);
+        if self.hierarchy.is_idle() {
+            return None;
+        }
         let due = self.hierarchy.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueIndex::new(self, due))
-    }
-
-    /// Moves the clock to `now` nanoseconds and calls `f` with the index and the deadline of each timer that is
-    /// due, within the budget. The answer of `f` says what becomes of the timer. As
-    /// [`Wheel::advance_with`](crate::Wheel::advance_with).
-    ///
-    /// # Panics
-    ///
-    /// If `f` does, and then the timer it was called for is still due.
-    ///
-    /// ```
-    /// use timer_wheel::{Verdict, index::IndexWheel};
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// (0..3).for_each(|index| wheel.set(index, 10 + u64::from(index)));
-    /// let progress = wheel.advance_with(11, usize::MAX, |index, _| match index {
-    ///     0 => Verdict::Rearm(40),
-    ///     _ => Verdict::Remove,
-    /// });
-    /// assert_eq!((progress.fired, wheel.len()), (2, 2));
-    /// ```
-    pub fn advance_with(
-        &mut self,
-        now: u64,
-        budget: impl Into<Budget>,
-        mut f: impl FnMut(u32, u64) -> Verdict,
-    ) -> Progress {
-        let mut advance = self.advance_with_budget(now, budget);
-        let mut fired = 0;
-        while let Some(due) = advance.next_due() {
-            match f(due.node.to_bits(), due.deadline) {
-                Verdict::Remove => _ = advance.wheel.fire(due),
-                Verdict::Rearm(deadline) => advance.wheel.hierarchy.rearm(due, deadline),
-                Verdict::Stop => break,
-            }
-            fired += 1;
-            advance.pay_for_fire();
-        }
-        Progress { fired, unused: advance.unused(), has_backlog: advance.has_backlog() }
     }
 
     /// Takes the earliest timer out, due or not; the clock stays. As
@@ -432,7 +343,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// let mut wheel = IndexWheel::new(0);
     /// wheel.set(0, 500);
     /// assert_eq!(wheel.peek_first().map(|due| due.deadline), Some(500));
-    /// assert!(wheel.is_scheduled(0));
+    /// assert_eq!(wheel.deadline(0), Some(500));
     /// ```
     pub fn peek_first(&mut self) -> Option<Due> {
         Some(self.hierarchy.first()?.into())
@@ -529,7 +440,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// use timer_wheel::index::IndexWheel;
     ///
     /// let mut wheel = IndexWheel::new(0);
-    /// assert_eq!(wheel.pop_expired(300), None);
+    /// assert_eq!(wheel.advance(300).next(), None);
     /// assert_eq!(wheel.now(), 300);
     /// ```
     #[inline]
@@ -566,47 +477,27 @@ impl<G: Geometry> IndexWheel<G> {
         self.len == 0
     }
 
-    /// Makes room for the indexes below `indexes`. O(indexes).
+    /// Makes room for `additional` indexes above the highest that was ever set. O(additional).
+    ///
+    /// In an empty wheel that is room for the indexes below `additional`.
     ///
     /// # Panics
     ///
-    /// If that is more than 1,610,612,736.
+    /// If the highest would be 1,610,612,736 or more.
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
     ///
     /// let mut wheel = IndexWheel::new(0);
-    /// wheel.reserve(10_000);
+    /// wheel.set(4_999, 10);
+    /// wheel.reserve(5_000); // for 5,000 to 9,999
     /// assert!(wheel.stats().bytes >= 24 * 10_000);
     /// ```
     #[track_caller]
-    pub fn reserve(&mut self, indexes: usize) {
-        assert!(indexes <= MAX_TIMERS, "an index of a timer is below {MAX_TIMERS}");
+    pub fn reserve(&mut self, additional: usize) {
         let nodes = &mut self.hierarchy.nodes;
-        nodes.reserve(indexes.saturating_sub(nodes.len()));
-    }
-
-    /// As [`reserve`](IndexWheel::reserve), but returns an error if a wheel could never hold that many indexes or
-    /// the memory cannot be allocated. O(indexes).
-    ///
-    /// # Errors
-    ///
-    /// [`TryReserveError`], and nothing has changed.
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// assert!(wheel.try_reserve(usize::MAX).is_err());
-    /// assert!(wheel.try_reserve(1_000).is_ok());
-    /// ```
-    pub fn try_reserve(&mut self, indexes: usize) -> Result<(), TryReserveError> {
-        let lacking = indexes.saturating_sub(self.hierarchy.nodes.capacity());
-        let is_possible = indexes <= MAX_TIMERS;
-        let nodes = &self.hierarchy.nodes;
-        nodes.probe(if is_possible { lacking } else { usize::MAX })?;
-        self.reserve(indexes);
-        Ok(())
+        assert!(additional <= MAX_TIMERS - nodes.len(), "an index of a timer is below {MAX_TIMERS}");
+        nodes.reserve(additional);
     }
 
     /// Cancels all timers. Keeps the clock and the memory. O(timers).
@@ -617,19 +508,12 @@ impl<G: Geometry> IndexWheel<G> {
     /// let mut wheel = IndexWheel::new(0);
     /// wheel.set(0, 500);
     /// wheel.clear();
-    /// assert!(wheel.is_empty() && !wheel.is_scheduled(0));
+    /// assert!(wheel.is_empty() && wheel.deadline(0).is_none());
     /// ```
     pub fn clear(&mut self) {
-        while self.take_any().is_some() {}
-    }
-
-    /// Takes out any timer, due or not.
-    fn take_any(&mut self) -> Option<Due> {
-        let node = self.hierarchy.any()?;
-        let deadline = self.hierarchy.node(node).deadline;
-        let index = node.to_bits();
-        self.cancel(index);
-        Some(Due { index, deadline })
+        while let Some(node) = self.hierarchy.any() {
+            self.cancel(node.to_bits());
+        }
     }
 
     /// Gives back the memory that is not needed for the highest index that is scheduled. O(indexes).

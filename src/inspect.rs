@@ -17,7 +17,7 @@
 mod debug;
 mod levels;
 
-pub use self::levels::{Buckets, Level};
+pub use self::levels::Level;
 
 use core::{array, mem};
 
@@ -40,7 +40,7 @@ use crate::wheel::Wheel;
 ///
 /// let stats = wheel.stats();
 /// assert_eq!(stats.timers, 91);
-/// assert_eq!(stats.ready, 0); // the others wait in buckets
+/// assert_eq!(stats.near, 0); // the others wait in buckets
 /// assert_eq!(stats.slots, 101); // as many as there were at once
 /// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and a far rotation
 /// assert!(stats.bytes < 100_000);
@@ -51,11 +51,11 @@ use crate::wheel::Wheel;
 pub struct Stats {
     /// Live timers, as [`Wheel::len`] says.
     pub timers: usize,
-    /// Timers that are in no bucket: in exact order already, to fire next.
+    /// Timers of the near heap: in no bucket but in exact order already, to fire next.
     ///
     /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or all there
     /// are, while those are few and there are no buckets.
-    pub ready: usize,
+    pub near: usize,
     /// Slots that were made and are kept, free ones included: as many as timers were live at once
     /// since the wheel was made or [shrunk](Wheel::shrink_to_fit). In an [`IndexWheel`], the indexes up to the highest.
     pub slots: usize,
@@ -71,7 +71,7 @@ impl Stats {
     fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>, timers: usize) -> Self {
         Self {
             timers,
-            ready: hierarchy.ready(),
+            near: hierarchy.near_len(),
             slots: hierarchy.nodes.len(),
             occupied: array::from_fn(|level| hierarchy.lists().occupied(level)),
             bytes: hierarchy.bytes(),
@@ -88,7 +88,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// let mut wheel = Wheel::new(0);
     /// wheel.schedule(5_000_000, ());
     /// let stats = wheel.stats();
-    /// assert_eq!((stats.timers, stats.ready), (1, 1));
+    /// assert_eq!((stats.timers, stats.near), (1, 1));
     /// ```
     pub fn stats(&self) -> Stats {
         let stats = Stats::of(&self.hierarchy, self.len());

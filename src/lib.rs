@@ -105,7 +105,7 @@
 //!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. If
 //! it is not pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
-//! between takes timers one by one with [`pop_expired`](Wheel::pop_expired):
+//! between takes one timer from each advance:
 //!
 //! ```
 //! use timer_wheel::Wheel;
@@ -113,7 +113,7 @@
 //! let mut wheel = Wheel::<(&str, u64)>::new(0);
 //! wheel.schedule(100, ("every 100 ns", 100));
 //! let mut runs = 0;
-//! while let Some(timer) = wheel.pop_expired(350) {
+//! while let Some(timer) = wheel.advance(350).next() {
 //!     runs += 1;
 //!     wheel.schedule(timer.deadline + timer.value.1, timer.value);
 //! }
@@ -122,7 +122,7 @@
 //!
 //! [`peek_expired`](Wheel::peek_expired) shows the first timer that is due where it is: the loop removes
 //! it, keeps it under the same key until another deadline, or stops and leaves it due.
-//! [`advance_with`](Wheel::advance_with) does that with a callback, and within a budget.
+//! [`peek_expired_with_budget`](Wheel::peek_expired_with_budget) does that within a budget.
 //! [`pop_first`](Wheel::pop_first) takes
 //! the earliest timer whether it is due or not, for caches that evict and simulators that jump.
 //!
@@ -150,21 +150,21 @@
 //! An advance costs O(timers touched), never O(time passed). Called each tick, it touches few: what
 //! fires, what its tick holds, and a share of what comes later. Many at once are touched by an advance
 //! after a long sleep, and by one that comes to a crowd in a single tick.
-//! [`advance_with_budget`](Wheel::advance_with_budget) stops after a number of units of work, or with a [`Budget`]
-//! after a number of timers fired. [`has_backlog`](Wheel::has_backlog) says whether something is left; the
-//! next call goes on from there, and with any budget repeated calls yield the same timers in the same
-//! order.
+//! [`advance_with_budget`](Wheel::advance_with_budget) stops when its [`Budget`] is used up: a number of units of
+//! work, a number of timers fired, or both. The budget holds afterwards what is left of it, for the next wheel.
+//! [`has_backlog`](Wheel::has_backlog) says whether something is left to do; the next call goes on from there, and
+//! with any budget repeated calls yield the same timers in the same order.
 //!
 //! ```
-//! use timer_wheel::Wheel;
+//! use timer_wheel::{Budget, Wheel};
 //!
 //! let mut wheel = Wheel::<u32>::new(0);
 //! (0..1_000).for_each(|value| _ = wheel.schedule(9_000_000_000, value));
 //! let mut fired = 0;
 //! loop {
-//!     let mut advance = wheel.advance_with_budget(9_000_000_000, 256);
-//!     fired += advance.by_ref().count();
-//!     if !advance.has_backlog() {
+//!     let mut budget = Budget::of_work(256);
+//!     fired += wheel.advance_with_budget(9_000_000_000, &mut budget).count();
+//!     if !wheel.has_backlog() {
 //!         break;
 //!     } // else serve requests, let go of locks
 //! }
@@ -184,16 +184,15 @@
 //! four bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A free slot
 //! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 1,024 at
 //! a time, without copying them, and is kept until [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats)
-//! says how much there is. [`set_limit`](Wheel::set_limit) and [`try_schedule`](Wheel::try_schedule) bound the
-//! number of timers; a wheel holds at most 1,610,612,736. Large values are best boxed: they are moved in and out,
+//! says how much there is. A wheel holds at most 1,610,612,736 timers; a caller that wants a lower bound compares
+//! [`len`](Wheel::len) with it. Large values are best boxed: they are moved in and out,
 //! and a page holds 1,024 of them.
 //!
 //! # Panics
 //!
 //! No deadline and no key makes anything panic. [`schedule`](Wheel::schedule),
 //! [`reserve`](Wheel::reserve) and [`with_capacity`](Wheel::with_capacity) panic past the most
-//! timers that a wheel can hold. A panic of *yours*, in the body of a loop over an advance, in a
-//! callback, or when a value is dropped, leaves the wheel in order. Timers that had not fired fire
+//! timers that a wheel can hold. A panic of *yours*, in the body of a loop over an advance or when a value is dropped, leaves the wheel in order. Timers that had not fired fire
 //! next.
 //!
 //! # What it is not
@@ -287,9 +286,7 @@ pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
 #[cfg(feature = "timer")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
-pub use wheel::advance::{Advance, Progress, Verdict};
-pub use wheel::bulk::{IntoIter, IterMut, TimerMut};
+pub use wheel::Wheel;
+pub use wheel::advance::Advance;
 pub use wheel::due::DueTimer;
-pub use wheel::iter::{Ascending, Descending, Drain, Iter};
 pub use wheel::timer::{Expired, TimerRef};
-pub use wheel::{Full, Wheel};

@@ -9,6 +9,9 @@ pub(crate) const PAGE: usize = 1024;
 /// All nodes of a wheel, by index.
 pub(crate) type Nodes<V> = Pages<Node<V>, PAGE>;
 
+/// The most timers that a wheel can hold. The index of a timer, also one of the caller's own, is below it.
+pub(crate) const MAX_TIMERS: usize = 3 << 29;
+
 /// The index of a timer's node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodeIndex(u32);
@@ -19,7 +22,7 @@ impl NodeIndex {
 
     #[inline]
     pub(crate) const fn new(index: usize) -> Self {
-        debug_assert!(index < u32::MAX as usize);
+        debug_assert!(index < MAX_TIMERS);
         Self(index as u32)
     }
 

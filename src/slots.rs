@@ -15,11 +15,8 @@ use core::num::NonZeroU32;
 
 use self::free_set::FreeSet;
 use crate::key::TimerKey;
-use crate::node::NodeIndex;
+use crate::node::{MAX_TIMERS, NodeIndex};
 use crate::pages::Pages;
-
-/// The most timers a wheel can hold.
-pub(crate) const MAX_TIMERS: usize = 3 << 29;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
 /// many generations left.
@@ -144,6 +141,7 @@ impl Slots {
     }
 
     /// Whether there is no room for another timer.
+    #[cfg(any(test, feature = "ttl"))]
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.taken as usize + self.retired as usize >= MAX_TIMERS

@@ -87,15 +87,15 @@ mod worker;
 mod model;
 
 pub use self::builder::Builder;
-pub use self::executor::{Executor, Inline};
+pub use self::executor::Executor;
 pub use self::handle::TimerHandle;
 pub use self::interval::Interval;
 pub use self::job::Job;
 pub use self::keyed::KeyedTimer;
 pub use self::refused::{Reason, Refused};
-pub use self::shutdown::{InsideJob, Shutdown};
+pub use self::shutdown::Shutdown;
 pub use self::sleep::Sleep;
-pub use self::stats::{Lateness, TimerStats};
+pub use self::stats::TimerStats;
 pub use self::timeout::{Timeout, TimeoutError};
 pub use self::work::Missed;
 
@@ -248,37 +248,8 @@ impl Timer {
         self.schedule(self.shards().own(), deadline, Once(Some(job))).map_err(|refused| refused.map(Once::into_closure))
     }
 
-    /// Runs `job` again and again, the first time one `period` from now, until it is cancelled or
-    /// the timer is shut down. Skips missed runs. O(1), and one allocation in all.
-    ///
-    /// See [`every_with`](Timer::every_with).
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`] after a shutdown, over the [limit](Builder::limit), and for a period of zero. It hands the
-    /// job back.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    ///
-    /// let timer = Timer::new()?;
-    /// let (tick, ticks) = mpsc::channel();
-    /// let beat = timer.every(Duration::from_millis(1), move || _ = tick.send(()))?;
-    /// assert_eq!(ticks.iter().take(3).count(), 3);
-    /// assert!(beat.cancel());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn every<F>(&self, period: Duration, job: F) -> Result<TimerHandle, Refused<F>>
-    where
-        F: FnMut() + Send + 'static,
-    {
-        self.every_with(period, Missed::Skip, job)
-    }
-
-    /// Runs `job` again and again at a fixed rate: due one `period` from now, and at whole periods
-    /// after that, however late a run was. O(1), and one allocation in all.
+    /// Runs `job` again and again at a fixed rate, until it is cancelled or the timer is shut down: due one `period`
+    /// from now, and at whole periods after that, however late a run was. O(1), and one allocation in all.
     ///
     /// No run begins before the one before it has ended, on whatever executor; `missed` says what
     /// happens to runs that fell due meanwhile, or while the clock jumped. A run that panics does
@@ -298,7 +269,7 @@ impl Timer {
     /// let clock = ManualClock::new();
     /// let timer = Timer::builder().clock(clock.clone()).start()?;
     /// let (tick, ticks) = mpsc::channel();
-    /// let beat = timer.every_with(Duration::from_secs(1), Missed::CatchUp, move || {
+    /// let beat = timer.every(Duration::from_secs(1), Missed::CatchUp, move || {
     ///     tick.send(()).unwrap();
     /// })?;
     /// clock.advance(Duration::from_secs(3));
@@ -306,11 +277,11 @@ impl Timer {
     /// assert_eq!(ticks.try_iter().count(), 3);
     /// assert!(beat.cancel());
     ///
-    /// let refused = timer.every(Duration::ZERO, || ()).unwrap_err();
-    /// assert_eq!(refused.reason(), Reason::ZeroPeriod);
+    /// let refused = timer.every(Duration::ZERO, Missed::Skip, || ()).unwrap_err();
+    /// assert_eq!(refused.reason, Reason::ZeroPeriod);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn every_with<F>(&self, period: Duration, missed: Missed, job: F) -> Result<TimerHandle, Refused<F>>
+    pub fn every<F>(&self, period: Duration, missed: Missed, job: F) -> Result<TimerHandle, Refused<F>>
     where
         F: FnMut() + Send + 'static,
     {
@@ -341,7 +312,7 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`InsideJob`], as the job would wait for itself.
+    /// [`Reason::InsideJob`], as the job would wait for itself.
     ///
     /// ```
     /// use std::time::Duration;
@@ -355,7 +326,7 @@ impl Timer {
     /// assert!(!handle.is_live(), "it has run");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn settle(&self) -> Result<(), InsideJob> {
+    pub fn settle(&self) -> Result<(), Reason> {
         self.refuse_inside_job()?;
         self.shared().settle();
         Ok(())
@@ -371,7 +342,7 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`InsideJob`] when it is called from within a job of this timer, which cannot wait for its
+    /// [`Reason::InsideJob`] when it is called from within a job of this timer, which cannot wait for its
     /// own end; the timer goes on. Dropping the last `Timer` within a job is fine: the thread
     /// ends after it.
     ///
@@ -388,10 +359,10 @@ impl Timer {
     ///     job.run(); // or drop it
     /// }
     /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
-    /// assert_eq!(refused.reason(), Reason::ShutDown);
+    /// assert_eq!(refused.reason, Reason::ShutDown);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
+    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, Reason> {
         self.refuse_inside_job()?;
         Ok(self.owner.shut_down(how))
     }
@@ -446,14 +417,14 @@ impl Timer {
     /// let clock = ManualClock::new();
     /// let timer = Timer::builder().clock(clock.clone()).start()?;
     /// timer.settle()?;
-    /// assert_eq!(timer.next_wake(), None, "nothing to wait for");
+    /// assert_eq!(timer.expiration_delay(), None, "nothing to wait for");
     /// let _job = timer.schedule_after(Duration::from_secs(60), || ())?;
     /// timer.settle()?;
-    /// assert!(timer.next_wake() <= Some(Duration::from_secs(60)));
+    /// assert!(timer.expiration_delay() <= Some(Duration::from_secs(60)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn next_wake(&self) -> Option<Duration> {
-        self.shared().next_wake()
+    pub fn expiration_delay(&self) -> Option<Duration> {
+        self.shared().expiration_delay()
     }
 
     /// Counts of what the timer has done, and how late its jobs were. It copies a histogram of some 40 KB,
@@ -476,9 +447,9 @@ impl Timer {
         self.shards().stats()
     }
 
-    fn refuse_inside_job(&self) -> Result<(), InsideJob> {
+    fn refuse_inside_job(&self) -> Result<(), Reason> {
         match self.shared().is_inside_job() {
-            true => Err(InsideJob),
+            true => Err(Reason::InsideJob),
             false => Ok(()),
         }
     }
@@ -494,6 +465,9 @@ impl Timer {
 
 impl fmt::Debug for Timer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timer").field("len", &self.len()).field("next_wake", &self.next_wake()).finish_non_exhaustive()
+        f.debug_struct("Timer")
+            .field("len", &self.len())
+            .field("expiration_delay", &self.expiration_delay())
+            .finish_non_exhaustive()
     }
 }

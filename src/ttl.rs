@@ -25,7 +25,7 @@
 //!
 //! // Entry 17 of the log sets a key with a TTL of 2 ms. The store keeps the handle.
 //! let handle = ttls.init("session", 17, 2, Context::default())?.expect("a TTL of 0 has none");
-//! assert_eq!(ttls.next_wake(0), Some(2 * MS));
+//! assert_eq!(ttls.wake_at(), Some(2 * MS));
 //!
 //! // Two milliseconds on, the leader proposes to delete it.
 //! let expiry = ttls.poll(2 * MS).next().unwrap();
@@ -67,11 +67,9 @@ mod snapshot;
 mod stats;
 
 pub use self::config::{Backoff, TtlConfig, TtlConfigBuilder};
-pub use self::due::Expiries;
 pub use self::entry::{Context, Entry, Expiry, Outcome, Phase, Role, TtlInfo, TtlKey};
 pub use self::error::TtlError;
 pub use self::queue::{DefaultHashBuilder, TtlQueue};
 pub use self::retry_queue::{Retry, RetryConfig, RetryEvent, RetryKey, RetryQueue, RetryStats};
 pub use self::set::TtlSet;
-pub use self::snapshot::Snapshot;
 pub use self::stats::TtlStats;

@@ -1,7 +1,6 @@
 //! The timer wheel: values with deadlines, handed back in order when they are due.
 
 pub(crate) mod advance;
-pub(crate) mod bulk;
 pub(crate) mod due;
 pub(crate) mod iter;
 pub(crate) mod timer;
@@ -10,13 +9,12 @@ pub(crate) mod timer;
 mod serde;
 
 use alloc::collections::TryReserveError;
-use core::fmt;
 
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
-use crate::node::{Node, NodeIndex};
-use crate::slots::{MAX_TIMERS, Slot, Slots};
+use crate::node::{MAX_TIMERS, Node, NodeIndex};
+use crate::slots::{Slot, Slots};
 use crate::wheel::timer::TimerRef;
 
 /// A hierarchical timer wheel.
@@ -31,7 +29,7 @@ use crate::wheel::timer::TimerRef;
 ///
 /// # Costs
 ///
-/// Scheduling, cancelling and rescheduling are O(1), among the few timers of the current tick O(log k). A
+/// Scheduling, cancelling and rescheduling are O(1), and O(log k) among the k timers of the near heap. A
 /// timer is moved at most once for each level between where it was scheduled and the finest, and once more
 /// for each time it was postponed and the old time came. The timers of one tick are sorted when it is
 /// reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span.
@@ -70,46 +68,7 @@ use crate::wheel::timer::TimerRef;
 pub struct Wheel<T, G: Geometry = Millis> {
     pub(crate) hierarchy: Hierarchy<Slot<T>, G>,
     pub(crate) slots: Slots,
-    limit: usize,
 }
-
-/// The answer to [`Wheel::try_schedule`] when the wheel is full. It hands the value back.
-///
-/// ```
-/// use timer_wheel::{Full, Wheel};
-///
-/// let mut wheel = Wheel::<String>::new(0);
-/// wheel.set_limit(0);
-/// let Full(value) = wheel.try_schedule(10, "kept".to_string()).unwrap_err();
-/// assert_eq!(value, "kept");
-/// ```
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Full<T>(pub T);
-
-impl<T> Full<T> {
-    /// The value that was not scheduled. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::<String>::new(0);
-    /// wheel.set_limit(0);
-    /// let refused = wheel.try_schedule(10, "kept".to_string()).unwrap_err();
-    /// assert_eq!(refused.into_inner(), "kept");
-    /// ```
-    pub fn into_inner(self) -> T {
-        self.0
-    }
-}
-
-impl<T> fmt::Display for Full<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the timer wheel holds as many timers as its limit allows")
-    }
-}
-
-#[cfg(feature = "std")]
-impl<T: fmt::Debug> std::error::Error for Full<T> {}
 
 impl<T> Wheel<T> {
     /// Makes an empty wheel of the geometry [`Millis`] whose clock stands at `now` nanoseconds. O(1).
@@ -163,7 +122,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
     /// ```
     pub fn with_geometry(now: u64) -> Self {
-        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0), limit: MAX_TIMERS }
+        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0) }
     }
 
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
@@ -175,8 +134,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If 1,610,612,736 timers are live, which is the most a wheel can hold. The limit set by
-    /// [`set_limit`](Wheel::set_limit) is for [`try_schedule`](Wheel::try_schedule) only.
+    /// If 1,610,612,736 timers are live, which is the most a wheel can hold. A caller that wants a lower bound compares
+    /// [`len`](Wheel::len) with it.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -230,7 +189,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
-    /// no key or a stale one. Returns the key. O(1), O(log k) among the k timers of the current tick.
+    /// no key or a stale one. Returns the key. O(1), O(log k) among the k timers of the near heap.
     ///
     /// For a caller who keeps a place for a timer that may have fired: a connection, an entry of a cache. It is cheaper
     /// than to cancel and schedule: a later deadline costs one cache line.
@@ -269,66 +228,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         }
     }
 
-    /// As [`schedule`](Wheel::schedule), but refuses when as many timers are live as
-    /// [`set_limit`](Wheel::set_limit) allows. O(1).
-    ///
-    /// # Errors
-    ///
-    /// [`Full`], with the value.
-    ///
-    /// ```
-    /// use timer_wheel::{Full, Wheel};
-    ///
-    /// let mut wheel = Wheel::<&str>::new(0);
-    /// wheel.set_limit(1);
-    /// let first = wheel.try_schedule(10, "first").unwrap();
-    /// assert_eq!(wheel.try_schedule(20, "second"), Err(Full("second")));
-    /// wheel.cancel(first);
-    /// assert!(wheel.try_schedule(20, "second").is_ok());
-    /// ```
-    #[inline]
-    pub fn try_schedule(&mut self, deadline: u64, value: T) -> Result<TimerKey, Full<T>> {
-        if self.len() >= self.limit || self.slots.is_full() {
-            return Err(Full(value));
-        }
-        Ok(self.schedule(deadline, value))
-    }
-
-    /// Bounds the number of live timers for [`try_schedule`](Wheel::try_schedule). O(1).
-    ///
-    /// Timers that are live already stay, even when there are more than that. Without a call of
-    /// this the limit is the most that a wheel can hold.
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::<u32>::new(0);
-    /// wheel.schedule(10, 1);
-    /// wheel.set_limit(1);
-    /// assert!(wheel.try_schedule(10, 2).is_err());
-    /// wheel.schedule(10, 2); // does not ask
-    /// assert_eq!(wheel.len(), 2);
-    /// ```
-    pub fn set_limit(&mut self, limit: usize) {
-        self.limit = limit;
-    }
-
-    /// The bound on live timers for [`try_schedule`](Wheel::try_schedule). O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::<u32>::new(0);
-    /// assert_eq!(wheel.limit(), 1_610_612_736);
-    /// wheel.set_limit(100);
-    /// assert_eq!(wheel.limit(), 100);
-    /// ```
-    pub fn limit(&self) -> usize {
-        self.limit
-    }
-
     /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), O(log k) among the k
-    /// timers of the current tick.
+    /// timers of the near heap.
     ///
     /// The timer's slot can be used again at once.
     ///
@@ -350,7 +251,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
-    /// to a stale key. O(1), O(log k) among the k timers of the current tick.
+    /// to a stale key. O(1), O(log k) among the k timers of the near heap.
     ///
     /// A later deadline costs one cache line: the timer stays in its bucket until its old time comes.
     /// [`expiration_delay`](Wheel::expiration_delay) then still answers for the old time.
@@ -423,11 +324,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// A live timer, its deadline and its value, or `None` to a stale key. O(1), with one look-up.
     ///
     /// ```
-    /// use timer_wheel::{TimerRef, Wheel};
+    /// use timer_wheel::Wheel;
     ///
     /// let mut wheel = Wheel::new(0);
     /// let key = wheel.schedule(10, "value");
-    /// assert_eq!(wheel.timer(key), Some(TimerRef::new(key, 10, &"value")));
+    /// assert_eq!(wheel.timer(key).map(|timer| (timer.deadline, *timer.value)), Some((10, "value")));
     /// wheel.cancel(key);
     /// assert_eq!(wheel.timer(key), None);
     /// ```
@@ -513,7 +414,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// The earliest deadline of all live timers in nanoseconds, exact even when timers were postponed.
     ///
-    /// O(1) while the earliest timer is [ready](crate::inspect::Stats::ready). Else O(timers in the first
+    /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Else O(timers in the first
     /// occupied bucket), and further buckets are looked at as long as every timer so far has been postponed
     /// beyond them: O(n) at worst. A caller that holds the wheel
     /// mutably asks [`peek_first`](Wheel::peek_first), which searches once.
@@ -618,9 +519,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.cancel(key), None);
     /// ```
     pub fn clear(&mut self) {
-        // Goes on if a value panics when it is dropped.
-        let rest = Rest(self);
-        while rest.0.take_any().is_some() {}
+        drop(self.drain());
     }
 
     /// The number of timers that fit before memory for more slots is asked for. O(1).
@@ -640,7 +539,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Makes room for `additional` more timers. O(additional).
     ///
     /// The memory asked for later is that of the buckets of a level when it is first used, of rotations beyond all
-    /// levels, and of what is scheduled into the current tick.
+    /// levels, and of the near heap.
     ///
     /// # Panics
     ///
@@ -721,17 +620,6 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 }
 
-/// Cancels the rest of the timers when it is dropped, also if a value panics then.
-struct Rest<'a, T, G: Geometry>(&'a mut Wheel<T, G>);
-
-impl<T, G: Geometry> Drop for Rest<'_, T, G> {
-    fn drop(&mut self) {
-        if !self.0.is_empty() {
-            self.0.clear();
-        }
-    }
-}
-
 /// For the fuzz targets, which are built with `--cfg fuzzing`.
 #[cfg(fuzzing)]
 impl<T, G: Geometry> Wheel<T, G> {
@@ -746,7 +634,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {
-        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone(), limit: self.limit }
+        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone() }
     }
 }
 
@@ -778,7 +666,7 @@ mod tests {
             keys.push(wheel.schedule(deadline, value as u32));
         }
         assert!(wheel.reschedule(keys[3], later + 1), "postponed in place");
-        assert!(wheel.pop_expired(now).is_some(), "the others stay in order");
+        assert!(wheel.advance(now).next().is_some(), "the others stay in order");
         wheel.hierarchy.exhaust_sequence(3);
         let before: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
         for value in 40..50 {

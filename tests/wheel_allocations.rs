@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
-use timer_wheel::{Compact, Geometry, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Millis, TimerKey, Wheel};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -58,12 +58,12 @@ fn bytes_are_those_of_the_allocator<G: Geometry>() {
     for n in 0..3_000 {
         wheel.schedule(100 * TICK + n % 5, n);
     }
-    assert_eq!(wheel.pop_expired(100 * TICK).map(|item| item.value), Some(0));
+    assert_eq!(wheel.advance(100 * TICK).next().map(|item| item.value), Some(0));
     for n in 0..2_000 {
         wheel.schedule(n, n);
     }
-    assert!(wheel.pop_expired(100 * TICK).is_some());
-    assert!(wheel.stats().ready > 2_000, "they are ready");
+    assert!(wheel.advance(100 * TICK).next().is_some());
+    assert!(wheel.stats().near > 2_000, "they are in the near heap");
     assert_bytes(&wheel, &region);
     let fired = wheel.advance(10_000 * TICK).count();
     assert!(fired > 5_000);
@@ -325,12 +325,12 @@ fn crowd_that_has_fired_leaves_little_behind() {
     let most = wheel.stats().bytes;
     assert_eq!(wheel.advance(310 * TICK).count(), TIMERS);
     let left = wheel.stats().bytes - before;
-    let ready = left.saturating_sub(most - before);
-    assert!(ready < 100_000, "{ready} bytes of the near heap are left");
+    let near = left.saturating_sub(most - before);
+    assert!(near < 100_000, "{near} bytes of the near heap are left");
     assert_eq!(wheel.len(), 33);
 }
 
-/// C10, C15: the memory of what is ready is under the budget as well, both when a crowd is collected and when
+/// C10, C15: the memory of the near heap is under the budget as well, both when a crowd is collected and when
 /// it has gone. No call copies what others have collected, nor gives it all back.
 fn crowd_comes_and_goes_by_pages() {
     for stride in [0, 1, TIMERS as u64 - 1, 7_919] {
@@ -351,11 +351,11 @@ fn crowd_comes_and_goes_by_pages() {
         let (mut wheel, _) = crowd();
         let mut region = Region::new(ALLOCATOR);
         while !wheel.is_empty() {
-            let _ = wheel.advance_with_budget(301 * TICK, 256).count();
+            let _ = wheel.advance_with_budget(301 * TICK, &mut Budget::of_work(256)).count();
             let moved = most(&mut region, 256);
             assert!(moved <= MOST, "{moved} bytes in an advance, {stride} apart");
         }
-        // Cancelled when all are ready: from either end, and from within.
+        // Cancelled when all are in the near heap: from either end, and from within.
         for order in [1, TIMERS - 1, 7_919] {
             let (mut wheel, keys) = crowd();
             let before = wheel.stats().bytes;

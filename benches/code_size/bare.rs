@@ -37,7 +37,7 @@ impl Queue for Bare {
         is_known
     }
 
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         self.0.checked_sub(1)
     }
 }

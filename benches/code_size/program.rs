@@ -25,7 +25,7 @@ pub(crate) fn run<Q: Queue>() -> io::Result<()> {
                 queue.advance(first, |deadline, value| println!("{value} at {deadline}"));
                 None
             }
-            _ => queue.next_wake(),
+            _ => queue.wake_at(),
         };
         println!("{answer:?}");
     }

@@ -90,7 +90,7 @@ impl<T> Queue<T> for BTreeQueue<T> {
 
     /// The earliest deadline, or now if that has passed.
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         let &(deadline, ..) = self.order.first()?;
         Some(deadline.max(self.now))
     }

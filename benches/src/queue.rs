@@ -11,6 +11,8 @@ pub use index::Indexed;
 pub use ttl::{Applied, Layer, Proposal};
 pub use two_sets::TwoSets;
 
+use timer_wheel::Budget;
+
 /// A queue of timers with values of a type. Times are nanoseconds from an origin of the caller's.
 ///
 /// A queue without one of the operations names it in [`LACKS`](Self::LACKS) and leaves the method out, which then
@@ -58,7 +60,7 @@ pub trait Queue<T = u32> {
 
     /// A time up to which there is nothing to do, or `None` if the queue is empty. It is not after the earliest
     /// deadline, or not after the end of its tick.
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         lacking()
     }
 
@@ -86,19 +88,17 @@ pub trait Queue<T = u32> {
         lacking()
     }
 
-    /// Fires what is due by `now` within a budget of work: the entries it handles. By default it fires one timer at
-    /// a time, for a queue that has no other work.
-    fn advance_with_budget(&mut self, now: u64, budget: usize, mut fire: impl FnMut(u64, T)) -> Instalment {
-        let mut used = 0;
-        while used < budget {
+    /// Fires what is due by `now` within a budget of work, the entries it handles, and says whether that has left some.
+    /// By default it fires one timer at a time, for a queue that has no other work.
+    fn advance_with_budget(&mut self, now: u64, budget: &mut Budget, mut fire: impl FnMut(u64, T)) -> bool {
+        while budget.work > 0 {
             let Some((deadline, value)) = self.pop_expired(now) else {
-                break;
+                return false;
             };
-            used += 1;
+            budget.work -= 1;
             fire(deadline, value);
         }
-        let has_backlog = used == budget && self.next_wake().is_some_and(|wake| wake <= now);
-        Instalment { used, has_backlog }
+        self.wake_at().is_some_and(|wake| wake <= now)
     }
 
     /// Whether it has something that a measurement needs. O(1).
@@ -126,7 +126,7 @@ pub enum Need {
     Cancel,
     /// [`Queue::reschedule`].
     Move,
-    /// [`Queue::next_wake`].
+    /// [`Queue::wake_at`].
     Wake,
     /// [`Queue::pop_first`] and the like.
     First,
@@ -149,12 +149,6 @@ pub enum Order {
     Deadline,
     /// Order of deadline, equals as they were last scheduled.
     FirstComeFirstServed,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Instalment {
-    pub used: usize,
-    pub has_backlog: bool,
 }
 
 /// A queue of timers with these deadlines, numbered from zero by their values, and their keys. O(n) schedules.

@@ -100,7 +100,7 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
     }
 
     /// Never before now. A timer beyond the levels costs a wake-up a rotation.
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         let wake = match self.lists.first(Layout::<G>::DUE) {
             Some(first) if self.due_is_sorted => self.lists[first].deadline,
             Some(_) => self.now,

@@ -42,7 +42,6 @@ pub struct Input {
 #[serde(deny_unknown_fields)]
 struct Stored {
     now: u64,
-    limit: u64,
     first_generation: u32,
     slots: Vec<Slot>,
 }
@@ -149,8 +148,6 @@ impl Input {
             (None, Some(_)) => panic!("a whole wheel was refused"),
         };
         wheel.check_invariants();
-        let limit = usize::try_from(stored.limit).unwrap_or(usize::MAX);
-        assert_eq!(wheel.limit(), limit, "limit");
         let model = stored.model();
         let again = self.format.write(&wheel);
         let again: Option<(Stored, _)> = self.format.read(&again);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Clock, nanoseconds_since};
+use super::{Clock, nanoseconds};
 
 /// The system's monotonic clock, from the moment it was made.
 ///
@@ -47,6 +47,6 @@ impl Clock for SystemClock {
     }
 
     fn now(&self) -> u64 {
-        nanoseconds_since(self.origin, Instant::now())
+        nanoseconds(self.origin.elapsed())
     }
 }

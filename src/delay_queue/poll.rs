@@ -6,17 +6,18 @@ use std::task::{Context, Poll, ready};
 use futures_core::{FusedStream, Stream};
 use tokio::task::coop;
 
+use crate::budget::Budget;
 use crate::delay_queue::DelayQueue;
-use crate::delay_queue::expired::Expired;
+use crate::delay_queue::expired_item::ExpiredItem;
 use crate::delay_queue::key::Key;
-use crate::wheel::timer::Expired as Timer;
+use crate::wheel::timer::Expired;
 
 /// The most entries that one advance moves within the wheel: some tens of microseconds of work.
 const WORK_PER_ADVANCE: usize = 4096;
 
 /// What the wheel has to say when its clock has been moved.
 enum Due<T> {
-    Item(Timer<T>),
+    Item(Expired<T>),
     /// It must go on working before it can tell.
     Backlog,
     Nothing,
@@ -47,7 +48,7 @@ impl<T> DelayQueue<T> {
     /// assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_none());
     /// # }
     /// ```
-    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<ExpiredItem<T>>> {
         if self.is_empty() {
             self.remember(cx);
             return Poll::Ready(None);
@@ -61,7 +62,7 @@ impl<T> DelayQueue<T> {
         if self.is_empty() {
             self.alarm.cancel();
         }
-        Poll::Ready(Some(Expired {
+        Poll::Ready(Some(ExpiredItem {
             key: Key(timer.key),
             deadline: self.timeline.instant(timer.deadline),
             data: timer.value,
@@ -69,7 +70,7 @@ impl<T> DelayQueue<T> {
     }
 
     /// Waits for the next item of a queue that is not empty.
-    fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Timer<T>> {
+    fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Expired<T>> {
         // The wheel asks to be advanced at most once a level before it has the next item.
         loop {
             // While an alarm is set for what is next, there is no need to look at the clock.
@@ -107,10 +108,11 @@ impl<T> DelayQueue<T> {
     }
 
     fn due_at(&mut self, now: u64) -> Due<T> {
-        let mut advance = self.wheel.advance_with_budget(now, WORK_PER_ADVANCE);
-        match advance.next() {
+        let mut budget = Budget::of_work(WORK_PER_ADVANCE);
+        let next = self.wheel.advance_with_budget(now, &mut budget).next();
+        match next {
             Some(timer) => Due::Item(timer),
-            None if advance.has_backlog() => Due::Backlog,
+            None if self.wheel.has_backlog() => Due::Backlog,
             None => Due::Nothing,
         }
     }
@@ -124,9 +126,9 @@ impl<T> DelayQueue<T> {
 }
 
 impl<T> Stream for DelayQueue<T> {
-    type Item = Expired<T>;
+    type Item = ExpiredItem<T>;
 
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ExpiredItem<T>>> {
         self.get_mut().poll_expired(cx)
     }
 }

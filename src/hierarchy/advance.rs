@@ -101,7 +101,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move
     /// ahead. The share must be one that a sleeping caller would have had to wake up for.
     pub(crate) fn has_backlog(&self) -> bool {
-        let is_empty = self.ready() == 0 && self.first.bucket.is_none();
+        let is_empty = self.near_len() == 0 && self.first.bucket.is_none();
         !is_empty && self.wake <= self.now
     }
 

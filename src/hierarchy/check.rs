@@ -82,7 +82,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             );
         }
         assert!(
-            self.wake <= self.first.start.min(self.first_ready()),
+            self.wake <= self.first.start.min(self.first_near()),
             "the wake-up is no later than the next thing to be done"
         );
         assert!(self.idle_until <= self.wake.min(self.chores), "no advance is idle that has something to do");

@@ -11,7 +11,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The deadline of the timer that is due next. See
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
     pub(crate) fn next_deadline(&self) -> Option<u64> {
-        let mut earliest = (self.ready() != 0).then(|| self.first_ready());
+        let mut earliest = (self.near_len() != 0).then(|| self.first_near());
         let mut unread = self.first.bucket;
         while let Some(bucket) = unread {
             let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));

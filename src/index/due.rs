@@ -14,7 +14,7 @@ use crate::node::Ordered;
 /// let mut wheel = IndexWheel::new(0);
 /// wheel.set(0, 500);
 /// drop(wheel.peek_expired(700));
-/// assert!(wheel.pop_expired(700).is_some());
+/// assert_eq!(wheel.advance(700).count(), 1);
 /// ```
 #[must_use = "a due timer stays due unless it is removed or rearmed"]
 pub struct DueIndex<'a, G: Geometry> {
@@ -53,8 +53,8 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
         self.due.deadline
     }
 
-    /// Takes the timer out, as [`IndexWheel::pop_expired`] would. O(1); O(log k) among the k timers of the current
-    /// tick.
+    /// Takes the timer out, as [`IndexWheel::advance`] would. O(1); O(log k) among the k timers of the near
+    /// heap.
     ///
     /// ```
     /// use timer_wheel::index::{Due, IndexWheel};

@@ -11,7 +11,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
     /// are. O(buckets).
     ///
-    /// `ready` are the timers that are in no bucket. Levels without timers are left out.
+    /// `near` are the timers of the near heap, which are in no bucket. Levels without timers are left out.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -21,7 +21,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// wheel.schedule(1_000_000, "soon");
     /// assert_eq!(
     ///     format!("{wheel:?}"),
-    ///     "Wheel { now: 0ns, len: 101, expiration_delay: Some(1ms), ready: 2, \
+    ///     "Wheel { now: 0ns, len: 101, expiration_delay: Some(1ms), near: 2, \
     ///      levels: {1: 99 timers in 1 of 512 buckets}, .. }"
     /// );
     /// ```
@@ -32,24 +32,23 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
             .field("now", &Duration::from_nanos(self.now()))
             .field("len", &self.len())
             .field("expiration_delay", &self.expiration_delay().map(Duration::from_nanos))
-            .field("ready", &self.hierarchy.ready())
+            .field("near", &self.hierarchy.near_len())
             .field("levels", &Occupied(&levels))
             .finish_non_exhaustive()
     }
 }
 
 /// The levels that hold timers, each by its name.
-struct Occupied<'a>(&'a [Level<'a>]);
+struct Occupied<'a>(&'a [Level]);
 
 impl fmt::Debug for Occupied<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
-        for level in self.0.iter().filter(|level| level.timers() != 0) {
-            if level.number() == LEVELS {
-                map.entry(&format_args!("far"), level);
-            } else {
-                map.entry(&level.number(), level);
-            }
+        for (number, level) in self.0.iter().enumerate().filter(|(_, level)| level.timers != 0) {
+            match number {
+                LEVELS => map.entry(&format_args!("far"), level),
+                _ => map.entry(&number, level),
+            };
         }
         map.finish()
     }

@@ -199,9 +199,9 @@ impl Builder {
     /// let timer = Timer::builder().limit(1).start()?;
     /// let handle = timer.schedule_after(Duration::from_secs(60), || ())?;
     /// let refused = timer.schedule_after(Duration::from_secs(60), || ()).unwrap_err();
-    /// assert_eq!(refused.reason(), Reason::Full);
+    /// assert_eq!(refused.reason, Reason::Full);
     /// handle.cancel();
-    /// timer.schedule_after(Duration::from_secs(60), refused.into_job())?;
+    /// timer.schedule_after(Duration::from_secs(60), refused.job)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn limit(mut self, jobs: usize) -> Self {

@@ -4,7 +4,8 @@ use super::job::Job;
 
 /// Where the jobs of a [`Timer`](super::Timer) run.
 ///
-/// Any `Fn(Job)` is one: it may run the job, send it to a pool, or spawn it.
+/// Any `Fn(Job)` is one: it may run the job, send it to a pool, or spawn it. Without one, and with [`Job::run`],
+/// jobs run on the timer thread, one after the other.
 ///
 /// It is called on the timer thread, so as long as it blocks, nothing else fires; a pool with a
 /// bounded queue should refuse a job rather than wait. If it panics, the panic is caught as
@@ -59,24 +60,5 @@ pub trait Executor: Send + 'static {
 impl<F: Fn(Job) + Send + 'static> Executor for F {
     fn execute(&self, job: Job) {
         self(job);
-    }
-}
-
-/// Runs jobs on the timer thread, one after the other: for those that are short and do not block.
-/// The executor unless you bring one.
-///
-/// ```
-/// use timer_wheel::Timer;
-/// use timer_wheel::timer::Inline;
-///
-/// let timer = Timer::builder().executor(Inline).start()?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Copy, Clone, Debug, Default)]
-pub struct Inline;
-
-impl Executor for Inline {
-    fn execute(&self, job: Job) {
-        job.run();
     }
 }

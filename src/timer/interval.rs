@@ -87,23 +87,7 @@ impl Interval {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// Polls for the next tick. O(1).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`tick`](Interval::tick).
-    ///
-    /// ```
-    /// use std::future::poll_fn;
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    ///
-    /// let timer = Timer::new()?;
-    /// let mut beat = timer.interval(Duration::from_millis(1));
-    /// pollster::block_on(poll_fn(|context| beat.poll_tick(context)))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Reason>> {
+    fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Reason>> {
         let tick = Pin::new(&mut self.sleep).poll(context);
         match tick {
             Poll::Ready(Ok(())) => {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::work::{Once, Work};
-use super::{InsideJob, Job, Refused, Shutdown, Timer, TimerHandle};
+use super::{Job, Reason, Refused, Shutdown, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
 
 /// A [`Timer`] whose jobs have keys: sessions, connections, cache entries.
@@ -288,26 +288,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.of(key, TimerHandle::clone)?.deadline()
     }
 
-    /// The keys that have a job, in no order. O(n) in the most there were since the last
-    /// [`clear`](KeyedTimer::clear). The maps are locked one after the other.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// sessions.set_after("ann", Duration::from_secs(60), || ())?;
-    /// assert_eq!(sessions.keys(), ["ann"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn keys(&self) -> Vec<K> {
-        let mut keys = Vec::new();
-        for map in self.maps.iter() {
-            keys.extend(lock(&map.0).keys().cloned());
-        }
-        keys
-    }
-
     /// Asks the job of a key, under the lock: nothing of the user's may be called.
     fn of<Q: Eq + Hash + ?Sized, A>(&self, key: &Q, f: impl FnOnce(&TimerHandle) -> A) -> Option<A>
     where
@@ -358,7 +338,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     ///
     /// # Errors
     ///
-    /// [`InsideJob`] when it is called from within a job of this timer.
+    /// [`Reason::InsideJob`] when it is called from within a job of this timer.
     ///
     /// ```
     /// use std::time::Duration;
@@ -369,7 +349,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// assert_eq!(sessions.shutdown(Shutdown::Drain)?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, InsideJob> {
+    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, Reason> {
         self.timer.shutdown(how)
     }
 }

@@ -8,7 +8,6 @@ use crate::budget::Budget;
 use crate::clock::NEVER;
 use crate::key::TimerKey;
 use crate::wheel::Wheel;
-use crate::wheel::advance::{Progress, Verdict};
 
 /// Invariants:
 ///
@@ -80,30 +79,34 @@ impl Queue {
 
     /// Hands out jobs that are due by `now`, in order, as far as the budget goes, until `take` declines one.
     /// Those whose work is taken and is not to be done again leave.
-    pub(super) fn hand_out<F>(&mut self, now: u64, budget: Budget, mut take: F) -> Progress
+    pub(super) fn hand_out<F>(&mut self, now: u64, budget: &mut Budget, mut take: F)
     where
         F: FnMut(TimerKey, u64, &mut Entry) -> bool,
     {
-        self.wheel.advance_with(now, budget, |key, time, entry| {
+        while let Some(mut due) = self.wheel.peek_expired_with_budget(now, budget) {
+            let (key, time) = (due.key(), due.deadline());
+            let entry = due.get_mut();
             // The others are at the end of time.
             if entry.is_waiting {
                 if !take(key, time, entry) {
-                    return Verdict::Stop;
+                    budget.refund_fire();
+                    return;
                 }
                 entry.is_waiting = false;
                 if entry.work.is_none() && entry.kind != Kind::Periodic {
                     self.begun += usize::from(entry.kind == Kind::Once);
-                    return Verdict::Remove;
+                    // With its work gone, nothing of the user's is dropped here.
+                    drop(due.remove());
+                    continue;
                 }
             }
-            Verdict::Rearm(NEVER)
-        })
+            due.rearm(NEVER);
+        }
     }
 
     /// The time until which the wheel has nothing to do.
     pub(super) fn wake(&self) -> u64 {
-        let delay = self.wheel.expiration_delay();
-        delay.map_or(NEVER, |delay| self.wheel.now().saturating_add(delay))
+        self.wheel.wake_at().unwrap_or(NEVER)
     }
 }
 

@@ -13,26 +13,28 @@ use std::fmt;
 /// let timer = Timer::new()?;
 /// timer.shutdown(Shutdown::Discard)?;
 /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
-/// assert_eq!(refused.reason(), Reason::ShutDown);
-/// let job = refused.into_job();
-/// job(); // here and now, say
+/// assert_eq!(refused.reason, Reason::ShutDown);
+/// (refused.job)(); // here and now, say
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refused<F> {
-    reason: Reason,
-    job: F,
+    /// Why the job was not taken.
+    pub reason: Reason,
+    /// The job, to be run or scheduled elsewhere.
+    pub job: F,
 }
 
-/// Why a timer did not take a job, or a future has not waited.
+/// Why a timer did not take a job, a future has not waited, or a call did not wait.
 ///
 /// ```
 /// use std::time::Duration;
 /// use timer_wheel::Timer;
-/// use timer_wheel::timer::Reason;
+/// use timer_wheel::timer::{Missed, Reason};
 ///
-/// let refused = Timer::new()?.every(Duration::ZERO, || ()).unwrap_err();
-/// assert_eq!(refused.reason(), Reason::ZeroPeriod);
+/// let refused = Timer::new()?.every(Duration::ZERO, Missed::Skip, || ()).unwrap_err();
+/// assert_eq!(refused.reason, Reason::ZeroPeriod);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,9 @@ pub enum Reason {
     ZeroPeriod,
     /// As many jobs wait as [`Builder::limit`](super::Builder::limit) allows.
     Full,
+    /// A job, or the panic hook, called [`Timer::settle`](super::Timer::settle) or
+    /// [`Timer::shutdown`](super::Timer::shutdown) on the timer that runs it. It would wait for itself.
+    InsideJob,
 }
 
 impl<F> Refused<F> {
@@ -55,40 +60,6 @@ impl<F> Refused<F> {
     pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Refused<G> {
         Refused::new(self.reason, to(self.job))
     }
-
-    /// Why the job was not taken. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{Shutdown, Timer};
-    /// use timer_wheel::timer::Reason;
-    ///
-    /// let timer = Timer::new()?;
-    /// timer.shutdown(Shutdown::Discard)?;
-    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
-    /// assert_eq!(refused.reason(), Reason::ShutDown);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn reason(&self) -> Reason {
-        self.reason
-    }
-
-    /// The job, to be run or scheduled elsewhere. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{Shutdown, Timer};
-    ///
-    /// let timer = Timer::new()?;
-    /// timer.shutdown(Shutdown::Discard)?;
-    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
-    /// let job = refused.into_job();
-    /// job();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn into_job(self) -> F {
-        self.job
-    }
 }
 
 impl fmt::Display for Reason {
@@ -97,6 +68,7 @@ impl fmt::Display for Reason {
             Self::ShutDown => "the timer is shut down",
             Self::ZeroPeriod => "the period of a job must be longer than zero",
             Self::Full => "the timer holds as many jobs as its limit allows",
+            Self::InsideJob => "a job cannot wait for the timer that runs it",
         })
     }
 }

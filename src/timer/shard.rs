@@ -60,8 +60,8 @@ impl Shard {
         loop {
             match self.change(|queue| queue.schedule(deadline, work)) {
                 // It ends: what was borrowed is gone only if another thread has scheduled.
-                Err(refused) if refused.reason() == Reason::Full && self.shared.borrow(self) => {
-                    work = refused.into_job();
+                Err(refused) if refused.reason == Reason::Full && self.shared.borrow(self) => {
+                    work = refused.job;
                 }
                 answer => return answer,
             }

@@ -79,7 +79,7 @@ impl Shards {
             stats.rescheduled += queue.rescheduled;
             stats.cancelled += queue.cancelled;
         }
-        (stats.len, stats.next_wake) = (self.live(), self.shared.next_wake());
+        (stats.len, stats.expiration_delay) = (self.live(), self.shared.expiration_delay());
         stats
     }
 }

@@ -177,7 +177,7 @@ impl Shared {
     }
 
     /// The time until the thread wakes up by itself, if it sleeps and does.
-    pub(super) fn next_wake(&self) -> Option<Duration> {
+    pub(super) fn expiration_delay(&self) -> Option<Duration> {
         let alarm = self.times.alarm.load(Ordering::Relaxed);
         let time = Some(alarm).filter(|alarm| ![AWAKE, NEVER].contains(alarm))?;
         Some(Duration::from_nanos(time.saturating_sub(self.now())))
@@ -233,7 +233,7 @@ impl Shared {
         self.count(|stats| {
             stats.fired += 1;
             stats.late += u64::from(is_late);
-            stats.lateness.nanoseconds.saturating_record(late_ns);
+            stats.lateness.record(late_ns);
         });
         if is_late {
             trace::late(late_ns, self.late_after_ns);

@@ -1,8 +1,5 @@
 //! How a timer ends.
 
-use std::error::Error;
-use std::fmt;
-
 /// How [`Timer::shutdown`](super::Timer::shutdown) ends a timer.
 ///
 /// ```
@@ -26,31 +23,3 @@ pub enum Shutdown {
     /// No job starts any more, even if it is due.
     Discard,
 }
-
-/// A job cannot wait for the timer that runs it.
-///
-/// From [`Timer::shutdown`](super::Timer::shutdown) and [`Timer::settle`](super::Timer::settle)
-/// when they are called from within a job of that timer, or from its panic hook.
-///
-/// ```
-/// use std::sync::mpsc;
-/// use std::time::Duration;
-/// use timer_wheel::Timer;
-///
-/// let timer = Timer::new()?;
-/// let (tell, answer) = mpsc::channel();
-/// let same = timer.clone();
-/// timer.schedule_after(Duration::ZERO, move || tell.send(same.settle()).unwrap())?;
-/// assert!(answer.recv()?.is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct InsideJob;
-
-impl fmt::Display for InsideJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a job cannot wait for the timer that runs it")
-    }
-}
-
-impl Error for InsideJob {}

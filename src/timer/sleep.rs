@@ -148,7 +148,7 @@ impl Sleep {
         let waker = Box::new(waker.clone());
         match self.shard.schedule(self.deadline, waker) {
             Ok(key) => Stage::Armed(key),
-            Err(refused) => Stage::Over(Err(refused.reason())),
+            Err(refused) => Stage::Over(Err(refused.reason)),
         }
     }
 

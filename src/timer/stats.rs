@@ -36,7 +36,7 @@ pub struct TimerStats {
     /// Live jobs: waiting, taken by an executor, or running.
     pub len: usize,
     /// The time until the thread wakes up next by itself, if it sleeps and does.
-    pub next_wake: Option<Duration>,
+    pub expiration_delay: Option<Duration>,
     /// Jobs that were scheduled, a periodic one counted once.
     pub scheduled: u64,
     /// Jobs that were given a new deadline, counted each time.
@@ -54,128 +54,59 @@ pub struct TimerStats {
     pub late: u64,
     /// How often the timer thread woke up.
     pub wake_ups: u64,
-    /// How late runs began.
-    pub lateness: Lateness,
+    pub(super) lateness: Lateness,
 }
 
-/// How long after their deadlines runs began: a histogram, exact to one part in a hundred, up to a
-/// day. Its questions are answered in O(1) or in one pass over some thousands of counts, whatever the
-/// number of runs.
-///
-/// ```
-/// use std::time::Duration;
-/// use timer_wheel::{ManualClock, Timer};
-///
-/// let clock = ManualClock::new();
-/// let timer = Timer::builder().clock(clock.clone()).start()?;
-/// timer.schedule_after(Duration::from_secs(1), || ())?;
-/// clock.advance(Duration::from_secs(3));
-/// timer.settle()?;
-/// let lateness = timer.stats().lateness;
-/// assert_eq!(lateness.count(), 1);
-/// assert!(lateness.quantile(0.5).abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+impl TimerStats {
+    /// How late after its deadline a run began, at most, of this part of the runs: `0.99` for the 99th percentile, and 1
+    /// for all of them. A part below 0 is taken for 0, and one above 1 for 1. Zero without any run.
+    ///
+    /// Exact to one part in a hundred, up to a day. One pass over some thousands of counts, whatever the number of runs.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// timer.schedule_after(Duration::from_secs(1), || ())?;
+    /// clock.advance(Duration::from_secs(3));
+    /// timer.settle()?;
+    /// let stats = timer.stats();
+    /// assert!(stats.lateness(0.5).abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
+    /// assert!(stats.lateness(1.0) >= stats.lateness(0.5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lateness(&self, part: f64) -> Duration {
+        Duration::from_nanos(self.lateness.0.value_at_quantile(part.clamp(0.0, 1.0)))
+    }
+}
+
+/// How late runs began, in nanoseconds: a histogram.
 #[derive(Clone)]
-pub struct Lateness {
-    pub(super) nanoseconds: Histogram<u64>,
+pub(super) struct Lateness(Histogram<u64>);
+
+impl Lateness {
+    pub(super) fn record(&mut self, late_ns: u64) {
+        self.0.saturating_record(late_ns);
+    }
 }
 
 impl Default for Lateness {
     /// The lateness of no runs.
     fn default() -> Self {
         let nanoseconds = Histogram::new_with_bounds(1, LONGEST, SIGNIFICANT_DIGITS);
-        Self { nanoseconds: nanoseconds.expect("the bounds are sound") }
-    }
-}
-
-impl Lateness {
-    /// The number of runs. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{ManualClock, Timer};
-    ///
-    /// let clock = ManualClock::new();
-    /// let timer = Timer::builder().clock(clock.clone()).start()?;
-    /// timer.schedule_after(Duration::from_secs(1), || ())?;
-    /// clock.advance(Duration::from_secs(3));
-    /// timer.settle()?;
-    /// let lateness = timer.stats().lateness;
-    /// assert_eq!(lateness.count(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn count(&self) -> u64 {
-        self.nanoseconds.len()
-    }
-
-    /// The lateness of the run that was latest; zero without any run.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{ManualClock, Timer};
-    ///
-    /// let clock = ManualClock::new();
-    /// let timer = Timer::builder().clock(clock.clone()).start()?;
-    /// timer.schedule_after(Duration::from_secs(1), || ())?;
-    /// clock.advance(Duration::from_secs(3));
-    /// timer.settle()?;
-    /// let lateness = timer.stats().lateness;
-    /// assert!(lateness.max().abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn max(&self) -> Duration {
-        Duration::from_nanos(self.nanoseconds.max())
-    }
-
-    /// The mean lateness of all runs; zero without any run.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{ManualClock, Timer};
-    ///
-    /// let clock = ManualClock::new();
-    /// let timer = Timer::builder().clock(clock.clone()).start()?;
-    /// timer.schedule_after(Duration::from_secs(1), || ())?;
-    /// clock.advance(Duration::from_secs(3));
-    /// timer.settle()?;
-    /// let lateness = timer.stats().lateness;
-    /// assert!(lateness.mean().abs_diff(Duration::from_secs(2)) < Duration::from_millis(20));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn mean(&self) -> Duration {
-        Duration::from_nanos(self.nanoseconds.mean() as u64)
-    }
-
-    /// The lateness that this part of the runs did not exceed: `0.99` for the 99th percentile. A
-    /// part below 0 is taken for 0, and one above 1 for 1.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{ManualClock, Timer};
-    ///
-    /// let clock = ManualClock::new();
-    /// let timer = Timer::builder().clock(clock.clone()).start()?;
-    /// timer.schedule_after(Duration::from_secs(1), || ())?;
-    /// clock.advance(Duration::from_secs(3));
-    /// timer.settle()?;
-    /// let lateness = timer.stats().lateness;
-    /// assert!(lateness.quantile(0.99) >= lateness.quantile(0.5));
-    /// assert!(lateness.quantile(1.0) <= lateness.max());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn quantile(&self, part: f64) -> Duration {
-        Duration::from_nanos(self.nanoseconds.value_at_quantile(part.clamp(0.0, 1.0)))
+        Self(nanoseconds.expect("the bounds are sound"))
     }
 }
 
 impl fmt::Debug for Lateness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quantile = |part| Duration::from_nanos(self.0.value_at_quantile(part));
         f.debug_struct("Lateness")
-            .field("count", &self.count())
-            .field("p50", &self.quantile(0.5))
-            .field("p99", &self.quantile(0.99))
-            .field("max", &self.max())
+            .field("p50", &quantile(0.5))
+            .field("p99", &quantile(0.99))
+            .field("max", &Duration::from_nanos(self.0.max()))
             .finish()
     }
 }

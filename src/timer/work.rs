@@ -14,7 +14,7 @@ use std::task::Waker;
 ///     let clock = ManualClock::new();
 ///     let timer = Timer::builder().clock(clock.clone()).start()?;
 ///     let (tick, ticks) = mpsc::channel();
-///     timer.every_with(Duration::from_secs(1), missed, move || _ = tick.send(()))?;
+///     timer.every(Duration::from_secs(1), missed, move || _ = tick.send(()))?;
 ///     clock.advance(Duration::from_secs(3)); // at once
 ///     timer.settle()?;
 ///     Ok(ticks.try_iter().count())

@@ -90,10 +90,11 @@ impl Worker<'_> {
                 continue;
             }
             let piece = left.min(PIECE);
-            match self.hand_out(place, until, now, piece) {
-                Some(unused) => left -= piece - unused,
-                None => return true,
+            let mut budget = Budget::of_work(piece);
+            if !self.hand_out(place, until, now, &mut budget) {
+                return true;
             }
+            left -= piece - budget.work;
         }
         is_due
     }
@@ -119,19 +120,19 @@ impl Worker<'_> {
         (first, until.unwrap_or(NEVER))
     }
 
-    /// Hands out the first job of a shard if it is due by `until`, and looks at the second. Gives what is
-    /// left of the budget, or `None` if nothing may start any more.
+    /// Hands out the first job of a shard if it is due by `until`, and looks at the second. Returns `false` if
+    /// nothing may start any more.
     ///
     /// One at a time: a job may cancel or postpone the jobs after it.
-    fn hand_out(&mut self, place: usize, until: u64, now: u64, budget: usize) -> Option<usize> {
+    fn hand_out(&mut self, place: usize, until: u64, now: u64, budget: &mut Budget) -> bool {
         let (shard, executor) = (self.heads[place].1, &self.executor);
         let seen = self.shared.last_now();
         let (mut first, mut next) = (None, 0);
         let mut queue = shard.queue();
         if queue.ending == Some(Shutdown::Discard) {
-            return None;
+            return false;
         }
-        let progress = queue.hand_out(now, budget.into(), |key, time, entry| {
+        queue.hand_out(now, budget, |key, time, entry| {
             if first.is_some() || time > until {
                 next = time;
                 return false;
@@ -142,13 +143,13 @@ impl Worker<'_> {
             true
         });
         self.heads[place].0 = next;
-        if first.is_none() && !progress.has_backlog {
+        if first.is_none() && !queue.wheel.has_backlog() {
             shard.rest(&queue, now);
             self.heads[place].0 = NEVER;
         }
         drop(queue);
         match (first, executor) {
-            (None, _) => return Some(progress.unused),
+            (None, _) => return true,
             (Some((key, deadline, None)), Some(executor)) => {
                 let job = Job::new(Arc::clone(shard), key, deadline);
                 self.shared.guard(|| executor.execute(job));
@@ -159,7 +160,7 @@ impl Worker<'_> {
             }
         }
         self.heads[place..].rotate_left(1);
-        Some(progress.unused)
+        true
     }
 
     /// Answers the first `asked` of those that wait for the thread to settle, and sleeps until there is
@@ -198,8 +199,8 @@ impl Worker<'_> {
             while left > 0 {
                 let mut queue = shard.queue();
                 left = left.min(queue.wheel.len());
-                let budget = Budget::of_work(PIECE).with_fires(left);
-                let progress = queue.hand_out(u64::MAX, budget, |key, _, entry| {
+                let mut budget = Budget::of_work(PIECE).with_fires(left);
+                queue.hand_out(u64::MAX, &mut budget, |key, _, entry| {
                     if entry.kind == Kind::Sleep {
                         wakers.extend(entry.work.take());
                     } else {
@@ -207,7 +208,7 @@ impl Worker<'_> {
                     }
                     true
                 });
-                left -= progress.fired;
+                left = budget.fires;
             }
         }
         for mut waker in wakers {

@@ -20,7 +20,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn check_invariants(&self) {
         self.entries.check();
         let in_flight = self.entries.in_flight_len();
-        assert!(self.role() == Role::Leader || in_flight == 0, "only a leader has proposals out");
+        assert!(self.role == Role::Leader || in_flight == 0, "only a leader has proposals out");
         assert!(in_flight <= self.config.max_pending(), "no more is in flight than may be");
         for info in self.iter().filter(|info| info.phase != Phase::Queued) {
             assert!(info.deadline_ns <= self.now, "only what is due is in flight");

@@ -237,7 +237,7 @@ settings! {
     /// before the first of them can be proposed.
     ///
     /// The unit is that of [`Wheel::advance_with_budget`](crate::Wheel::advance_with_budget). The next poll does the
-    /// rest, and [is to come at once](super::Expiries::next_wake). A timeout or a retry takes no unit, except to be moved
+    /// rest, and [is to come at once](super::TtlSet::wake_at). A timeout or a retry takes no unit, except to be moved
     /// to a finer bucket like an entry that is not proposed.
     ///
     /// ```

@@ -4,22 +4,25 @@ use core::iter::FusedIterator;
 
 use super::entries::Flight;
 use super::{Expiry, Phase, TtlSet};
+use crate::budget::Budget;
 use crate::clock::nanoseconds;
 use crate::geometry::Geometry;
 use crate::node::NodeIndex;
 
 /// How much more one poll may do.
-#[derive(Debug, Default)]
 struct Allowance {
     expiries: usize,
     retries: usize,
     timeouts: usize,
     /// Work on the wheels.
-    budget: usize,
+    budget: Budget,
+}
+
+impl Allowance {
+    const NONE: Self = Self { expiries: 0, retries: 0, timeouts: 0, budget: Budget::of_work(0) };
 }
 
 /// Entries that a poll has made pending ahead of their turn: their memory is fetched at once, not one after the other.
-#[derive(Debug)]
 struct Batch {
     slots: [NodeIndex; BATCH],
     next: usize,
@@ -45,7 +48,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. One that is leaked by
     /// [`mem::forget`](core::mem::forget) leaves up to sixteen of them pending: they are proposed after the pending
-    /// timeout. [`Expiries::next_wake`] says when to poll again.
+    /// timeout. [`wake_at`](Self::wake_at) says afterwards when to poll again: at once if the iterator was not pulled to
+    /// its end, or if a batch or the budget was used up.
     ///
     /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
     /// batches together. A poll yields no entry twice, even at the end of time. A `now` before that of an earlier call
@@ -62,15 +66,17 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// for key in 0..51 {
     ///     set.init(key, 1, 5, Context::default())?;
     /// }
-    /// let mut due = set.poll(6_000_000);
-    /// assert_eq!(due.by_ref().count(), 50);
-    /// assert_eq!(due.next_wake(), Some(0));
+    /// assert_eq!(set.poll(6_000_000).count(), 50);
+    /// assert_eq!(set.expiration_delay(), Some(0));
     /// assert_eq!(set.poll(6_000_000).count(), 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn poll(&mut self, now: u64) -> Expiries<'_, K, G> {
+    pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
+    where
+        K: Clone,
+    {
         self.tick(now);
-        let mut left = Allowance::default();
+        let mut left = Allowance::NONE;
         if self.is_proposing() {
             let (expiries, retries) = (self.config.expire_batch(), self.config.retry_batch());
             // No more than there are: a flight that this poll begins does not end in it, even at the end of time,
@@ -79,7 +85,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
                 expiries,
                 retries: retries.min(self.retrying_len()),
                 timeouts: (expiries + retries).min(self.pending_len()),
-                budget: self.config.poll_budget(),
+                budget: Budget::of_work(self.config.poll_budget()),
             };
         }
         Expiries { set: self, left, batch: Batch::default() }
@@ -145,52 +151,14 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 }
 
-/// The proposals to make, from [`TtlSet::poll`] or [`TtlQueue::poll`](super::TtlQueue::poll).
-///
-/// ```
-/// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
-///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// queue.role_change(Role::Leader, 0);
-/// queue.init("key", 1, 5, Context::default())?; // 5 ms
-/// let mut due = queue.poll(5_000_000);
-/// let batch: Vec<_> = due.by_ref().collect();
-/// let wait = due.next_wake(); // the pending timeout, 10 s by default
-/// assert_eq!((batch.len(), wait), (1, Some(10_000_000_000)));
-/// # Ok::<(), timer_wheel::ttl::TtlError>(())
-/// ```
-#[derive(Debug)]
-#[must_use = "an expiry is due until it is taken from the iterator"]
-pub struct Expiries<'a, K, G: Geometry> {
+/// The proposals of a poll.
+struct Expiries<'a, K, G: Geometry> {
     set: &'a mut TtlSet<K, G>,
     left: Allowance,
     batch: Batch,
 }
 
 impl<K, G: Geometry> Expiries<'_, K, G> {
-    /// How long the caller may sleep before the next poll, in nanoseconds from the time of this one: as
-    /// [`TtlSet::next_wake`]. O(1). The wait is 0 as long as there is more to propose: the iterator has not come to
-    /// its end, or a batch or the budget is used up.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// queue.init("later", 2, 8, Context::default())?;
-    /// let mut due = queue.poll(5_000_000);
-    /// assert_eq!(due.by_ref().count(), 1);
-    /// assert_eq!(due.next_wake(), Some(3_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn next_wake(self) -> Option<u64> {
-        if self.batch.next < self.batch.len {
-            return Some(0);
-        }
-        self.set.next_wake(self.set.now)
-    }
-
     fn next_slot(&mut self) -> Option<NodeIndex> {
         if self.batch.next == self.batch.len {
             if let Some(slot) = self.set.retry_next(&mut self.left) {
@@ -219,7 +187,7 @@ impl<K: Clone, G: Geometry> Iterator for Expiries<'_, K, G> {
 
     fn next(&mut self) -> Option<Expiry<K>> {
         let Some(slot) = self.next_slot() else {
-            self.left = Allowance::default();
+            self.left = Allowance::NONE;
             return None;
         };
         let entries = &self.set.entries;

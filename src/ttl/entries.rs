@@ -10,13 +10,13 @@ use core::mem;
 use slab::Slab;
 
 use super::entry::{Entry, Phase, TtlKey};
+use crate::budget::Budget;
 use crate::geometry::Geometry;
 use crate::hierarchy::search::Ascent;
 use crate::index::IndexWheel;
-use crate::node::{NodeIndex, Ordered};
+use crate::node::{MAX_TIMERS, NodeIndex, Ordered};
 use crate::pages::Pages;
-use crate::slots::{MAX_TIMERS, Slot, Slots};
-use crate::wheel::advance::Verdict;
+use crate::slots::{Slot, Slots};
 
 /// Why the slot of an entry is taken.
 const TAKEN: &str = "the slot of an entry is taken";
@@ -92,7 +92,7 @@ impl<K, G: Geometry> Entries<K, G> {
         let lacking = additional.saturating_sub(free);
         self.entries.reserve(lacking);
         self.slots.make_room_to_free(&self.entries);
-        self.deadlines.reserve(self.entries.len() + lacking);
+        self.deadlines.reserve(lacking);
     }
 
     /// The entry of a key, unless the key is stale. O(1).
@@ -175,14 +175,12 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Takes entries that are due off the wheel, in order, as many as there is room for in `batch` and as the
     /// budget suffices to find. If nothing of the budget is left, there may be more. They are to be
     /// [launched](Self::launch).
-    pub(super) fn take_due(&mut self, now: u64, budget: &mut usize, batch: &mut [NodeIndex]) -> usize {
-        let mut advance = self.deadlines.advance_with_budget(now, *budget);
+    pub(super) fn take_due(&mut self, now: u64, budget: &mut Budget, batch: &mut [NodeIndex]) -> usize {
         let mut taken = 0;
-        for (slot, due) in batch.iter_mut().zip(&mut advance) {
+        for (slot, due) in batch.iter_mut().zip(self.deadlines.advance_with_budget(now, budget)) {
             *slot = NodeIndex::from_bits(due.index);
             taken += 1;
         }
-        *budget = advance.unused();
         taken
     }
 
@@ -214,14 +212,10 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// The entry whose flight ended first, if one has ended by `now` and the budget suffices to find it: if nothing of
     /// it is left afterwards, there may be one. The flight stays.
-    pub(super) fn ended_flight(&mut self, now: u64, budget: &mut usize) -> Option<NodeIndex> {
-        let mut ended = None;
-        let progress = self.in_flight.advance_with(now, *budget, |index, _| {
-            ended = Some(index);
-            Verdict::Stop
-        });
-        *budget = progress.unused;
-        let flight = self.flights.get(ended? as usize)?;
+    pub(super) fn ended_flight(&mut self, now: u64, budget: &mut Budget) -> Option<NodeIndex> {
+        let ended = self.in_flight.peek_expired_with_budget(now, budget)?.index();
+        budget.refund_fire();
+        let flight = self.flights.get(ended as usize)?;
         Some(flight.entry)
     }
 
@@ -281,7 +275,7 @@ impl<K, G: Geometry> Entries<K, G> {
         for slot in self.slots() {
             assert_eq!(
                 self.flight(slot).is_none(),
-                self.deadlines.is_scheduled(slot.to_bits()),
+                self.deadlines.deadline(slot.to_bits()).is_some(),
                 "an entry is on the wheel of deadlines or in flight"
             );
         }
@@ -290,7 +284,7 @@ impl<K, G: Geometry> Entries<K, G> {
             let of_entry = self.held(flight.entry).flight;
             assert_eq!(of_entry, Some(index as u32), "{FLIGHT}");
             assert_ne!(flight.phase, Phase::Queued, "an entry that is queued is not in flight");
-            assert!(self.in_flight.is_scheduled(index as u32), "all flights are in order");
+            assert!(self.in_flight.deadline(index as u32).is_some(), "all flights are in order");
             retrying += usize::from(flight.phase == Phase::Retrying);
         }
         assert_eq!(

@@ -3,12 +3,13 @@
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
+use core::iter::FusedIterator;
 
 /// How keys are hashed unless the queue is given another hasher: by foldhash.
 pub use foldhash::fast::RandomState as DefaultHashBuilder;
 use hashbrown::{Equivalent, HashTable};
 
-use super::{Context, Entry, Expiries, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
+use super::{Context, Entry, Expiry, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
 use crate::geometry::{Geometry, Millis};
 use crate::node::NodeIndex;
 
@@ -75,7 +76,7 @@ impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
     /// use timer_wheel::ttl::{Role, TtlConfig, TtlQueue};
     ///
     /// let queue: TtlQueue<String> = TtlQueue::new(0, TtlConfig::default());
-    /// assert_eq!((queue.len(), queue.as_set().role()), (0, Role::Follower));
+    /// assert_eq!((queue.len(), queue.wake_at()), (0, None));
     /// ```
     pub fn new(now: u64, config: TtlConfig) -> Self {
         Self::with_hasher(now, config, S::default())
@@ -138,7 +139,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.clear();
-    /// assert_eq!((queue.len(), queue.as_set().role()), (0, Role::Leader));
+    /// assert_eq!((queue.len(), queue.as_set().stats().scheduled), (0, 1));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn clear(&mut self) {
@@ -155,7 +156,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// assert_eq!((queue.as_set().pending_len(), queue.as_set().stats().scheduled), (0, 1));
-    /// assert_eq!(queue.as_set().snapshot().count(), 1);
+    /// assert_eq!(queue.as_set().snapshot().len(), 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn as_set(&self) -> &TtlSet<K, G> {
@@ -172,13 +173,15 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// for key in 0..51 {
     ///     queue.init(key, 1, 5, Context::default())?;
     /// }
-    /// let mut due = queue.poll(6_000_000);
-    /// assert_eq!(due.by_ref().count(), 50);
-    /// assert_eq!(due.next_wake(), Some(0));
+    /// assert_eq!(queue.poll(6_000_000).count(), 50);
+    /// assert_eq!(queue.expiration_delay(), Some(0));
     /// assert_eq!(queue.poll(6_000_000).count(), 1);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn poll(&mut self, now: u64) -> Expiries<'_, K, G> {
+    pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
+    where
+        K: Clone,
+    {
         self.set.poll(now)
     }
 
@@ -202,17 +205,20 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// As [`TtlSet::stop`].
     ///
     /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.stop();
-    /// assert!(queue.as_set().is_stopped());
+    /// assert_eq!(queue.wake_at(), None);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn stop(&mut self) {
         self.set.stop();
     }
 
-    /// As [`TtlSet::next_wake`].
+    /// As [`TtlSet::wake_at`].
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
@@ -220,11 +226,26 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.role_change(Role::Leader, 0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
+    /// assert_eq!(queue.wake_at(), Some(5_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn next_wake(&self, now: u64) -> Option<u64> {
-        self.set.next_wake(now)
+    pub fn wake_at(&self) -> Option<u64> {
+        self.set.wake_at()
+    }
+
+    /// As [`TtlSet::expiration_delay`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 2_000_000);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.expiration_delay(), Some(3_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn expiration_delay(&self) -> Option<u64> {
+        self.set.expiration_delay()
     }
 
     /// The number of entries, in whatever phase. O(1).
@@ -387,7 +408,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Failed);
     /// assert_eq!(queue.failed("key", 1, 6_000_000), Outcome::Stale);
     /// // A second later, by default, it is proposed again.
-    /// assert_eq!(queue.next_wake(6_000_000), Some(1_000_000_000));
+    /// assert_eq!(queue.expiration_delay(), Some(1_000_000_000));
     /// assert_eq!(queue.poll(1_006_000_000).next().unwrap().attempt, 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -464,7 +485,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
     /// let now = 77_000_000_000;
     /// let mut replica: TtlQueue<&str> = TtlQueue::new(now, TtlConfig::default());
-    /// replica.restore(leader.as_set().snapshot().cloned(), now, 10_400)?;
+    /// replica.restore(leader.as_set().snapshot().into_iter().cloned(), now, 10_400)?;
     /// assert_eq!(replica.remaining("key", now), Some(500_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```

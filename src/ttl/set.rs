@@ -18,7 +18,7 @@ use crate::node::NodeIndex;
 ///
 /// [`init`](Self::init), [`update`](Self::update), [`remove`](Self::remove),
 /// [`applied`](Self::applied) and [`failed`](Self::failed) are O(1). They are O(log k) for an entry that is overdue or
-/// due in the current tick, where k entries wait in exact order. None of them takes long, however many entries there
+/// about to be due, where k entries wait in the near heap. None of them takes long, however many entries there
 /// are: memory comes a page at a time. A poll touches the entries that it yields, and those that the wheels move to
 /// finer buckets within its budget. A change of role touches the entries in flight.
 ///
@@ -48,7 +48,7 @@ use crate::node::NodeIndex;
 #[derive(Clone)]
 pub struct TtlSet<K, G: Geometry = Millis> {
     pub(super) config: TtlConfig,
-    role: Role,
+    pub(super) role: Role,
     is_stopped: bool,
     /// The latest time that was told, in nanoseconds.
     pub(super) now: u64,
@@ -63,7 +63,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// use timer_wheel::ttl::{Role, TtlConfig, TtlSet};
     ///
     /// let set: TtlSet<String> = TtlSet::new(0, TtlConfig::default());
-    /// assert_eq!((set.len(), set.role()), (0, Role::Follower));
+    /// assert_eq!((set.len(), set.wake_at()), (0, None));
     /// ```
     pub fn new(now: u64, config: TtlConfig) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// The log entry `index` gives a key that has a TTL another one. O(1).
     ///
     /// A later deadline postpones the entry: usually the deadline is only written to the entry, and
-    /// [`next_wake`](Self::next_wake) still answers for the old one then.
+    /// [`wake_at`](Self::wake_at) still answers for the old one then.
     ///
     /// - [`Outcome::Updated`]: whether it was queued, pending or waiting for a retry. The proposal of a
     ///   pending entry, when it comes back, is of an index that no longer counts.
@@ -226,7 +226,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// assert_eq!(set.failed(expiry.handle, 1, 6_000_000), Outcome::Failed);
     /// assert_eq!(set.failed(expiry.handle, 1, 6_000_000), Outcome::Stale);
     /// // A second later, by default, it is proposed again.
-    /// assert_eq!(set.next_wake(6_000_000), Some(1_000_000_000));
+    /// assert_eq!(set.expiration_delay(), Some(1_000_000_000));
     /// assert_eq!(set.poll(1_006_000_000).next().unwrap().attempt, 2);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -288,25 +288,11 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
     /// queue.stop();
     /// assert_eq!(queue.poll(5_000_000).count(), 0);
-    /// assert_eq!((queue.next_wake(0), queue.len()), (None, 1));
+    /// assert_eq!((queue.wake_at(), queue.len()), (None, 1));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn stop(&mut self) {
         self.is_stopped = true;
-    }
-
-    /// Whether [`stop`](Self::stop) was called. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlSet};
-    ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// assert!(!set.is_stopped());
-    /// set.stop();
-    /// assert!(set.is_stopped());
-    /// ```
-    pub fn is_stopped(&self) -> bool {
-        self.is_stopped
     }
 
     /// Drops all entries and gives their memory back. The clock, the role and the stats stay, and all
@@ -377,40 +363,56 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Some(self.get(handle)?.deadline_ns.saturating_sub(now))
     }
 
-    /// How long the caller may sleep before the next [`poll`](Self::poll), in nanoseconds from
-    /// `now`; `None` when there is nothing to wait for, when the role is not leader, or after
-    /// [`stop`](Self::stop).
+    /// When to [`poll`](Self::poll) next, in nanoseconds, as an absolute time; `None` when there is nothing to wait for,
+    /// when the role is not leader, or after [`stop`](Self::stop). O(1).
     ///
-    /// The wait is 0 while an entry is to be proposed or has timed out. It never leads past the earliest of all
-    /// deadlines, retries and pending timeouts. Deadlines do not count while as many entries are in flight
-    /// [as may be](TtlConfig::max_pending).
+    /// It is never before the latest time that the set was told, and that time while an entry is to be proposed or has
+    /// timed out. It is never after the earliest of all deadlines, retries and pending timeouts. Deadlines do not count
+    /// while as many entries are in flight [as may be](TtlConfig::max_pending).
     ///
-    /// The wait may be too short, as that of [`Wheel::expiration_delay`](crate::Wheel::expiration_delay) may: a poll then
-    /// finds nothing, and the next wait leads closer. An entry causes at most one early wake-up for each level of the
-    /// wheel, and one for each time that it was postponed. A caller that sleeps for the wait and then polls to the end
+    /// The time may be too early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
+    /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each level of the
+    /// wheel, and one for each time that it was postponed. A caller that sleeps until then and polls to the end
     /// always makes progress.
-    ///
-    /// O(1).
     ///
     /// ```
     /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.next_wake(0), None, "a follower waits for nothing");
-    /// queue.role_change(Role::Leader, 0);
-    /// assert_eq!(queue.next_wake(2_000_000), Some(3_000_000));
-    /// assert_eq!(queue.next_wake(9_000_000), Some(0));
+    /// assert_eq!(queue.wake_at(), None, "a follower waits for nothing");
+    /// queue.role_change(Role::Leader, 1_000_000);
+    /// assert_eq!(queue.wake_at(), Some(5_000_000));
+    /// let clock = 2_000_000; // it has run on since the role changed
+    /// let sleep = queue.wake_at().map(|at| at.saturating_sub(clock));
+    /// assert_eq!(sleep, Some(3_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn next_wake(&self, now: u64) -> Option<u64> {
+    pub fn wake_at(&self) -> Option<u64> {
         if !self.is_proposing() {
             return None;
         }
         let deadline = (!self.is_crowded()).then(|| self.entries.deadline_bound());
         let flight = self.entries.flight_bound();
         let earliest = flight.into_iter().chain(deadline.flatten()).min()?;
-        Some(earliest.saturating_sub(now.max(self.now)))
+        Some(earliest.max(self.now))
+    }
+
+    /// The same as a delay, in nanoseconds from the latest time that the set was told: for a caller that asks right after
+    /// a poll. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlConfig, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.poll(2_000_000).count(), 0);
+    /// assert_eq!(queue.expiration_delay(), Some(3_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn expiration_delay(&self) -> Option<u64> {
+        Some(self.wake_at()? - self.now)
     }
 
     /// The number of entries, in whatever phase. O(1).
@@ -483,19 +485,6 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn config(&self) -> &TtlConfig {
         &self.config
-    }
-
-    /// The role as told last. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Role, TtlConfig, TtlSet};
-    ///
-    /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
-    /// set.role_change(Role::Leader, 0);
-    /// assert_eq!(set.role(), Role::Leader);
-    /// ```
-    pub fn role(&self) -> Role {
-        self.role
     }
 
     /// Counts of the work so far. O(1).

@@ -1,8 +1,6 @@
 //! The replicated part: taken out whole, and put in whole.
 
-use alloc::vec;
 use alloc::vec::Vec;
-use core::iter::FusedIterator;
 
 use super::config::NS_PER_MS;
 use super::{Entry, TtlError, TtlKey, TtlSet};
@@ -21,18 +19,18 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// let mut set: TtlSet<&str> = TtlSet::new(0, TtlConfig::default());
     /// set.init("b", 1, 900, Context::default())?;
     /// set.init("a", 2, 900, Context::default())?;
-    /// let entries: Vec<_> = set.snapshot().cloned().collect();
-    /// assert_eq!((entries[0].key, entries[1].key), ("a", "b"));
+    /// let keys: Vec<&str> = set.snapshot().iter().map(|entry| entry.key).collect();
+    /// assert_eq!(keys, ["a", "b"]);
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
-    pub fn snapshot(&self) -> Snapshot<'_, K>
+    pub fn snapshot(&self) -> Vec<&Entry<K>>
     where
         K: Ord,
     {
         let mut entries: Vec<&Entry<K>> = Vec::with_capacity(self.len());
         entries.extend(self.entries.slots().map(|slot| self.entries.entry(slot)));
         entries.sort_unstable_by(|a, b| a.key.cmp(&b.key).then(a.index.cmp(&b.index)));
-        Snapshot { entries: entries.into_iter() }
+        entries
     }
 
     /// Replaces **everything** by these entries, and answers their handles, in the order of the entries.
@@ -59,7 +57,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// // 400 ms later, on a replica whose monotonic clock began elsewhere.
     /// let now = 77_000_000_000;
     /// let mut replica: TtlSet<&str> = TtlSet::new(now, TtlConfig::default());
-    /// let handles = replica.restore(leader.snapshot().cloned(), now, 10_400)?;
+    /// let handles = replica.restore(leader.snapshot().into_iter().cloned(), now, 10_400)?;
     /// assert_eq!(replica.remaining(handles[0], now), Some(500_000_000));
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
@@ -100,45 +98,4 @@ fn restored_deadline_ns(now: u64, ttl_ms: u64, elapsed_ms: u64) -> u64 {
     let ns = |ms| u128::from(ms) * u128::from(NS_PER_MS);
     let end = u128::from(now) + ns(ttl_ms);
     u64::try_from(end.saturating_sub(ns(elapsed_ms))).unwrap_or(u64::MAX)
-}
-
-/// All entries in order of key, from [`TtlSet::snapshot`].
-///
-/// ```
-/// use timer_wheel::ttl::{Context, TtlConfig, TtlQueue};
-///
-/// let mut queue: TtlQueue<&str> = TtlQueue::new(0, TtlConfig::default());
-/// queue.init("key", 1, 5, Context::default())?; // 5 ms
-/// let mut entries = queue.as_set().snapshot();
-/// assert_eq!(entries.len(), 1);
-/// assert_eq!(entries.next().unwrap().key, "key");
-/// # Ok::<(), timer_wheel::ttl::TtlError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "iterators do nothing unless they are iterated over"]
-pub struct Snapshot<'a, K> {
-    entries: vec::IntoIter<&'a Entry<K>>,
-}
-
-impl<'a, K> Iterator for Snapshot<'a, K> {
-    type Item = &'a Entry<K>;
-
-    fn next(&mut self) -> Option<&'a Entry<K>> {
-        self.entries.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.entries.size_hint()
-    }
-}
-
-impl<K> ExactSizeIterator for Snapshot<'_, K> {}
-impl<K> FusedIterator for Snapshot<'_, K> {}
-
-#[cfg(feature = "serde")]
-impl<K: serde::Serialize> serde::Serialize for Snapshot<'_, K> {
-    /// Stores the entries as a sequence, to be read back as a `Vec<Entry<K>>`.
-    fn serialize<Z: serde::Serializer>(&self, serializer: Z) -> Result<Z::Ok, Z::Error> {
-        serializer.collect_seq(self.entries.as_slice())
-    }
 }

@@ -1,66 +1,16 @@
-//! Advancing a wheel: lazily, within a budget, one timer at a time, or in place.
+//! Advancing a wheel: lazily, and within a budget.
 
 use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::budget::Budget;
 use crate::geometry::Geometry;
-use crate::key::TimerKey;
 use crate::node::Ordered;
 use crate::wheel::Wheel;
 use crate::wheel::timer::{Expired, TimerRef};
 
 /// Why a timer that is due has a value.
 pub(super) const LIVE: &str = "a timer that is due is live";
-
-/// The answer of a callback of [`Wheel::advance_with`]: what happens to the due timer.
-///
-/// ```
-/// use timer_wheel::{Verdict, Wheel};
-///
-/// // An entry in use is looked at again in 50 ns, any other goes.
-/// let mut wheel = Wheel::<bool>::new(0);
-/// let in_use = wheel.schedule(100, true);
-/// wheel.schedule(100, false);
-/// wheel.advance_with(100, usize::MAX, |_, deadline, is_used| match *is_used {
-///     true => Verdict::Rearm(deadline + 50),
-///     false => Verdict::Remove,
-/// });
-/// assert_eq!((wheel.len(), wheel.deadline(in_use)), (1, Some(150)));
-/// ```
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Verdict {
-    /// Remove the timer and drop its value.
-    Remove,
-    /// Keep the timer, under the same key, until this new deadline in nanoseconds.
-    Rearm(u64),
-    /// Leave the timer due, as if it had not been asked about, and end the call.
-    Stop,
-}
-
-/// The result of [`Wheel::advance_with`].
-///
-/// ```
-/// use timer_wheel::{Progress, Verdict, Wheel};
-///
-/// let mut wheel = Wheel::<u32>::new(0);
-/// wheel.schedule(10, 1);
-/// wheel.schedule(20, 2);
-/// let progress = wheel.advance_with(10, usize::MAX, |_, _, _| Verdict::Remove);
-/// let Progress { fired, has_backlog, .. } = progress;
-/// assert_eq!((fired, has_backlog), (1, false));
-/// ```
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The number of timers that the callback removed or rearmed.
-    pub fired: usize,
-    /// The part of the budget of work that was not needed.
-    pub unused: usize,
-    /// Whether work that is due by now is left for another call.
-    pub has_backlog: bool,
-}
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of
@@ -70,7 +20,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// what it did not yield comes first in the next advance. A `now` before that of an earlier
     /// advance counts as that one.
     ///
-    /// Costs O(timers touched), never O(time passed).
+    /// Costs O(timers touched), never O(time passed). `advance(now).next()` takes one timer, for loops that use the
+    /// wheel in between.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -80,24 +31,30 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///     wheel.schedule(deadline, value);
     /// }
     /// assert_eq!(wheel.advance(20).map(|timer| timer.value).collect::<String>(), "abc");
+    ///
+    /// while let Some(timer) = wheel.advance(60).next() {
+    ///     if timer.value < 'f' {
+    ///         wheel.schedule(timer.deadline + 10, (timer.value as u8 + 1) as char);
+    ///     }
+    /// }
+    /// assert!(wheel.is_empty());
     /// ```
     #[inline]
     pub fn advance(&mut self, now: u64) -> Advance<'_, T, G> {
-        self.advance_with_budget(now, Budget::UNLIMITED)
+        Advance::new(self, now, None)
     }
 
-    /// As [`advance`](Wheel::advance), but does no more than `budget` allows: a number of units of work,
-    /// or a [`Budget`] that bounds the timers fired as well. O(budget.work), and O(log n) for each timer
-    /// of a crowd that shares a tick and comes in no order.
+    /// As [`advance`](Wheel::advance), but does no more than `budget` allows. O(budget.work), and O(log n) for each
+    /// timer of a crowd that shares a tick and comes in no order.
     ///
     /// One unit is one timer visited (fired, moved down a level or sorted into those that fire next) or
-    /// one bucket opened. What is left is
-    /// carried over: call again, at the same or a later time, while
-    /// [`has_backlog`](Advance::has_backlog). With any budget of at least 1, repeated calls finish
+    /// one bucket opened. The budget holds afterwards what is left of it, so that several wheels can share one. What
+    /// was not done is carried over: call again, at the same or a later time, while
+    /// [`has_backlog`](Wheel::has_backlog). With any budget of at least one unit and one fire, repeated calls finish
     /// and yield the same timers in the same order as one call without a budget.
     ///
     /// ```
-    /// use timer_wheel::Wheel;
+    /// use timer_wheel::{Budget, Wheel};
     ///
     /// let mut wheel = Wheel::<u32>::new(0);
     /// for value in 0..1_000 {
@@ -105,10 +62,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// }
     /// let (mut fired, mut calls) = (0, 0);
     /// loop {
-    ///     let mut advance = wheel.advance_with_budget(60_000_000_000, 64);
-    ///     fired += advance.by_ref().count();
+    ///     let mut budget = Budget::of_work(64);
+    ///     fired += wheel.advance_with_budget(60_000_000_000, &mut budget).count();
     ///     calls += 1;
-    ///     if !advance.has_backlog() {
+    ///     if !wheel.has_backlog() {
     ///         break;
     ///     }
     /// }
@@ -116,53 +73,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(calls >= 1_000 / 64);
     /// ```
     #[inline]
-    pub fn advance_with_budget(&mut self, now: u64, budget: impl Into<Budget>) -> Advance<'_, T, G> {
-        self.hierarchy.set_now(now);
-        Advance { is_done: self.hierarchy.is_idle(), wheel: self, budget: budget.into() }
-    }
-
-    /// Moves the clock to `now` nanoseconds and takes the first timer that is due, if there is
-    /// one: for loops that use the wheel in between. Costs what the first step of an
-    /// [`advance`](Wheel::advance) does: O(timers touched).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::<u32>::new(0);
-    /// wheel.schedule(10, 3);
-    /// let mut fired = 0;
-    /// while let Some(timer) = wheel.pop_expired(100) {
-    ///     fired += 1;
-    ///     if timer.value > 0 {
-    ///         wheel.schedule(timer.deadline + 10, timer.value - 1);
-    ///     }
-    /// }
-    /// assert_eq!(fired, 4);
-    /// ```
-    #[inline]
-    pub fn pop_expired(&mut self, now: u64) -> Option<Expired<T>> {
-        self.advance(now).next()
-    }
-
-    /// As [`pop_expired`](Wheel::pop_expired), within a budget that several calls share: each takes from it what the call
-    /// does.
-    ///
-    /// `None` when nothing is due, or when the budget is used up; [`has_backlog`](Wheel::has_backlog) tells which.
-    ///
-    /// ```
-    /// use timer_wheel::{Budget, Wheel};
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// (0..100).for_each(|value| _ = wheel.schedule(10, value));
-    /// let mut budget = Budget::UNLIMITED.with_fires(30);
-    /// while let Some(timer) = wheel.pop_expired_with_budget(10, &mut budget) {
-    ///     wheel.schedule(timer.deadline + 10, timer.value);
-    /// }
-    /// assert_eq!((wheel.len(), wheel.has_backlog()), (100, true));
-    /// ```
-    #[inline]
-    pub fn pop_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<Expired<T>> {
-        Some(self.peek_expired_with_budget(now, budget)?.remove())
+    pub fn advance_with_budget<'a>(&'a mut self, now: u64, budget: &'a mut Budget) -> Advance<'a, T, G> {
+        Advance::new(self, now, Some(budget))
     }
 
     /// Takes the earliest timer out, due or not; the clock stays. For a cache that evicts what expires
@@ -207,15 +119,15 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.timer_in(due.node))
     }
 
-    /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open.
+    /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open and move down.
     /// O(1).
     ///
     /// ```
-    /// use timer_wheel::Wheel;
+    /// use timer_wheel::{Budget, Wheel};
     ///
     /// let mut wheel = Wheel::new(0);
     /// (0..100).for_each(|value| _ = wheel.schedule(7, value));
-    /// assert_eq!(wheel.advance_with_budget(7, 10).count(), 10);
+    /// assert_eq!(wheel.advance_with_budget(7, &mut Budget::of_work(10)).count(), 10);
     /// assert!(wheel.has_backlog());
     /// assert_eq!(wheel.advance(7).count(), 90);
     /// assert!(!wheel.has_backlog());
@@ -231,57 +143,6 @@ impl<T, G: Geometry> Wheel<T, G> {
         let (key, value) = vacated.expect(LIVE);
         self.slots.freed(key);
         Expired { key, deadline: due.deadline, value }
-    }
-
-    /// Moves the clock to `now` nanoseconds and hands each due timer to `f`, in order and in
-    /// place, within a budget as that of [`advance_with_budget`](Wheel::advance_with_budget).
-    ///
-    /// `f` gets the timer's key, deadline and value, and answers whether the timer is removed or
-    /// kept under the same key with a new deadline, for a cache entry that refuses to be evicted or
-    /// a periodic job. No slot is freed and taken again. A timer that is rearmed for a time that
-    /// has come fires again in the same call, in its place in the order. Only the budget and
-    /// [`Verdict::Stop`] bound how often. O(timers touched), and no more than the budget.
-    ///
-    /// Where a callback is in the way, [`peek_expired`](Wheel::peek_expired) does the same in a loop.
-    ///
-    /// # Panics
-    ///
-    /// If `f` does, and then the timer it was called for is still due.
-    ///
-    /// ```
-    /// use timer_wheel::{Verdict, Wheel};
-    ///
-    /// let mut wheel = Wheel::<u32>::new(0);
-    /// let key = wheel.schedule(1_000, 0);
-    /// let progress = wheel.advance_with(3_500, usize::MAX, |_, deadline, runs| {
-    ///     *runs += 1;
-    ///     Verdict::Rearm(deadline + 1_000)
-    /// });
-    /// assert_eq!((progress.fired, progress.has_backlog), (3, false));
-    /// assert_eq!((wheel.get(key), wheel.deadline(key)), (Some(&3), Some(4_000)));
-    /// ```
-    pub fn advance_with(
-        &mut self,
-        now: u64,
-        budget: impl Into<Budget>,
-        mut f: impl FnMut(TimerKey, u64, &mut T) -> Verdict,
-    ) -> Progress {
-        let mut fired = 0;
-        let mut advance = self.advance_with_budget(now, budget);
-        while let Some(due) = advance.next_due() {
-            let wheel = &mut *advance.wheel;
-            let slot = &mut wheel.hierarchy.node_mut(due.node).value;
-            let (key, value) = slot.timer_mut(due.node).expect(LIVE);
-            match f(key, due.deadline, value) {
-                // The value is dropped here, with the wheel in order should that panic.
-                Verdict::Remove => drop(wheel.fire(due)),
-                Verdict::Rearm(deadline) => wheel.hierarchy.rearm(due, deadline),
-                Verdict::Stop => break,
-            }
-            fired += 1;
-            advance.budget.pay_for_fire();
-        }
-        Progress { fired, unused: advance.unused(), has_backlog: advance.has_backlog() }
     }
 }
 
@@ -301,70 +162,29 @@ impl<T, G: Geometry> Wheel<T, G> {
 /// ```
 #[must_use = "no timer fires until an advance is iterated over"]
 pub struct Advance<'a, T, G: Geometry> {
-    pub(super) wheel: &'a mut Wheel<T, G>,
-    budget: Budget,
+    wheel: &'a mut Wheel<T, G>,
+    /// No bounds if there is none.
+    budget: Option<&'a mut Budget>,
     /// Whether nothing more is due.
     is_done: bool,
 }
 
-impl<T, G: Geometry> Advance<'_, T, G> {
-    /// Whether work that is due by now is left: timers to fire, or buckets to open and move down. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::<u32>::new(0);
-    /// for value in 0..100 {
-    ///     wheel.schedule(7, value);
-    /// }
-    /// let mut advance = wheel.advance_with_budget(7, 10);
-    /// while advance.next().is_some() {}
-    /// assert!(advance.has_backlog());
-    /// let mut advance = wheel.advance(7);
-    /// while advance.next().is_some() {}
-    /// assert!(!advance.has_backlog());
-    /// ```
-    pub fn has_backlog(&self) -> bool {
-        self.wheel.has_backlog()
-    }
-
-    /// The part of the budget of work that has not been used, in units. O(1).
-    ///
-    /// Several wheels can share a budget: pass it from one to the next.
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheels = [Wheel::<u32>::new(0), Wheel::new(0)];
-    /// wheels[0].schedule(7, 1);
-    /// wheels[1].schedule(7, 2);
-    /// let mut budget = 1_000;
-    /// for wheel in &mut wheels {
-    ///     let mut advance = wheel.advance_with_budget(7, budget);
-    ///     assert_eq!(advance.by_ref().count(), 1);
-    ///     budget = advance.unused();
-    /// }
-    /// assert!(budget < 1_000);
-    /// ```
-    pub fn unused(&self) -> usize {
-        self.budget.work
-    }
-
-    /// The timer that fires next, if there is one and there is budget to fire it.
+impl<'a, T, G: Geometry> Advance<'a, T, G> {
     #[inline]
-    pub(super) fn next_due(&mut self) -> Option<Ordered> {
-        if self.is_done {
-            return None;
-        }
-        let due = self.wheel.hierarchy.next_due(&mut self.budget);
-        self.is_done = due.is_none();
-        due
+    fn new(wheel: &'a mut Wheel<T, G>, now: u64, budget: Option<&'a mut Budget>) -> Self {
+        wheel.hierarchy.set_now(now);
+        Self { is_done: wheel.hierarchy.is_idle(), wheel, budget }
     }
 
     fn next_expired(&mut self) -> Option<Expired<T>> {
-        let due = self.next_due()?;
+        let mut unlimited = Budget::UNLIMITED;
+        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
+        let Some(due) = self.wheel.hierarchy.next_due(budget) else {
+            self.is_done = true;
+            return None;
+        };
+        budget.pay_for_fire();
         let fired = self.wheel.fire(due);
-        self.budget.pay_for_fire();
         // Mostly there is no need to be asked again.
         self.is_done = self.wheel.hierarchy.is_idle();
         Some(fired)
@@ -383,7 +203,7 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let most = self.budget.work.min(self.budget.fires);
+        let most = self.budget.as_deref().map_or(usize::MAX, |budget| budget.work.min(budget.fires));
         (0, Some(self.wheel.len().min(most)))
     }
 }

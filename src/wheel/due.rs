@@ -36,24 +36,22 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn peek_expired(&mut self, now: u64) -> Option<DueTimer<'_, T, G>> {
-        let mut advance = self.advance(now);
-        let due = advance.next_due()?;
-        let wheel = advance.wheel;
-        Some(DueTimer { wheel, due })
+        let mut budget = Budget::UNLIMITED;
+        self.peek_expired_with_budget(now, &mut budget)
     }
 
-    /// As [`peek_expired`](Wheel::peek_expired), within a budget that several calls share: each takes from it what the
-    /// call does, and a fire for the timer that it shows, whatever becomes of it.
+    /// As [`peek_expired`](Wheel::peek_expired), within a budget that several calls share: each call subtracts what it
+    /// does, and a fire for the timer that it shows, whatever becomes of that.
     ///
     /// `None` when nothing is due, or when the budget is used up; [`has_backlog`](Wheel::has_backlog) tells which.
-    /// For loops that need owned values, rearming and a bound at once.
+    /// For loops that remove some timers, rearm others, and are bounded.
     ///
     /// ```
     /// use timer_wheel::{Budget, Wheel};
     ///
     /// let mut cache = Wheel::new(0);
     /// (0..100).for_each(|entry| _ = cache.schedule(10, entry));
-    /// let mut budget = Budget::UNLIMITED.with_fires(30);
+    /// let mut budget = Budget::of_fires(30);
     /// let mut evicted = Vec::new();
     /// while let Some(timer) = cache.peek_expired_with_budget(10, &mut budget) {
     ///     match timer.get() % 2 {
@@ -66,6 +64,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueTimer<'_, T, G>> {
         self.hierarchy.set_now(now);
+        if self.hierarchy.is_idle() {
+            return None;
+        }
         let due = self.hierarchy.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueTimer { wheel: self, due })
@@ -156,15 +157,15 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// for _ in 0..3 {
     ///     *wheel.peek_expired(10).unwrap().get_mut() += 1; // dropped: it stays due
     /// }
-    /// assert_eq!(wheel.pop_expired(10).map(|timer| timer.value), Some(3));
+    /// assert_eq!(wheel.advance(10).next().map(|timer| timer.value), Some(3));
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
         let node = self.wheel.hierarchy.node_mut(self.due.node);
         node.value.timer_mut(self.due.node).expect(LIVE).1
     }
 
-    /// Fires the timer: takes it out and hands it back, as [`Wheel::pop_expired`] would. O(1); O(log k)
-    /// among the k timers of the current tick.
+    /// Fires the timer: takes it out and hands it back, as [`Wheel::advance`] would. O(1); O(log k)
+    /// among the k timers of the near heap.
     ///
     /// ```
     /// use timer_wheel::Wheel;

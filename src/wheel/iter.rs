@@ -1,32 +1,13 @@
-//! Looking at the timers of a wheel: in any order, in the order of time or its reverse; and taking
-//! them all out.
+//! All timers of a wheel at once: shown in any order, in the order of time or its reverse; sorted out; taken out.
 
-use alloc::collections::BinaryHeap;
+use core::iter::{self, FusedIterator};
 
 use crate::geometry::Geometry;
-use crate::hierarchy::search::Ascent;
-use crate::node::{NodeIndex, Ordered};
-use crate::slots::Slot;
+use crate::key::TimerKey;
+use crate::node::NodeIndex;
 use crate::wheel::Wheel;
 use crate::wheel::advance::LIVE;
 use crate::wheel::timer::{Expired, TimerRef};
-
-/// An iterator that knows how many are left, ends once and for all, and prints how many are left.
-macro_rules! counted {
-    ($name:literal, $iterator:ty, $($generics:tt)*) => {
-        impl<$($generics)*> ExactSizeIterator for $iterator {}
-
-        impl<$($generics)*> core::iter::FusedIterator for $iterator {}
-
-        impl<$($generics)*> core::fmt::Debug for $iterator {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                write!(f, concat!($name, "({} left)"), self.len())
-            }
-        }
-    };
-}
-
-pub(crate) use counted;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// All live timers, in no particular order. O(slots) in all.
@@ -39,8 +20,10 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// wheel.schedule(10, 1);
     /// assert_eq!(wheel.iter().map(|timer| timer.value).sum::<u32>(), 3);
     /// ```
-    pub fn iter(&self) -> Iter<'_, T, G> {
-        Iter { wheel: self, next: 0, left: self.len() }
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
+        let nodes = (0..self.hierarchy.nodes.len()).map(NodeIndex::new);
+        let scheduled = nodes.filter(|&index| self.hierarchy.node(index).is_scheduled());
+        Counted { left: self.len(), timers: scheduled.map(|index| self.timer_in(index)) }
     }
 
     /// All live timers in the order in which they will fire, without disturbing the wheel.
@@ -58,8 +41,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// let oldest: String = wheel.ascending().take(2).map(|timer| timer.value).collect();
     /// assert_eq!(oldest, "ab");
     /// ```
-    pub fn ascending(&self) -> Ascending<'_, T, G> {
-        Ascending { wheel: self, ascent: self.hierarchy.ascent(self.len()) }
+    pub fn ascending(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
+        let ascent = self.hierarchy.ascent(self.len());
+        Counted { left: self.len(), timers: ascent.map(|timer| self.timer_in(timer.node)) }
     }
 
     /// All live timers in the reverse of the order in which they will fire, without disturbing the
@@ -78,8 +62,40 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// let youngest: String = wheel.descending().take(2).map(|timer| timer.value).collect();
     /// assert_eq!(youngest, "cb");
     /// ```
-    pub fn descending(&self) -> Descending<'_, T, G> {
-        Descending { wheel: self, left: self.hierarchy.latest_first() }
+    pub fn descending(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
+        let mut left = self.hierarchy.latest_first();
+        let timers = iter::from_fn(move || Some(self.timer_in(left.pop()?.node)));
+        Counted { left: self.len(), timers }
+    }
+
+    /// Cancels every timer that `f` answers `false` for, given its key, deadline and value, in no
+    /// particular order. O(slots).
+    ///
+    /// # Panics
+    ///
+    /// If `f` does, and then the timer it was called for is kept, as are those it was not called for.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut sessions = Wheel::new(0);
+    /// for (deadline, user) in [(10, "ann"), (20, "bob"), (30, "ann")] {
+    ///     sessions.schedule(deadline, user);
+    /// }
+    /// sessions.retain(|_, _, user| *user != "ann"); // logged out everywhere
+    /// assert_eq!((sessions.len(), sessions.next_deadline()), (1, Some(20)));
+    /// ```
+    pub fn retain(&mut self, mut f: impl FnMut(TimerKey, u64, &mut T) -> bool) {
+        for index in 0..self.hierarchy.nodes.len() {
+            let node = self.hierarchy.nodes.at_mut(index);
+            let deadline = node.deadline;
+            let Some((key, value)) = node.value.timer_mut(NodeIndex::new(index)) else {
+                continue;
+            };
+            if !f(key, deadline, value) {
+                drop(self.cancel(key));
+            }
+        }
     }
 
     /// Takes all timers out, due or not, in no particular order. O(n) in all.
@@ -95,8 +111,17 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.drain().map(|timer| timer.value).sum::<u32>(), 3);
     /// assert!(wheel.is_empty());
     /// ```
-    pub fn drain(&mut self) -> Drain<'_, T, G> {
-        Drain { wheel: self }
+    pub fn drain(&mut self) -> impl ExactSizeIterator<Item = Expired<T>> + FusedIterator + '_ {
+        Drain(self)
+    }
+
+    /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
+    fn take_any(&mut self) -> Option<Expired<T>> {
+        let index = self.hierarchy.any()?;
+        let deadline = self.hierarchy.node(index).deadline;
+        let (key, value) = self.hierarchy.cancel(index, |slot| slot.vacate(index))?;
+        self.slots.freed(key);
+        Some(Expired { key, deadline, value })
     }
 
     /// The timer of a node that is scheduled.
@@ -107,93 +132,19 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 }
 
-impl<'a, T, G: Geometry> IntoIterator for &'a Wheel<T, G> {
-    type Item = TimerRef<'a, T>;
-    type IntoIter = Iter<'a, T, G>;
-
-    fn into_iter(self) -> Iter<'a, T, G> {
-        self.iter()
-    }
-}
-
-/// All timers in no particular order, from [`Wheel::iter`].
-///
-/// ```
-/// use timer_wheel::Wheel;
-///
-/// let mut wheel = Wheel::<u32>::new(0);
-/// wheel.schedule(10, 1);
-/// let mut timers = wheel.iter();
-/// assert_eq!(timers.len(), 1);
-/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
-/// ```
-#[must_use = "iterators do nothing unless they are iterated over"]
-pub struct Iter<'a, T, G: Geometry> {
-    wheel: &'a Wheel<T, G>,
-    next: usize,
+/// Timers, of which there are so many that none is looked for behind the last.
+#[derive(Clone)]
+struct Counted<I> {
     left: usize,
+    timers: I,
 }
 
-/// All timers in the order in which they fire, from [`Wheel::ascending`].
-///
-/// ```
-/// use timer_wheel::Wheel;
-///
-/// let mut wheel = Wheel::<u32>::new(0);
-/// wheel.schedule(10, 1);
-/// let mut timers = wheel.ascending();
-/// assert_eq!(timers.len(), 1);
-/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
-/// ```
-#[must_use = "iterators do nothing unless they are iterated over"]
-pub struct Ascending<'a, T, G: Geometry> {
-    wheel: &'a Wheel<T, G>,
-    ascent: Ascent<'a, Slot<T>, G>,
-}
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
 
-/// All timers in the reverse of the order in which they fire, from [`Wheel::descending`].
-///
-/// ```
-/// use timer_wheel::Wheel;
-///
-/// let mut wheel = Wheel::<u32>::new(0);
-/// wheel.schedule(10, 1);
-/// let mut timers = wheel.descending();
-/// assert_eq!(timers.len(), 1);
-/// assert_eq!(timers.next().map(|timer| *timer.value), Some(1));
-/// ```
-#[must_use = "iterators do nothing unless they are iterated over"]
-pub struct Descending<'a, T, G: Geometry> {
-    wheel: &'a Wheel<T, G>,
-    left: BinaryHeap<Ordered>,
-}
-
-/// All timers, taken out, from [`Wheel::drain`].
-///
-/// ```
-/// use timer_wheel::Wheel;
-///
-/// let mut wheel = Wheel::<u32>::new(0);
-/// wheel.schedule(10, 1);
-/// wheel.schedule(20, 2);
-/// assert_eq!(wheel.drain().len(), 2);
-/// assert!(wheel.is_empty(), "dropping it removes the rest");
-/// ```
-pub struct Drain<'a, T, G: Geometry> {
-    wheel: &'a mut Wheel<T, G>,
-}
-
-impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
-    type Item = TimerRef<'a, T>;
-
-    fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        // Spares the free slots behind the last timer.
+    fn next(&mut self) -> Option<I::Item> {
         self.left = self.left.checked_sub(1)?;
-        let is_scheduled = |&index: &NodeIndex| self.wheel.hierarchy.node(index).is_scheduled();
-        let nodes = self.next..self.wheel.hierarchy.nodes.len();
-        let index = nodes.map(NodeIndex::new).find(is_scheduled)?;
-        self.next = index.get() + 1;
-        Some(self.wheel.timer_in(index))
+        self.timers.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -201,67 +152,35 @@ impl<'a, T, G: Geometry> Iterator for Iter<'a, T, G> {
     }
 }
 
-impl<'a, T, G: Geometry> Iterator for Ascending<'a, T, G> {
-    type Item = TimerRef<'a, T>;
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
-    fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        Some(self.wheel.timer_in(self.ascent.next()?.node))
-    }
+impl<I: Iterator> FusedIterator for Counted<I> {}
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.ascent.size_hint()
-    }
-}
-
-impl<'a, T, G: Geometry> Iterator for Descending<'a, T, G> {
-    type Item = TimerRef<'a, T>;
-
-    fn next(&mut self) -> Option<TimerRef<'a, T>> {
-        Some(self.wheel.timer_in(self.left.pop()?.node))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left.len(), Some(self.left.len()))
-    }
-}
+/// Takes all timers out, and when it is dropped the rest of them.
+struct Drain<'a, T, G: Geometry>(&'a mut Wheel<T, G>);
 
 impl<T, G: Geometry> Iterator for Drain<'_, T, G> {
     type Item = Expired<T>;
 
     fn next(&mut self) -> Option<Expired<T>> {
-        self.wheel.take_any()
+        self.0.take_any()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.wheel.len(), Some(self.wheel.len()))
+        (self.0.len(), Some(self.0.len()))
     }
 }
+
+impl<T, G: Geometry> ExactSizeIterator for Drain<'_, T, G> {}
+
+impl<T, G: Geometry> FusedIterator for Drain<'_, T, G> {}
 
 impl<T, G: Geometry> Drop for Drain<'_, T, G> {
     fn drop(&mut self) {
-        self.wheel.clear();
+        if !self.0.is_empty() {
+            // Its drop goes on if a value panics when it is dropped.
+            let rest = Drain(self.0);
+            while rest.0.take_any().is_some() {}
+        }
     }
 }
-
-impl<T, G: Geometry> Clone for Iter<'_, T, G> {
-    fn clone(&self) -> Self {
-        Self { ..*self }
-    }
-}
-
-impl<T, G: Geometry> Clone for Ascending<'_, T, G> {
-    fn clone(&self) -> Self {
-        Self { ascent: self.ascent.clone(), ..*self }
-    }
-}
-
-impl<T, G: Geometry> Clone for Descending<'_, T, G> {
-    fn clone(&self) -> Self {
-        Self { wheel: self.wheel, left: self.left.clone() }
-    }
-}
-
-counted!("Iter", Iter<'_, T, G>, T, G: Geometry);
-counted!("Ascending", Ascending<'_, T, G>, T, G: Geometry);
-counted!("Descending", Descending<'_, T, G>, T, G: Geometry);
-counted!("Drain", Drain<'_, T, G>, T, G: Geometry);

@@ -1,7 +1,7 @@
 //! Storing and loading a wheel (feature `serde`).
 //!
 //! The stored form says nothing of levels or buckets: a wheel may be loaded into another geometry.
-//! It holds the clock, the limit and every slot, free ones with their generation. So keys stored
+//! It holds the clock and every slot, free ones with their generation. So keys stored
 //! elsewhere find their timers again, and keys that were stale then stay stale. A key that was
 //! given out after the wheel was stored may name another timer of the loaded one. What is loaded is
 //! checked; damaged input is an error, never a broken wheel.
@@ -15,8 +15,8 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::geometry::Geometry;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
-use crate::node::{Node, NodeIndex};
-use crate::slots::{MAX_TIMERS, MOST_WORN, Slot, Slots};
+use crate::node::{MAX_TIMERS, Node, NodeIndex};
+use crate::slots::{MOST_WORN, Slot, Slots};
 use crate::wheel::Wheel;
 
 /// A wheel as it is stored.
@@ -25,8 +25,6 @@ use crate::wheel::Wheel;
 struct Stored<T> {
     /// The clock in nanoseconds.
     now: u64,
-    /// The bound on live timers for `try_schedule`.
-    limit: u64,
     /// The generation of slots to be made.
     first_generation: u32,
     /// Every slot, by index.
@@ -54,7 +52,7 @@ struct StoredTimer<T> {
 }
 
 impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
-    /// Stores the clock, the limit and every slot. O(capacity).
+    /// Stores the clock and every slot. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let slots = self.hierarchy.nodes.iter().map(|node| StoredSlot {
             generation: node.value.generation(),
@@ -64,12 +62,7 @@ impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
                 value,
             }),
         });
-        let stored = Stored {
-            now: self.now(),
-            limit: self.limit as u64,
-            first_generation: self.slots.first_generation,
-            slots: slots.collect(),
-        };
+        let stored = Stored { now: self.now(), first_generation: self.slots.first_generation, slots: slots.collect() };
         stored.serialize(serializer)
     }
 }
@@ -122,7 +115,7 @@ impl<T> Stored<T> {
         for (_, index, deadline) in sequences {
             hierarchy.schedule(index, deadline, |_| {});
         }
-        Ok(Wheel { hierarchy, slots, limit: usize::try_from(self.limit).unwrap_or(usize::MAX) })
+        Ok(Wheel { hierarchy, slots })
     }
 }
 

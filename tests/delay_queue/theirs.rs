@@ -1,6 +1,6 @@
 //! What both queues promise, of tokio-util's.
 
-use tokio_util::time::{DelayQueue, delay_queue};
+use tokio_util::time::delay_queue::{self, DelayQueue, Expired, Key};
 
 #[path = "shared/behaviour.rs"]
 mod behaviour;

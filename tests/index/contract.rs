@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slab::Slab;
 use timer_wheel::index::IndexWheel;
-use timer_wheel::{Budget, Verdict, Wheel};
+use timer_wheel::{Budget, Wheel};
 
 use crate::numbers::Numbers;
 
@@ -55,7 +55,7 @@ fn few_timers_wake_up_at_their_deadlines() {
     let mut wheel = IndexWheel::new(0);
     (1..=6).for_each(|index| wheel.set(index, u64::from(index) << 40));
     let delay = |wheel: &IndexWheel| (wheel.has_backlog(), wheel.expiration_delay());
-    assert!(wheel.pop_expired(1 << 40).is_some());
+    assert!(wheel.advance(1 << 40).next().is_some());
     assert_eq!(delay(&wheel), (false, Some(1 << 40)));
     assert!(wheel.cancel(2));
     assert_eq!(delay(&wheel), (false, Some(2 << 40)));
@@ -91,11 +91,12 @@ fn loss_counted_again_after_the_count_was_broken_off() {
         let mut left: Vec<u32> = (0..600).collect();
         for work in [300, usize::MAX, usize::MAX] {
             let advanced = catch_unwind(AssertUnwindSafe(|| {
-                wheel.advance_with(10 << 32, work, |index, _| {
-                    assert_ne!(index, asked, "as told");
+                let mut budget = Budget::of_work(work);
+                while let Some(due) = wheel.peek_expired_with_budget(10 << 32, &mut budget) {
+                    assert_ne!(due.index(), asked, "as told");
+                    let index = due.remove().index;
                     left.retain(|&it| it != index);
-                    Verdict::Remove
-                })
+                }
             }));
             assert!(advanced.is_err() || work == 300);
             for _ in 0..2 {
@@ -121,7 +122,7 @@ fn record_freed_without_a_cancel_is_told_when_due_and_affects_no_other() {
         records.remove(freed);
     }
     assert_eq!(wheel.len(), 2_000, "the wheel is not to know");
-    while let Some(due) = wheel.pop_expired(1 << 33) {
+    while let Some(due) = wheel.advance(1 << 33).next() {
         assert_eq!(due.deadline, (1 << 32) + u64::from(due.index));
         if records.try_remove(due.index as usize).is_none() {
             told.push(due.index);
@@ -196,15 +197,25 @@ fn room_for_more_than_a_wheel_can_hold_is_refused() {
     wheel.reserve(300);
     let bytes = wheel.stats().bytes;
     assert!(bytes >= 24 * 300);
-    for indexes in [usize::MAX, usize::MAX / 2, INDEXES as usize + 1] {
-        let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(indexes)));
+    for additional in [usize::MAX, usize::MAX / 2, INDEXES as usize] {
+        let reserved = catch_unwind(AssertUnwindSafe(|| wheel.reserve(additional)));
         let message = *reserved.unwrap_err().downcast::<String>().unwrap();
         assert_eq!(message, "an index of a timer is below 1610612736");
-        assert!(wheel.try_reserve(indexes).is_err());
         assert_eq!((wheel.stats().bytes, wheel.len()), (bytes, 1));
     }
-    assert!(wheel.try_reserve(5_000).is_ok());
-    assert!(wheel.stats().bytes >= 24 * 5_000);
+}
+
+/// As on the other wheel: it says how much more there will be, not how much there will be.
+#[test]
+fn room_is_made_above_the_highest_index_that_was_set() {
+    let mut wheel = IndexWheel::new(0);
+    wheel.set(4_999, 10);
+    wheel.reserve(5_000);
+    let bytes = wheel.stats().bytes;
+    assert!(bytes >= 24 * 10_000);
+    wheel.set(9_999, 10);
+    assert_eq!(wheel.stats().slots, 10_000);
+    assert!(wheel.stats().bytes < bytes + 1_000, "there was room");
 }
 
 #[test]
@@ -221,6 +232,7 @@ fn advance_promises_no_more_than_there_are_and_the_budget_allows() {
     let mut wheel = IndexWheel::new(0);
     (0..4).for_each(|index| wheel.set(index, 1));
     assert_eq!(wheel.advance(1).size_hint(), (0, Some(4)));
-    assert_eq!(wheel.advance_with_budget(1, 3).size_hint(), (0, Some(3)));
-    assert_eq!(wheel.advance_with_budget(1, Budget::of_work(3).with_fires(2)).size_hint(), (0, Some(2)));
+    let mut hint = |mut budget| wheel.advance_with_budget(1, &mut budget).size_hint();
+    assert_eq!(hint(Budget::of_work(3)), (0, Some(3)));
+    assert_eq!(hint(Budget::of_work(3).with_fires(2)), (0, Some(2)));
 }

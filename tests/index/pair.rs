@@ -1,10 +1,10 @@
 //! The pair: an index wheel and its model, run through the scripts of the wheel and compared after each operation.
 
 use timer_wheel::index::{Due, IndexWheel};
-use timer_wheel::{Budget, Geometry, Verdict};
+use timer_wheel::{Budget, Geometry};
 
 use crate::model::Model;
-use crate::script::{Op, Pick, Rule, Script, When};
+use crate::script::{Op, Pick, Rule, Script, Verdict, When};
 
 /// How many indexes a script may use. The last is enough for a crowd in each geometry.
 pub(crate) const INDEXES: [u32; 4] = [6, 60, 250, 1_000];
@@ -51,17 +51,15 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(wheel.ascending().len(), model.len());
         let order = || model.ascending().map(|(index, it)| due(index, it.deadline));
         assert!(wheel.ascending().eq(order()), "ascending");
-        assert!(wheel.descending().eq(order().rev()), "descending");
         for index in (0..=self.indexes).chain([u32::MAX]) {
             let deadline = model.get(index).map(|timer| timer.deadline);
             assert_eq!(wheel.deadline(index), deadline, "{index}");
-            assert_eq!(wheel.is_scheduled(index), deadline.is_some());
         }
     }
 
     fn apply(&mut self, op: &Op) {
         match *op {
-            Op::Schedule(at) | Op::FillToLimit(at, _) | Op::RescheduleOrInsert(_, at) => {
+            Op::Schedule(at) | Op::RescheduleOrInsert(_, at) => {
                 self.storm(self.resolve(at), 0, 1);
             }
             Op::Storm(from, step, count) => self.storm(self.resolve(from), step, count.into()),
@@ -131,16 +129,19 @@ impl<G: Geometry> Pair<G> {
                     self.advance(to, Budget::UNLIMITED, usize::MAX);
                 }
             }
-            Op::Clear => self.wheel.clear(),
-            Op::Drain(taken) => self.drain(taken.into()),
+            Op::Clear | Op::Drain(_) => {
+                self.wheel.clear();
+                self.model.clear();
+            }
             Op::Shrink => {
                 let before = self.wheel.stats().bytes;
                 self.wheel.shrink_to_fit();
                 assert!(self.wheel.stats().bytes <= before);
             }
             Op::Reserve(additional) => {
-                let indexes = usize::from(additional) * 16;
-                self.wheel.reserve(indexes);
+                let additional = usize::from(additional) * 16;
+                let indexes = self.wheel.stats().slots + additional;
+                self.wheel.reserve(additional);
                 assert!(self.wheel.stats().bytes >= 24 * indexes);
             }
             // Goes on with a copy, once the original has fired everything.
@@ -153,9 +154,6 @@ impl<G: Geometry> Pair<G> {
                 self.wheel = copy;
             }
             Op::Exhaust(_) | Op::Touch(_) => {}
-        }
-        if matches!(op, Op::Clear | Op::Drain(_)) {
-            self.model.clear();
         }
     }
 
@@ -200,11 +198,11 @@ impl<G: Geometry> Pair<G> {
     /// Takes what is due one by one, and at most so much of it.
     fn pop_expired(&mut self, now: u64, most: usize) {
         self.model.set_clock(now);
-        let mut budget = Budget::UNLIMITED.with_fires(most);
+        let mut budget = Budget::of_fires(most);
         for nth in 0..most {
             let popped = match nth % 2 {
-                0 => self.wheel.pop_expired(now),
-                _ => self.wheel.pop_expired_with_budget(now, &mut budget),
+                0 => self.wheel.advance(now).next(),
+                _ => self.wheel.advance_with_budget(now, &mut budget).next(),
             };
             let expected = self.model.pop_due();
             assert_eq!(popped, expected.map(|(index, at, ())| due(index, at)));
@@ -217,18 +215,17 @@ impl<G: Geometry> Pair<G> {
     /// Pulls at most so many items of an advance, and says whether a backlog is left.
     fn advance(&mut self, now: u64, budget: Budget, most: usize) -> bool {
         self.model.set_clock(now);
-        let mut advance = self.wheel.advance_with_budget(now, budget);
-        let mut fired = 0;
-        for item in advance.by_ref().take(most) {
+        let (mut fired, mut left) = (0, budget);
+        for item in self.wheel.advance_with_budget(now, &mut left).take(most) {
             let expected = self.model.pop_due();
             assert_eq!(Some(item), expected.map(|(index, at, ())| due(index, at)));
             fired += 1;
         }
-        assert!(fired + advance.unused() <= budget.work && fired <= budget.fires);
-        let has_backlog = advance.has_backlog();
+        assert!(fired + left.work <= budget.work && left.fires == budget.fires - fired);
+        let has_backlog = self.wheel.has_backlog();
         let is_complete = fired < most && !has_backlog;
         assert!(!is_complete || !self.model.has_due(), "what is due");
-        let is_stopped = fired == most || fired == budget.fires || advance.unused() == 0;
+        let is_stopped = fired == most || left.fires == 0 || left.work == 0;
         assert!(is_stopped || !has_backlog, "a backlog and budget left");
         has_backlog
     }
@@ -236,29 +233,31 @@ impl<G: Geometry> Pair<G> {
     fn advance_with(&mut self, now: u64, budget: Budget, rule: Rule) {
         self.model.set_clock(now);
         let most = 2 * self.model.len() + 50;
-        let (mut asked, mut is_stopped) = (0, false);
+        let (mut asked, mut is_stopped, mut left) = (0, false, budget);
         let model = &mut self.model;
-        let progress = self.wheel.advance_with(now, budget, |index, deadline| {
-            assert!(!is_stopped, "asked again after a stop");
+        while let Some(shown) = self.wheel.peek_expired_with_budget(now, &mut left) {
+            let (index, deadline) = (shown.index(), shown.deadline());
             assert_eq!(model.first_due(), Some(index), "the first that is due");
             assert_eq!(model.get(index).map(|it| it.deadline), Some(deadline));
-            let verdict = match rule.answer(asked, deadline, model.now()) {
-                Verdict::Rearm(_) if asked >= most => Verdict::Remove,
-                verdict => verdict,
-            };
+            let verdict = rule.answer(asked, deadline, model.now());
             asked += 1;
             match verdict {
-                Verdict::Stop => is_stopped = true,
-                Verdict::Rearm(to) => _ = model.reschedule(index, to),
-                _ => _ = model.cancel(index),
+                Verdict::Stop => {
+                    is_stopped = true;
+                    break;
+                }
+                Verdict::Rearm(to) if asked <= most => {
+                    shown.rearm(to);
+                    model.reschedule(index, to);
+                }
+                _ => {
+                    assert_eq!(shown.remove(), due(index, deadline));
+                    model.cancel(index);
+                }
             }
-            verdict
-        });
-        assert_eq!(progress.fired, asked - usize::from(is_stopped));
-        assert!(progress.fired + progress.unused <= budget.work);
-        assert!(progress.fired <= budget.fires);
-        assert_eq!(progress.has_backlog, self.wheel.has_backlog());
-        assert!(progress.has_backlog || !is_stopped);
+        }
+        assert!(asked + left.work <= budget.work && left.fires == budget.fires - asked);
+        assert!(self.wheel.has_backlog() || !is_stopped);
     }
 
     /// Looks at so many that are due and one, and gives each but that one what the rule says.
@@ -298,17 +297,6 @@ impl<G: Geometry> Pair<G> {
             assert_eq!(self.wheel.pop_first(), Some(first), "the earliest");
             self.model.cancel(first.index);
         }
-    }
-
-    /// Takes so many timers out of a drain, which is dropped then.
-    fn drain(&mut self, taken: usize) {
-        let mut drain = self.wheel.drain();
-        for item in drain.by_ref().take(taken) {
-            let deadline = self.model.get(item.index).map(|it| it.deadline);
-            assert_eq!(deadline, Some(item.deadline), "a live timer, once");
-            self.model.cancel(item.index);
-        }
-        assert_eq!(drain.len(), self.model.len(), "the rest");
     }
 }
 

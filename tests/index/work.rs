@@ -3,8 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use timer_wheel::Budget;
 use timer_wheel::index::IndexWheel;
-use timer_wheel::{Budget, Verdict};
 
 use crate::numbers::Numbers;
 
@@ -32,11 +32,13 @@ impl World {
 
     /// Lets everything fire that is due, and rearms it for as long as `ahead` says.
     fn step(&mut self, now: u64, ahead: impl Fn(&mut Numbers) -> u64) {
-        let (budget, numbers) = (Budget::UNLIMITED, &mut self.numbers);
-        let progress = self.wheel.advance_with(now, budget, |_, _| Verdict::Rearm(now + 1 + ahead(numbers)));
-        assert!(!progress.has_backlog);
-        let work = budget.work - progress.unused;
-        self.fired += progress.fired;
+        let mut budget = Budget::UNLIMITED;
+        while let Some(due) = self.wheel.peek_expired_with_budget(now, &mut budget) {
+            due.rearm(now + 1 + ahead(&mut self.numbers));
+        }
+        assert!(!self.wheel.has_backlog());
+        let work = usize::MAX - budget.work;
+        self.fired += usize::MAX - budget.fires;
         self.sum += work;
         self.longest = self.longest.max(work);
     }
@@ -131,9 +133,9 @@ fn crowd_of_one_moment_comes_by_instalments_that_visit_each_timer_three_times() 
     (0..200_000).for_each(|index| wheel.set(index, SECOND));
     let (mut calls, mut fired) = (0, 0);
     loop {
-        let progress = wheel.advance_with(SECOND, 256, |_, _| Verdict::Remove);
-        (calls, fired) = (calls + 1, fired + progress.fired);
-        if !progress.has_backlog {
+        fired += wheel.advance_with_budget(SECOND, &mut Budget::of_work(256)).count();
+        calls += 1;
+        if !wheel.has_backlog() {
             break;
         }
     }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
-use timer_wheel::timer::Reason;
+use timer_wheel::timer::{Missed, Reason};
 use timer_wheel::{Job, ManualClock, Shutdown, Timer};
 
 use crate::log::{Asked, Bench, Hooked, Log, MS, SECOND};
@@ -103,9 +103,9 @@ fn clock_that_panics_on_the_timer_thread_ends_the_timer_and_loses_no_job() {
         bench.settle();
         assert!(!handle.reschedule_after(SECOND), "the timer has ended");
         assert!(handle.cancel(), "it has not run, and will not now");
-        assert_eq!([bench.timer.next_wake(), bench.timer.stats().next_wake], [None; 2]);
+        assert_eq!([bench.timer.expiration_delay(), bench.timer.stats().expiration_delay], [None; 2]);
         let refused = bench.timer.schedule_after(MS, bench.log.job(9)).unwrap_err();
-        assert_eq!(refused.reason(), Reason::ShutDown);
+        assert_eq!(refused.reason, Reason::ShutDown);
         let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
         assert_eq!(bench.log.len(), 0, "nothing has run without the time");
         unrun.into_iter().for_each(Job::run);
@@ -143,10 +143,11 @@ fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
     bench.schedule_three();
     let handle = bench.schedule(SECOND, 4);
     bench.outside.set(u32::MAX);
-    let calls: [&dyn Fn(); 3] =
-        [&|| drop(bench.timer.schedule_after(MS, || ())), &|| drop(bench.timer.every(MS, || ())), &|| {
-            assert!(!handle.reschedule_after(10 * SECOND))
-        }];
+    let calls: [&dyn Fn(); 3] = [
+        &|| drop(bench.timer.schedule_after(MS, || ())),
+        &|| drop(bench.timer.every(MS, Missed::Skip, || ())),
+        &|| assert!(!handle.reschedule_after(10 * SECOND)),
+    ];
     for call in calls {
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
         assert_eq!(payload.downcast_ref(), Some(&Failure));
@@ -162,15 +163,15 @@ fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
 #[test]
 fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
     let bench = Broken::new();
-    bench.timer.every(SECOND, bench.log.job(1)).unwrap();
+    bench.timer.every(SECOND, Missed::Skip, bench.log.job(1)).unwrap();
     let (inside, log) = (bench.inside.clone(), bench.log.clone());
     let fails_after = move || {
         log.write(2);
         // When the run ends, and before the next one begins.
         inside.set(2);
     };
-    bench.timer.every(SECOND, fails_after).unwrap();
-    bench.timer.every(SECOND, bench.log.job(3)).unwrap();
+    bench.timer.every(SECOND, Missed::Skip, fails_after).unwrap();
+    bench.timer.every(SECOND, Missed::Skip, bench.log.job(3)).unwrap();
     for round in 1..=3 {
         bench.advance(SECOND);
         assert_eq!(bench.log.read(), [1, 2, 3].repeat(round));

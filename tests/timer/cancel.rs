@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use timer_wheel::timer::Missed;
 use timer_wheel::{Clock, Job, TimerHandle};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
@@ -130,7 +131,7 @@ fn deadline_of_a_handle_is_that_of_the_next_run_while_the_job_is_live() {
     let (bench, jobs) = Bench::with_pool();
     let origin = bench.clock.origin();
     let once = bench.schedule(SECOND, 1);
-    let beat = bench.timer.every(2 * SECOND, || ()).unwrap();
+    let beat = bench.timer.every(2 * SECOND, Missed::Skip, || ()).unwrap();
     let never = bench.schedule(Duration::MAX, 1);
     assert_eq!(once.deadline(), Some(origin + SECOND));
     assert!(once.reschedule_after(2 * SECOND));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use timer_wheel::clock::{NEVER, instant_after, nanoseconds, nanoseconds_since};
+use timer_wheel::clock::{NEVER, nanoseconds};
 use timer_wheel::{Clock, ManualClock, SystemClock};
 
 use crate::log::{Asked, Bench, HOUR, Hooked, MS, SECOND};
@@ -17,14 +17,14 @@ fn durations_and_times_convert_without_loss_and_saturate() {
     assert_eq!(nanoseconds(Duration::from_nanos(u64::MAX - 1)), u64::MAX - 1);
     assert_eq!(nanoseconds(Duration::from_nanos(u64::MAX)), NEVER);
     assert_eq!(nanoseconds(Duration::MAX), NEVER);
-    let origin = Instant::now();
+    let clock = SystemClock::new();
     for time in [0, 1, 999, 1 << 20, 1 << 40, 1 << 55] {
-        let instant = instant_after(origin, time).unwrap();
-        assert_eq!(nanoseconds_since(origin, instant), time);
+        let instant = clock.instant_at(time).unwrap();
+        assert_eq!(clock.deadline_at(instant), time);
     }
-    let earlier = origin.checked_sub(SECOND).unwrap_or(origin);
-    assert_eq!(nanoseconds_since(origin, earlier), 0);
-    assert_eq!(instant_after(origin, NEVER), None);
+    let earlier = clock.origin().checked_sub(SECOND).unwrap_or(clock.origin());
+    assert_eq!(clock.deadline_at(earlier), 0);
+    assert_eq!(clock.instant_at(NEVER), None);
 }
 
 #[test]

@@ -102,10 +102,10 @@ impl Bench {
     }
 
     /// When the thread wakes up next, once it sleeps: it may be up for a settling that it has answered before.
-    pub(crate) fn next_wake(&self) -> Duration {
+    pub(crate) fn expiration_delay(&self) -> Duration {
         loop {
-            if let Some(next_wake) = self.timer.next_wake() {
-                return next_wake;
+            if let Some(delay) = self.timer.expiration_delay() {
+                return delay;
             }
             thread::yield_now();
         }

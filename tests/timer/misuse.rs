@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use timer_wheel::timer::{Builder, Reason};
+use timer_wheel::timer::{Builder, Missed, Reason};
 use timer_wheel::{Clock, Shutdown};
 
 use crate::log::{Bench, HOUR, SECOND};
@@ -13,10 +13,10 @@ const YEAR: Duration = Duration::from_secs(365 * 86_400);
 fn period_of_zero_is_refused_and_hands_the_job_back() {
     let bench = Bench::new();
     let log = bench.log.clone();
-    let refused = bench.timer.every(Duration::ZERO, move || log.write(7)).unwrap_err();
-    assert_eq!(refused.reason(), Reason::ZeroPeriod);
+    let mut refused = bench.timer.every(Duration::ZERO, Missed::Skip, move || log.write(7)).unwrap_err();
+    assert_eq!(refused.reason, Reason::ZeroPeriod);
     assert_eq!(refused.to_string(), "the period of a job must be longer than zero");
-    refused.into_job()();
+    (refused.job)();
     assert_eq!((bench.log.read(), bench.timer.len()), (vec![7], 0));
 }
 
@@ -32,8 +32,8 @@ fn delay_beyond_the_clock_never_comes() {
     let far = (0..10).fold(bench.clock.origin(), |far, _| far.checked_add(100 * YEAR).unwrap_or(far));
     let handle = bench.timer.schedule_at(far, bench.log.job(1)).unwrap();
     assert!(handle.reschedule_at(far) && handle.cancel());
-    let beat = bench.timer.every(Duration::MAX, bench.log.job(1)).unwrap();
-    let wake = bench.timer.next_wake();
+    let beat = bench.timer.every(Duration::MAX, Missed::Skip, bench.log.job(1)).unwrap();
+    let wake = bench.timer.expiration_delay();
     assert!(wake.is_none_or(|wake| wake > 500 * YEAR), "{wake:?}");
     bench.clock.set(Duration::MAX);
     bench.settle();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use timer_wheel::timer::{Inline, Reason};
+use timer_wheel::timer::{Missed, Reason};
 use timer_wheel::{Clock, Job, KeyedTimer, ManualClock, Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, Hooked, Log, MS, SECOND};
@@ -37,7 +37,7 @@ fn clock_hook_and_payload_that_use_the_timer_do_not_hang() {
         let nosy_clock = Hooked(clock.clone(), move |_| asked.look());
         let mut builder = Timer::builder().clock(nosy_clock).on_panic(move |_| hook.look());
         if has_executor {
-            builder = builder.executor(Inline);
+            builder = builder.executor(Job::run);
         }
         let timer = builder.start().unwrap();
         let keyed = KeyedTimer::new(timer.clone());
@@ -46,7 +46,7 @@ fn clock_hook_and_payload_that_use_the_timer_do_not_hang() {
         let soon = clock.origin() + SECOND;
         assert!(handle.reschedule_after(2 * SECOND) && handle.reschedule_at(soon));
         assert_eq!(handle.deadline(), Some(soon));
-        let beat = timer.every(SECOND, || ()).unwrap();
+        let beat = timer.every(SECOND, Missed::Skip, || ()).unwrap();
         let payload = nosy.clone();
         timer.schedule_at(soon, move || resume_unwind(Box::new(payload))).unwrap();
         keyed.set_after(1, MS, || ()).unwrap();
@@ -56,7 +56,7 @@ fn clock_hook_and_payload_that_use_the_timer_do_not_hang() {
         clock.advance(SECOND);
         timer.settle().unwrap();
         assert_eq!((timer.len(), timer.stats().panicked), (1, 1));
-        assert!(timer.next_wake() <= Some(SECOND));
+        assert!(timer.expiration_delay() <= Some(SECOND));
         assert!(beat.is_live());
         timer.schedule_after(Duration::MAX, || ()).unwrap();
         let unrun = timer.shutdown(Shutdown::Drain).unwrap();
@@ -97,7 +97,7 @@ fn closure_that_uses_the_timer_when_it_is_dropped_does_not_hang() {
     };
     bench.timer.schedule_after(MS, nosy()).unwrap();
     bench.advance(MS);
-    let beat = bench.timer.every(MS, nosy()).unwrap();
+    let beat = bench.timer.every(MS, Missed::Skip, nosy()).unwrap();
     bench.advance(MS);
     assert!(beat.cancel());
     is_dropping.store(true, Ordering::Relaxed);
@@ -115,13 +115,13 @@ fn closure_that_uses_the_timer_when_it_is_dropped_does_not_hang() {
     assert_eq!((keyed.clear(), keyed.len(), bench.timer.len()), (0, 0, 0));
 
     bench.timer.schedule_after(MS, nosy()).unwrap();
-    bench.timer.every(MS, nosy()).unwrap();
+    bench.timer.every(MS, Missed::Skip, nosy()).unwrap();
     drop(bench.timer.shutdown(Shutdown::Discard).unwrap());
     drop(bench.timer.schedule_after(MS, nosy()).unwrap_err());
     assert_eq!(bench.log.read().split_off(8), [1, 0, 0]);
     let refused = keyed.set_after(7, SECOND, nosy()).unwrap_err();
-    assert_eq!((refused.reason(), bench.log.len()), (Reason::ShutDown, 11));
-    drop(refused.into_job());
+    assert_eq!((refused.reason, bench.log.len()), (Reason::ShutDown, 11));
+    drop(refused.job);
     assert_eq!(bench.log.len(), 12);
 }
 
@@ -164,7 +164,7 @@ fn key_that_uses_the_keys_when_it_is_dropped_does_not_hang() {
     bench.advance(SECOND);
     assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0));
     set("cleared", 3).unwrap();
-    assert_eq!((keyed.keys().len(), keyed.clear()), (1, 1));
+    assert_eq!((keyed.len(), keyed.clear()), (1, 1));
     set("last", 4).unwrap();
     drop(bench.timer.shutdown(Shutdown::Discard).unwrap());
     assert!(keyed.is_empty());

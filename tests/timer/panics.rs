@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use timer_wheel::Job;
+use timer_wheel::timer::Missed;
 
 use crate::log::{Bench, MS, SECOND};
 
@@ -42,7 +43,7 @@ fn panicking_periodic_job_keeps_its_period_and_its_state() {
         log.write(runs);
         panic_quietly(());
     };
-    bench.timer.every(SECOND, job).unwrap();
+    bench.timer.every(SECOND, Missed::Skip, job).unwrap();
     (0..3).for_each(|_| bench.advance(SECOND));
     assert_eq!(bench.log.read(), [1, 2, 3]);
     assert_eq!(bench.timer.stats().panicked, 3);

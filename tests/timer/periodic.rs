@@ -24,7 +24,7 @@ fn periodic_job_does_not_drift_however_late_its_runs_are() {
     for (missed, ran_at) in ran_at {
         let bench = Bench::new();
         let job = time_writer(&bench.clock, &bench.log);
-        bench.timer.every_with(10 * MS, missed, job).unwrap();
+        bench.timer.every(10 * MS, missed, job).unwrap();
         for step in [19, 9, 8, 13, 11, 9, 11] {
             bench.advance(step * MS);
         }
@@ -44,7 +44,7 @@ fn periodic_job_cancels_itself_and_its_closure_is_dropped_after_the_run() {
         log.write(u64::from(handle.get().unwrap().cancel()));
         log.write(u64::from(handle.get().unwrap().cancel()));
     };
-    own.set(bench.timer.every(SECOND, job).unwrap()).unwrap();
+    own.set(bench.timer.every(SECOND, Missed::Skip, job).unwrap()).unwrap();
     bench.advance(HOUR);
     assert_eq!(bench.log.read(), [1, 0]);
     assert_eq!(bench.timer.len(), 0);
@@ -54,7 +54,7 @@ fn periodic_job_cancels_itself_and_its_closure_is_dropped_after_the_run() {
 #[test]
 fn periodic_job_is_rescheduled_and_keeps_its_period() {
     let bench = Bench::new();
-    let beat = bench.timer.every(10 * MS, time_writer(&bench.clock, &bench.log)).unwrap();
+    let beat = bench.timer.every(10 * MS, Missed::Skip, time_writer(&bench.clock, &bench.log)).unwrap();
     assert!(beat.reschedule_after(3 * MS));
     (0..25).for_each(|_| bench.advance(MS));
     assert_eq!(bench.log.read(), [3, 13, 23]);
@@ -63,7 +63,7 @@ fn periodic_job_is_rescheduled_and_keeps_its_period() {
 #[test]
 fn run_that_is_still_under_way_counts_as_missed_ones() {
     let (bench, jobs) = Bench::with_pool();
-    bench.timer.every(10 * MS, bench.log.job(1)).unwrap();
+    bench.timer.every(10 * MS, Missed::Skip, bench.log.job(1)).unwrap();
     bench.advance(10 * MS);
     bench.advance(25 * MS);
     let run = jobs.try_recv().unwrap();
@@ -79,7 +79,7 @@ fn run_that_is_still_under_way_counts_as_missed_ones() {
 #[test]
 fn run_dropped_by_the_executor_does_not_end_the_series() {
     let (bench, jobs) = Bench::with_pool();
-    let beat = bench.timer.every(SECOND, bench.log.job(1)).unwrap();
+    let beat = bench.timer.every(SECOND, Missed::Skip, bench.log.job(1)).unwrap();
     for _ in 0..3 {
         bench.advance(SECOND);
         drop(jobs.try_recv().unwrap());
@@ -91,7 +91,7 @@ fn run_dropped_by_the_executor_does_not_end_the_series() {
 #[test]
 fn periodic_job_is_returned_by_a_shutdown() {
     let bench = Bench::new();
-    bench.timer.every(SECOND, bench.log.job(1)).unwrap();
+    bench.timer.every(SECOND, Missed::Skip, bench.log.job(1)).unwrap();
     bench.advance(SECOND);
     let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
     assert_eq!(unrun.len(), 1);
@@ -123,7 +123,7 @@ fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_
                     timer.schedule_at(origin + HOUR, count_writer(&runs, &log)).unwrap();
                 }
             };
-            bench.timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
+            bench.timer.every(SECOND, Missed::CatchUp, job).unwrap();
         }
         // Threads that follow each other have different shards.
         for _ in 0..shards {
@@ -157,7 +157,7 @@ fn job_that_takes_longer_than_its_period_holds_up_no_other_job_for_more_than_a_b
             }
         }
     };
-    let beat = bench.timer.every_with(MS, Missed::CatchUp, job).unwrap();
+    let beat = bench.timer.every(MS, Missed::CatchUp, job).unwrap();
     own.set(beat.clone()).unwrap();
     bench.clock.advance(MS);
     while beat.is_live() {
@@ -175,7 +175,7 @@ fn missed_runs_come_in_the_order_in_which_they_should_have_been() {
     for number in [2, 3, 5] {
         let job = bench.log.job(number);
         let period = number as u32 * SECOND;
-        bench.timer.every_with(period, Missed::CatchUp, job).unwrap();
+        bench.timer.every(period, Missed::CatchUp, job).unwrap();
     }
     bench.advance(11 * SECOND);
     let mut expected: Vec<(u64, u64)> =

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use timer_wheel::timer::{InsideJob, Missed, Reason};
+use timer_wheel::timer::{Missed, Reason};
 use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer};
 
 use crate::log::{Bench, HOUR, Log, MS, SECOND};
@@ -33,8 +33,8 @@ fn missed_run_that_waits_is_returned_in_its_place() {
         }
     };
     let timer = &bench.timer;
-    timer.every_with(SECOND, Missed::CatchUp, series).unwrap();
-    timer.every_with(SECOND, Missed::CatchUp, || ()).unwrap();
+    timer.every(SECOND, Missed::CatchUp, series).unwrap();
+    timer.every(SECOND, Missed::CatchUp, || ()).unwrap();
     bench.clock.advance(100 * SECOND);
     has_begun.recv().unwrap();
     let came_in_since = bench.clock.origin() + 95 * SECOND;
@@ -173,7 +173,7 @@ fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
 }
 
 /// A job that waits for a timer, and how that was answered.
-fn waits_for(timer: &Timer) -> (impl FnOnce() + Send + 'static, mpsc::Receiver<[Result<(), InsideJob>; 2]>) {
+fn waits_for(timer: &Timer) -> (impl FnOnce() + Send + 'static, mpsc::Receiver<[Result<(), Reason>; 2]>) {
     let (timer, (sender, answers)) = (timer.clone(), mpsc::channel());
     let job = move || sender.send([timer.settle(), timer.shutdown(Shutdown::Drain).map(drop)]).unwrap();
     (job, answers)
@@ -185,8 +185,8 @@ fn job_cannot_wait_for_its_own_timer() {
     let (job, answers) = waits_for(&bench.timer);
     bench.timer.schedule_after(MS, job).unwrap();
     bench.advance(MS);
-    assert_eq!(answers.recv(), Ok([Err(InsideJob); 2]));
-    assert_eq!(InsideJob.to_string(), "a job cannot wait for the timer that runs it");
+    assert_eq!(answers.recv(), Ok([Err(Reason::InsideJob); 2]));
+    assert_eq!(Reason::InsideJob.to_string(), "a job cannot wait for the timer that runs it");
     bench.schedule(MS, 1);
     bench.advance(MS);
     assert_eq!(bench.log.read(), [1], "the timer goes on");
@@ -204,7 +204,7 @@ fn job_cannot_wait_for_its_own_timer_from_within_a_job_of_another() {
     bench.timer.schedule_after(MS, outer).unwrap();
     bench.advance(MS);
     jobs.try_recv().unwrap().run();
-    assert_eq!(answers.try_recv(), Ok([Err(InsideJob); 2]));
+    assert_eq!(answers.try_recv(), Ok([Err(Reason::InsideJob); 2]));
 }
 
 #[test]
@@ -223,16 +223,16 @@ fn job_may_wait_for_another_timer() {
 fn callers_after_a_shutdown_get_their_job_back() {
     let bench = Bench::new();
     bench.timer.shutdown(Shutdown::Discard).unwrap();
-    let refused = bench.timer.schedule_after(MS, bench.log.job(1)).unwrap_err();
-    assert_eq!(refused.reason(), Reason::ShutDown);
+    let mut refused = bench.timer.schedule_after(MS, bench.log.job(1)).unwrap_err();
+    assert_eq!(refused.reason, Reason::ShutDown);
     assert_eq!(refused.to_string(), "the timer is shut down");
-    refused.into_job()();
+    (refused.job)();
     assert_eq!(bench.log.read(), [1]);
-    let refused = bench.timer.every(MS, || ()).unwrap_err();
-    assert_eq!(refused.reason(), Reason::ShutDown);
+    let refused = bench.timer.every(MS, Missed::Skip, || ()).unwrap_err();
+    assert_eq!(refused.reason, Reason::ShutDown);
     bench.timer.settle().unwrap();
     assert_eq!(bench.timer.stats().scheduled, 0);
-    assert_eq!(bench.timer.next_wake(), None);
+    assert_eq!(bench.timer.expiration_delay(), None);
 }
 
 /// More than one piece of work of each kind.
@@ -241,7 +241,7 @@ fn shutdown_returns_each_job_that_waits_once_in_order_and_none_that_was_handed_o
     let (bench, taken) = Bench::with_pool();
     let mut delay = 1;
     (0..700).for_each(|number| _ = bench.schedule(MS, number));
-    bench.timer.every(MS, || ()).unwrap();
+    bench.timer.every(MS, Missed::Skip, || ()).unwrap();
     bench.advance(MS);
     for number in 0..700 {
         delay = delay * 48_271 % 2_147_483_647;

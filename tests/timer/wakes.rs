@@ -29,7 +29,7 @@ fn timer_whose_jobs_have_all_gone_wakes_at_most_once_more_and_an_idle_one_never(
         (0..1_000).for_each(|_| bench.clock.advance(HOUR));
         bench.settle();
         assert!(wake_ups(&bench) <= before + more + SETTLING);
-        assert_eq!(bench.timer.next_wake(), None);
+        assert_eq!(bench.timer.expiration_delay(), None);
     }
 }
 
@@ -53,19 +53,19 @@ fn schedule_and_cancel_do_not_wake_the_thread_each_time() {
         assert_eq!(bench.timer.len(), under_way);
         // It keeps an eye on the time at which the first of them was due, so that the next one is no
         // reason to wake up.
-        assert!(under_way > 0 || bench.next_wake() == 30 * SECOND);
+        assert!(under_way > 0 || bench.expiration_delay() == 30 * SECOND);
     }
 }
 
 /// The thread sleeps until the first job; nothing but what is sooner may disturb it.
 #[test]
-fn call_wakes_the_thread_only_if_the_next_wake_up_moves_closer() {
+fn call_wakes_the_thread_only_if_the_wake_up_moves_closer() {
     let bench = Bench::new();
     let first = bench.schedule(SECOND, 1);
     // So many that the wheel has made its buckets, and wakes for those.
     (0..100).for_each(|number| _ = bench.schedule(SECOND, number));
     bench.settle();
-    let (next_wake, before) = (bench.next_wake(), wake_ups(&bench));
+    let (delay, before) = (bench.expiration_delay(), wake_ups(&bench));
     for delay in (1..1_000).rev() {
         let handle = bench.schedule(delay * SECOND, 1);
         assert!(handle.reschedule_after((delay + 1) * SECOND));
@@ -76,9 +76,9 @@ fn call_wakes_the_thread_only_if_the_next_wake_up_moves_closer() {
     assert!(first.reschedule_after(HOUR), "later");
     bench.settle();
     assert!(wake_ups(&bench) <= before + SETTLING);
-    assert_eq!(bench.next_wake(), next_wake);
+    assert_eq!(bench.expiration_delay(), delay);
     assert!(first.reschedule_after(MS), "sooner");
-    assert_eq!(bench.next_wake(), MS);
+    assert_eq!(bench.expiration_delay(), MS);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn jobs_that_an_executor_has_taken_wake_nobody() {
     let (bench, jobs) = Bench::with_pool();
     for number in 0..1_000 {
         bench.schedule(MS, number);
-        bench.timer.every(MS, || ()).unwrap();
+        bench.timer.every(MS, Missed::Skip, || ()).unwrap();
     }
     bench.advance(MS);
     let before = wake_ups(&bench);
@@ -111,12 +111,12 @@ fn far_job_wakes_the_thread_a_few_times_only() {
 }
 
 #[test]
-fn next_wake_is_never_later_than_the_next_job() {
+fn expiration_delay_is_never_later_than_the_next_job() {
     let bench = Bench::new();
     bench.schedule(HOUR, 1);
     bench.settle();
     while bench.log.len() == 0 {
-        let delay = bench.next_wake();
+        let delay = bench.expiration_delay();
         assert!(delay > Duration::ZERO);
         bench.advance(delay);
         assert!(bench.clock_shows() <= HOUR);
@@ -149,7 +149,7 @@ fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
 fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
     let (bench, jobs) = Bench::with_pool();
     let job = bench.log.job(1);
-    bench.timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
+    bench.timer.every(SECOND, Missed::CatchUp, job).unwrap();
     bench.advance(10 * SECOND);
     for _ in 0..10 {
         jobs.recv().unwrap().run();

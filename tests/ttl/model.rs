@@ -36,7 +36,7 @@ enum State {
 pub(crate) struct Model {
     config: TtlConfig,
     role: Role,
-    is_stopped: bool,
+    pub(crate) is_stopped: bool,
     pub(crate) now: u64,
     next: u64,
     known: BTreeMap<Key, Known>,
@@ -95,7 +95,7 @@ impl Model {
         self.known.values().filter(is_postponed).count()
     }
 
-    fn is_proposing(&self) -> bool {
+    pub(crate) fn is_proposing(&self) -> bool {
         self.role == Role::Leader && !self.is_stopped
     }
 
@@ -267,8 +267,8 @@ impl Model {
         Step::Proposed((key, known.entry.index, known.entry.owner, known.attempts))
     }
 
-    /// The exact wait from `now` on.
-    pub(crate) fn next_wake(&self, now: u64) -> Option<u64> {
+    /// The exact wait.
+    pub(crate) fn expiration_delay(&self) -> Option<u64> {
         if !self.is_proposing() {
             return None;
         }
@@ -277,7 +277,7 @@ impl Model {
             Some((until, _)) => Some(until),
             None => (!is_crowded).then_some(known.deadline),
         });
-        Some(times.min()?.saturating_sub(now.max(self.now)))
+        Some(times.min()?.saturating_sub(self.now))
     }
 
     pub(crate) fn role_change(&mut self, role: Role, now: u64) {

@@ -119,7 +119,8 @@ impl<G: Geometry> Pair<G> {
             // A budget may have been cut short; an end is an end all the same.
             assert_eq!((due.next(), due.next()), (None, None), "a poll is fused");
         }
-        let wait = due.next_wake();
+        drop(due);
+        let wait = self.queue.expiration_delay();
         let handles = &self.handles;
         let by_handle = self.set.poll(now).take(pulled).map(|expiry| {
             assert_eq!(handles.get(&expiry.key), Some(&expiry.handle));
@@ -138,7 +139,7 @@ impl<G: Geometry> Pair<G> {
             assert_eq!(wait, Some(0), "a poll that is cut short says so");
         }
         assert_eq!(found, expected, "what a poll yields");
-        self.compare_wake(wait, self.model.next_wake(now));
+        self.compare_wake(wait, self.model.expiration_delay());
         self.compare();
         found
     }
@@ -170,7 +171,7 @@ impl<G: Geometry> Pair<G> {
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry<Key>> {
-        self.queue.as_set().snapshot().cloned().collect()
+        self.queue.as_set().snapshot().into_iter().cloned().collect()
     }
 
     /// The handle of a key, or if it has none one that is stale.
@@ -203,12 +204,10 @@ impl<G: Geometry> Pair<G> {
         if model.len() == 0 {
             self.filed_before = self.filed();
         }
-        let now = self.model.now;
-        for now in [now, now.saturating_sub(5_000_000), now.saturating_add(1_500_000_000)] {
-            let wake = self.queue.next_wake(now);
-            assert_eq!(self.set.next_wake(now), wake);
-            self.compare_wake(wake, self.model.next_wake(now));
-        }
+        let (wake_at, delay) = (self.queue.wake_at(), self.queue.expiration_delay());
+        assert_eq!((self.set.wake_at(), self.set.expiration_delay()), (wake_at, delay));
+        assert_eq!(wake_at, delay.map(|delay| self.model.now + delay), "from the set's own time");
+        self.compare_wake(delay, self.model.expiration_delay());
         let extra = self.stale.len().saturating_sub(MOST_STALE);
         self.stale.drain(..extra);
         // In a crowd more rarely: it takes as much longer.
@@ -283,7 +282,7 @@ impl<G: Geometry> Pair<G> {
         let keys = |info: TtlInfo<'_, Key>| info.entry.key;
         for set in [queue.as_set(), &self.set] {
             assert!(set.iter().map(keys).eq(expected.iter().map(|known| known.entry.key)), "order of expiry");
-            assert!(set.snapshot().eq(model.entries()), "snapshot");
+            assert!(set.snapshot().into_iter().eq(model.entries()), "snapshot");
         }
         let pending = expected.iter().filter_map(|known| known.pending_since());
         let oldest = pending.map(|since| now - since).max();

@@ -28,7 +28,7 @@ fn panic_between_two_items_loses_nothing() {
     // The one it panicked on is pending, and will time out; the others are due as before.
     assert_eq!(queue.as_set().pending_len(), 4);
     assert_eq!(queue.get(&3).unwrap().phase, Phase::Pending);
-    assert_eq!(queue.next_wake(20 * MS), Some(0));
+    assert_eq!(queue.expiration_delay(), Some(0));
     assert_eq!((seen, poll(&mut queue, 20 * MS)), (vec![0, 1, 2], (4..10).collect()));
     assert_eq!(queue.poll(20 * MS + 10_000 * MS).count(), 0);
     let retried = poll(&mut queue, 20 * MS + 11_000 * MS);
@@ -61,7 +61,7 @@ fn leaked_poll_loses_nothing() {
     queue.check_invariants();
     assert_eq!(queue.applied(&0, 1), Outcome::Applied);
     let (mut now, mut keys) = (5 * MS, Vec::new());
-    while let Some(wait) = queue.next_wake(now) {
+    while let Some(wait) = queue.expiration_delay() {
         now += wait;
         keys.extend(expire(&mut queue, now));
     }
@@ -152,7 +152,7 @@ fn panic_in_any_operation_of_a_key_leaves_the_queue_valid() {
         ("snapshot", |queue, _| drop(queue.as_set().snapshot())),
         ("clear", |queue, _| queue.clear()),
         ("restore", |queue, _| {
-            let entries: Vec<_> = queue.as_set().snapshot().cloned().collect();
+            let entries: Vec<_> = queue.as_set().snapshot().into_iter().cloned().collect();
             queue.restore(entries, 40 * MS, 0).unwrap();
         }),
     ];

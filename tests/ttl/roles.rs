@@ -3,7 +3,7 @@
 use timer_wheel::ttl::{Outcome, Role, TtlConfig};
 
 use crate::script::MS;
-use crate::start::{SECOND, created, expire, fill, flights, leader, poll};
+use crate::start::{SECOND, created, expire, fill, flights, is_due, leader, poll};
 
 const NONE: [u32; 0] = [];
 
@@ -19,11 +19,11 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
         let ttl_ms = if key % 2 == 0 { 1 } else { 2 + u64::from(key / 1_000) };
         queue.init(key, 1, ttl_ms, created(u64::from(key))).unwrap();
     }
-    while queue.next_wake(2 * MS) == Some(0) {
+    while is_due(&queue, 2 * MS) {
         queue.poll(2 * MS).for_each(drop);
     }
     assert_eq!((queue.as_set().stats().expired, flights(&queue)), (most as u64, (most, 0)));
-    let wait = queue.next_wake(2 * MS).unwrap();
+    let wait = queue.expiration_delay().unwrap();
     assert!((9 * SECOND..=10 * SECOND).contains(&wait), "nothing but an answer or a timeout can come: {wait}");
     for key in (0..1_000).step_by(10) {
         assert_eq!(queue.failed(&key, 1, 2 * MS), Outcome::Failed);
@@ -32,7 +32,7 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
     queue.role_change(Role::Follower, 3 * MS);
     assert_eq!((flights(&queue), queue.as_set().stats().requeued), ((0, 0), most as u64));
     queue.role_change(Role::Leader, 3 * MS);
-    assert_eq!(queue.next_wake(3 * MS), Some(0));
+    assert_eq!(queue.expiration_delay(), Some(0));
 
     // With the others overdue, an early one among them, and a few gone.
     queue.init(COUNT, 2, 1, created(9)).unwrap();
@@ -68,20 +68,18 @@ fn follower_and_stopped_queue_propose_nothing_and_answer_all_else() {
     let mut queue = leader();
     fill(&mut queue, 3, |_| 1);
     queue.role_change(Role::Follower, 0);
-    assert_eq!((queue.next_wake(0), queue.poll(MS).next_wake()), (None, None));
+    assert_eq!((queue.wake_at(), queue.poll(MS).count(), queue.wake_at()), (None, 0, None));
     queue.role_change(Role::Leader, MS);
-    assert_eq!(queue.next_wake(MS), Some(0));
+    assert_eq!(queue.expiration_delay(), Some(0));
     assert_eq!(queue.poll(MS).count(), 3);
     queue.failed(&0, 1, MS);
     queue.stop();
-    assert!(queue.as_set().is_stopped());
     assert_eq!(queue.failed(&1, 1, MS), Outcome::Failed);
     assert_eq!(queue.applied(&2, 1), Outcome::Applied);
     for now in [2 * SECOND, 60 * SECOND] {
-        let mut due = queue.poll(now);
-        assert_eq!((due.next(), due.next_wake()), (None, None));
+        assert_eq!((queue.poll(now).count(), queue.wake_at()), (0, None));
     }
     queue.role_change(Role::Leader, 60 * SECOND);
-    assert_eq!((queue.poll(61 * SECOND).count(), queue.next_wake(0)), (0, None));
+    assert_eq!((queue.poll(61 * SECOND).count(), queue.wake_at()), (0, None));
     assert_eq!(queue.as_set().snapshot().len(), 2);
 }

@@ -278,7 +278,7 @@ impl<G: Geometry> Run<G> {
         let (mut was_idle_at_once, mut idle) = (false, 0);
         for _ in 0..wake_ups {
             let now = self.pair.model.now;
-            let wait = self.pair.queue.next_wake(now);
+            let wait = self.pair.queue.expiration_delay();
             let Some(wait) = wait.filter(|&wait| wait <= within) else {
                 return;
             };
@@ -297,21 +297,21 @@ impl<G: Geometry> Run<G> {
     /// On a live leader nothing stays for ever: every proposal is acknowledged, and the queue ends
     /// up empty after no more polls than batches.
     fn finish(mut self) {
-        if self.pair.queue.as_set().is_stopped() {
-            assert_eq!(self.pair.queue.next_wake(0), None);
+        if self.pair.model.is_stopped {
+            assert_eq!(self.pair.queue.wake_at(), None);
             return;
         }
         self.pair.role_change(Role::Leader, u64::MAX);
         let mut polls = 0;
         let most = self.pair.model.len() as u64 + 300 + self.pair.most_work();
         while !self.pair.queue.is_empty() {
-            assert_eq!(self.pair.queue.next_wake(u64::MAX), Some(0));
+            assert_eq!(self.pair.queue.expiration_delay(), Some(0));
             for (key, index, ..) in self.pair.poll(u64::MAX, usize::MAX) {
                 self.pair.applied(key, index);
             }
             polls += 1;
             assert!(polls <= most, "something stays for ever");
         }
-        assert_eq!(self.pair.queue.next_wake(u64::MAX), None);
+        assert_eq!(self.pair.queue.wake_at(), None);
     }
 }

@@ -39,10 +39,15 @@ pub(crate) fn flights<K>(queue: &TtlQueue<K>) -> (usize, usize) {
     (queue.as_set().pending_len(), queue.as_set().retrying_len())
 }
 
+/// Whether a caller whose clock stands at `now` is to poll at once.
+pub(crate) fn is_due<K>(queue: &TtlQueue<K>, now: u64) -> bool {
+    queue.wake_at().is_some_and(|at| at <= now)
+}
+
 /// Applies all that is due, in order, until a poll says that there is no more.
 pub(crate) fn expire(queue: &mut TtlQueue<u32>, now: u64) -> Vec<u32> {
     let (mut keys, mut polls) = (Vec::new(), 0);
-    while queue.next_wake(now) == Some(0) {
+    while is_due(queue, now) {
         polls += 1;
         assert!(polls < 10_000, "no progress");
         for due in queue.poll(now).collect::<Vec<_>>() {

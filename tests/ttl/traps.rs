@@ -6,7 +6,7 @@ use std::time::Duration;
 use timer_wheel::ttl::{Context, Entry, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
-use crate::start::{SECOND, created, expire, fill, leader, leader_with, poll};
+use crate::start::{SECOND, created, expire, fill, is_due, leader, leader_with, poll};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -81,8 +81,8 @@ fn failed_expiry_does_not_wait_behind_a_ttl_of_an_hour() {
     assert_eq!(queue.poll(10 * MS).count(), 1);
     queue.failed("short", 2, 10 * MS);
     for passed in [0, SECOND / 2, SECOND - 1] {
-        let mut due = queue.poll(10 * MS + passed);
-        assert_eq!((due.by_ref().count(), due.next_wake()), (0, Some(SECOND - passed)));
+        let count = queue.poll(10 * MS + passed).count();
+        assert_eq!((count, queue.expiration_delay()), (0, Some(SECOND - passed)));
     }
     let due = queue.poll(10 * MS + SECOND).next().unwrap();
     assert_eq!((due.key, due.attempt), ("short", 2));
@@ -99,7 +99,7 @@ fn proposal_in_flight_never_delays_the_retry_of_another() {
     // Nothing is ever heard of the first.
     queue.failed("third", 1, 6 * MS);
     queue.failed("second", 1, 7 * MS);
-    assert_eq!(queue.next_wake(7 * MS), Some(SECOND - MS));
+    assert_eq!(queue.expiration_delay(), Some(SECOND - MS));
     let keys: Vec<&str> = queue.poll(7 * MS + SECOND).map(|due| due.key).collect();
     assert_eq!(keys, ["third", "second"]);
 }
@@ -113,9 +113,7 @@ fn entry_removed_in_flight_and_failed_does_not_come_back() {
     assert_eq!(queue.remove("key"), Some("key"));
     assert_eq!(queue.failed("key", 1, 2 * MS), Outcome::Stale);
     assert_eq!(queue.applied("key", 1), Outcome::Stale);
-    let mut due = queue.poll(100 * SECOND);
-    assert_eq!(due.by_ref().count(), 0);
-    assert_eq!(due.next_wake(), None);
+    assert_eq!((queue.poll(100 * SECOND).count(), queue.wake_at()), (0, None));
     queue.check_invariants();
 }
 
@@ -128,7 +126,7 @@ fn ttl_does_not_begin_anew_on_restore_or_with_a_new_leader() {
         let ctx = created(0).with_leader_start_ms(wall_ms);
         old.init(key, index, ttl_ms, ctx).unwrap();
     }
-    let entries: Vec<Entry<&str>> = old.as_set().snapshot().cloned().collect();
+    let entries: Vec<Entry<&str>> = old.as_set().snapshot().into_iter().cloned().collect();
 
     // Four seconds later, on a machine whose monotonic clock began somewhere else.
     let now = 77 * SECOND;
@@ -169,10 +167,10 @@ fn any_time_and_any_index_is_taken() {
                 for due in due {
                     queue.failed(&due.key, due.index, later);
                 }
-                assert!(queue.next_wake(later).is_some());
+                assert!(queue.wake_at().is_some());
                 queue.check_invariants();
             }
-            let entries: Vec<Entry<u8>> = queue.as_set().snapshot().cloned().collect();
+            let entries: Vec<Entry<u8>> = queue.as_set().snapshot().into_iter().cloned().collect();
             for wall_ms in ends {
                 assert!(queue.restore(entries.clone(), now, wall_ms).is_ok());
                 queue.check_invariants();
@@ -209,7 +207,7 @@ fn poll_at_the_end_of_time_yields_each_entry_once() {
                         queue.failed(&due.key, due.index, now);
                     }
                 }
-                assert!(queue.next_wake(now).is_some());
+                assert!(queue.wake_at().is_some());
                 queue.check_invariants();
             }
             assert_eq!(attempts.len(), COUNT as usize);
@@ -226,7 +224,7 @@ fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
     for kept in [2, 4, 16, 64] {
         let mut queue = leader_with(TtlConfig::builder().max_pending(2 * COUNT as usize).poll_budget(8));
         fill(&mut queue, COUNT, |_| 1);
-        while queue.next_wake(MS) == Some(0) {
+        while is_due(&queue, MS) {
             queue.poll(MS).for_each(drop);
         }
         assert_eq!(queue.as_set().pending_len(), COUNT as usize);
@@ -235,7 +233,7 @@ fn late_entry_is_proposed_within_a_small_budget_whatever_was_deleted() {
         }
         for key in COUNT..COUNT + 1_000 {
             queue.init(key, 2, 1, created(0)).unwrap();
-            assert_eq!(queue.next_wake(MS), Some(0));
+            assert_eq!(queue.expiration_delay(), Some(0));
             assert_eq!(poll(&mut queue, MS), [key], "eight units are enough for one");
         }
         queue.check_invariants();
@@ -250,6 +248,16 @@ fn entry_that_is_proposed_is_paid_for_by_the_budget() {
         fill(&mut queue, 20, |_| 1);
         assert_eq!(queue.poll(MS).count(), budget.min(20));
     }
+}
+
+/// A proposal that has timed out is looked at and does not fire: with one unit a poll all of them are found.
+#[test]
+fn timeout_takes_no_unit_of_the_budget() {
+    let mut queue = leader_with(TtlConfig::builder().poll_budget(1));
+    fill(&mut queue, 20, |_| 1);
+    (0..20).for_each(|_| assert_eq!(queue.poll(MS).count(), 1));
+    assert_eq!(queue.poll(MS + 10 * SECOND).count(), 0);
+    assert_eq!(queue.as_set().retrying_len(), 20);
 }
 
 /// Our own: `Due` said that it is fused, and yielded after `None` when its budget was small.

@@ -14,12 +14,12 @@ fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
     fill(&mut queue, 1, |_| 5);
     let proposed = 5 * MS;
     assert_eq!(queue.poll(proposed).count(), 1);
-    assert_eq!(queue.next_wake(proposed), Some(10 * SECOND));
+    assert_eq!(queue.expiration_delay(), Some(10 * SECOND));
     let timeout = proposed + 10 * SECOND;
     assert_eq!((queue.poll(timeout - 1).count(), flights(&queue)), (0, (1, 0)));
-    assert_eq!(queue.next_wake(timeout - 1), Some(1));
+    assert_eq!(queue.expiration_delay(), Some(1));
     assert_eq!((queue.poll(timeout).count(), flights(&queue)), (0, (0, 1)));
-    assert_eq!(queue.next_wake(timeout), Some(SECOND));
+    assert_eq!(queue.expiration_delay(), Some(SECOND));
     assert_eq!(queue.poll(timeout + SECOND).next().unwrap().attempt, 2);
     let stats = queue.as_set().stats();
     assert_eq!((stats.timed_out, stats.failed, stats.longest_pending_ns), (1, 0, 10 * SECOND));
@@ -59,7 +59,7 @@ fn jittered_backoff_spreads_retries_within_its_bounds() {
 fn sleep_until_due(queue: &mut TtlQueue<u32>, mut now: u64) -> (u64, Vec<u32>, usize) {
     let mut idle = 0;
     for _ in 0..10_000 {
-        let wait = queue.next_wake(now).expect("something is to be proposed");
+        let wait = queue.expiration_delay().expect("something is to be proposed");
         now += wait;
         let due = poll(queue, now);
         if !due.is_empty() {
@@ -79,7 +79,7 @@ fn sleeping_for_the_wait_makes_progress_while_the_earliest_is_postponed() {
     fill(&mut queue, count, |key| 60_000 + u64::from(key) * 37);
     let (mut now, mut wake_ups, mut expired) = (0, 0, 0);
     for round in 0.. {
-        let Some(wait) = queue.next_wake(now) else {
+        let Some(wait) = queue.expiration_delay() else {
             break;
         };
         now += wait;
@@ -111,7 +111,7 @@ fn wait_of_nothing_is_never_told_twice_with_nothing_to_do() {
             queue.init(nth, 1, 300_000, ctx).unwrap();
         }
         let (mut now, mut idle_at_once) = (0, 0);
-        while let Some(wait) = queue.next_wake(now) {
+        while let Some(wait) = queue.expiration_delay() {
             now += wait;
             let due = poll(&mut queue, now);
             idle_at_once = if due.is_empty() && wait == 0 { idle_at_once + 1 } else { 0 };
@@ -142,7 +142,7 @@ fn crowded_bucket_is_found_in_a_few_wake_ups_and_never_late() {
     let left = count / 2;
     for nth in 0..left {
         queue.init(key_of(nth), 2, 900_000, ctx(nth)).unwrap();
-        assert!(queue.next_wake(0) <= Some(deadline(nth + 1)), "never late");
+        assert!(queue.wake_at() <= Some(deadline(nth + 1)), "never late");
         if nth % 64 == 0 {
             assert_eq!(queue.poll(0).count(), 0);
         }
@@ -181,9 +181,8 @@ fn polls_bring_crowds_on_both_wheels_down_within_their_budgets() {
     let timeout = MS + 10 * SECOND;
     let (mut before_timeouts, mut before_expiries) = (0, 0);
     loop {
-        let mut due = queue.poll(timeout);
-        let found = due.by_ref().count();
-        assert_eq!(due.next_wake(), Some(0));
+        let found = queue.poll(timeout).count();
+        assert_eq!(queue.expiration_delay(), Some(0));
         if found != 0 {
             break;
         }
@@ -214,7 +213,7 @@ fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
     }
     queue.role_change(Role::Leader, now);
     let mut polls = 0;
-    while queue.next_wake(now) == Some(0) {
+    while queue.expiration_delay() == Some(0) {
         assert_eq!(queue.poll(now).count(), 0, "none is due for 30 s");
         polls += 1;
         assert!(polls < 100, "no progress");
@@ -225,7 +224,7 @@ fn leader_after_hours_of_refreshes_catches_up_in_a_few_polls() {
 
     let first = now + 30 * SECOND;
     for nth in 0..count {
-        assert!(queue.next_wake(now) <= Some(first + u64::from(nth) - now), "late");
+        assert!(queue.wake_at() <= Some(first + u64::from(nth)), "late");
         let (at, due, _) = sleep_until_due(&mut queue, now);
         assert_eq!((at, due), (first + u64::from(nth), vec![nth]));
         queue.applied(&nth, 240);

@@ -1,4 +1,4 @@
-//! What the lesser calls answer, to the number: statistics, limits, hints of size.
+//! What the lesser calls answer, to the number: statistics, hints of size.
 
 use timer_wheel::{Budget, Compact, Millis, TimerKey, Wheel};
 
@@ -8,7 +8,7 @@ use crate::script::spans;
 const TICK: u64 = 1 << 20;
 
 #[test]
-fn statistics_count_buckets_ready_timers_and_slots() {
+fn statistics_count_buckets_near_timers_and_slots() {
     let mut wheel = with_lists::<Millis>(0);
     let [_, _, second, _, rotation] = spans::<Millis>();
     let others = FAR_TIMERS;
@@ -17,15 +17,15 @@ fn statistics_count_buckets_ready_timers_and_slots() {
     }
     let stats = wheel.stats();
     assert_eq!(stats.occupied, [2, 0, 1, 0, 1]);
-    let counted = (stats.timers, stats.ready, stats.slots);
+    let counted = (stats.timers, stats.near, stats.slots);
     assert_eq!(counted, (others + 6, 1, others + 6));
-    assert!(wheel.pop_expired(TICK).is_some());
+    assert!(wheel.advance(TICK).next().is_some());
     let stats = wheel.stats();
     assert_eq!(stats.occupied, [1, 0, 1, 0, 1]);
-    let counted = (stats.timers, stats.ready, stats.slots);
+    let counted = (stats.timers, stats.near, stats.slots);
     assert_eq!(counted, (others + 5, 1 + 2, others + 6));
     assert_eq!(wheel.advance(TICK + 2).count(), 2);
-    assert_eq!(wheel.stats().ready, 1);
+    assert_eq!(wheel.stats().near, 1);
 }
 
 /// A touch writes to the timer and to nothing else: its entry stays where it is.
@@ -51,7 +51,7 @@ fn peek_ahead_finds_a_timer_that_was_brought_up_early() {
     wheel.schedule(300 * TICK + 5, 0);
     assert_eq!(wheel.peek_ahead(1), Some(256 * TICK));
     assert!(wheel.advance(256 * TICK).next().is_none());
-    assert_eq!(wheel.stats().ready, 2, "it is sorted");
+    assert_eq!(wheel.stats().near, 2, "it is sorted");
     assert_eq!(wheel.peek_ahead(0), Some(44 * TICK + 5), "the timer");
     assert_eq!(wheel.expiration_delay(), Some(44 * TICK + 5));
     assert_eq!(wheel.peek_ahead(1), None);
@@ -68,8 +68,9 @@ fn peek_ahead_at_the_far_level_leads_to_a_rotation_and_to_a_backlog() {
     }
     assert_eq!(wheel.peek_ahead(4), Some(2 * rotation - 7));
     // One unit to open the bucket, and one for one of the three.
-    let mut advance = wheel.advance_with_budget(2 * rotation, 2);
-    assert!(advance.next().is_none() && advance.has_backlog());
+    let mut budget = Budget::of_work(2);
+    assert!(wheel.advance_with_budget(2 * rotation, &mut budget).next().is_none());
+    assert!(budget.work == 0 && wheel.has_backlog());
     assert_eq!(wheel.peek_ahead(4), Some(0), "it is being emptied");
     assert!(wheel.advance(2 * rotation).next().is_none());
     let last = u64::MAX / rotation * rotation;
@@ -89,12 +90,10 @@ fn iterators_know_how_many_are_left() {
         }
     }
     assert!(iter.next().is_none() && up.next().is_none() && down.next().is_none());
-    let advance = wheel.advance_with_budget(u64::MAX, 3);
-    assert_eq!(advance.size_hint(), (0, Some(3)), "no more than the budget");
-    drop(advance);
-    let advance = wheel.advance_with_budget(u64::MAX, Budget::UNLIMITED.with_fires(2));
-    assert_eq!(advance.size_hint(), (0, Some(2)), "nor than its fires");
-    drop(advance);
+    drop((iter, up, down));
+    let mut hint = |mut budget| wheel.advance_with_budget(u64::MAX, &mut budget).size_hint();
+    assert_eq!(hint(Budget::of_work(3)), (0, Some(3)), "no more than the budget");
+    assert_eq!(hint(Budget::of_fires(2)), (0, Some(2)), "nor than its fires");
     assert_eq!(wheel.advance(0).size_hint(), (0, Some(4)));
     let mut drain = wheel.drain();
     assert_eq!(drain.size_hint(), (4, Some(4)));

@@ -1,5 +1,6 @@
 //! A budget bounds one call, repeated calls come to an end, and work follows the timers.
 
+use timer_wheel::index::IndexWheel;
 use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
 use crate::geometries::{Tiny, TinyTick, with_lists};
@@ -28,16 +29,21 @@ fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
         (0..crowd).for_each(|n| _ = wheel.schedule(n * 7_919 % crowd * horizon / crowd, n));
         for now in [horizon / 3, horizon, horizon] {
             loop {
-                let (mut popped, mut peeked) = (wheel.clone(), wheel.clone());
-                let mut advance = wheel.advance_with_budget(now, budget);
-                let fired: Vec<_> = advance.by_ref().collect();
-                let unused = advance.unused();
+                let [mut popped, mut stepped, mut peeked] = [(); 3].map(|()| wheel.clone());
+                let mut unused = budget;
+                let fired: Vec<_> = wheel.advance_with_budget(now, &mut unused).collect();
+                assert_eq!(unused.fires, budget.fires - fired.len());
 
                 let mut left = budget;
-                let by_pop = std::iter::from_fn(|| popped.pop_expired_with_budget(now, &mut left));
-                assert_eq!(by_pop.collect::<Vec<_>>(), fired);
-                assert_eq!((left.work, left.fires), (unused, budget.fires - fired.len()));
-                assert_eq!(popped.stats().ready, wheel.stats().ready);
+                let pop = || Some(popped.peek_expired_with_budget(now, &mut left)?.remove());
+                assert_eq!(std::iter::from_fn(pop).collect::<Vec<_>>(), fired);
+                assert_eq!(left, unused);
+                assert_eq!(popped.stats().near, wheel.stats().near);
+
+                let mut left = budget;
+                let one_each = || stepped.advance_with_budget(now, &mut left).next();
+                assert_eq!(std::iter::from_fn(one_each).collect::<Vec<_>>(), fired, "dropped after each");
+                assert_eq!(left, unused);
 
                 let mut left = budget;
                 for timer in &fired {
@@ -46,7 +52,7 @@ fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
                     due.rearm(u64::MAX);
                 }
                 assert!(peeked.peek_expired_with_budget(now, &mut left).is_none());
-                assert_eq!(left.work, unused);
+                assert_eq!(left, unused);
                 assert_eq!(peeked.has_backlog(), wheel.has_backlog());
                 if !wheel.has_backlog() {
                     break;
@@ -68,13 +74,45 @@ fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
 fn peek_with_budget_that_is_dropped_counts_and_loses_nothing() {
     let mut wheel = Wheel::new(0);
     let key = wheel.schedule(10, 'a');
-    let mut budget = Budget::UNLIMITED.with_fires(2);
+    let mut budget = Budget::of_fires(2);
     for left in [1, 0] {
         assert!(wheel.peek_expired_with_budget(10, &mut budget).is_some());
         assert_eq!(budget.fires, left);
     }
     assert!(wheel.peek_expired_with_budget(10, &mut budget).is_none());
     assert!(wheel.has_backlog() && wheel.contains(key));
+}
+
+/// What one wheel leaves of a budget is there for the next, on both faces.
+#[test]
+fn wheels_that_share_a_budget_fire_together_what_it_allows() {
+    for (mut budget, fired) in [(Budget::of_fires(25), [10, 10, 5]), (Budget::of_work(12), [10, 2, 0])] {
+        let mut wheels = [(); 2].map(|()| Wheel::new(0));
+        wheels.iter_mut().for_each(|wheel| (0..10).for_each(|n| _ = wheel.schedule(10, n)));
+        let mut indexes = IndexWheel::new(0);
+        (0..10).for_each(|index| indexes.set(index, 10));
+        let mut found = wheels.each_mut().map(|wheel| wheel.advance_with_budget(10, &mut budget).count()).to_vec();
+        found.push(indexes.advance_with_budget(10, &mut budget).count());
+        assert_eq!(found, fired);
+        assert_eq!(budget.work.min(budget.fires), 0);
+        assert!(!wheels[0].has_backlog() && indexes.has_backlog());
+    }
+}
+
+/// An advance that is dropped has paid for the bucket that it opened and for what it yielded, and not for the rest.
+#[test]
+fn dropped_advance_pays_for_what_it_did() {
+    let mut wheel = with_lists::<Millis>(0);
+    let tick = spans::<Millis>()[0];
+    (0..10).for_each(|n| _ = wheel.schedule(5 * tick, n));
+    let mut budget = Budget::of_work(100).with_fires(50);
+    drop(wheel.advance_with_budget(5 * tick, &mut budget));
+    assert_eq!((budget.work, budget.fires), (100, 50), "not pulled");
+    assert_eq!(wheel.advance_with_budget(5 * tick, &mut budget).take(3).count(), 3);
+    // A bucket, ten timers sorted, three fired.
+    assert_eq!((budget.work, budget.fires), (100 - 14, 47));
+    assert_eq!(wheel.advance_with_budget(5 * tick, &mut budget).count(), 7);
+    assert_eq!((budget.work, budget.fires), (100 - 21, 40));
 }
 
 /// Calls with a budget of one until all fired, in order. The deadlines are sorted.
@@ -92,14 +130,15 @@ fn drain_by_one<G: Geometry>(start: u64, deadlines: &[u64]) {
     while backlog {
         calls += 1;
         assert!(calls <= most, "{next} fired after {calls} calls");
-        let mut advance = wheel.advance_with_budget(now, 1);
+        let mut budget = Budget::of_work(1);
+        let mut advance = wheel.advance_with_budget(now, &mut budget);
         if let Some(item) = advance.next() {
             assert_eq!(item.value, next, "fired out of order");
             next += 1;
             assert!(advance.next().is_none(), "two items for one unit");
         }
-        backlog = advance.has_backlog();
-        assert!(!backlog || advance.unused() == 0, "a backlog, and no work");
+        backlog = wheel.has_backlog();
+        assert!(!backlog || budget.work == 0, "a backlog, and no work");
     }
     assert_eq!(next as usize, deadlines.len());
     assert!(wheel.is_empty());
@@ -128,11 +167,9 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
         for (level, span) in spans.into_iter().enumerate() {
             for (mut wheel, expected) in [(Wheel::with_geometry(0), 1), (with_lists::<G>(0), 3)] {
                 wheel.schedule(span, 0);
-                let budget = 1_000;
-                let mut advance = wheel.advance_with_budget(span, budget);
-                assert_eq!(advance.by_ref().count(), 1);
-                let used = budget - advance.unused();
-                assert_eq!(used, expected, "on level {level}");
+                let mut budget = Budget::of_work(1_000);
+                assert_eq!(wheel.advance_with_budget(span, &mut budget).count(), 1);
+                assert_eq!(1_000 - budget.work, expected, "on level {level}");
             }
         }
     }
@@ -153,9 +190,10 @@ fn jump_over_many_rotations_looks_at_each_timer_once() {
         for n in 0..count {
             wheel.schedule((n + 1) * rotation + n % rotation, n);
         }
-        let mut advance = wheel.advance_with_budget((count + 1) * rotation, usize::MAX);
-        assert!(advance.by_ref().map(|item| item.value).eq(0..count));
-        let used = usize::MAX - advance.unused();
+        let mut budget = Budget::UNLIMITED;
+        let fired = wheel.advance_with_budget((count + 1) * rotation, &mut budget);
+        assert!(fired.map(|item| item.value).eq(0..count));
+        let used = usize::MAX - budget.work;
         // Its rotation is opened, it is visited, and it fires.
         let most = 3 * count as usize;
         assert!(used <= most, "{used} units for {count} timers, {most} allowed");

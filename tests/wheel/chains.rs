@@ -1,6 +1,6 @@
 //! Buckets that are sorted whole before their time: when they are, and what becomes of their timers.
 
-use timer_wheel::{Caffeine, Geometry, TimerKey, Wheel};
+use timer_wheel::{Budget, Caffeine, Geometry, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, with_lists};
 
@@ -99,11 +99,11 @@ fn sparse_bucket_of_a_wide_geometry_is_brought_up_whole() {
 #[test]
 fn timer_cancelled_while_a_far_rotation_is_moved_down_is_gone() {
     let start = 1 << 52;
-    for budget in 1..40 {
+    for work in 1..40 {
         let mut wheel = lists();
         let ticks = [2, 1, u64::from(u32::MAX), 1 << 31, 1 << 12, 2 << 32];
         let keys: Vec<TimerKey> = (0..36).map(|n| wheel.schedule(start + ticks[n as usize % 6] * TICK, n)).collect();
-        assert_eq!(wheel.advance_with_budget(start, budget).count(), 0);
+        assert_eq!(wheel.advance_with_budget(start, &mut Budget::of_work(work)).count(), 0);
         for (n, key) in (0..36).zip(&keys).filter(|(n, _)| n % 4 != 0) {
             assert_eq!(wheel.cancel(*key), Some(n));
             wheel.check_invariants();

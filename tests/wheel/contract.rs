@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use timer_wheel::{Advance, Budget, Caffeine, Compact, Full, Geometry, Micros, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Advance, Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::{Lopsided, Narrow, Tiny, with_lists};
 use crate::script::spans;
@@ -83,13 +83,11 @@ fn advance_backwards_is_an_advance_to_now() {
     assert_eq!(fired, [3]);
     assert_eq!(wheel.now(), 1_000);
     assert_eq!(wheel.advance(1_500).take(0).count(), 0);
-    assert!(wheel.advance_with_budget(0, 0).next().is_none());
+    assert!(wheel.advance_with_budget(0, &mut Budget::of_work(0)).next().is_none());
     assert_eq!(wheel.now(), 1_500, "the clock ran backwards");
-    let item = wheel.pop_expired(3).expect("due at the clock");
+    let item = wheel.advance(3).next().expect("due at the clock");
     assert_eq!((item.deadline, item.value), (1_500, 1));
-    assert!(wheel.pop_expired(0).is_none());
-    let remove = |_: TimerKey, _: u64, _: &mut u64| Verdict::Remove;
-    assert_eq!(wheel.advance_with(1, usize::MAX, remove).fired, 0);
+    assert!(wheel.peek_expired(0).is_none());
     assert_eq!((wheel.now(), wheel.len()), (1_500, 1));
 }
 
@@ -104,17 +102,15 @@ fn every_iterator_stays_at_its_end() {
     }
     fn check_all<G: Geometry>() {
         let mut all: Wheel<u64, G> = Wheel::with_geometry(0);
-        all.extend((0..100).map(|n| (5 + ((n % 10) << 21), n)));
+        (0..100).for_each(|n| _ = all.schedule(5 + ((n % 10) << 21), n));
         check(all.iter(), 100, "iter");
         check(all.ascending(), 100, "ascending");
         check(all.descending(), 100, "descending");
-        for level in all.levels() {
-            check(level.buckets(), level.buckets().len(), "buckets");
-        }
         // Ten are due.
         for (fires, left) in [(0, 10), (3, 10), (9, 7), (1, 0)] {
-            let budget = Budget::UNLIMITED.with_fires(fires);
-            check(all.advance_with_budget(5, budget), fires.min(left), "advance");
+            let mut budget = Budget::of_fires(fires);
+            check(all.advance_with_budget(5, &mut budget), fires.min(left), "advance");
+            assert_eq!(budget.fires, fires - fires.min(left));
         }
         check(all.drain(), 90, "drain");
     }
@@ -129,12 +125,11 @@ fn rearmed_timer_keeps_its_key_and_its_value() {
     let key = wheel.schedule(10, 0);
     let slots = wheel.stats().slots;
     for round in 1..=1_000 {
-        let progress = wheel.advance_with(round * 10, usize::MAX, |fired, deadline, value| {
-            assert_eq!((fired, deadline), (key, round * 10));
-            *value += 1;
-            Verdict::Rearm(deadline + 10)
-        });
-        assert_eq!((progress.fired, progress.has_backlog), (1, false));
+        let mut due = wheel.peek_expired(round * 10).expect("it is due");
+        assert_eq!((due.key(), due.deadline()), (key, round * 10));
+        *due.get_mut() += 1;
+        due.rearm(round * 10 + 10);
+        assert!(wheel.peek_expired(round * 10).is_none() && !wheel.has_backlog());
         assert_eq!(wheel.get(key), Some(&round));
         assert_eq!(wheel.deadline(key), Some(round * 10 + 10));
         assert_eq!(wheel.stats().slots, slots, "a slot was freed and taken again");
@@ -146,44 +141,20 @@ fn timer_rearmed_to_the_past_is_bounded_by_the_budget_alone() {
     let mut wheel: Wheel<u64> = Wheel::new(1_000);
     let key = wheel.schedule(500, 0);
     wheel.schedule(600, 0);
-    for budget in [1, 2, 50] {
-        let progress = wheel.advance_with(1_000, budget, |fired, deadline, value| {
-            assert_eq!(fired, key, "the other must wait behind it");
-            *value += 1;
-            Verdict::Rearm(deadline)
-        });
-        assert!(progress.fired <= budget && progress.has_backlog);
-        assert_eq!(progress.unused, 0);
+    for work in [1, 2, 50] {
+        let mut budget = Budget::of_work(work);
+        while let Some(mut due) = wheel.peek_expired_with_budget(1_000, &mut budget) {
+            assert_eq!(due.key(), key, "the other must wait behind it");
+            *due.get_mut() += 1;
+            let again = due.deadline();
+            due.rearm(again);
+        }
+        assert!(budget.work == 0 && wheel.has_backlog());
         wheel.check_invariants();
     }
     // A unit each time it fires, and one for placing it again.
     assert!(wheel.get(key).is_some_and(|&times| times >= 53 / 2 - 2));
     assert_eq!(wheel.advance(1_000).count(), 2);
-}
-
-#[test]
-fn try_schedule_at_the_limit_hands_the_value_back() {
-    let mut wheel: Wheel<String> = Wheel::new(0);
-    assert_eq!(wheel.limit(), 1_610_612_736, "the most a wheel can hold");
-    wheel.set_limit(2);
-    let attempt = |wheel: &mut Wheel<String>, at| wheel.try_schedule(at, "value".to_owned()).is_ok();
-    assert!(attempt(&mut wheel, 1) && attempt(&mut wheel, 2));
-    let refused = wheel.try_schedule(0, "third".to_owned()).unwrap_err();
-    assert_eq!(refused.to_string(), "the timer wheel holds as many timers as its limit allows");
-    assert_eq!(refused, Full("third".to_owned()));
-    assert_eq!(refused.clone().into_inner(), "third");
-    assert_eq!((wheel.len(), wheel.limit()), (2, 2));
-    // Only `try_schedule` is bound, and what left makes room.
-    wheel.schedule(3, "unbound".to_owned());
-    assert!(!attempt(&mut wheel, 4));
-    assert_eq!(wheel.advance(2).count(), 2);
-    assert!(attempt(&mut wheel, 4));
-    wheel.set_limit(0);
-    assert!(!attempt(&mut wheel, 4));
-    assert_eq!(wheel.len(), 2, "a lower limit drops nothing");
-    wheel.set_limit(usize::MAX);
-    assert!(attempt(&mut wheel, 4));
-    wheel.check_invariants();
 }
 
 /// On each level, the answer is the start of the next occupied bucket and nothing else.
@@ -221,21 +192,4 @@ fn peek_ahead_tells_the_next_bucket_of_each_level() {
     check::<Micros>();
     check::<Compact>();
     check::<Lopsided>();
-}
-
-#[test]
-fn stopped_call_leaves_the_rest_of_its_budget() {
-    let mut wheel: Wheel<u32> = Wheel::new(0);
-    (0..10).for_each(|n| _ = wheel.schedule(10, n));
-    let progress = wheel.advance_with(10, 100, |_, _, value| match *value {
-        3 => Verdict::Stop,
-        _ => Verdict::Remove,
-    });
-    assert_eq!((progress.fired, progress.unused), (3, 97));
-    let progress = wheel.advance_with(10, 100, |_, _, _| Verdict::Stop);
-    assert_eq!((progress.fired, progress.unused, wheel.len()), (0, 100, 7));
-    // With no fires to spend nobody is asked.
-    let none = Budget::UNLIMITED.with_fires(0);
-    let progress = wheel.advance_with(10, none, |_, _, _| panic!("asked"));
-    assert_eq!((progress.fired, progress.has_backlog), (0, true));
 }

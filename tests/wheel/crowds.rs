@@ -35,7 +35,7 @@ impl Arrival {
 /// Ours: a crowd in one tick made the heap's array double in the middle of a budgeted call.
 #[test]
 fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
-    fn check<G: Geometry>(arrival: Arrival, budget: usize) {
+    fn check<G: Geometry>(arrival: Arrival, work: usize) {
         const CROWD: u64 = 20_000;
         let tick = 3 * spans::<G>()[1];
         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
@@ -46,25 +46,25 @@ fn crowd_in_one_tick_takes_as_many_calls_as_its_budget_says() {
         expected.sort_unstable();
         let (mut fired, mut units, mut calls) = (Vec::new(), 0, 0);
         while !wheel.is_empty() {
-            let mut advance = wheel.advance_with_budget(tick + CROWD, budget);
-            fired.extend(advance.by_ref().map(|item| (item.deadline, item.value)));
-            let used = budget - advance.unused();
-            assert!(used == budget || !advance.has_backlog());
-            units += used;
+            let mut budget = Budget::of_work(work);
+            let advance = wheel.advance_with_budget(tick + CROWD, &mut budget);
+            fired.extend(advance.map(|item| (item.deadline, item.value)));
+            assert!(budget.work == 0 || !wheel.has_backlog());
+            units += work - budget.work;
             calls += 1;
             assert!(calls <= 10 * CROWD, "{} fired", fired.len());
         }
-        assert!(fired == expected, "{arrival:?}, budget {budget}");
+        assert!(fired == expected, "{arrival:?}, budget {work}");
         // Moved down two levels at most, collected and fired; and what makes way for a piece.
         let crowd = CROWD as usize;
-        let ways = (crowd / budget).min(crowd) * budget.min(FEW);
+        let ways = (crowd / work).min(crowd) * work.min(FEW);
         let most = 4 * crowd + LEVELS + ways;
-        assert!(units <= most, "{units} units, {arrival:?}, budget {budget}");
+        assert!(units <= most, "{units} units, {arrival:?}, budget {work}");
     }
     for arrival in Arrival::ALL {
-        for budget in [1, 7, 256, 5_000, usize::MAX / 2] {
-            check::<Millis>(arrival, budget);
-            check::<Narrow>(arrival, budget);
+        for work in [1, 7, 256, 5_000, usize::MAX / 2] {
+            check::<Millis>(arrival, work);
+            check::<Narrow>(arrival, work);
         }
     }
 }
@@ -85,9 +85,9 @@ fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
         let mut calls = 0;
         for to in [start - spans[level] / 3, start - 1, start, end] {
             while pair.model.now() < to || pair.wheel.has_backlog() {
-                let before = pair.wheel.levels().map(|level| level.timers());
+                let before = pair.wheel.levels().map(|level| level.timers);
                 pair.apply(&Op::AdvanceBudgeted(When::At(to), Budget::of_work(1), 0));
-                let after = pair.wheel.levels().map(|level| level.timers());
+                let after = pair.wheel.levels().map(|level| level.timers);
                 let left = before.iter().zip(after);
                 let taken: usize = left.map(|(before, after)| before.saturating_sub(after)).sum();
                 assert!(taken <= 1, "{taken} timers were taken from buckets");

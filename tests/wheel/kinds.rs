@@ -23,7 +23,7 @@ impl Kind for Mixed {
                 Op::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
             }
             18..=19 => Op::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
-            20 => Op::FillToLimit(decoder.deadline(spans), decoder.below(4)),
+            20 => Op::Storm(decoder.deadline(spans), 0, decoder.below(4)),
             21..=24 => Op::Cancel(decoder.pick()),
             25 => Op::CancelMany(decoder.below(8)),
             26..=32 => Op::Reschedule(decoder.pick(), decoder.deadline(spans)),

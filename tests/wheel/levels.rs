@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use timer_wheel::inspect::Level;
-use timer_wheel::{Caffeine, Geometry, Millis, Wheel};
+use timer_wheel::{Budget, Caffeine, Geometry, Millis, Wheel};
 
 use crate::geometries::{near, with_lists};
 
@@ -11,8 +11,8 @@ use crate::geometries::{near, with_lists};
 const TICK: u64 = 1 << 20;
 
 /// The buckets of a level.
-fn buckets(level: Level<'_>) -> Vec<usize> {
-    level.buckets().collect()
+fn buckets(level: Level) -> Vec<usize> {
+    level.buckets
 }
 
 /// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
@@ -21,14 +21,14 @@ fn buckets(level: Level<'_>) -> Vec<usize> {
 /// the first few.
 fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
     let mut levels = [0, 1, 2, 3].map(|level| vec![0; 2 << G::LEVEL_BITS[level]]);
-    let (mut far, mut ready) = (0, 0);
+    let (mut far, mut in_heap) = (0, 0);
     let tick_ns = 1_u64 << G::TICK_BITS;
     let cursor = now / tick_ns;
     let later = deadlines.iter().filter(|&it| it / tick_ns > cursor).count();
     for (nth, &deadline) in (1..).zip(deadlines) {
         let tick = deadline / tick_ns;
         if tick <= cursor || later <= near::<G>() || nth == near::<G>() {
-            ready += 1;
+            in_heap += 1;
             continue;
         }
         // From the coarsest level down, the first on whose buckets the two differ.
@@ -47,7 +47,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
         }
     }
     let [a, b, c, d] = levels;
-    ([a, b, c, d, vec![far]], ready)
+    ([a, b, c, d, vec![far]], in_heap)
 }
 
 fn levels_agree_with_division<G: Geometry>() {
@@ -65,15 +65,15 @@ fn levels_agree_with_division<G: Geometry>() {
         let keys: Vec<_> = deadlines.iter().map(|&deadline| wheel.schedule(deadline, 0)).collect();
         let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), 0);
         wheel.cancel(cancelled);
-        let (expected, ready) = by_division::<G>(now, &deadlines);
+        let (expected, in_heap) = by_division::<G>(now, &deadlines);
         assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
-        let on_levels: usize = wheel.levels().iter().map(Level::timers).sum();
-        assert_eq!(on_levels + ready, wheel.len());
+        let on_levels: usize = wheel.levels().iter().map(|level| level.timers).sum();
+        assert_eq!(on_levels + in_heap, wheel.len());
 
         for key in keys {
             wheel.cancel(key);
         }
-        assert!(wheel.levels().iter().all(|level| level.timers() == 0));
+        assert!(wheel.levels().iter().all(|level| level.timers == 0));
     }
 }
 
@@ -83,11 +83,11 @@ fn levels_show_each_timer_in_the_bucket_of_its_deadline() {
 }
 
 #[test]
-fn levels_have_the_numbers_sizes_and_spans_of_the_geometry() {
+fn levels_have_the_sizes_and_spans_of_the_geometry() {
     let wheel = Wheel::<(), Caffeine>::with_geometry(0);
-    let shape = wheel.levels().map(|level| (level.number(), level.buckets().len(), level.bucket_span()));
+    let shape = wheel.levels().map(|level| (level.buckets.len(), level.bucket_span));
     let ns = |bits: u32| Some(1 << bits);
-    assert_eq!(shape, [(0, 128, ns(30)), (1, 128, ns(36)), (2, 64, ns(42)), (3, 8, ns(47)), (4, 1, None)]);
+    assert_eq!(shape, [(128, ns(30)), (128, ns(36)), (64, ns(42)), (8, ns(47)), (1, None)]);
 }
 
 #[test]
@@ -97,11 +97,11 @@ fn cursor_is_the_bucket_of_now_on_every_level() {
         for now in [7, TICK, TICK * 1_000_003, 1 << 40, u64::MAX - 1] {
             let _ = wheel.advance(now).count();
             for level in wheel.levels() {
-                let expected = match level.bucket_span() {
-                    Some(span) => now / span % (level.buckets().len() as u64 / 2),
+                let expected = match level.bucket_span {
+                    Some(span) => now / span % (level.buckets.len() as u64 / 2),
                     None => 0,
                 };
-                assert_eq!(level.cursor() as u64, expected, "level {level:?} at {now}");
+                assert_eq!(level.cursor as u64, expected, "level {level:?} at {now}");
             }
         }
     }
@@ -115,12 +115,12 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
         wheel.schedule(3 * TICK, value);
     }
     // One unit opens the bucket, three more visit its entries.
-    assert!(wheel.advance_with_budget(9 * TICK, 4).next().is_none());
+    assert!(wheel.advance_with_budget(9 * TICK, &mut Budget::of_work(4)).next().is_none());
     let [finest, ..] = wheel.levels();
-    assert_eq!(finest.cursor(), 3);
+    assert_eq!(finest.cursor, 3);
     assert_eq!(buckets(finest)[3], 7, "what has not been visited");
     assert_eq!(wheel.advance(9 * TICK).count(), 10);
-    assert_eq!(wheel.levels()[0].cursor(), 9);
+    assert_eq!(wheel.levels()[0].cursor, 9);
 }
 
 /// The bucket after the one that time is in, if it is crowded, is opened and moved down ahead of its
@@ -131,19 +131,19 @@ fn crowded_bucket_ahead_shows_in_the_next_rotation_of_the_level_below() {
     for n in 0..768 {
         wheel.schedule((256 + n / 3) * TICK, n);
     }
-    assert_eq!(wheel.levels()[1].timers(), 768);
+    assert_eq!(wheel.levels()[1].timers, 768);
     let half = 128 * TICK;
     assert_eq!(wheel.advance(half).count(), 0);
     let [finest, above, ..] = wheel.levels();
-    assert_eq!((finest.timers(), above.timers()), (384, 384), "half of it");
+    assert_eq!((finest.timers, above.timers), (384, 384), "half of it");
     let buckets = buckets(finest);
     assert!(buckets[..256].iter().all(|&timers| timers == 0));
     assert_eq!(buckets[256..].iter().sum::<usize>(), 384);
     assert_eq!(wheel.advance(255 * TICK).count(), 0);
     assert_eq!(wheel.advance(256 * TICK).count(), 3);
     let [finest, ..] = wheel.levels();
-    assert_eq!(finest.timers(), 765);
-    assert_eq!(finest.buckets().collect::<Vec<_>>()[..256], [[0].as_slice(), &[3; 255]].concat());
+    assert_eq!(finest.timers, 765);
+    assert_eq!(finest.buckets[..256], [[0].as_slice(), &[3; 255]].concat());
     wheel.check_invariants();
 }
 
@@ -160,7 +160,7 @@ fn wheel_prints_its_levels_and_no_timers() {
     wheel.reschedule(postponed, 9_000_000_000);
     assert_eq!(
         format!("{wheel:?}"),
-        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), ready: 126, \
+        "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), near: 126, \
          levels: {0: 65535 timers in 257 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
          far: 1 timer}, .. }"
     );
@@ -170,16 +170,7 @@ fn wheel_prints_its_levels_and_no_timers() {
 fn empty_wheel_prints_no_levels() {
     assert_eq!(
         format!("{:?}", Wheel::<(), Millis>::new(u64::MAX)),
-        "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, ready: 0, \
+        "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, near: 0, \
          levels: {}, .. }"
     );
-}
-
-#[test]
-fn buckets_count_down_and_print_short() {
-    let wheel = Wheel::<(), Caffeine>::with_geometry(0);
-    let mut buckets = wheel.levels()[3].buckets();
-    assert_eq!(format!("{buckets:?}"), "Buckets(8 left)");
-    assert_eq!(buckets.by_ref().count(), 8);
-    assert_eq!((buckets.len(), buckets.next()), (0, None));
 }

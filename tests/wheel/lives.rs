@@ -1,6 +1,6 @@
 //! Random lives of wheels, looked at at every moment: what no comparison with a model tells.
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::few;
 use crate::numbers::Numbers;
@@ -42,8 +42,8 @@ fn live<G: Geometry>(most: usize, mut look: impl FnMut(&Wheel<u64, G>)) {
                 (4, Some(&key)) => _ = wheel.cancel(key),
                 (5, Some(&key)) => _ = wheel.reschedule(key, at),
                 (6, _) => {
-                    let work = numbers.below(40) as usize;
-                    _ = wheel.advance_with_budget(at >> 1, work).count();
+                    let mut budget = Budget::of_work(numbers.below(40) as usize);
+                    _ = wheel.advance_with_budget(at >> 1, &mut budget).count();
                 }
                 _ => {
                     let delay = wheel.expiration_delay().unwrap_or(0);
@@ -88,11 +88,11 @@ fn wake_up_fires_or_opens_or_looks_at_what_was_postponed_or_moves_256() {
                 return;
             }
             without_a_fire += 1;
-            let was_postponed = after.stats().ready < wheel.stats().ready;
+            let was_postponed = after.stats().near < wheel.stats().near;
             let mut levels = wheel.levels().into_iter().zip(after.levels());
             let is_moved = levels.any(|(before, after)| {
-                let is_far = before.bucket_span().is_none();
-                let mut buckets = before.buckets().zip(after.buckets());
+                let is_far = before.bucket_span.is_none();
+                let mut buckets = before.buckets.into_iter().zip(after.buckets);
                 buckets.any(|(before, after)| {
                     // Of the far rotations one was opened.
                     before > after && (after == 0 || is_far) || before >= after + few::<G>() / 2
@@ -133,7 +133,7 @@ fn finding_the_first_opens_its_bucket_and_sends_what_is_earlier_to_the_near_heap
             let found = copy.stats();
             assert_eq!(copy.peek_first().map(|timer| timer.deadline), first);
             assert_eq!(copy.stats(), found, "it is prepared already");
-            assert_eq!(found.ready == 0, wheel.is_empty());
+            assert_eq!(found.near == 0, wheel.is_empty());
 
             let is_opened = found.occupied != wheel.stats().occupied;
             if is_opened && !wheel.has_backlog() {
@@ -141,7 +141,7 @@ fn finding_the_first_opens_its_bucket_and_sends_what_is_earlier_to_the_near_heap
                 let start = wheel.now() + least_of_all_levels(wheel).expect("it is not empty");
                 copy.schedule(start - 1, 0);
                 let earlier = copy.stats();
-                assert_eq!(earlier.ready, found.ready + 1);
+                assert_eq!(earlier.near, found.near + 1);
                 assert_eq!(earlier.occupied, found.occupied);
             }
         });

@@ -112,7 +112,6 @@ impl<G: Geometry> Pair<G> {
         match *op {
             Op::Schedule(at) => self.schedule(self.resolve(at)),
             Op::Storm(from, step, count) => self.storm(self.resolve(from), step, count),
-            Op::FillToLimit(at, room) => self.fill_to_limit(self.resolve(at), room),
             Op::Cancel(pick) => self.cancel(self.pick(pick)),
             Op::CancelMany(stride) => {
                 let keys = self.every(stride).into_iter();

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use timer_wheel::{Compact, Geometry, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Millis, TimerKey, Wheel};
 
 use crate::geometries::TinyTick;
 use crate::script::spans;
@@ -88,9 +88,8 @@ fn prepared<G: Geometry>(state: State) -> (Wheel<Value, G>, Rc<Ledger>, Vec<Time
         State::Fresh => {}
         State::HalfFired => assert_eq!(wheel.advance(far).take(20).count(), 20),
         State::Backlog => {
-            let mut advance = wheel.advance_with_budget(far, 30);
-            while advance.next().is_some() {}
-            assert!(advance.has_backlog());
+            wheel.advance_with_budget(far, &mut Budget::of_work(30)).for_each(drop);
+            assert!(wheel.has_backlog());
         }
     }
     (wheel, ledger, keys)
@@ -115,39 +114,39 @@ fn panicking(run: impl FnOnce()) {
 }
 
 #[test]
-fn advance_with_panic_in_the_answer_leaves_that_timer_due() {
-    fn check<G: Geometry>(state: State, budget: usize) {
+fn panic_between_peeks_leaves_that_timer_due() {
+    fn check<G: Geometry>(state: State, mut budget: Budget) {
         let (mut wheel, ledger, _) = prepared::<G>(state);
         let order: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
         let mut calls = 0;
         panicking(|| {
-            wheel.advance_with(u64::MAX, budget, |key, deadline, value| {
-                assert_eq!(key, order[calls]);
+            while let Some(timer) = wheel.peek_expired_with_budget(u64::MAX, &mut budget) {
+                assert_eq!(timer.key(), order[calls]);
                 calls += 1;
                 // Neither the first nor the last: others went both ways before.
                 match calls {
-                    9 => panic!("no answer for {} at {deadline}", value.number),
-                    nth if nth % 3 == 0 => Verdict::Rearm(u64::MAX),
-                    _ => Verdict::Remove,
+                    9 => panic!("with {} of {} in hand", timer.get().number, timer.deadline()),
+                    nth if nth % 3 == 0 => timer.rearm(u64::MAX),
+                    _ => drop(timer.remove()),
                 }
-            });
+            }
         });
         assert_eq!(calls, 9);
         wheel.check_invariants();
         // Removed were 1, 2, 4, 5, 7 and 8.
         assert_eq!(wheel.len(), order.len() - 6);
-        assert!(wheel.contains(order[8]), "the timer without an answer is lost");
+        assert!(wheel.contains(order[8]), "the timer in hand is lost");
         assert_eq!(wheel.expiration_delay(), Some(0));
         let first = wheel.ascending().next().expect("timers live").key;
         assert_eq!(first, order[8], "it is no longer the first");
-        let item = wheel.pop_expired(u64::MAX).expect("it is still due");
+        let item = wheel.advance(u64::MAX).next().expect("it is still due");
         assert_eq!(item.key, order[8]);
         drop(item);
         check_rest(&mut wheel);
         ledger.assert_each_once(COUNT);
     }
     for state in STATES {
-        for budget in [usize::MAX, 100_000] {
+        for budget in [Budget::UNLIMITED, Budget::of_work(100_000)] {
             check::<Millis>(state, budget);
             check::<Compact>(state, budget);
             check::<TinyTick>(state, budget);
@@ -199,15 +198,14 @@ type Way<G> = fn(&mut Wheel<Value, G>, &[TimerKey]);
 #[test]
 fn values_leaving_in_every_way_are_dropped_once_and_one_that_panics_leaves_the_rest() {
     fn check<G: Geometry>(state: State) {
-        let ways: [Way<G>; 14] = [
+        let ways: [Way<G>; 12] = [
             |wheel, _| wheel.clear(),
             |wheel, _| drop(wheel.drain()),
             |wheel, _| drop(wheel.drain().take(3).collect::<Vec<_>>()),
             |wheel, _| wheel.advance(u64::MAX).for_each(drop),
             |wheel, _| drop(wheel.advance(u64::MAX).take(3).collect::<Vec<_>>()),
-            |wheel, _| wheel.advance_with_budget(u64::MAX, 90).for_each(drop),
-            |wheel, _| _ = wheel.advance_with(u64::MAX, usize::MAX, |_, _, _| Verdict::Remove),
-            |wheel, _| while wheel.pop_expired(u64::MAX).is_some() {},
+            |wheel, _| wheel.advance_with_budget(u64::MAX, &mut Budget::of_work(90)).for_each(drop),
+            |wheel, _| while wheel.advance(u64::MAX).next().is_some() {},
             |wheel, _| while wheel.pop_first().is_some() {},
             |wheel, _| {
                 while let Some(timer) = wheel.peek_expired(u64::MAX) {
@@ -216,7 +214,6 @@ fn values_leaving_in_every_way_are_dropped_once_and_one_that_panics_leaves_the_r
             },
             |wheel, keys| keys.iter().for_each(|&key| drop(wheel.cancel(key))),
             |wheel, _| wheel.retain(|_, _, value| value.number % 7 == 0),
-            |wheel, _| std::mem::take(wheel).into_iter().take(9).for_each(drop),
             |wheel, _| drop(std::mem::take(wheel)),
         ];
         for (nth, way) in ways.into_iter().enumerate() {

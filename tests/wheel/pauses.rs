@@ -1,7 +1,7 @@
 //! No call takes long: whatever lies ahead, a call costs what fires, what its tick holds and its share of
 //! what must be moved for the future. Each test counts work, in units of a budget that is never used up.
 
-use timer_wheel::{Compact, Geometry, Micros, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::{Narrow, Tiny, with_lists};
 use crate::numbers::Numbers;
@@ -33,11 +33,11 @@ impl Call {
 
 /// One advance, without a budget.
 pub(crate) fn advance<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> Call {
-    let mut advance = wheel.advance_with_budget(to, usize::MAX);
-    let fired: Vec<u64> = advance.by_ref().map(|item| item.deadline).collect();
+    let mut budget = Budget::UNLIMITED;
+    let fired: Vec<u64> = wheel.advance_with_budget(to, &mut budget).map(|item| item.deadline).collect();
     assert!(fired.is_sorted(), "out of order");
-    assert!(!advance.has_backlog());
-    Call { fired: fired.len(), units: usize::MAX - advance.unused() }
+    assert!(!wheel.has_backlog());
+    Call { fired: fired.len(), units: usize::MAX - budget.work }
 }
 
 /// Timers 60 to 180 s ahead, an advance each millisecond for four minutes, and another timer for each
@@ -51,10 +51,10 @@ fn pause_mix<G: Geometry>(timers: u64, mut disturb: impl FnMut(&mut Wheel<u64, G
     for step in 1..240_000 {
         disturb(&mut wheel, &mut keys, step);
         let now = step * MILLISECOND;
-        let mut advance = wheel.advance_with_budget(now, usize::MAX);
-        let values: Vec<u64> = advance.by_ref().map(|item| item.value).collect();
-        assert!(!advance.has_backlog());
-        let call = Call { fired: values.len(), units: usize::MAX - advance.unused() };
+        let mut budget = Budget::UNLIMITED;
+        let values: Vec<u64> = wheel.advance_with_budget(now, &mut budget).map(|item| item.value).collect();
+        assert!(!wheel.has_backlog());
+        let call = Call { fired: values.len(), units: usize::MAX - budget.work };
         longest = longest.max(call.ahead());
         units += call.units;
         fired += call.fired;
@@ -192,16 +192,16 @@ fn pop_first_before_its_time_leaves_the_clock_and_the_others() {
 
 /// A cache that evicts the earliest entry for each that it writes: a call opens one bucket at most that is no crowd.
 #[test]
-fn evictions_make_a_bucket_ready_and_no_other() {
+fn evictions_sort_a_bucket_and_no_other() {
     let (mut numbers, mut most) = (Numbers(42), 0);
     let mut wheel: Wheel<u64> = Wheel::new(0);
     for n in 0..60_000 {
         if n >= 10_000 {
-            let before = wheel.stats().ready;
+            let before = wheel.stats().near;
             assert!(wheel.pop_first().is_some());
-            most = most.max((wheel.stats().ready + 1).saturating_sub(before));
+            most = most.max((wheel.stats().near + 1).saturating_sub(before));
         }
         wheel.schedule(n * 1_000_000 + numbers.below(60 * SECOND), n);
     }
-    assert!((1..=FEW).contains(&most), "{most} timers were made ready by one call");
+    assert!((1..=FEW).contains(&most), "{most} timers were sorted by one call");
 }

@@ -1,6 +1,6 @@
 //! Scripts: the operations that a wheel and its model are both run through.
 
-use timer_wheel::{Budget, Geometry, Verdict};
+use timer_wheel::{Budget, Geometry};
 
 pub(crate) use crate::bytes::Pick;
 
@@ -10,8 +10,6 @@ pub(crate) enum Op {
     Schedule(When),
     /// So many timers from a moment on, a step apart.
     Storm(When, u64, u8),
-    /// Bounds the wheel to so many timers more than it has, then tries that many and one.
-    FillToLimit(When, u8),
     Cancel(Pick),
     /// Cancels a timer, leaves so many alone, and so on, in order.
     CancelMany(u8),
@@ -38,7 +36,7 @@ pub(crate) enum Op {
     AdvanceBudgeted(When, Budget, u8),
     /// Calls with a budget of work until no backlog is left.
     AdvanceToEnd(When, usize),
-    /// One call of `advance_with`.
+    /// A loop over `peek_expired_with_budget`, with one budget.
     AdvanceWith(When, Budget, Rule),
     Pop(When),
     /// A loop over `peek_expired` that stops at a timer, each looked at twice.
@@ -78,7 +76,7 @@ pub(crate) enum When {
     Like(u8, i8, u64),
 }
 
-/// What `advance_with` answers for each timer that fires.
+/// What becomes of each timer that a loop looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Remove,
@@ -88,6 +86,15 @@ pub(crate) enum Rule {
     Mixed(u8, u64),
     /// Removes so many and stops at the next.
     Until(u8),
+}
+
+/// What becomes of one timer that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Remove,
+    Rearm(u64),
+    /// It stays due, and the loop ends.
+    Stop,
 }
 
 /// Where a serialized wheel passes through before it is back.

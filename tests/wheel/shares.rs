@@ -1,6 +1,6 @@
 //! Crowds that are moved ahead of their time: each call takes its share, and a caller who sleeps is woken up for it.
 
-use timer_wheel::{Budget, Geometry, Millis, TimerKey, Verdict, Wheel};
+use timer_wheel::{Budget, Geometry, Millis, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, with_lists};
 use crate::pair::LEVELS;
@@ -42,7 +42,7 @@ fn driver_asleep_over_a_crowded_bucket_is_woken_once_for_so_many_timers_moved() 
         assert!(wake_ups <= most, "{wake_ups} wake-ups, {most} allowed");
         assert!(moved >= wake_ups * WOKEN_FOR, "{moved} moved in {wake_ups}");
         // And not much later than that: what is left is no crowd.
-        let left: usize = wheel.levels()[level].timers();
+        let left: usize = wheel.levels()[level].timers;
         assert!(left <= FEW + FAR_TIMERS, "{left} of {timers} are left for the last moment");
         let call = advance(&mut wheel, start);
         assert!(call.units <= 2 * (FEW + timers as usize / 64), "{call:?}");
@@ -151,11 +151,11 @@ fn advances_that_stop_at_a_few_fires_move_their_share_all_the_same() {
         }
         let mut longest = 0;
         for tick in 0..600 {
-            let budget = Budget::UNLIMITED.with_fires(10);
+            let mut budget = Budget::of_fires(10);
             let now = first + tick * TICK;
-            let call = wheel.advance_with(now, budget, |_, _, _| Verdict::Remove);
-            assert!(call.has_backlog, "there is one more");
-            longest = longest.max(usize::MAX - call.unused);
+            assert_eq!(wheel.advance_with_budget(now, &mut budget).count(), 10);
+            assert!(wheel.has_backlog(), "there is one more");
+            longest = longest.max(usize::MAX - budget.work);
         }
         let most = 2 * TIMERS as usize / 256 + LONGEST;
         assert!(longest <= most, "{longest} units, {most} allowed");
@@ -167,16 +167,16 @@ fn advances_that_stop_at_a_few_fires_move_their_share_all_the_same() {
 #[test]
 fn share_that_a_budget_cuts_short_is_moved_once() {
     const TIMERS: u64 = 100_000;
-    for budget in [1, 32, 256, 4_096] {
+    for work in [1, 32, 256, 4_096] {
         let mut wheel = with_lists::<Millis>(0);
         crowd(&mut wheel, 1, 1, TIMERS);
         for tick in 1..20 {
             let mut units = 0;
             loop {
-                let mut advance = wheel.advance_with_budget(tick * TICK, budget);
-                assert_eq!(advance.by_ref().count(), 0);
-                units += budget - advance.unused();
-                if !advance.has_backlog() {
+                let mut budget = Budget::of_work(work);
+                assert_eq!(wheel.advance_with_budget(tick * TICK, &mut budget).count(), 0);
+                units += work - budget.work;
+                if !wheel.has_backlog() {
                     break;
                 }
             }
@@ -207,9 +207,9 @@ fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
         delays.dedup();
         assert!(delays.len() < 20, "{} wake-ups", delays.len());
         // And it is early enough for a share that is not much more than a sleeping caller is woken up for.
-        let mut advance = wheel.advance_with_budget(delays[delays.len() - 1], usize::MAX);
-        assert!(advance.next().is_none());
-        let units = usize::MAX - advance.unused();
+        let mut budget = Budget::UNLIMITED;
+        assert!(wheel.advance_with_budget(delays[delays.len() - 1], &mut budget).next().is_none());
+        let units = usize::MAX - budget.work;
         assert!((WOKEN_FOR..=FEW + LEVELS).contains(&units), "{units} units");
     }
 }

@@ -70,17 +70,18 @@ fn budget_used_up_with_the_last_of_a_crowd_leaves_no_wake_up_behind() {
     fn check<G: Geometry>(crowd: u64) {
         let [_, coarse, ..] = spans::<G>();
         let now = 7 * coarse + coarse / 2;
-        for budget in 1..=3 * crowd as usize + 2 {
+        for work in 1..=3 * crowd as usize + 2 {
             let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
             (0..crowd).for_each(|n| _ = wheel.schedule(7 * coarse + n, n));
             while !wheel.is_empty() {
-                assert!(wheel.advance_with_budget(now, budget).count() <= budget);
+                let mut budget = Budget::of_work(work);
+                assert!(wheel.advance_with_budget(now, &mut budget).count() <= work);
             }
             assert!(!wheel.has_backlog());
             wheel.schedule(now + coarse, 0);
-            assert!(!wheel.has_backlog(), "budget {budget}");
+            assert!(!wheel.has_backlog(), "budget {work}");
             let delay = wheel.expiration_delay();
-            assert!(delay >= Some(coarse / 2), "budget {budget}: {delay:?}");
+            assert!(delay >= Some(coarse / 2), "budget {work}: {delay:?}");
         }
     }
     check::<Millis>(600);

@@ -125,7 +125,7 @@ impl<T, S: Store<T>> Queue<T> for LeanBTreeQueue<T, S> {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         self.order.first().map(|&(deadline, _)| deadline)
     }
 

@@ -67,13 +67,13 @@ fn measure_moves<Q: Queue>(deadlines: &[u64], mut random: XorShift64Star, sample
 }
 
 fn measure_wakes<Q: Queue>(queue: &Q, earliest: u64, samples: &mut Samples) -> Result<(), String> {
-    if queue.next_wake().is_none_or(|wake| wake > earliest) {
+    if queue.wake_at().is_none_or(|wake| wake > earliest) {
         return Err("names a wrong wake-up".to_owned());
     }
     let mut elapsed = Duration::ZERO;
     timed(&mut elapsed, || {
         for _ in 0..OPERATIONS {
-            black_box(black_box(queue).next_wake());
+            black_box(black_box(queue).wake_at());
         }
     });
     samples.push(("W9 query of the expiration delay", ns_each(elapsed, OPERATIONS)));

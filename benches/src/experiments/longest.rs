@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use timer_wheel::Budget;
+
 use super::{Answered, Samples, ns_each};
 use crate::answer::Answer;
 use crate::clock::{Calls, Clock, exceeded_by_one_in, longest, timed};
@@ -26,7 +28,11 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     ];
     measure_calls::<Q>(n, figures, samples, |queue, now, calls, fire| {
         let entries = match Q::has(Need::Budget) {
-            true => queue.advance_with_budget(now, usize::MAX, fire).used,
+            true => {
+                let mut budget = Budget::UNLIMITED;
+                queue.advance_with_budget(now, &mut budget, fire);
+                usize::MAX - budget.work
+            }
             false => {
                 queue.advance(now, fire);
                 0
@@ -104,10 +110,11 @@ pub(super) fn advance_fully<Q: Queue>(
 ) -> Result<usize, String> {
     let mut most_entries = 0;
     for _ in 0..most_calls {
-        let call = queue.advance_with_budget(now, BUDGET, &mut fire);
+        let mut budget = Budget::of_work(BUDGET);
+        let has_backlog = queue.advance_with_budget(now, &mut budget, &mut fire);
         calls.end_call();
-        most_entries = most_entries.max(call.used);
-        if !call.has_backlog {
+        most_entries = most_entries.max(BUDGET - budget.work);
+        if !has_backlog {
             return Ok(most_entries);
         }
     }

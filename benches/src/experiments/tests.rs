@@ -58,8 +58,8 @@ impl<const FAULT: u8> Queue for Faulty<FAULT> {
         self.0.reschedule(key, deadline)
     }
 
-    fn next_wake(&self) -> Option<u64> {
-        self.0.next_wake().map(Self::distort)
+    fn wake_at(&self) -> Option<u64> {
+        self.0.wake_at().map(Self::distort)
     }
 
     fn pop_first(&mut self) -> Option<(u64, u32)> {

@@ -34,7 +34,7 @@ pub(super) fn measure<Q: Queue>(_: usize, samples: &mut Samples) -> Answered {
 #[inline(never)]
 fn ask_and_fire<Q: Queue>(queue: &mut Q, answer: &mut Answer) {
     for step in 1..=STEPS {
-        black_box(queue.next_wake());
+        black_box(queue.wake_at());
         queue.advance(step * STEP, |deadline, value| answer.fire(step, deadline, value));
     }
 }
@@ -43,7 +43,7 @@ fn ask_and_fire<Q: Queue>(queue: &mut Q, answer: &mut Answer) {
 fn check_wakes<Q: Queue>(mut queue: Q) -> Result<(), String> {
     let mut live = N;
     for step in 1..=STEPS {
-        let (wake, before) = (queue.next_wake(), live);
+        let (wake, before) = (queue.wake_at(), live);
         queue.advance(step * STEP, |_, _| live -= 1);
         let is_late = live < before && wake.is_none_or(|wake| wake > step * STEP);
         if is_late || wake.is_some() != (before > 0) {

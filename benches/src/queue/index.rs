@@ -1,11 +1,10 @@
 //! The wheel for indexes of one's own.
 
-use timer_wheel::Geometry;
-use timer_wheel::Millis;
 use timer_wheel::index::IndexWheel;
+use timer_wheel::{Budget, Geometry, Millis};
 
 use super::Need::{self, List};
-use super::{Instalment, Order, Queue};
+use super::{Order, Queue};
 
 /// An index wheel; a timer's key is its index, which is its value.
 #[derive(Debug)]
@@ -45,9 +44,8 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
-        let delay = self.0.expiration_delay()?;
-        Some(self.0.now().saturating_add(delay))
+    fn wake_at(&self) -> Option<u64> {
+        self.0.wake_at()
     }
 
     #[inline]
@@ -57,7 +55,7 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
 
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
-        let due = self.0.pop_expired(now)?;
+        let due = self.0.advance(now).next()?;
         Some((due.deadline, due.index.into()))
     }
 
@@ -66,11 +64,10 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     }
 
     #[inline]
-    fn advance_with_budget(&mut self, now: u64, budget: usize, mut fire: impl FnMut(u64, T)) -> Instalment {
-        let mut advance = self.0.advance_with_budget(now, budget);
-        for due in advance.by_ref() {
+    fn advance_with_budget(&mut self, now: u64, budget: &mut Budget, mut fire: impl FnMut(u64, T)) -> bool {
+        for due in self.0.advance_with_budget(now, budget) {
             fire(due.deadline, due.index.into());
         }
-        Instalment { used: budget - advance.unused(), has_backlog: advance.has_backlog() }
+        self.0.has_backlog()
     }
 }

@@ -87,7 +87,7 @@ impl<L: Layer> Queue for Applied<L> {
         self.layer.remove(key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn reschedule(&mut self, key: &mut L::Key, deadline: u64) -> bool {
         let (ttl_ms, ctx) = lifetime(deadline);
         self.index += 1;
@@ -122,9 +122,8 @@ impl Layer for TtlSet<u32> {
 
     #[inline]
     fn poll(&mut self, now: u64, due: &mut Vec<Proposal<TtlKey>>) -> bool {
-        let mut expiries = self.poll(now);
-        due.extend(expiries.by_ref().map(|it| Proposal { name: it.handle, index: it.index, key: it.key }));
-        expiries.next_wake() == Some(0)
+        due.extend(self.poll(now).map(|it| Proposal { name: it.handle, index: it.index, key: it.key }));
+        self.expiration_delay() == Some(0)
     }
 
     #[inline]
@@ -165,9 +164,8 @@ impl Layer for TtlQueue<u32> {
 
     #[inline]
     fn poll(&mut self, now: u64, due: &mut Vec<Proposal<u32>>) -> bool {
-        let mut expiries = self.poll(now);
-        due.extend(expiries.by_ref().map(|it| Proposal { name: it.key, index: it.index, key: it.key }));
-        expiries.next_wake() == Some(0)
+        due.extend(self.poll(now).map(|it| Proposal { name: it.key, index: it.index, key: it.key }));
+        self.expiration_delay() == Some(0)
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! The wheel itself.
 
-use timer_wheel::{Geometry, TimerKey, Wheel};
+use timer_wheel::{Budget, Geometry, TimerKey, Wheel};
 
-use super::{Instalment, Order, Queue};
+use super::{Order, Queue};
 
 impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     const NAME: &'static str = "wheel";
@@ -42,9 +42,8 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
-        let delay = self.expiration_delay()?;
-        Some(self.now().saturating_add(delay))
+    fn wake_at(&self) -> Option<u64> {
+        Wheel::wake_at(self)
     }
 
     #[inline]
@@ -64,7 +63,7 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
 
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u64, T)> {
-        Wheel::pop_expired(self, now).map(|expired| (expired.deadline, expired.value))
+        Wheel::advance(self, now).next().map(|expired| (expired.deadline, expired.value))
     }
 
     fn clear(&mut self) {
@@ -72,11 +71,10 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     }
 
     #[inline]
-    fn advance_with_budget(&mut self, now: u64, budget: usize, mut fire: impl FnMut(u64, T)) -> Instalment {
-        let mut advance = Wheel::advance_with_budget(self, now, budget);
-        for expired in advance.by_ref() {
+    fn advance_with_budget(&mut self, now: u64, budget: &mut Budget, mut fire: impl FnMut(u64, T)) -> bool {
+        for expired in Wheel::advance_with_budget(self, now, budget) {
             fire(expired.deadline, expired.value);
         }
-        Instalment { used: budget - advance.unused(), has_backlog: advance.has_backlog() }
+        self.has_backlog()
     }
 }

@@ -26,7 +26,7 @@ impl Queue for Heap {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         self.0.peek().map(|&Reverse((deadline, _))| deadline)
     }
 

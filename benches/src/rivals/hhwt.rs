@@ -82,7 +82,7 @@ impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         let skipped = match self.wheel.can_skip() {
             Skip::Empty => return None,
             Skip::Millis(most) => u64::from(most),

@@ -76,7 +76,7 @@ impl<const TICK_NS: u64> Queue for Nexus<TICK_NS> {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         let wake = self.wheel.next_deadline()?;
         Some((wake - self.epoch).as_nanos() as u64)
     }

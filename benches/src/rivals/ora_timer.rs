@@ -56,7 +56,7 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     }
 
     #[inline]
-    fn next_wake(&self) -> Option<u64> {
+    fn wake_at(&self) -> Option<u64> {
         let skipped = u64::from(self.wheel.can_skip());
         (!self.wheel.is_empty()).then_some((self.now + skipped + 1) * TICK_NS)
     }

@@ -43,8 +43,8 @@ where
                 state.ttls.role_change(role, now_ns);
             }
             let patience = state.ttls.config().pending_timeout();
-            let mut due = state.ttls.poll(now_ns);
-            (batch(&mut due), due.next_wake(), patience)
+            let expiries = batch(&mut state.ttls.poll(now_ns));
+            (expiries, state.ttls.expiration_delay(), patience)
         };
         if !expiries.is_empty() {
             let command = Command::Expire { expiries: expiries.clone(), by: id };

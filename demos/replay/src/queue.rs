@@ -7,6 +7,7 @@
 
 use std::num::NonZeroUsize;
 
+use timer_wheel::Budget;
 use timer_wheel_bench::queue;
 
 use crate::trace::KeyId;
@@ -35,10 +36,10 @@ pub(crate) trait Queue: queue::Queue<KeyId> {
 
     /// Expires what is due, in order, each with its deadline: in one call, or within a budget of work units. Returns
     /// whether that ran out and due timers are left.
-    fn expire(&mut self, now_ns: u64, budget: Option<NonZeroUsize>, mut expire: impl FnMut(KeyId, u64)) -> bool {
+    fn expire(&mut self, now_ns: u64, work: Option<NonZeroUsize>, mut expire: impl FnMut(KeyId, u64)) -> bool {
         let fire = |deadline_ns, key| expire(key, deadline_ns);
-        match budget {
-            Some(budget) => self.advance_with_budget(now_ns, budget.get(), fire).has_backlog,
+        match work {
+            Some(work) => self.advance_with_budget(now_ns, &mut Budget::of_work(work.get()), fire),
             None => {
                 self.advance(now_ns, fire);
                 false

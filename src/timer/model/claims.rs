@@ -93,7 +93,7 @@ fn periodic_job_does_not_run_after_it_was_cancelled() {
                 ran.bump();
                 bell.ring();
             };
-            timer.every_with(SECOND, Missed::CatchUp, job).unwrap()
+            timer.every(SECOND, Missed::CatchUp, job).unwrap()
         };
         clock.advance(SECOND);
         bell.wait(1);
@@ -145,7 +145,7 @@ fn run_of_a_pool_that_ends_while_its_series_is_cancelled_is_the_last() {
         let ran = Count::default();
         let count = ran.clone();
         let job = move || count.bump();
-        let handle = timer.every_with(SECOND, Missed::CatchUp, job).unwrap();
+        let handle = timer.every(SECOND, Missed::CatchUp, job).unwrap();
         clock.advance(SECOND);
         let job = pool.wait(1);
         let runs = thread::spawn(move || job.run());

@@ -86,7 +86,7 @@ fn job_scheduled_in_the_other_shard_during_a_shutdown_is_refused_or_returned_or_
                 let (timer, ran) = (timer.clone(), ran.clone());
                 thread::spawn(move || {
                     let scheduled = timer.schedule_after(Duration::ZERO, ran.job());
-                    scheduled.map_or_else(|refused| refused.reason() == Reason::ShutDown, |_| false)
+                    scheduled.map_or_else(|refused| refused.reason == Reason::ShutDown, |_| false)
                 })
             };
             let unrun = timer.shutdown(how).unwrap();

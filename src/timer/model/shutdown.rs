@@ -34,7 +34,7 @@ fn job_scheduled_during_a_shutdown_is_refused_or_returned_or_runs() {
                 let (timer, ran) = (timer.clone(), ran.clone());
                 thread::spawn(move || match timer.schedule_after(Duration::ZERO, ran.job()) {
                     Ok(_) => false,
-                    Err(refused) => refused.reason() == Reason::ShutDown,
+                    Err(refused) => refused.reason == Reason::ShutDown,
                 })
             };
             let returned = timer.shutdown(how).unwrap().len();

@@ -112,7 +112,7 @@ fn two_that_settle_at_once_are_both_answered() {
 fn run_that_ends_in_a_pool_while_the_thread_falls_asleep_is_followed_by_the_next() {
     model(|| {
         let (timer, clock, pool) = pool();
-        timer.every_with(SECOND, Missed::CatchUp, || ()).unwrap();
+        timer.every(SECOND, Missed::CatchUp, || ()).unwrap();
         clock.advance(2 * SECOND);
         pool.wait(1).run();
         pool.wait(2).run();

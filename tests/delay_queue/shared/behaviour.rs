@@ -9,8 +9,7 @@ use std::task::Poll;
 use futures_core::Stream;
 use tokio::time::Instant;
 
-use super::DelayQueue;
-use super::delay_queue::{Expired, Key};
+use super::{DelayQueue, Expired, Key};
 use crate::rig::{Task, ms, pass, paused};
 
 async fn next<T>(queue: &mut DelayQueue<T>) -> Option<Expired<T>> {

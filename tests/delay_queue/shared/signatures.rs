@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_core::Stream;
 use tokio::time::Instant;
 
-use super::delay_queue::{self, Expired, Key};
-use super::{DelayQueue, delay_queue::DelayQueue as SameDelayQueue};
+use super::delay_queue::{self, DelayQueue as SameDelayQueue};
+use super::{DelayQueue, Expired, Key};
 
 /// Neither `Debug` nor anything else that a queue might ask of its items.
 struct Plain;

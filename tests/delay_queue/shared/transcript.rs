@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 
 use super::DelayQueue;
-use super::delay_queue::Key;
+use super::Key;
 use crate::bytes::Pick;
 use crate::rig::{Task, pass, paused};
 use crate::script::{Op, When};

@@ -39,8 +39,8 @@ impl<G: Geometry> Pair<G> {
         assert!(delay <= ahead, "told to sleep past a bucket that begins");
         // The wheel asks for no wake-up but for a bucket that begins, a timer, or a crowd.
         let levels = self.wheel.levels();
-        let mut buckets = levels.iter().flat_map(|level| level.buckets());
-        let has_crowds = buckets.any(|timers| timers > few::<G>());
+        let mut buckets = levels.iter().flat_map(|level| &level.buckets);
+        let has_crowds = buckets.any(|&timers| timers > few::<G>());
         if !self.is_behind && !has_crowds {
             assert_eq!(delay, ahead, "woken up for nothing");
         }
@@ -62,9 +62,6 @@ impl<G: Geometry> Pair<G> {
         assert!(down.iter().eq(timers.iter().rev()), "descending: {down:?}");
         let shown = self.wheel.iter();
         let mut shown: Vec<_> = shown.map(|it| (it.key, it.deadline, *it.value)).collect();
-        let to_change = self.wheel.iter_mut();
-        let to_change = to_change.map(|it| (it.key, it.deadline, *it.value));
-        assert!(to_change.eq(shown.iter().copied()), "iter_mut and iter differ");
         shown.sort_unstable();
         up.iter().for_each(|timer| self.compare_key(timer.0));
         let mut sorted = timers;
@@ -107,18 +104,21 @@ impl<G: Geometry> Pair<G> {
         let buckets: usize = stats.occupied.iter().sum();
         assert!(buckets <= live, "occupied buckets without timers");
         let levels = self.wheel.levels();
-        let occupied = levels.map(|level| level.occupied());
+        let occupied = levels.each_ref().map(|level| level.buckets.iter().filter(|&&timers| timers != 0).count());
         assert_eq!(occupied, stats.occupied, "levels and statistics differ");
-        let on_levels: usize = levels.iter().map(Level::timers).sum();
-        assert_eq!(on_levels + stats.ready, live, "in a bucket or ready");
-        let is_ahead = |level: &Level<'_>| {
-            let one_rotation = level.buckets().len() / 2;
-            let mut next_rotation = level.buckets().skip(one_rotation.max(1));
-            next_rotation.any(|timers| timers != 0)
+        for level in &levels {
+            assert_eq!(level.timers, level.buckets.iter().sum::<usize>(), "a level holds what its buckets do");
+        }
+        let on_levels: usize = levels.iter().map(|level| level.timers).sum();
+        assert_eq!(on_levels + stats.near, live, "in a bucket or in the near heap");
+        let is_ahead = |level: &Level| {
+            let one_rotation = level.buckets.len() / 2;
+            let mut next_rotation = level.buckets.iter().skip(one_rotation.max(1));
+            next_rotation.any(|&timers| timers != 0)
         };
         self.moved_ahead += usize::from(levels.iter().any(is_ahead));
         let last_key = self.keys.last().map_or(0, |key| key.to_bits());
-        let counts = [stats.ready, stats.slots].into_iter().chain(occupied);
+        let counts = [stats.near, stats.slots].into_iter().chain(occupied);
         let counts: Vec<u64> = counts.map(|count| count as u64).collect();
         counts.into_iter().chain([last_key]).for_each(|it| self.note(it));
     }

@@ -65,18 +65,6 @@ impl<G: Geometry> Pair<G> {
         }
     }
 
-    pub(super) fn fill_to_limit(&mut self, deadline: u64, room: u8) {
-        self.wheel.set_limit(self.model.len() + usize::from(room));
-        for _ in 0..room {
-            let value = self.keys.len() as u64;
-            let key = self.wheel.try_schedule(deadline, value);
-            self.know(key.expect("below the limit"), deadline, value);
-        }
-        let full = self.wheel.try_schedule(deadline, u64::MAX);
-        assert_eq!(full.expect_err("past the limit").into_inner(), u64::MAX);
-        self.wheel.set_limit(usize::MAX);
-    }
-
     pub(super) fn cancel(&mut self, key: Option<TimerKey>) {
         let Some(key) = key else { return };
         let cancelled = (self.wheel.cancel(key), self.model.cancel(key));

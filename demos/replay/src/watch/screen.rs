@@ -12,7 +12,6 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use timer_wheel::Geometry;
-use timer_wheel::inspect::Level;
 
 use super::Watch;
 use crate::figure::{grouped, pause, three_digits, time_of_day};
@@ -41,7 +40,7 @@ pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
         return;
     }
     let levels = watch.session.wheel().levels();
-    let levels: Vec<LevelView> = levels.iter().filter_map(LevelView::of).collect();
+    let levels: Vec<LevelView> = levels.into_iter().enumerate().filter_map(LevelView::of).collect();
     let count = levels.len() as u16;
     // The title, the legend, the facts and the keys always have a line, and so has each level.
     let mut spare = area.height - (4 + count);
@@ -107,17 +106,16 @@ fn time<G: Geometry>(watch: &Watch<'_, G>, width: u16) -> Line<'static> {
 /// The timers in no bucket, the next wake-up, the longest call to advance, the memory.
 fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
     let (wheel, tally) = (watch.session.wheel(), &watch.session.tally);
-    let levels = wheel.levels();
-    let far = levels.last().map_or(0, Level::timers);
-    let on_levels: usize = levels.iter().map(Level::timers).sum();
+    let (levels, stats) = (wheel.levels(), wheel.stats());
+    let far = levels[levels.len() - 1].timers;
     let wake_up = wheel.expiration_delay();
     let wake_up = wake_up.map_or("not needed".to_owned(), |ns| format!("in {}", pause(ns as f64)));
     let mut facts = vec![
         ("far", grouped(far as u64)),
-        ("ready", grouped((wheel.len() - on_levels) as u64)),
+        ("near", grouped(stats.near as u64)),
         ("wake-up", wake_up),
         ("longest advance", pause(tally.longest_ns as f64)),
-        ("memory", DecimalBytes(wheel.stats().bytes as u64).to_string()),
+        ("memory", DecimalBytes(stats.bytes as u64).to_string()),
     ];
     if tally.repeated > 0 {
         facts.push(("over budget", grouped(tally.repeated)));

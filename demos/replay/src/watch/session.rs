@@ -201,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn steps_go_to_the_next_tick_and_to_the_next_wake_up() {
+    fn steps_go_to_the_next_tick_and_to_the_wake_up() {
         let trace = trace();
         let mut session = Session::<Caffeine>::new(setting(&trace));
         for _ in 0..80 {
-            let cursor = session.wheel().levels()[0].cursor();
+            let cursor = session.wheel().levels()[0].cursor;
             session.run_to_next_tick(&|| false);
-            assert_eq!(session.wheel().levels()[0].cursor(), (cursor + 1) % 64);
+            assert_eq!(session.wheel().levels()[0].cursor, (cursor + 1) % 64);
         }
         let mut session = Session::<Millis>::new(setting(&trace));
         let mut firing = 0;

@@ -43,13 +43,8 @@ pub(super) struct LevelView {
 
 impl LevelView {
     /// What the wheel shows of a level; nothing of the far timers, which have no buckets.
-    pub(super) fn of(level: &Level<'_>) -> Option<Self> {
-        Some(Self {
-            number: level.number(),
-            span_ns: level.bucket_span()?,
-            cursor: level.cursor(),
-            buckets: level.buckets().collect(),
-        })
+    pub(super) fn of((number, level): (usize, Level)) -> Option<Self> {
+        Some(Self { number, span_ns: level.bucket_span?, cursor: level.cursor, buckets: level.buckets })
     }
 }
 

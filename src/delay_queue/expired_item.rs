@@ -18,13 +18,13 @@ use crate::delay_queue::key::Key;
 /// assert_eq!(expired.into_inner(), "item");
 /// ```
 #[derive(Debug)]
-pub struct Expired<T> {
+pub struct ExpiredItem<T> {
     pub(super) key: Key,
     pub(super) deadline: Instant,
     pub(super) data: T,
 }
 
-impl<T> Expired<T> {
+impl<T> ExpiredItem<T> {
     /// The item.
     ///
     /// ```
