@@ -1,4 +1,4 @@
-//! Kinds of scripts: ways of reading operations, biased towards the clocks, deadlines and jumps that broke other wheels.
+//! Kinds of scripts: operations out of bytes, biased towards the clocks, deadlines and jumps that broke other wheels.
 
 use timer_wheel::{Budget, Geometry};
 
@@ -33,8 +33,7 @@ impl Kind for Mixed {
             41..=44 => Op::AdvanceBudgeted(decoder.jump(spans), Budget::of_work(budget(decoder)), decoder.below(4)),
             45..=46 => Op::AdvanceToEnd(decoder.jump(spans), budget(decoder)),
             47..=50 => {
-                let work = [0, 1, 2, 7, 40, usize::MAX, usize::MAX];
-                let (to, work) = (decoder.jump(spans), decoder.choose(&work));
+                let (to, work) = (decoder.jump(spans), decoder.choose(&[0, 1, 2, 7, 40, usize::MAX, usize::MAX]));
                 Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
             }
             51..=53 => Op::Pop(decoder.jump(spans)),
@@ -59,10 +58,7 @@ impl Kind for Edges {
         match decoder.below(16) {
             0..=4 => Op::Schedule(moment(decoder, spans)),
             5 => Op::Storm(moment(decoder, spans), 0, 2 + decoder.below(7)),
-            6 => {
-                let (from, step) = (moment(decoder, spans), decoder.choose(spans));
-                Op::Storm(from, step, 2 + decoder.below(7))
-            }
+            6 => Op::Storm(moment(decoder, spans), decoder.choose(spans), 2 + decoder.below(7)),
             7..=10 => Op::Advance(step(decoder, spans)),
             11 => Op::AdvanceDropped(step(decoder, spans), decoder.below(4)),
             12 => Op::Pop(step(decoder, spans)),
@@ -79,12 +75,9 @@ pub(crate) struct Backlog;
 impl Kind for Backlog {
     fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
         match decoder.below(32) {
-            0..=9 => advance_budgeted(decoder, spans),
+            0..=9 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
             10 => Op::first_or_fires(decoder, spans),
-            11..=12 => {
-                let (to, work) = (step(decoder, spans), budget(decoder));
-                Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
-            }
+            11..=12 => Op::AdvanceWith(step(decoder, spans), Budget::of_work(budget(decoder)), decoder.rule(spans)),
             13 => Op::AdvanceToEnd(step(decoder, spans), budget(decoder)),
             14 => Op::AdvanceDropped(step(decoder, spans), decoder.below(8)),
             15..=17 => Op::Schedule(moment(decoder, spans)),
@@ -111,7 +104,7 @@ impl Kind for Bursts {
             15..=17 => Op::CancelMany(decoder.below(3)),
             18..=20 => Op::RescheduleMany(decoder.below(4), moment(decoder, spans)),
             21..=23 => Op::Advance(step(decoder, spans)),
-            24..=25 => advance_budgeted(decoder, spans),
+            24..=25 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
             26 => Op::Shrink,
             27 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
             28 => Op::Exhaust(decoder.byte()),
@@ -145,13 +138,10 @@ impl Op {
             3..=4 => Self::Evict(decoder.deadline(spans), decoder.choose(&[2, 5, 9, 33])),
             5..=6 => Self::AdvanceBudgeted(decoder.jump(spans), decoder.fires(), 0),
             7 => Self::AdvanceWith(decoder.jump(spans), decoder.fires(), decoder.rule(spans)),
-            8 => {
-                let (to, budget) = (decoder.jump(spans), decoder.fires());
-                Self::AdvanceWith(to, budget, Rule::Until(decoder.below(20)))
-            }
+            8 => Self::AdvanceWith(decoder.jump(spans), decoder.fires(), Rule::Until(decoder.below(20))),
             9..=11 => {
-                let (to, most) = (decoder.jump(spans), [0, 1, 2, 5, 30, u8::MAX]);
-                Self::PeekExpired(to, decoder.choose(&most), decoder.rule(spans))
+                let (to, most) = (decoder.jump(spans), decoder.choose(&[0, 1, 2, 5, 30, u8::MAX]));
+                Self::PeekExpired(to, most, decoder.rule(spans))
             }
             12 => Self::RescheduleOrInsert(decoder.pick(), decoder.deadline(spans)),
             _ => Self::Retain(decoder.below(4)),
@@ -254,11 +244,6 @@ impl Decoder<'_> {
         let work = self.choose(&[1, 5, 40, 1_000, 1_000]);
         Budget::of_work(work).with_fires(self.choose(&[0, 1, 1, 2, 5, 30]))
     }
-}
-
-fn advance_budgeted(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
-    let (to, work) = (step(decoder, spans), budget(decoder));
-    Op::AdvanceBudgeted(to, Budget::of_work(work), 0)
 }
 
 /// Many timers, at one time or apart.
