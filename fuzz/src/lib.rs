@@ -10,9 +10,6 @@ pub mod stored;
 #[path = "../../tests/wheel/bytes.rs"]
 mod bytes;
 
-#[path = "../../tests/wheel/decoder.rs"]
-mod decoder;
-
 #[path = "../../tests/wheel/geometries.rs"]
 #[allow(dead_code, unused_macros, reason = "the tests use more of them")]
 mod geometries;

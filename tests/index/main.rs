@@ -4,8 +4,6 @@
 
 #[path = "../wheel/bytes.rs"]
 mod bytes;
-#[path = "../wheel/decoder.rs"]
-mod decoder;
 #[path = "../wheel/drawn.rs"]
 mod drawn;
 #[macro_use]

@@ -40,12 +40,11 @@ fn jobs_of_one_thread_keep_their_order_among_those_of_others() {
     }
 }
 
-/// A call, for after a delay, of a job that was scheduled before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Call {
     Schedule(Duration),
-    Reschedule(u8, Duration),
-    Cancel(u8),
+    /// Reschedules a job, or cancels it.
+    Change(u8, Option<Duration>),
     Pass(Duration),
 }
 
@@ -61,8 +60,8 @@ impl Draw for Call {
         });
         script.push(match choice {
             0..3 => Self::Schedule(delay),
-            3 => Self::Reschedule(nth, delay),
-            4 => Self::Cancel(nth),
+            3 => Self::Change(nth, Some(delay)),
+            4 => Self::Change(nth, None),
             _ => Self::Pass(delay),
         });
     }
@@ -82,16 +81,14 @@ fn jobs_run_in_order_of_deadline_then_of_calls() {
                     model.push((now + after, handles.len()));
                     handles.push(bench.schedule(after, handles.len() as u64));
                 }
-                Call::Reschedule(nth, _) | Call::Cancel(nth) => {
+                Call::Change(nth, after) => {
                     let Some(nth) = usize::from(nth).checked_rem(handles.len()) else { continue };
                     let place = model.iter().position(|&(_, other)| other == nth);
                     place.map(|place| model.remove(place));
-                    let is_live = match call {
-                        Call::Reschedule(_, after) => {
-                            model.extend(place.map(|_| (now + after, nth)));
-                            handles[nth].reschedule_after(after)
-                        }
-                        _ => handles[nth].cancel(),
+                    model.extend(place.and(after).map(|after| (now + after, nth)));
+                    let is_live = match after {
+                        Some(after) => handles[nth].reschedule_after(after),
+                        None => handles[nth].cancel(),
                     };
                     assert_eq!(is_live, place.is_some());
                 }

@@ -59,10 +59,8 @@ pub(crate) trait Draw {
 pub(crate) fn decode<D: Draw>(bytes: &[u8], most: usize) -> D::Script {
     let mut bytes = bytes.iter().copied();
     let mut script = D::begin(&mut Decoder(&mut bytes));
-    for _ in 0..most {
-        if bytes.len() == 0 {
-            break;
-        }
+    let mut left = 0..most;
+    while bytes.len() > 0 && left.next().is_some() {
         D::extend(&mut script, &mut Decoder(&mut bytes));
     }
     script

@@ -1,13 +1,53 @@
-//! Kinds of scripts: what [`Mixed`] mixes evenly, concentrated on one part of the contract.
-//!
-//! Each kind reads an operation from few bytes, so that a script that gets somewhere is short.
+//! Kinds of scripts: operations out of bytes, biased towards the clocks, deadlines and jumps that broke other wheels.
 
 use timer_wheel::{Budget, Geometry};
 
 use crate::bytes::{Decoder, Draw};
-pub(crate) use crate::decoder::{Kind, Mixed};
 use crate::geometries::FAR_TIMERS;
-use crate::script::{Op, Road, Script, When, spans};
+use crate::script::{Op, Road, Rule, Script, When, spans};
+
+/// A kind of script for the wheel: a way of reading its operations.
+pub(crate) trait Kind: 'static {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op;
+}
+
+/// Everything that a wheel can do, evenly mixed.
+pub(crate) struct Mixed;
+
+impl Kind for Mixed {
+    fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
+        match decoder.below(64) {
+            0..=15 => Op::Schedule(decoder.deadline(spans)),
+            16..=17 => {
+                let counts = [2, 3, 8, 15, 16, 17, 31, 32, 33, 34, 63, 65, 100];
+                Op::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
+            }
+            18..=19 => Op::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
+            20 => Op::Storm(decoder.deadline(spans), 0, decoder.below(4)),
+            21..=24 => Op::Cancel(decoder.pick()),
+            25 => Op::CancelMany(decoder.below(8)),
+            26..=32 => Op::Reschedule(decoder.pick(), decoder.deadline(spans)),
+            33 => Op::RescheduleMany(decoder.below(8), decoder.deadline(spans)),
+            34..=37 => Op::Advance(decoder.jump(spans)),
+            38..=40 => Op::AdvanceDropped(decoder.jump(spans), decoder.choose(&[0, 1, 1, 2, 4, 16, 50])),
+            41..=44 => Op::AdvanceBudgeted(decoder.jump(spans), Budget::of_work(budget(decoder)), decoder.below(4)),
+            45..=46 => Op::AdvanceToEnd(decoder.jump(spans), budget(decoder)),
+            47..=50 => {
+                let (to, work) = (decoder.jump(spans), decoder.choose(&[0, 1, 2, 7, 40, usize::MAX, usize::MAX]));
+                Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
+            }
+            51..=53 => Op::Pop(decoder.jump(spans)),
+            54..=55 => Op::PopAndSchedule(decoder.jump(spans), decoder.below(8)),
+            56..=57 => Op::Drive(decoder.below(24), decoder.reach(spans)),
+            58 => Op::rare(decoder),
+            59 => Op::Shrink,
+            60 => Op::Reserve(decoder.byte()),
+            61 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
+            62 => Op::Touch(decoder.pick()),
+            _ => Op::first_or_fires(decoder, spans),
+        }
+    }
+}
 
 /// Schedules and advances in turn, at the edges of buckets and levels, in one tick, in the past and
 /// at the end of time.
@@ -18,10 +58,7 @@ impl Kind for Edges {
         match decoder.below(16) {
             0..=4 => Op::Schedule(moment(decoder, spans)),
             5 => Op::Storm(moment(decoder, spans), 0, 2 + decoder.below(7)),
-            6 => {
-                let (from, step) = (moment(decoder, spans), decoder.choose(spans));
-                Op::Storm(from, step, 2 + decoder.below(7))
-            }
+            6 => Op::Storm(moment(decoder, spans), decoder.choose(spans), 2 + decoder.below(7)),
             7..=10 => Op::Advance(step(decoder, spans)),
             11 => Op::AdvanceDropped(step(decoder, spans), decoder.below(4)),
             12 => Op::Pop(step(decoder, spans)),
@@ -38,12 +75,9 @@ pub(crate) struct Backlog;
 impl Kind for Backlog {
     fn read(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
         match decoder.below(32) {
-            0..=9 => advance_budgeted(decoder, spans),
+            0..=9 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
             10 => Op::first_or_fires(decoder, spans),
-            11..=12 => {
-                let (to, work) = (step(decoder, spans), budget(decoder));
-                Op::AdvanceWith(to, Budget::of_work(work), decoder.rule(spans))
-            }
+            11..=12 => Op::AdvanceWith(step(decoder, spans), Budget::of_work(budget(decoder)), decoder.rule(spans)),
             13 => Op::AdvanceToEnd(step(decoder, spans), budget(decoder)),
             14 => Op::AdvanceDropped(step(decoder, spans), decoder.below(8)),
             15..=17 => Op::Schedule(moment(decoder, spans)),
@@ -70,7 +104,7 @@ impl Kind for Bursts {
             15..=17 => Op::CancelMany(decoder.below(3)),
             18..=20 => Op::RescheduleMany(decoder.below(4), moment(decoder, spans)),
             21..=23 => Op::Advance(step(decoder, spans)),
-            24..=25 => advance_budgeted(decoder, spans),
+            24..=25 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
             26 => Op::Shrink,
             27 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
             28 => Op::Exhaust(decoder.byte()),
@@ -95,9 +129,121 @@ impl<K: Kind, G: Geometry> Draw for (K, G) {
     }
 }
 
-fn advance_budgeted(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Op {
-    let (to, work) = (step(decoder, spans), budget(decoder));
-    Op::AdvanceBudgeted(to, Budget::of_work(work), 0)
+impl Op {
+    /// What takes timers before their time, or fires few of those that are due.
+    fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
+        match decoder.below(14) {
+            0 => Self::PeekFirst,
+            1..=2 => Self::PopFirst,
+            3..=4 => Self::Evict(decoder.deadline(spans), decoder.choose(&[2, 5, 9, 33])),
+            5..=6 => Self::AdvanceBudgeted(decoder.jump(spans), decoder.fires(), 0),
+            7 => Self::AdvanceWith(decoder.jump(spans), decoder.fires(), decoder.rule(spans)),
+            8 => Self::AdvanceWith(decoder.jump(spans), decoder.fires(), Rule::Until(decoder.below(20))),
+            9..=11 => {
+                let (to, most) = (decoder.jump(spans), decoder.choose(&[0, 1, 2, 5, 30, u8::MAX]));
+                Self::PeekExpired(to, most, decoder.rule(spans))
+            }
+            12 => Self::RescheduleOrInsert(decoder.pick(), decoder.deadline(spans)),
+            _ => Self::Retain(decoder.below(4)),
+        }
+    }
+
+    /// What empties the wheel, and so must not come often.
+    fn rare(decoder: &mut Decoder<'_>) -> Self {
+        match decoder.below(4) {
+            0 => Self::Clear,
+            1 => Self::Drain(decoder.choose(&[0, 1, 3, u8::MAX])),
+            _ => Self::Shrink,
+        }
+    }
+}
+
+impl Decoder<'_> {
+    /// A clock to start at.
+    fn clock(&mut self, spans: &[u64; 5]) -> u64 {
+        const SIGN: u64 = 1 << 63;
+        const MEBI: u64 = 1 << 20;
+        match self.below(16) {
+            0 => self.choose(&[0, 1]),
+            1..=2 => self.choose(&[MEBI - 1, MEBI, MEBI + 1]),
+            3..=4 => self.choose(&[SIGN - 1, SIGN, SIGN + 1]),
+            5 => self.choose(&[u64::MAX - 1, u64::MAX, u64::MAX / 2]),
+            6 => u64::MAX - self.delay(spans),
+            7..=8 => SIGN - self.delay(spans).min(SIGN),
+            9..=12 => self.delay(spans),
+            _ => self.word(),
+        }
+    }
+
+    /// A deadline to schedule or reschedule to.
+    fn deadline(&mut self, spans: &[u64; 5]) -> When {
+        const EXTREME: [When; 5] =
+            [When::At(0), When::At(1), When::At(u64::MAX), When::At(u64::MAX - 1), When::In(1 << 61)];
+        match self.below(16) {
+            0 => When::Ago(self.delay(spans)),
+            1 => self.choose(&EXTREME),
+            2..=3 => self.like(u64::MAX),
+            4..=7 => edge(self.choose(spans), self),
+            _ => When::In(self.delay(spans)),
+        }
+    }
+
+    /// A moment to advance to: mostly near, so that the script does not end at the end of time.
+    fn jump(&mut self, spans: &[u64; 5]) -> When {
+        const FAR: [When; 5] =
+            [When::In(1 << 31), When::In(1 << 32), When::In(1 << 61), When::In(1 << 62), When::At(u64::MAX)];
+        let near = 1 + usize::from(self.choose(&[0_u8, 1, 1, 1, 2, 2, 3, 4]));
+        match self.byte() {
+            0..=1 => self.choose(&FAR),
+            2..=15 => When::Ago(self.delay(spans)),
+            16..=99 => {
+                let within = self.reach(spans);
+                self.like(within)
+            }
+            100..=159 => edge(self.choose(&spans[..near]), self),
+            _ => When::In(self.delay(&spans[..near])),
+        }
+    }
+
+    /// How far ahead to go at most.
+    fn reach(&mut self, spans: &[u64; 5]) -> u64 {
+        let levels = [0, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4];
+        spans[self.choose(&levels)].saturating_mul(4)
+    }
+
+    fn like(&mut self, within: u64) -> When {
+        let nth = self.choose(&[0, 0, 1, 2, 5, 11, 40]);
+        When::Like(nth, self.choose(&[-1, 0, 0, 0, 1]), within)
+    }
+
+    /// A time span, near those of the levels or within one.
+    fn delay(&mut self, spans: &[u64]) -> u64 {
+        match self.below(8) {
+            0 => u64::from(self.below(3)),
+            1..=2 => {
+                let (span, times) = (self.choose(spans), self.choose(&[1, 1, 2, 3]));
+                span.saturating_mul(times).saturating_add_signed(self.choose(&[-1, 0, 1]))
+            }
+            3 => spans[0].saturating_mul(u64::from(self.byte())),
+            _ => {
+                let span = self.choose(spans);
+                (self.word() % span).saturating_mul(self.choose(&[1, 2]))
+            }
+        }
+    }
+
+    fn rule(&mut self, spans: &[u64; 5]) -> Rule {
+        match self.below(8) {
+            0 => Rule::Remove,
+            1..=2 => Rule::Every(self.delay(spans)),
+            _ => Rule::Mixed(self.byte(), self.delay(spans)),
+        }
+    }
+
+    fn fires(&mut self) -> Budget {
+        let work = self.choose(&[1, 5, 40, 1_000, 1_000]);
+        Budget::of_work(work).with_fires(self.choose(&[0, 1, 1, 2, 5, 30]))
+    }
 }
 
 /// Many timers, at one time or apart.
@@ -139,7 +285,7 @@ fn moment(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> When {
         2 => When::At(decoder.choose(&EXTREME)),
         3 => When::In(u64::from(decoder.byte()).saturating_mul(span)),
         4 => decoder.like(u64::MAX),
-        _ => edge(decoder, span),
+        _ => edge(span, decoder),
     }
 }
 
@@ -154,11 +300,12 @@ fn step(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> When {
         11..=30 => When::In(0),
         31..=80 => When::In(u64::from(decoder.byte()).saturating_mul((span / 256).max(1))),
         81..=150 => decoder.like(span.saturating_mul(4)),
-        _ => edge(decoder, span),
+        _ => edge(span, decoder),
     }
 }
 
-fn edge(decoder: &mut Decoder<'_>, span: u64) -> When {
+/// Next to a boundary of buckets.
+fn edge(span: u64, decoder: &mut Decoder<'_>) -> When {
     let byte = decoder.byte();
     When::Edge(span, byte >> 2 & 15, [-1, 0, 0, 1][usize::from(byte % 4)])
 }

@@ -5,7 +5,6 @@
 //! them by path.
 
 mod bytes;
-mod decoder;
 #[macro_use]
 mod geometries;
 mod kinds;

@@ -18,12 +18,11 @@ fn run<G: Geometry>(script: &Script) -> usize {
     pair.moved_ahead
 }
 
-/// What quickcheck checks.
 fn agree<K: Kind, G: Geometry + 'static>(script: Drawn<(K, G)>) {
     run::<G>(&script.script());
 }
 
-/// Whatever the bytes, there is a script in them, and it ends with them. One operation again and again no random one is.
+/// Whatever the bytes, a script is in them, and it ends with them. No random script is one operation again and again.
 #[test]
 fn scripts_of_one_byte_agree_with_model() {
     for byte in 0..=u8::MAX {

@@ -7,8 +7,11 @@ use tokio::time::{Instant, advance};
 
 use super::DelayQueue;
 use super::Key;
-use crate::rig::{Task, ms, pass, paused};
-use crate::side_by_side::Step;
+use crate::bytes::Pick;
+use crate::rig::{Task, pass, paused};
+use crate::script::{Op, When};
+
+const WEEK: u128 = 7 * 86_400_000;
 
 struct Run {
     start: Instant,
@@ -17,11 +20,11 @@ struct Run {
     /// Keys of the items in the queue, by value.
     live: Vec<(u32, Key)>,
     inserted: u32,
-    /// What each step led to. Times are milliseconds since the start, values name the items.
+    /// What each operation led to. Times are milliseconds since the start, values name the items.
     events: Vec<String>,
 }
 
-pub(crate) fn transcript(steps: &[Step]) -> Vec<String> {
+pub(crate) fn transcript(ops: &[Op]) -> Vec<String> {
     paused(async {
         let mut run = Run {
             start: Instant::now(),
@@ -31,8 +34,8 @@ pub(crate) fn transcript(steps: &[Step]) -> Vec<String> {
             inserted: 0,
             events: Vec::new(),
         };
-        for step in steps {
-            run.take(step).await;
+        for &op in ops {
+            run.take(op).await;
             run.note_state();
         }
         run.events
@@ -40,15 +43,12 @@ pub(crate) fn transcript(steps: &[Step]) -> Vec<String> {
 }
 
 impl Run {
-    async fn take(&mut self, step: &Step) {
-        match *step {
-            Step::Insert { delay } => self.insert(Instant::now() + ms(delay)),
-            Step::InsertPast { age } => {
-                let past = Instant::now().checked_sub(ms(age));
-                self.insert(past.unwrap_or(self.start));
-            }
-            Step::Remove { nth } => {
-                let removed = self.nth(nth).map(|at| {
+    async fn take(&mut self, op: Op) {
+        match op {
+            Op::Insert(when) => self.insert(when),
+            Op::Bunch(when, count) => (0..count).for_each(|_| self.insert(when)),
+            Op::Remove(pick) => {
+                let removed = self.place(pick).map(|at| {
                     let (value, key) = self.live.swap_remove(at);
                     let was_last = self.queue.len() == 1;
                     let removed = self.queue.remove(&key);
@@ -59,29 +59,45 @@ impl Run {
                 });
                 self.events.push(format!("removed {removed:?}"));
             }
-            Step::Reset { nth, delay } => {
-                if let Some(at) = self.nth(nth) {
-                    self.queue.reset(&self.live[at].1, ms(delay));
+            Op::Reset(pick, when) => {
+                if let Some(at) = self.place(pick) {
+                    let deadline = self.resolve(when);
+                    self.queue.reset(&self.live[at].1, deadline.saturating_duration_since(Instant::now()));
                 }
             }
-            Step::Poll => self.poll(),
-            Step::Pass { time } => pass(ms(time)).await,
-            Step::Jump { days } => advance(Duration::from_secs(86_400 * u64::from(days))).await,
-            Step::Clear => {
+            Op::Poll | Op::PollAll => self.poll(),
+            Op::Pass(time) | Op::Wait(time) => pass(rounded(time)).await,
+            Op::Jump(time) => advance(rounded(time)).await,
+            Op::Clear => {
                 let was_empty = self.queue.is_empty();
                 self.queue.clear();
                 self.live.clear();
                 self.note_whether_woken(!was_empty);
             }
-            Step::Compact => self.queue.compact(),
+            Op::Compact => self.queue.compact(),
+            Op::Shrink | Op::Reserve(_) | Op::Touch(_) => {}
         }
     }
 
-    fn nth(&self, nth: u8) -> Option<usize> {
+    fn place(&self, pick: Pick) -> Option<usize> {
+        let nth = match pick {
+            Pick::Live(nth) => nth.into(),
+            Pick::Any(age) => age,
+        };
         usize::from(nth).checked_rem(self.live.len())
     }
 
-    fn insert(&mut self, deadline: Instant) {
+    fn resolve(&self, when: When) -> Instant {
+        let now = Instant::now();
+        match when {
+            When::In(delay) | When::At(delay) => now + rounded(delay),
+            When::Ago(age) => now.checked_sub(rounded(age)).unwrap_or(self.start),
+            When::Like(nth, _) => self.place(Pick::Live(nth)).map_or(now, |at| self.queue.deadline(&self.live[at].1)),
+        }
+    }
+
+    fn insert(&mut self, when: When) {
+        let deadline = self.resolve(when);
         let key = self.queue.insert_at(self.inserted, deadline);
         self.live.push((self.inserted, key));
         self.inserted += 1;
@@ -126,4 +142,9 @@ impl Run {
             self.events.push("woken".to_owned());
         }
     }
+}
+
+/// In milliseconds, as tokio-util rounds to those, and less than a week, as it takes no years.
+fn rounded(time: Duration) -> Duration {
+    Duration::from_millis((time.as_millis() % WEEK) as u64)
 }
