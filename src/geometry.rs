@@ -5,11 +5,13 @@
 //! below the tick, so even a geometry with ticks of a second fires to the nanosecond.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
-/// Levels with an array of buckets; whatever lies beyond them is far.
+/// Levels whose buckets all span the same.
 pub(crate) const LEVELS: usize = 4;
 
-/// The level of the far timers, above all others: a bucket of it is a rotation of the level below.
+/// The fifth level, above all others, for whatever lies beyond them. Its buckets double: bucket *k* spans 2^*k*
+/// rotations of the level below.
 pub(crate) const FAR: usize = LEVELS;
 
 /// The most buckets of a rotation, as a power of two.
@@ -20,8 +22,8 @@ const MAX_TICK_BITS: u32 = 32;
 
 /// The length of a tick and the number of buckets in a rotation of each of the four levels.
 ///
-/// The fifth level takes whatever lies beyond the others, by rotation. A level-0 bucket spans one tick,
-/// and a bucket of level *k* spans a rotation of level *k - 1*. The presets are [`Millis`], [`Caffeine`],
+/// The fifth level takes whatever lies beyond the others, in buckets each of which spans twice as much as the one before.
+/// A level-0 bucket spans one tick, and a bucket of level *k* spans a rotation of level *k - 1*. The presets are [`Millis`], [`Caffeine`],
 /// [`Micros`] and [`Compact`].
 ///
 /// # Compile-time checks
@@ -173,9 +175,6 @@ impl Geometry for Compact {
 pub(crate) struct Tick(u64);
 
 impl Tick {
-    #[cfg(test)]
-    pub(crate) const ZERO: Self = Self(0);
-
     #[inline]
     pub(crate) const fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
@@ -188,13 +187,15 @@ impl Tick {
 }
 
 /// A bucket of a level, counted from the beginning of time: no two have the same number.
+///
+/// The number of a far bucket is that of its first rotation. For bucket *k* it ends with *k* zeros.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) level: usize,
     pub(crate) number: u64,
 }
 
-/// The index of a bucket of levels 0 to 3 among those there is room for.
+/// The index of a bucket among those there is room for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BucketIndex(u16);
 
@@ -215,7 +216,7 @@ impl BucketIndex {
 struct LevelLayout {
     /// Ticks that a bucket spans, as a power of two.
     bits: u8,
-    /// The number of buckets there is room for, less one.
+    /// The number of buckets there is room for, less one: a mask, except on the far level.
     index_mask: u16,
     /// The index of the first of them.
     first: u16,
@@ -223,7 +224,8 @@ struct LevelLayout {
 
 /// Everything that follows from a geometry, computed at compile time.
 ///
-/// There is room for two rotations of buckets a level: the one that time is in and the next.
+/// There is room for two rotations of buckets a level: the one that time is in and the next. The far buckets lie before
+/// all others, so that far timers alone take little memory: they are few.
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
@@ -256,10 +258,17 @@ impl<G: Geometry> Layout<G> {
         let mut levels = [LevelLayout { bits: 0, index_mask: 0, first: 0 }; LEVELS + 1];
         let mut level = 0;
         while level < LEVELS {
-            let room = 2 << G::LEVEL_BITS[level];
-            levels[level].index_mask = room - 1;
+            levels[level].index_mask = (2 << G::LEVEL_BITS[level]) - 1;
             levels[level + 1].bits = levels[level].bits + G::LEVEL_BITS[level] as u8;
-            levels[level + 1].first = levels[level].first + room;
+            level += 1;
+        }
+        // As many buckets as the number of a rotation has bits.
+        levels[FAR].index_mask = (u64::BITS - G::TICK_BITS - levels[FAR].bits as u32 - 1) as u16;
+        let mut before = FAR;
+        level = 0;
+        while level < LEVELS {
+            levels[level].first = levels[before].first + levels[before].index_mask + 1;
+            before = level;
             level += 1;
         }
         levels
@@ -271,16 +280,17 @@ impl<G: Geometry> Layout<G> {
         Self::LEVELS[level].bits as u32
     }
 
-    /// Buckets of a level that there is room for, two rotations of it; one far.
+    /// Buckets of a level that there is room for: two rotations of it, or all that are far.
     #[inline]
     pub(crate) const fn room(level: usize) -> usize {
         Self::LEVELS[level].index_mask as usize + 1
     }
 
-    /// Buckets that there is room for below a level.
+    /// The indexes of the buckets of a level.
     #[inline]
-    pub(crate) const fn room_below(level: usize) -> usize {
-        Self::LEVELS[level].first as usize
+    pub(crate) const fn indexes(level: usize) -> Range<usize> {
+        let first = Self::LEVELS[level].first as usize;
+        first..first + Self::room(level)
     }
 
     /// The tick that a time in nanoseconds falls into.
@@ -313,44 +323,60 @@ impl<G: Geometry> Layout<G> {
     /// The last tick of a bucket.
     #[inline]
     pub(crate) const fn end(bucket: Bucket) -> Tick {
-        Tick(Self::start(bucket).0 | ((1 << Self::bits(bucket.level)) - 1))
+        let doubled = if bucket.level == FAR { bucket.number.trailing_zeros() } else { 0 };
+        Tick(Self::start(bucket).0 | ((1 << (Self::bits(bucket.level) + doubled)) - 1))
     }
 
     /// The index of a bucket on its level.
     #[inline]
     pub(crate) const fn index_on_level(level: usize, number: u64) -> usize {
-        number as usize & Self::LEVELS[level].index_mask as usize
+        let last = Self::LEVELS[level].index_mask as usize;
+        if level != FAR {
+            return number as usize & last;
+        }
+        // The rotation behind the end of time ends with more zeros than there are buckets.
+        let zeros = number.trailing_zeros() as usize;
+        if zeros < last { zeros } else { last }
     }
 
-    /// The index of a bucket of levels 0 to 3.
+    /// The index of a bucket.
     #[inline]
     pub(crate) const fn index(bucket: Bucket) -> BucketIndex {
-        let first = Self::room_below(bucket.level);
-        BucketIndex::new(first + Self::index_on_level(bucket.level, bucket.number))
+        BucketIndex::new(Self::indexes(bucket.level).start + Self::index_on_level(bucket.level, bucket.number))
     }
 
-    /// The bucket of levels 0 to 3 at an index, given that no occupied bucket comes before the one that has the
-    /// cursor's number on its level.
-    pub(crate) const fn bucket(index: BucketIndex, cursor: Tick) -> Bucket {
-        let (level, on_level) = Self::level_and_index(index);
-        let number = Self::number_from(level, on_level, Self::number(level, cursor));
-        Bucket { level, number }
+    /// The far bucket that a tick falls into, as seen from the last rotation that was opened: bucket *k* if the two
+    /// rotations differ in bit *k* and in none above.
+    #[inline]
+    pub(crate) const fn far_bucket(tick: Tick, opened: u64) -> Bucket {
+        let differing = Self::number(FAR, tick) ^ opened;
+        Bucket {
+            level: FAR,
+            number: Self::number_from(FAR, (u64::BITS - 1 - differing.leading_zeros()) as usize, opened),
+        }
     }
 
-    /// The level of a bucket of levels 0 to 3, and its index there.
+    /// The level of a bucket, and its index there.
     #[inline]
     pub(crate) const fn level_and_index(bucket: BucketIndex) -> (usize, usize) {
+        if bucket.get() < Self::indexes(0).start {
+            return (FAR, bucket.get());
+        }
         let mut level = LEVELS - 1;
-        while bucket.get() < Self::room_below(level) {
+        while bucket.get() < Self::indexes(level).start {
             level -= 1;
         }
-        (level, bucket.get() - Self::room_below(level))
+        (level, bucket.get() - Self::indexes(level).start)
     }
 
-    /// The number of the bucket with an index on its level, when none there is has a number below
-    /// `least` nor two rotations above it.
+    /// The number of the bucket with an index on its level, when no occupied one has a number below `least` nor two
+    /// rotations above it. Of the far level, `least` is the last rotation that was opened.
     #[inline]
     pub(crate) const fn number_from(level: usize, index: usize, least: u64) -> u64 {
+        if level == FAR {
+            // The bit is set already if that bucket is the one that was opened and is not empty yet.
+            return (least >> index | 1) << index;
+        }
         let from = Self::index_on_level(level, least);
         let ahead = index.wrapping_sub(from) & Self::LEVELS[level].index_mask as usize;
         least + ahead as u64
@@ -364,7 +390,7 @@ mod tests {
     #[test]
     fn bucket_of_a_tick_spans_it() {
         for tick in [0, 1, 255, 256, 65_535, 65_536, 1 << 33, (1 << 44) - 1].map(Tick) {
-            for level in 0..=FAR {
+            for level in 0..LEVELS {
                 let number = Layout::<Millis>::number(level, tick);
                 let bucket = Bucket { level, number };
                 let (start, end) = (Layout::<Millis>::start(bucket), Layout::<Millis>::end(bucket));
@@ -388,6 +414,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// As long as the last rotation that was opened has not come to a far bucket, nothing about that bucket changes, and
+    /// then all of its other rotations belong into lower ones.
+    #[test]
+    fn far_bucket_of_a_rotation_spans_it_and_keeps_its_number_until_it_is_opened() {
+        type Of = Layout<Millis>;
+        for opened in [0, 1, 6, 7, 0x5a5, 0x7ff, 0xffe] {
+            for rotation in opened + 1..=0xfff {
+                let tick = Tick(rotation << Of::bits(FAR));
+                let bucket = Of::far_bucket(tick, opened);
+                let (level, on_level) = Of::level_and_index(Of::index(bucket));
+                assert!(level == FAR && on_level < Of::room(FAR));
+                assert!(opened < bucket.number && bucket.number <= rotation);
+                assert!(Of::start(bucket) <= tick && tick < Of::end(bucket));
+                for opened in opened..=bucket.number {
+                    assert_eq!(Of::number_from(FAR, on_level, opened), bucket.number);
+                }
+                let is_first = rotation == bucket.number;
+                let then = |tick| Of::index(Of::far_bucket(tick, bucket.number)).get();
+                assert!(is_first || then(tick) < on_level, "moved to a lower bucket");
+            }
+        }
+        assert_eq!(Of::index_on_level(FAR, 0x1000), 11, "behind the end of time");
     }
 
     #[test]

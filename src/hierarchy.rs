@@ -4,126 +4,50 @@
 //! in each node for its owner and never looks at it.
 
 mod advance;
-mod ahead;
-mod check;
 pub(crate) mod search;
 
 use alloc::vec::Vec;
-use core::mem;
 
-use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
-use crate::lists::Lists;
+use crate::geometry::{Geometry, Layout, Tick};
+use crate::levels::{Levels, NEVER};
 use crate::near::NearHeap;
 use crate::near::sort::sort;
 use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
 
-/// No time: later than every wake-up.
-const NEVER: u64 = u64::MAX;
-
-/// A hierarchical timer wheel.
+/// A hierarchical timer wheel: two rooms, and what merges them.
 ///
 /// The node of a scheduled timer is linked into exactly one of these:
 ///
-/// - the *list* of a bucket of levels 0 to 3, or of a far rotation;
-/// - a chain of the *near heap*, if the timer was due by the cursor's tick when it was placed, or its bucket has
-///   been opened and sorted. While there are few timers and no lists, all are there.
+/// - a bucket of the [levels](Levels), where timers are not sorted;
+/// - a chain of the [near heap](NearHeap), if the timer was due by the cursor's tick when it was placed, or its bucket has
+///   been opened and sorted. While there are few timers and no buckets, all are there.
 ///
-/// A tick belongs on the lowest level whose reach covers it. The reach of level *k* ends with the last
-/// bucket of level *k + 1* that has been opened. That is the one that the cursor is in, or the next: a
-/// crowded bucket, one of more than [`FEW`](Layout::FEW) timers, is opened one bucket ahead of its
-/// time. Its timers are moved down a few at a time until then.
+/// What fires next is the first of the near heap, unless a bucket starts before it: that is opened first.
 ///
-/// A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
-/// bucket than its own, which is sufficient for exact order.
-///
-/// Invariants, checked by name in `check`:
-///
-/// - a node says where it is linked, and its neighbours there name it;
-/// - no timer in a bucket is due before the bucket's start, and no bucket starts before the cursor's;
-/// - the numbers of a level's occupied buckets lie within two rotations from the cursor's on;
-/// - `first` is the first occupied bucket, the coarser of two that start together;
-/// - `wake` is no later than the next thing to be done, and `idle_until` no later than that and `chores`.
+/// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every timer
+/// that is scheduled is linked once and counted; no two have the same sequence number.
 pub(crate) struct Hierarchy<V, G> {
     /// The nodes of all timers, scheduled or not.
     pub(crate) nodes: Nodes<V>,
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
-    /// The caller need not advance before this. [`NEVER`] may mean that, or that there are no timers.
-    wake: u64,
-    /// An advance from this time on has buckets to enter or timers to move ahead, though the caller need not
-    /// wake up for that.
-    chores: u64,
-    /// An advance before this has nothing to do at all.
-    idle_until: u64,
-    /// By then a sleeping caller wakes up to move timers ahead.
-    moves_due: u64,
-    first: First,
-    /// Placement is relative to this tick. It lags behind `now` while there is a backlog, and is ahead
-    /// of it when the earliest timer was asked for before its time.
-    cursor: Tick,
-    /// For levels 1 to 4, the number of the first bucket that has not been opened.
-    reach: [u64; LEVELS + 1],
-    /// For levels 1 to 4, until when the share of the bucket ahead has been moved, in nanoseconds.
-    moved_until: [u64; LEVELS + 1],
     next_sequence: u64,
+    /// The number of timers.
+    len: usize,
     near: NearHeap,
-    lists: Lists<G>,
-    /// The memory in which timers are collected and sorted; there is nothing in it.
-    collected: Vec<Ordered>,
-    order: Vec<u64>,
-}
-
-/// The first occupied bucket and when it starts, if there is one.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct First {
-    start: u64,
-    bucket: Option<Bucket>,
-}
-
-impl First {
-    #[inline]
-    fn at<G: Geometry>(bucket: Option<Bucket>) -> Self {
-        let start = bucket.map_or(NEVER, |it| Layout::<G>::start_ns(Layout::<G>::start(it)));
-        Self { start, bucket }
-    }
+    levels: Levels<G>,
 }
 
 impl<V: Clone, G> Clone for Hierarchy<V, G> {
     fn clone(&self) -> Self {
-        Self {
-            nodes: self.nodes.clone(),
-            near: self.near.clone(),
-            lists: self.lists.clone(),
-            collected: Vec::new(),
-            order: Vec::new(),
-            ..*self
-        }
+        Self { nodes: self.nodes.clone(), near: self.near.clone(), levels: self.levels.clone(), ..*self }
     }
 }
 
 impl<V, G: Geometry> Hierarchy<V, G> {
     pub(crate) fn new(now: u64) -> Self {
         let () = Layout::<G>::CHECKED;
-        let mut wheel = Self {
-            nodes: Nodes::new(),
-            now,
-            wake: NEVER,
-            chores: 0,
-            idle_until: 0,
-            moves_due: NEVER,
-            first: First::at::<G>(None),
-            cursor: Layout::<G>::tick(now),
-            reach: [0; LEVELS + 1],
-            moved_until: [0; LEVELS + 1],
-            next_sequence: 0,
-            near: NearHeap::new(),
-            lists: Lists::new(),
-            collected: Vec::new(),
-            order: Vec::new(),
-        };
-        wheel.enter();
-        wheel.refresh_moves();
-        wheel
+        Self { nodes: Nodes::new(), now, next_sequence: 0, len: 0, near: NearHeap::new(), levels: Levels::new(now) }
     }
 
     #[inline]
@@ -131,20 +55,56 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.now
     }
 
-    /// The time before which no advance has anything to do; without meaning when empty.
+    /// The number of timers that are scheduled.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The time before which no advance has anything to do that a caller must wake up for; without meaning when empty.
     #[inline]
     pub(crate) fn wake(&self) -> u64 {
-        self.wake
+        self.near.earliest().min(self.levels.wake_at())
     }
 
     #[inline]
-    pub(crate) fn node(&self, index: NodeIndex) -> &Node<V> {
+    fn node(&self, index: NodeIndex) -> &Node<V> {
         self.nodes.at(index.get())
     }
 
     #[inline]
-    pub(crate) fn node_mut(&mut self, index: NodeIndex) -> &mut Node<V> {
+    fn node_mut(&mut self, index: NodeIndex) -> &mut Node<V> {
         self.nodes.at_mut(index.get())
+    }
+
+    /// The deadline of a node and the owner's value, if there is memory for the node.
+    #[inline]
+    pub(crate) fn timer(&self, index: NodeIndex) -> Option<(u64, &V)> {
+        self.nodes.get(index.get()).map(|node| (node.deadline, &node.value))
+    }
+
+    /// The owner's value of a node, to be changed, if there is memory for the node.
+    #[inline]
+    pub(crate) fn value_mut(&mut self, index: NodeIndex) -> Option<&mut V> {
+        self.nodes.get_mut(index.get()).map(|node| &mut node.value)
+    }
+
+    /// The deadline of a timer, if it is scheduled.
+    #[inline]
+    pub(crate) fn deadline(&self, index: NodeIndex) -> Option<u64> {
+        let node = self.nodes.get(index.get())?;
+        node.is_scheduled().then_some(node.deadline)
+    }
+
+    /// The deadline and the place in the order that a node has, or had last.
+    #[inline]
+    pub(crate) fn order(&self, index: NodeIndex) -> Ordered {
+        Ordered::of(&self.nodes, index)
+    }
+
+    /// The order and the owner's value of each node.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (Ordered, &V)> {
+        self.nodes.iter().zip(0..).map(|(node, index)| (Ordered::new(node, NodeIndex::new(index)), &node.value))
     }
 
     /// Schedules a timer that is not scheduled, and lets `fill` write the owner's value. O(1); O(log k) among the k
@@ -153,13 +113,16 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     pub(crate) fn schedule<R>(&mut self, index: NodeIndex, deadline: u64, fill: impl FnOnce(&mut V) -> R) -> R {
         let sequence = self.next_sequence();
         let tick = Layout::<G>::tick(deadline);
-        let (place, prev) = if self.is_near(tick) { (Place::NONE, NodeIndex::NIL) } else { self.append(index, tick) };
+        self.len += 1;
+        let is_near = self.is_near(tick);
+        let (place, prev) =
+            if is_near { (Place::NONE, NodeIndex::NIL) } else { self.levels.append(&mut self.nodes, index, tick) };
         let node = self.node_mut(index);
         node.deadline = deadline;
-        node.set_sequence(sequence);
-        node.link_behind(prev, place);
+        node.set_order(sequence, place);
+        (node.prev, node.next) = (prev, NodeIndex::NIL);
         let filled = fill(&mut node.value);
-        if place == Place::NONE {
+        if is_near {
             self.place_near(index);
         }
         filled
@@ -169,11 +132,13 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// holds. O(1); O(log k) among the k chains of the near heap.
     #[cfg(feature = "ttl")]
     pub(crate) fn put_back(&mut self, index: NodeIndex) {
+        debug_assert!(self.deadline(index).is_none());
+        self.len += 1;
         self.place(index, self.node(index).deadline);
     }
 
     /// Cancels a timer, if its node is there and scheduled, and `take` takes the owner's value. O(1), O(log k) for the
-    /// head of one of k chains, O(log rotations) far.
+    /// head of one of k chains.
     #[inline]
     pub(crate) fn cancel<R>(&mut self, index: NodeIndex, take: impl FnOnce(&mut V) -> Option<R>) -> Option<R> {
         let node = self.nodes.get_mut(index.get())?;
@@ -181,34 +146,25 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             return None;
         }
         let taken = take(&mut node.value)?;
-        let (links, deadline) = (node.links(), node.deadline);
-        node.place = Place::NONE;
-        self.unlink(index, links, deadline);
+        let links = node.links();
+        node.set_place(Place::NONE);
+        self.len -= 1;
+        self.unlink(index, links);
         Some(taken)
     }
 
     /// Unlinks a timer from where its node has said.
     #[inline]
-    fn unlink(&mut self, index: NodeIndex, links: Links, deadline: u64) {
-        let Some(bucket) = links.place.as_bucket() else {
-            return self.unlink_elsewhere(index, links, deadline);
-        };
-        let left = self.lists.unlink(&mut self.nodes, bucket, index, links);
-        if left % Self::STEP == 0 {
-            self.list_shortened(bucket, left);
+    fn unlink(&mut self, index: NodeIndex, links: Links) {
+        match links.place.as_bucket() {
+            Some(bucket) => self.levels.unlink(&mut self.nodes, bucket, index, links),
+            None => self.unlink_near(links),
         }
     }
 
     #[inline(never)]
-    fn unlink_elsewhere(&mut self, index: NodeIndex, links: Links, deadline: u64) {
-        if links.place == Place::FAR {
-            let number = Layout::<G>::number(FAR, Layout::<G>::tick(deadline));
-            let left = self.lists.unlink_far(&mut self.nodes, number, index, links);
-            self.bucket_shortened(Bucket { level: FAR, number }, left);
-        } else if links.place.is_in_chain() {
-            self.near.unlink(&mut self.nodes, links);
-            self.refresh_wake();
-        }
+    fn unlink_near(&mut self, links: Links) {
+        self.near.unlink(&mut self.nodes, links);
     }
 
     /// Gives a timer a new deadline, if its node is there and scheduled, and `is_live` says so of the owner's
@@ -220,14 +176,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let Some(node) = node.filter(|node| is_live(&node.value)) else {
             return false;
         };
-        let is_later = node.place.as_bucket().is_some() && deadline >= node.deadline;
-        if is_later && self.next_sequence < SEQUENCES {
+        let place = node.place();
+        if place.as_bucket().is_some() && deadline >= node.deadline && self.next_sequence < SEQUENCES {
             node.deadline = deadline;
-            node.set_sequence(self.next_sequence);
+            node.set_order(self.next_sequence, place);
             self.next_sequence += 1;
             return true;
         }
-        let is_scheduled = node.is_scheduled();
+        let is_scheduled = place != Place::NONE;
         if is_scheduled {
             self.move_to(index, deadline);
         }
@@ -237,9 +193,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Gives a timer that is scheduled a new deadline, and links it where it belongs then.
     #[inline(never)]
     pub(crate) fn move_to(&mut self, index: NodeIndex, deadline: u64) {
-        let node = self.node_mut(index);
-        let (links, old_deadline) = (node.links(), node.deadline);
-        self.unlink(index, links, old_deadline);
+        let links = self.node(index).links();
+        self.unlink(index, links);
         let sequence = self.next_sequence();
         let node = self.node_mut(index);
         node.deadline = deadline;
@@ -265,43 +220,26 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         if self.is_near(tick) {
             self.place_near(index);
         } else {
-            self.place_in_list(index, tick);
+            self.levels.place(&mut self.nodes, index, tick);
         }
-    }
-
-    /// Links a timer that is linked nowhere into the list of the bucket where a tick after the cursor's belongs.
-    #[inline(never)]
-    fn place_in_list(&mut self, index: NodeIndex, tick: Tick) {
-        let (place, prev) = self.append(index, tick);
-        self.node_mut(index).link_behind(prev, place);
     }
 
     /// Whether a timer of a tick belongs in the near heap.
     #[inline]
     fn is_near(&mut self, tick: Tick) -> bool {
-        tick <= self.cursor || self.first.bucket.is_none() && !self.begin_lists()
+        self.levels.is_empty() && !self.begin_levels(tick) || tick <= self.levels.cursor()
     }
 
-    /// Gets ready for the first timer in a list, unless there are so few timers that none is needed.
+    /// Gets ready for the first timer in a bucket, unless there are so few timers that none is needed.
     #[cold]
-    fn begin_lists(&mut self) -> bool {
+    fn begin_levels(&mut self, tick: Tick) -> bool {
         if self.near.chains() < Layout::<G>::NEAR {
             return false;
         }
-        // Without any lists the buckets that time enters are not taken note of.
-        self.enter();
-        self.do_chores_soon();
-        // Most of what lies in the heap and is not due soon follows: every timer that fires would have to be put in
-        // order with it. But for the first, so that a caller who sleeps until then need not wake up for its bucket.
-        for nth in (1..self.near.chains()).rev().take(Layout::<G>::NEAR) {
-            let timer = *self.near.head(nth);
-            let tick = Layout::<G>::tick(timer.deadline);
-            let links = self.node(timer.node).links();
-            if tick > self.cursor && links.next == NodeIndex::NIL {
-                self.near.unlink(&mut self.nodes, links);
-                self.place_in_list(timer.node, tick);
-            }
-        }
+        // The cursor may be ahead of the clock, because the earliest timer was asked for before its time.
+        let cursor = if tick > self.levels.cursor() { self.levels.cursor() } else { Layout::<G>::tick(self.now) };
+        self.levels.restart(cursor);
+        self.thin_out(Layout::<G>::NEAR);
         true
     }
 
@@ -310,186 +248,50 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     fn place_near(&mut self, index: NodeIndex) {
         let timer = Ordered::of(&self.nodes, index);
         self.near.push(&mut self.nodes, timer);
-        self.wake_by(timer.deadline);
-    }
-
-    /// Appends a timer to the list of the bucket where a tick after the cursor's belongs, and returns which it is and
-    /// the timer before. The links of its node are the caller's to write.
-    // Always: a call takes a sixth more instructions.
-    #[inline(always)]
-    fn append(&mut self, index: NodeIndex, tick: Tick) -> (Place, NodeIndex) {
-        // Level by level, so that every shift is an immediate.
-        let lies_on = |level: usize| Layout::<G>::number(level + 1, tick) < self.reach[level + 1];
-        let bucket_on = |level: usize| {
-            let number = Layout::<G>::number(level, tick);
-            Layout::<G>::index(Bucket { level, number })
-        };
-        let bucket = if lies_on(0) {
-            bucket_on(0)
-        } else if lies_on(1) {
-            bucket_on(1)
-        } else if lies_on(2) {
-            bucket_on(2)
-        } else if lies_on(3) {
-            bucket_on(3)
-        } else {
-            return self.append_far(index, Layout::<G>::number(FAR, tick));
-        };
-        let (prev, len) = self.lists.append(&mut self.nodes, bucket, index);
-        if (len - 1) % Self::STEP == 0 {
-            self.list_lengthened(bucket, len);
+        let chains = self.near.chains();
+        if chains.is_power_of_two() && (64..=Layout::<G>::FEW).contains(&chains) {
+            self.rewind();
         }
-        (Place::bucket(bucket), prev)
     }
 
+    /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before its time,
+    /// and few timers are left in the levels. Many were scheduled nearer than that, and would all wait in the heap.
+    #[cold]
     #[inline(never)]
-    fn append_far(&mut self, index: NodeIndex, number: u64) -> (Place, NodeIndex) {
-        let (prev, len) = self.lists.append_far(&mut self.nodes, number, index);
-        if (len - 1) % Self::STEP == 0 {
-            self.bucket_lengthened(Bucket { level: FAR, number }, len);
+    fn rewind(&mut self) {
+        let now = Layout::<G>::tick(self.now);
+        if self.levels.cursor() > now && self.levels.len() <= Layout::<G>::FEW {
+            while let Some(index) = self.levels.any() {
+                self.unlink(index, self.node(index).links());
+                let timer = Ordered::of(&self.nodes, index);
+                self.near.push(&mut self.nodes, timer);
+            }
+            self.levels.restart(now);
+            self.thin_out(usize::MAX);
         }
-        (Place::FAR, prev)
     }
 
-    /// The length of a list is looked at only when it has changed by so much: a quarter of what makes a crowd.
-    const STEP: usize = Layout::<G>::FEW / 4;
-
+    /// Moves up to `most` of the timers that lie in the heap and are not due soon to the levels: every timer that fires
+    /// would have to be put in order with them. But for the first, so that a caller who sleeps until then need not wake
+    /// up for its bucket.
     #[inline(never)]
-    fn list_lengthened(&mut self, index: BucketIndex, len: usize) {
-        let bucket = Layout::<G>::bucket(index, self.cursor);
-        if len == 1 {
-            self.lists.set_occupied(bucket);
-        }
-        self.bucket_lengthened(bucket, len);
-    }
-
-    /// Takes note that a bucket has a timer more: `len` in all.
-    fn bucket_lengthened(&mut self, bucket: Bucket, len: usize) {
-        if len == 1 {
-            let added = First::at::<G>(Some(bucket));
-            // One of the same start is coarser, half moved down, and stays the first; and none at all is as if it
-            // started at `NEVER`, where the last tick of all may start too.
-            if self.first.bucket.is_none() || added.start < self.first.start {
-                self.first = added;
-                self.wake_by(added.start);
+    fn thin_out(&mut self, most: usize) {
+        for nth in (1..self.near.chains()).rev().take(most) {
+            let timer = *self.near.head(nth);
+            let tick = Layout::<G>::tick(timer.deadline);
+            let links = self.node(timer.node).links();
+            if tick > self.levels.cursor() && links.next == NodeIndex::NIL {
+                self.near.unlink(&mut self.nodes, links);
+                self.levels.place(&mut self.nodes, timer.node, tick);
             }
         }
-        if len > Layout::<G>::FEW && bucket.level != 0 {
-            self.crowded(bucket, len);
-        }
-    }
-
-    #[inline(never)]
-    fn list_shortened(&mut self, index: BucketIndex, len: usize) {
-        let bucket = Layout::<G>::bucket(index, self.cursor);
-        if len == 0 {
-            self.lists.clear_occupied(bucket);
-        }
-        self.bucket_shortened(bucket, len);
-    }
-
-    /// Takes note that a bucket has a timer less: `len` in all.
-    fn bucket_shortened(&mut self, bucket: Bucket, len: usize) {
-        if len == 0 && self.first.bucket == Some(bucket) {
-            self.refresh_first();
-        }
-        // A crowd is none any longer, or the first of its level now that the bucket before it is empty.
-        if (len == Layout::<G>::FEW || len == 0) && bucket.level != 0 {
-            self.refresh_moves();
-        }
-        self.refresh_wake();
-    }
-
-    /// Takes note of the first occupied bucket. O(levels).
-    fn refresh_first(&mut self) {
-        self.first = First::at::<G>(self.bucket_after(None));
-    }
-
-    /// Takes note of when there is work again. O(1).
-    #[inline]
-    fn refresh_wake(&mut self) {
-        self.wake = self.first_near().min(self.first.start).min(self.moves_due);
-        self.idle_until = self.wake.min(self.chores);
-    }
-
-    /// Takes note that there is work at a time.
-    #[inline]
-    fn wake_by(&mut self, time: u64) {
-        self.wake = self.wake.min(time);
-        self.idle_until = self.idle_until.min(time);
-    }
-
-    /// Lets the next advance look after what lies ahead.
-    fn do_chores_soon(&mut self) {
-        (self.chores, self.idle_until) = (0, 0);
-    }
-
-    /// The earliest deadline in the near heap.
-    #[inline]
-    fn first_near(&self) -> u64 {
-        self.near.first().map_or(NEVER, |near| near.deadline)
-    }
-
-    /// The first occupied bucket, or the first after the given one, in the order of their starts; of
-    /// those that start together the coarser first. O(levels).
-    fn bucket_after(&self, bucket: Option<Bucket>) -> Option<Bucket> {
-        let mut next: Option<Bucket> = None;
-        for level in 0..=FAR {
-            if next.is_some_and(|next| self.is_before_level(next, level)) {
-                break;
-            }
-            let least = Layout::<G>::number(level, self.cursor);
-            let from = bucket.map_or(Some(least), |last| {
-                let number = Layout::<G>::number(level, Layout::<G>::start(last));
-                Some(least.max(number.checked_add(u64::from(level >= last.level))?))
-            });
-            let number = from.and_then(|from| self.lists.first_from(level, from, self.cursor));
-            let Some(number) = number else {
-                continue;
-            };
-            let found = Bucket { level, number };
-            if next.map_or(true, |next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
-                next = Some(found);
-            }
-        }
-        next
-    }
-
-    /// Whether a bucket of a finer level surely starts before every occupied bucket from a level on. Those lie
-    /// beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the bucket
-    /// of level 1 that the cursor is in.
-    #[inline]
-    fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
-        let of_level_1 = |tick| Layout::<G>::number(1, tick);
-        of_level_1(Layout::<G>::start(bucket)) == of_level_1(self.cursor)
-            || (level..=FAR).all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
-    }
-
-    /// When a level's next occupied bucket falls due, if one is occupied. What is in no bucket counts
-    /// as level 0. O(1).
-    pub(crate) fn level_wake(&self, level: usize) -> Option<u64> {
-        if level > FAR {
-            return None;
-        }
-        let least = Layout::<G>::number(level, self.cursor);
-        let number = self.lists.first_from(level, least, self.cursor);
-        let bucket = number.map(|number| Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })));
-        let near = (level == 0 && self.near_len() != 0).then(|| self.first_near());
-        [bucket, near].into_iter().flatten().min()
     }
 
     /// One of the timers: which one is of no account. O(1).
     pub(crate) fn any(&self) -> Option<NodeIndex> {
         let last = self.near.chains().checked_sub(1);
         let near = last.map(|last| self.near.head(last).node);
-        near.or_else(|| self.lists.iter(&self.nodes, self.first.bucket?).next())
-    }
-
-    /// The nodes of all timers that are scheduled, by index. O(nodes).
-    pub(crate) fn scheduled(&self) -> impl Iterator<Item = (NodeIndex, &Node<V>)> {
-        let nodes = self.nodes.iter().enumerate();
-        let nodes = nodes.map(|(index, node)| (NodeIndex::new(index), node));
-        nodes.filter(|(_, node)| node.is_scheduled())
+        near.or_else(|| self.levels.any())
     }
 
     /// Renumbers all timers in their present order, to make room for another 2^48 sequence numbers.
@@ -497,10 +299,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     #[cold]
     fn renumber(&mut self) {
         // Those that are not scheduled as well: the TTL layer puts some of them back.
-        let nodes = self.nodes.iter().enumerate();
-        let timers =
-            nodes.map(|(index, node)| Ordered { deadline: 0, sequence: node.sequence(), node: NodeIndex::new(index) });
-        let mut timers: Vec<Ordered> = timers.collect();
+        let mut timers = Vec::with_capacity(self.nodes.len());
+        for node in (0..self.nodes.len()).map(NodeIndex::new) {
+            timers.push(Ordered { deadline: 0, sequence: self.node(node).sequence(), node });
+        }
         let mut order = Vec::new();
         sort(&mut timers, &mut order);
         self.next_sequence = 0;
@@ -519,34 +321,43 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.next_sequence = self.next_sequence.max(SEQUENCES - left);
     }
 
-    /// Gives back the memory that the lists and the near heap do not need. O(buckets).
+    /// Gives back the memory that the levels and the near heap do not need. O(buckets).
     pub(crate) fn shrink_to_fit(&mut self) {
         self.near.shrink_to_fit();
-        self.lists.shrink_to_fit();
-        (self.collected, self.order) = (Vec::new(), Vec::new());
+        self.levels.shrink_to_fit();
     }
 
-    /// The lists of all levels.
-    pub(crate) fn lists(&self) -> &Lists<G> {
-        &self.lists
+    /// The coarse room.
+    pub(crate) fn levels(&self) -> &Levels<G> {
+        &self.levels
     }
 
-    /// The index on a level of the bucket that the cursor is in.
-    pub(crate) fn cursor_on(&self, level: usize) -> usize {
-        Layout::<G>::index_on_level(level, Layout::<G>::number(level, self.cursor))
-    }
-
-    /// Timers of the near heap, which are in no list.
+    /// The number of timers in the near heap. O(buckets).
     pub(crate) fn near_len(&self) -> usize {
-        self.near.len()
+        self.len - self.levels.len()
     }
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.nodes.bytes()
-            + self.near.bytes()
-            + self.lists.bytes()
-            + self.collected.capacity() * mem::size_of::<Ordered>()
-            + self.order.capacity() * mem::size_of::<u64>()
+        self.nodes.bytes() + self.near.bytes() + self.levels.bytes()
+    }
+
+    /// Checks every invariant. O(n log n), and O(nodes).
+    ///
+    /// # Panics
+    ///
+    /// If an invariant is broken, with its name.
+    pub(crate) fn check(&self) {
+        let mut sequences = Vec::new();
+        self.near.check(&self.nodes, |index| sequences.push(self.node(index).sequence()));
+        self.levels.check(&self.nodes, |index| sequences.push(self.node(index).sequence()));
+        let scheduled = self.nodes.iter().filter(|node| node.is_scheduled()).count();
+        assert!(sequences.len() == self.len && scheduled == self.len, "every timer that is scheduled is linked once");
+        sequences.sort_unstable();
+        assert!(
+            sequences.windows(2).all(|pair| pair[0] < pair[1])
+                && sequences.last().map_or(true, |last| *last < self.next_sequence),
+            "no two timers share a sequence number, and none has one to come"
+        );
     }
 }

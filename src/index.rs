@@ -59,7 +59,6 @@ use crate::node::{MAX_TIMERS, NodeIndex, Ordered};
 /// ```
 pub struct IndexWheel<G: Geometry = Millis> {
     pub(crate) hierarchy: Hierarchy<(), G>,
-    len: usize,
 }
 
 /// A timer of an [`IndexWheel`] that has fired, or was looked at.
@@ -135,7 +134,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.is_empty());
     /// ```
     pub fn with_geometry(now: u64) -> Self {
-        Self { hierarchy: Hierarchy::new(now), len: 0 }
+        Self { hierarchy: Hierarchy::new(now) }
     }
 
     /// Schedules the timer of an index for `deadline` nanoseconds, or moves it there, behind all timers of equal
@@ -176,7 +175,6 @@ impl<G: Geometry> IndexWheel<G> {
         if self.hierarchy.nodes.len() <= index as usize {
             self.make_node(index);
         }
-        self.len += 1;
         let node = NodeIndex::from_bits(index);
         self.hierarchy.schedule(node, deadline, |()| {});
     }
@@ -209,7 +207,6 @@ impl<G: Geometry> IndexWheel<G> {
         let Some(()) = self.hierarchy.cancel(index, |()| Some(())) else {
             return false;
         };
-        self.len -= 1;
         true
     }
 
@@ -224,8 +221,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn deadline(&self, index: u32) -> Option<u64> {
-        let node = self.hierarchy.nodes.get(index as usize)?;
-        node.is_scheduled().then_some(node.deadline)
+        self.hierarchy.deadline(NodeIndex::from_bits(index))
     }
 
     /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of deadline and first in
@@ -309,9 +305,6 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
         self.hierarchy.set_now(now);
-        if self.hierarchy.is_idle() {
-            return None;
-        }
         let due = self.hierarchy.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueIndex::new(self, due))
@@ -352,7 +345,6 @@ impl<G: Geometry> IndexWheel<G> {
     /// Removes the first timer of the near heap.
     #[inline]
     fn fire(&mut self, due: Ordered) -> Due {
-        self.len -= 1;
         self.hierarchy.fire(due, |()| {});
         due.into()
     }
@@ -361,15 +353,13 @@ impl<G: Geometry> IndexWheel<G> {
     #[cfg(feature = "ttl")]
     #[inline]
     pub(crate) fn last_order(&self, index: u32) -> Ordered {
-        Ordered::of(&self.hierarchy.nodes, NodeIndex::from_bits(index))
+        self.hierarchy.order(NodeIndex::from_bits(index))
     }
 
     /// Schedules a timer again that was taken out, at the deadline and in the place in the order that it had last.
     #[cfg(feature = "ttl")]
     pub(crate) fn put_back(&mut self, index: u32) {
         let index = NodeIndex::from_bits(index);
-        debug_assert!(!self.hierarchy.node(index).is_scheduled());
-        self.len += 1;
         self.hierarchy.put_back(index);
     }
 
@@ -459,7 +449,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.hierarchy.len()
     }
 
     /// Whether no timer is scheduled. O(1).
@@ -474,7 +464,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Makes room for `additional` indexes above the highest that was ever set. O(additional).
@@ -538,7 +528,7 @@ impl<G: Geometry> IndexWheel<G> {
 
 impl<G: Geometry> Clone for IndexWheel<G> {
     fn clone(&self) -> Self {
-        Self { hierarchy: self.hierarchy.clone(), len: self.len }
+        Self { hierarchy: self.hierarchy.clone() }
     }
 }
 
@@ -552,6 +542,6 @@ impl<G: Geometry> Default for IndexWheel<G> {
 impl<G: Geometry> fmt::Debug for IndexWheel<G> {
     /// Prints the clock and the number of timers, never the timers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexWheel").field("now", &self.now()).field("len", &self.len).finish_non_exhaustive()
+        f.debug_struct("IndexWheel").field("now", &self.now()).field("len", &self.len()).finish_non_exhaustive()
     }
 }

@@ -73,14 +73,16 @@ impl Stats {
             timers,
             near: hierarchy.near_len(),
             slots: hierarchy.nodes.len(),
-            occupied: array::from_fn(|level| hierarchy.lists().occupied(level)),
+            occupied: array::from_fn(|level| {
+                hierarchy.levels().lens(level).into_iter().filter(|&len| len != 0).count()
+            }),
             bytes: hierarchy.bytes(),
         }
     }
 }
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The size and shape of the wheel. O(levels).
+    /// The size and shape of the wheel. O(buckets).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -113,14 +115,13 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// wheel.check_invariants();
     /// ```
     pub fn check_invariants(&self) {
-        let nodes = self.hierarchy.nodes.iter();
-        self.slots.check(nodes.map(|node| &node.value));
-        self.hierarchy.check(self.len());
+        self.slots.check(self.hierarchy.values().map(|(_, slot)| slot));
+        self.hierarchy.check();
     }
 }
 
 impl<G: Geometry> IndexWheel<G> {
-    /// The size and shape of the wheel. O(levels).
+    /// The size and shape of the wheel. O(buckets).
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
@@ -150,6 +151,6 @@ impl<G: Geometry> IndexWheel<G> {
     /// wheel.check_invariants();
     /// ```
     pub fn check_invariants(&self) {
-        self.hierarchy.check(self.len());
+        self.hierarchy.check();
     }
 }

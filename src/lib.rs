@@ -274,7 +274,7 @@ mod budget;
 mod geometry;
 mod hierarchy;
 mod key;
-mod lists;
+mod levels;
 mod near;
 mod node;
 mod occupancy;

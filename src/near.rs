@@ -1,7 +1,7 @@
 //! The near heap: the timers that fire next, as a heap of chains. A chain is a list of timers in the order in which
 //! they fire.
 //!
-//! The timers of a bucket that is opened are sorted and linked into a *chain*. The heap has an entry for each
+//! The fine room of the wheel. The timers of a bucket that is opened are sorted and linked into a *chain*. The heap has an entry for each
 //! chain, which is its first timer, the *head*, and so it merges them. When a head fires or is cancelled, the
 //! next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of
 //! one, and so are the timers of a small wheel, which makes no lists.
@@ -11,56 +11,69 @@
 
 pub(crate) mod sort;
 
+use alloc::vec::Vec;
+use core::mem;
+
+use self::sort::sort;
 use crate::node::{Links, NodeIndex, Nodes, Ordered, Place};
-use crate::pages::Pages;
+use crate::pages::{Pages, Vacant};
 
 /// Children of an entry.
 const FANOUT: usize = 4;
 
 /// Entries on a page.
-const PAGE: usize = 512;
+const PAGE: usize = 256;
 
 /// An indexed heap of the heads of chains, the earliest first.
 ///
 /// Invariants: no entry precedes its parent, at `(index - 1) / 4`; an entry has the deadline and the sequence
 /// number of its node, which is a head and says at which index the entry is; the nodes of a chain are in the order
-/// in which they fire.
+/// in which they fire; without timers `first` is vacant.
 #[derive(Clone, Debug)]
 pub(crate) struct NearHeap {
-    /// The entry at index 0, if there is one: mostly the only one.
+    /// The entry at index 0: mostly the only one.
     first: Ordered,
     /// The entries from index 1 on.
     others: Pages<Ordered, PAGE>,
-    /// Timers in all chains.
-    len: usize,
+    /// Timers that are linked nowhere, to become a chain. Between two calls there are none.
+    pub(crate) collected: Vec<Ordered>,
+    /// The memory in which they are sorted.
+    order: Vec<u64>,
 }
 
 impl NearHeap {
     pub(crate) fn new() -> Self {
-        Self { first: Ordered::default(), others: Pages::new(), len: 0 }
+        Self { first: Ordered::VACANT, others: Pages::new(), collected: Vec::new(), order: Vec::new() }
     }
 
-    /// The number of timers.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.node == NodeIndex::NIL
     }
 
     /// The number of chains.
     #[inline]
     pub(crate) fn chains(&self) -> usize {
-        self.others.len() + usize::from(self.len != 0)
+        self.others.len() + usize::from(!self.is_empty())
     }
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.others.bytes()
+            + self.collected.capacity() * mem::size_of::<Ordered>()
+            + self.order.capacity() * mem::size_of::<u64>()
+    }
+
+    /// The deadline of the timer that fires first, or the end of time if there is none. O(1).
+    #[inline]
+    pub(crate) fn earliest(&self) -> u64 {
+        self.first.deadline
     }
 
     /// The timer that fires first. O(1).
     #[inline]
-    pub(crate) fn first(&self) -> Option<&Ordered> {
-        (self.len != 0).then_some(&self.first)
+    pub(crate) fn first(&self) -> Option<Ordered> {
+        (!self.is_empty()).then_some(self.first)
     }
 
     /// The head of the chain whose entry is at an index.
@@ -74,35 +87,44 @@ impl NearHeap {
 
     /// The heads of all chains, in no particular order.
     pub(crate) fn heads(&self) -> impl Iterator<Item = &Ordered> {
-        self.first().into_iter().chain(self.others.iter())
+        (0..self.chains()).map(|index| self.head(index))
     }
 
     /// Adds a timer that is linked nowhere. O(log chains), O(1) on average.
+    #[inline(never)]
     pub(crate) fn push<V>(&mut self, nodes: &mut Nodes<V>, timer: Ordered) {
         nodes.at_mut(timer.node.get()).next = NodeIndex::NIL;
         self.push_head(nodes, timer);
-        self.len += 1;
     }
 
-    /// Adds timers that are linked nowhere, in the order in which they fire. O(timers + log chains).
-    pub(crate) fn push_chain<V>(&mut self, nodes: &mut Nodes<V>, mut timers: impl Iterator<Item = Ordered>) {
-        let Some(head) = timers.next() else {
-            return;
-        };
-        let (mut len, mut last) = (1, head.node);
-        for timer in timers {
-            nodes.at_mut(last.get()).next = timer.node;
-            let node = nodes.at_mut(timer.node.get());
-            (node.place, node.prev) = (Place::CHAIN, last);
-            (len, last) = (len + 1, timer.node);
+    /// Sorts the timers that were collected, and links them into a chain. O(n log n).
+    #[inline(never)]
+    pub(crate) fn push_collected<V>(&mut self, nodes: &mut Nodes<V>) {
+        let mut timers = mem::take(&mut self.collected);
+        let mut order = mem::take(&mut self.order);
+        match timers[..] {
+            [] => {}
+            [timer] => self.push(nodes, timer),
+            _ => {
+                sort(&mut timers, &mut order);
+                let mut prev = NodeIndex::NIL;
+                for nth in 0..order.len() {
+                    let timer = timers[order[nth] as usize];
+                    let next = order.get(nth + 1).map_or(NodeIndex::NIL, |&next| timers[next as usize].node);
+                    let node = nodes.at_mut(timer.node.get());
+                    node.set_order(timer.sequence, Place::CHAIN);
+                    (node.prev, node.next) = (prev, next);
+                    prev = timer.node;
+                }
+                self.push_head(nodes, timers[order[0] as usize]);
+            }
         }
-        nodes.at_mut(last.get()).next = NodeIndex::NIL;
-        self.push_head(nodes, head);
-        self.len += len;
+        timers.clear();
+        (self.collected, self.order) = (timers, order);
     }
 
     fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
-        nodes.at_mut(head.node.get()).place = Place::HEAD;
+        nodes.at_mut(head.node.get()).set_place(Place::HEAD);
         let index = self.chains();
         if index != 0 {
             self.others.push(head);
@@ -116,7 +138,6 @@ impl NearHeap {
         if links.place == Place::HEAD {
             return self.remove_head(nodes, links.prev.get(), links.next);
         }
-        self.len -= 1;
         nodes.at_mut(links.prev.get()).next = links.next;
         if let Some(next) = nodes.get_mut(links.next.get()) {
             next.prev = links.prev;
@@ -130,9 +151,9 @@ impl NearHeap {
         let Some(node) = nodes.get_mut(next.get()) else {
             return self.remove_entry(nodes, index);
         };
-        self.len -= 1;
         let head = Ordered::new(node, next);
-        (node.place, node.prev) = (Place::HEAD, NodeIndex::new(index));
+        node.set_place(Place::HEAD);
+        node.prev = NodeIndex::new(index);
         if self.others.len() == 0 {
             self.first = head;
         } else {
@@ -141,8 +162,8 @@ impl NearHeap {
     }
 
     fn remove_entry<V>(&mut self, nodes: &mut Nodes<V>, index: usize) {
-        self.len -= 1;
         let Some(end) = self.others.len().checked_sub(1) else {
+            self.first = Ordered::VACANT;
             return;
         };
         let last = *self.others.at(end);
@@ -194,7 +215,7 @@ impl NearHeap {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn write<V>(&mut self, nodes: &mut Nodes<V>, index: usize, entry: Ordered) {
         match index.checked_sub(1) {
             Some(other) => *self.others.at_mut(other) = entry,
@@ -203,17 +224,21 @@ impl NearHeap {
         nodes.at_mut(entry.node.get()).prev = NodeIndex::new(index);
     }
 
-    /// Takes note that the timers have been renumbered in the same order.
+    /// Takes the sequence numbers of the heads from their nodes, after all timers were renumbered in the same order.
     pub(crate) fn renumber<V>(&mut self, nodes: &Nodes<V>) {
-        let first = (self.len != 0).then_some(&mut self.first);
-        for entry in first.into_iter().chain(self.others.iter_mut()) {
-            *entry = Ordered::of(nodes, entry.node);
+        for index in 0..self.chains() {
+            let head = Ordered::of(nodes, self.head(index).node);
+            match index.checked_sub(1) {
+                Some(other) => *self.others.at_mut(other) = head,
+                None => self.first = head,
+            }
         }
     }
 
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.others.truncate(self.others.len());
+        (self.collected, self.order) = (Vec::new(), Vec::new());
     }
 
     /// Checks every invariant of the heap and its chains, and hands each timer to `visit`.
@@ -222,7 +247,8 @@ impl NearHeap {
     ///
     /// If an invariant is broken, with its name.
     pub(crate) fn check<V>(&self, nodes: &Nodes<V>, mut visit: impl FnMut(NodeIndex)) {
-        let mut len = 0;
+        assert!(self.collected.is_empty(), "between two calls no timer is linked nowhere");
+        assert!(!self.is_empty() || self.first == Ordered::VACANT && self.others.len() == 0, "an empty heap is vacant");
         for (index, &entry) in self.heads().enumerate() {
             assert!(
                 index == 0 || !entry.precedes(self.head((index - 1) / FANOUT)),
@@ -234,22 +260,22 @@ impl NearHeap {
             );
             let head = nodes.at(entry.node.get());
             assert!(
-                head.place == Place::HEAD && head.prev.get() == index,
+                head.place() == Place::HEAD && head.prev.get() == index,
                 "the head of a chain says where its entry is"
             );
             let (mut prev, mut next) = (entry, head.next);
             visit(entry.node);
-            len += 1;
             while let Some(node) = nodes.get(next.get()) {
                 let timer = Ordered::of(nodes, next);
                 assert!(prev.precedes(&timer), "a chain is in order");
-                assert!(node.place == Place::CHAIN && node.prev == prev.node, "neighbours in a chain name each other");
+                assert!(
+                    node.place() == Place::CHAIN && node.prev == prev.node,
+                    "neighbours in a chain name each other"
+                );
                 visit(next);
-                len += 1;
                 (prev, next) = (timer, node.next);
             }
         }
-        assert!(len == self.len, "the timers of all chains are counted");
     }
 }
 
@@ -292,14 +318,15 @@ mod tests {
 
         fn chain(&mut self, deadlines: impl IntoIterator<Item = u64>) -> Vec<Ordered> {
             let timers: Vec<Ordered> = deadlines.into_iter().map(|it| self.timer(it)).collect();
-            self.heap.push_chain(&mut self.nodes, timers.iter().copied());
+            self.heap.collected.extend(timers.iter().rev());
+            self.heap.push_collected(&mut self.nodes);
             timers
         }
 
         fn unlink(&mut self, timer: Ordered) {
             let links = self.nodes.at(timer.node.get()).links();
             self.heap.unlink(&mut self.nodes, links);
-            self.nodes.at_mut(timer.node.get()).place = Place::NONE;
+            self.nodes.at_mut(timer.node.get()).set_place(Place::NONE);
             assert!(self.model.remove(&timer));
         }
 
@@ -309,11 +336,11 @@ mod tests {
                 found.insert(Ordered::of(&self.nodes, index));
             });
             assert_eq!(found, self.model);
-            assert_eq!(self.heap.first(), self.model.first());
+            assert_eq!(self.heap.first().as_ref(), self.model.first());
         }
 
         fn drain(&mut self) {
-            while let Some(&first) = self.heap.first() {
+            while let Some(first) = self.heap.first() {
                 assert_eq!(Some(&first), self.model.first());
                 self.unlink(first);
                 self.check();
@@ -359,7 +386,7 @@ mod tests {
         (0..20_000).for_each(|nth| _ = rig.push(nth));
         let full = rig.heap.bytes();
         for _ in 0..19_900 {
-            let first = *rig.heap.first().unwrap();
+            let first = rig.heap.first().unwrap();
             rig.unlink(first);
         }
         assert!(rig.heap.bytes() < full / 10);

@@ -1,10 +1,10 @@
 //! The node of a timer: deadline, sequence number and links.
 
 use crate::geometry::BucketIndex;
-use crate::pages::Pages;
+use crate::pages::{Pages, Vacant};
 
 /// Nodes on a page.
-pub(crate) const PAGE: usize = 1024;
+pub(crate) const PAGE: usize = 256;
 
 /// All nodes of a wheel, by index.
 pub(crate) type Nodes<V> = Pages<Node<V>, PAGE>;
@@ -56,14 +56,12 @@ pub(crate) struct Place(u16);
 impl Place {
     /// None: the timer is not scheduled.
     pub(crate) const NONE: Self = Self(u16::MAX);
-    /// The list of the far rotation that the deadline lies in.
-    pub(crate) const FAR: Self = Self(u16::MAX - 1);
     /// The head of a chain, which has an entry in the near heap. `prev` is the index of that entry.
-    pub(crate) const HEAD: Self = Self(u16::MAX - 2);
+    pub(crate) const HEAD: Self = Self(u16::MAX - 1);
     /// A chain, behind its head.
-    pub(crate) const CHAIN: Self = Self(u16::MAX - 3);
+    pub(crate) const CHAIN: Self = Self(u16::MAX - 2);
 
-    /// The list of a bucket of levels 0 to 3.
+    /// A strand of a bucket.
     #[inline]
     pub(crate) const fn bucket(index: BucketIndex) -> Self {
         Self(index.get() as u16)
@@ -75,7 +73,7 @@ impl Place {
         matches!(self, Self::CHAIN | Self::HEAD)
     }
 
-    /// The bucket of levels 0 to 3, if the place is one.
+    /// The bucket, if the place is one.
     #[inline]
     pub(crate) const fn as_bucket(self) -> Option<BucketIndex> {
         if self.0 < Self::CHAIN.0 { Some(BucketIndex::new(self.0 as usize)) } else { None }
@@ -92,7 +90,7 @@ pub(crate) struct Links {
 
 /// One timer. `V` is what the owner of the wheel keeps of it.
 ///
-/// The sequence number is split in two so that a node without a value takes 24 bytes.
+/// Sequence number and place share a word, so that a node without a value takes 24 bytes.
 ///
 /// Invariant: `place`, `prev` and `next` are where the node is linked; without a place the other fields mean
 /// nothing.
@@ -100,67 +98,65 @@ pub(crate) struct Links {
 pub(crate) struct Node<V> {
     /// When the timer is due, in nanoseconds.
     pub(crate) deadline: u64,
-    sequence_high: u32,
+    /// The sequence number, and in the lower bits the place.
+    order: u64,
     pub(crate) prev: NodeIndex,
     pub(crate) next: NodeIndex,
-    sequence_low: u16,
-    pub(crate) place: Place,
     pub(crate) value: V,
 }
 
-impl<V: Default> Default for Node<V> {
-    fn default() -> Self {
-        Self::new(V::default())
-    }
+impl<V: Vacant> Vacant for Node<V> {
+    const VACANT: Self = Self::new(V::VACANT);
 }
 
 impl<V> Node<V> {
     /// A node of a timer that is not scheduled.
     pub(crate) const fn new(value: V) -> Self {
-        Self {
-            deadline: 0,
-            sequence_high: 0,
-            prev: NodeIndex::NIL,
-            next: NodeIndex::NIL,
-            sequence_low: 0,
-            place: Place::NONE,
-            value,
-        }
+        let order = Place::NONE.0 as u64;
+        Self { deadline: 0, order, prev: NodeIndex::NIL, next: NodeIndex::NIL, value }
     }
 
     #[inline]
     pub(crate) fn sequence(&self) -> u64 {
-        u64::from(self.sequence_high) << 16 | u64::from(self.sequence_low)
+        self.order >> u16::BITS
     }
 
     #[inline]
     pub(crate) fn set_sequence(&mut self, sequence: u64) {
+        self.set_order(sequence, self.place());
+    }
+
+    #[inline]
+    pub(crate) fn place(&self) -> Place {
+        Place(self.order as u16)
+    }
+
+    #[inline]
+    pub(crate) fn set_place(&mut self, place: Place) {
+        self.set_order(self.sequence(), place);
+    }
+
+    #[inline]
+    pub(crate) fn set_order(&mut self, sequence: u64, place: Place) {
         debug_assert!(sequence < SEQUENCES);
-        self.sequence_high = (sequence >> 16) as u32;
-        self.sequence_low = sequence as u16;
+        self.order = sequence << u16::BITS | u64::from(place.0);
     }
 
     #[inline]
     pub(crate) fn links(&self) -> Links {
-        Links { place: self.place, prev: self.prev, next: self.next }
-    }
-
-    #[inline]
-    pub(crate) fn set_links(&mut self, links: Links) {
-        self.place = links.place;
-        self.prev = links.prev;
-        self.next = links.next;
+        Links { place: self.place(), prev: self.prev, next: self.next }
     }
 
     /// Links the node behind the last of a list.
     #[inline]
     pub(crate) fn link_behind(&mut self, prev: NodeIndex, place: Place) {
-        self.set_links(Links { place, prev, next: NodeIndex::NIL });
+        self.set_place(place);
+        (self.prev, self.next) = (prev, NodeIndex::NIL);
     }
 
     #[inline]
     pub(crate) fn is_scheduled(&self) -> bool {
-        self.place != Place::NONE
+        self.place() != Place::NONE
     }
 }
 
@@ -172,10 +168,9 @@ pub(crate) struct Ordered {
     pub(crate) node: NodeIndex,
 }
 
-impl Default for Ordered {
-    fn default() -> Self {
-        Self { deadline: 0, sequence: 0, node: NodeIndex::NIL }
-    }
+impl Vacant for Ordered {
+    /// Later than every timer.
+    const VACANT: Self = Self { deadline: u64::MAX, sequence: u64::MAX, node: NodeIndex::NIL };
 }
 
 impl Ordered {

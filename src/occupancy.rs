@@ -1,13 +1,13 @@
 //! Which buckets hold timers: one bit a bucket, eight words a level.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 use core::mem;
 
-use crate::geometry::MAX_LEVEL_BITS;
+use crate::geometry::{FAR, LEVELS, MAX_LEVEL_BITS};
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// Words of a level: two rotations of buckets.
+/// Words of a level: two rotations of buckets. The far level has fewer.
 const WORDS: usize = (2 << MAX_LEVEL_BITS) / WORD_BITS;
 
 /// The bits of one level, and a bit for each word of them.
@@ -16,47 +16,53 @@ const WORDS: usize = (2 << MAX_LEVEL_BITS) / WORD_BITS;
 #[derive(Copy, Clone, Default)]
 struct Bits {
     words: [u64; WORDS],
-    used: u8,
+    used: u64,
 }
 
 const _: () = assert!(WORDS == u8::BITS as usize, "a word has a bit in `used`");
 
-/// One bit for each bucket, by its index on its level, up to the highest level that was used.
+/// One bit for each bucket, by its level and its index there. It takes no memory until a bit is set.
 ///
 /// Invariant: a bit is set if and only if its bucket holds timers.
 #[derive(Clone, Default)]
 pub(crate) struct Occupancy {
-    levels: Vec<Bits>,
+    levels: Option<Box<[Bits; LEVELS + 1]>>,
 }
 
 impl Occupancy {
-    /// Makes room for a number of levels, more than before.
-    pub(crate) fn add_levels(&mut self, levels: usize) {
-        self.levels.reserve_exact(levels - self.levels.len());
-        self.levels.resize(levels, Bits::default());
+    #[inline]
+    fn of(&self, level: usize) -> Option<&Bits> {
+        self.levels.as_ref()?.get(level)
     }
 
-    /// Drops the levels from one on, which are empty.
-    pub(crate) fn truncate(&mut self, levels: usize) {
-        self.levels.truncate(levels);
-        self.levels.shrink_to_fit();
+    /// Gives back all memory: no bucket holds timers.
+    pub(crate) fn clear(&mut self) {
+        self.levels = None;
     }
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.levels.capacity() * mem::size_of::<Bits>()
+        self.levels.as_ref().map_or(0, |levels| mem::size_of_val(&**levels))
+    }
+
+    /// The bits of the far level, which has no more than these.
+    #[inline]
+    pub(crate) fn far(&self) -> u64 {
+        self.of(FAR).map_or(0, |bits| bits.words[0])
     }
 
     #[inline]
     pub(crate) fn set(&mut self, level: usize, index: usize) {
-        let bits = &mut self.levels[level];
+        let bits = &mut self.levels.get_or_insert_with(Box::default)[level];
         bits.words[index / WORD_BITS] |= 1 << (index % WORD_BITS);
         bits.used |= 1 << (index / WORD_BITS);
     }
 
     #[inline]
-    pub(crate) fn clear(&mut self, level: usize, index: usize) {
-        let bits = &mut self.levels[level];
+    pub(crate) fn unset(&mut self, level: usize, index: usize) {
+        let Some(bits) = self.levels.as_mut().and_then(|levels| levels.get_mut(level)) else {
+            return;
+        };
         let word = &mut bits.words[index / WORD_BITS];
         *word &= !(1 << (index % WORD_BITS));
         if *word == 0 {
@@ -65,28 +71,22 @@ impl Occupancy {
     }
 
     pub(crate) fn is_set(&self, level: usize, index: usize) -> bool {
-        self.levels[level].words[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0
+        self.of(level).is_some_and(|bits| bits.words[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0)
     }
 
     /// The index of a level's first occupied bucket from one on, going round. O(1).
     #[inline]
     pub(crate) fn first_from(&self, level: usize, index: usize) -> Option<usize> {
-        let bits = self.levels.get(level).filter(|bits| bits.used != 0)?;
+        let bits = self.of(level).filter(|bits| bits.used != 0)?;
         let (first, passed) = (index / WORD_BITS, index % WORD_BITS);
         let rest = bits.words[first] >> passed;
         if rest != 0 {
             return Some(index + rest.trailing_zeros() as usize);
         }
         // All the way round: of the word it began with, what was passed is left.
-        let after = bits.used.rotate_right(first as u32 + 1);
+        let after = (bits.used as u8).rotate_right(first as u32 + 1);
         let word = (first + 1 + after.trailing_zeros() as usize) % WORDS;
         Some(word * WORD_BITS + bits.words[word].trailing_zeros() as usize)
-    }
-
-    /// The number of occupied buckets of a level.
-    pub(crate) fn count(&self, level: usize) -> usize {
-        let words = self.levels.get(level).into_iter().flat_map(|bits| bits.words);
-        words.map(|word| word.count_ones() as usize).sum()
     }
 }
 
@@ -98,7 +98,6 @@ mod tests {
     fn search_goes_round_from_anywhere() {
         let set = [0, 5, 63, 64, 130, 511];
         let mut occupancy = Occupancy::default();
-        occupancy.add_levels(3);
         for index in set {
             occupancy.set(2, index);
         }
@@ -110,17 +109,15 @@ mod tests {
     }
 
     #[test]
-    fn clear_removes_exactly_one_bit() {
+    fn unset_removes_exactly_one_bit() {
         let mut occupancy = Occupancy::default();
-        occupancy.add_levels(3);
         occupancy.set(1, 5);
         occupancy.set(1, 6);
-        occupancy.clear(1, 5);
+        occupancy.unset(1, 5);
         assert!(!occupancy.is_set(1, 5) && occupancy.is_set(1, 6));
-        assert_eq!(occupancy.count(1), 1);
         // The one bit lies before where the search begins, in the same word.
         assert_eq!(occupancy.first_from(1, 7), Some(6));
-        occupancy.clear(1, 6);
+        occupancy.unset(1, 6);
         assert_eq!(occupancy.first_from(1, 0), None);
     }
 }

@@ -8,25 +8,42 @@ use alloc::boxed::Box;
 use alloc::collections::TryReserveError;
 use alloc::vec::Vec;
 use core::hint::black_box;
-use core::iter::Take;
-use core::{array, mem, slice};
+use core::mem;
 
-/// An index that was never pushed.
-const WITHIN: &str = "the index is of an element that was pushed";
+/// What an element is before it is used.
+pub(crate) trait Vacant {
+    const VACANT: Self;
+}
+
+impl Vacant for () {
+    const VACANT: Self = ();
+}
+
+impl Vacant for u64 {
+    const VACANT: Self = 0;
+}
 
 /// A page that begins at a cache line, so that no element of half a line lies on two.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Aligned<E, const PAGE: usize>([E; PAGE]);
 
+impl<E: Vacant, const PAGE: usize> Aligned<E, PAGE> {
+    // Never inlined, as without optimization each function that has a page on its stack has several.
+    #[inline(never)]
+    fn new() -> Self {
+        Self([E::VACANT; PAGE])
+    }
+}
+
 /// An array of `E` in pages of `PAGE` elements.
 ///
 /// A page has a constant length and so a thin pointer: one comparison with the number of pages bounds an access.
-/// Pages of small elements are aligned. To make such a page takes as much of the stack, so pages of large elements are
-/// not: they are made in place.
+/// Pages of small elements are aligned. Such a page is made on the stack, so pages of other elements are not aligned: they
+/// are made in place.
 ///
 /// Invariant: the elements are in `few` as long as half a page is enough, and then in pages; there is room
-/// for `len` elements, and those behind them are defaults or left over.
+/// for `len` elements, and those behind them are vacant or left over.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages<E, const PAGE: usize> {
     aligned: Vec<Box<Aligned<E, PAGE>>>,
@@ -37,7 +54,7 @@ pub(crate) struct Pages<E, const PAGE: usize> {
 
 impl<E, const PAGE: usize> Pages<E, PAGE> {
     /// The number of pages that hold `elements` elements.
-    const fn pages_for(elements: usize) -> usize {
+    pub(crate) const fn pages_for(elements: usize) -> usize {
         elements / PAGE + (elements % PAGE != 0) as usize
     }
 
@@ -48,7 +65,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     const FEW: usize = PAGE / 2;
 
     /// Whether elements are small enough for aligned pages.
-    const IS_SMALL: bool = mem::size_of::<E>() <= 64;
+    const IS_SMALL: bool = mem::size_of::<E>() <= 32;
 
     pub(crate) const fn new() -> Self {
         Self { aligned: Vec::new(), large: Vec::new(), few: Vec::new(), len: 0 }
@@ -61,7 +78,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
 
     /// The number of pages.
     #[inline]
-    fn pages(&self) -> usize {
+    pub(crate) fn pages(&self) -> usize {
         if Self::IS_SMALL { self.aligned.len() } else { self.large.len() }
     }
 
@@ -109,26 +126,18 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     /// The element at an index that is known to be within bounds.
     #[inline]
     pub(crate) fn at(&self, index: usize) -> &E {
-        self.get(index).expect(WITHIN)
+        self.get(index).unwrap_or_else(|| out_of_bounds())
     }
 
     /// The element at an index that is known to be within bounds, to be changed.
     #[inline]
     pub(crate) fn at_mut(&mut self, index: usize) -> &mut E {
-        self.get_mut(index).expect(WITHIN)
+        self.get_mut(index).unwrap_or_else(|| out_of_bounds())
     }
 
     /// All elements, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
-        let pages = (0..self.pages()).filter_map(|index| self.page(index));
-        pages.flatten().chain(&self.few).take(self.len)
-    }
-
-    /// All elements, to be changed, in order.
-    pub(crate) fn iter_mut(&mut self) -> IterMut<'_, E, PAGE> {
-        let elements =
-            Elements { aligned: self.aligned.iter_mut(), large: self.large.iter_mut(), here: self.few.iter_mut() };
-        elements.take(self.len)
+        (0..self.len).map(|index| self.at(index))
     }
 
     /// Takes the last element off, which stays behind as a left-over. O(1).
@@ -144,6 +153,12 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         self.truncate_pages(Self::pages_for(self.len) + 1);
     }
 
+    /// Drops the last page and its elements. O(elements of a page).
+    pub(crate) fn drop_page(&mut self) {
+        self.truncate_pages(self.pages() - 1);
+        self.len = self.len.min(self.capacity());
+    }
+
     #[inline]
     fn truncate_pages(&mut self, pages: usize) {
         if Self::IS_SMALL {
@@ -154,8 +169,8 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     }
 }
 
-impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
-    /// Appends an element: a default, or what was left over in its place. O(1), and a page of memory at most.
+impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
+    /// Appends an element: a vacant one, or what was left over in its place. O(1), and a page of memory at most.
     #[inline]
     pub(crate) fn push_any(&mut self) {
         if self.len == self.capacity() {
@@ -183,26 +198,23 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
 
     fn grow_few(&mut self, room: usize) {
         self.few.reserve_exact(room - self.few.len());
-        self.few.resize_with(room, E::default);
+        while self.few.len() < room {
+            self.few.push(E::VACANT);
+        }
     }
 
     fn add_page(&mut self) {
         if Self::IS_SMALL {
-            return self.add_aligned();
+            let mut page = Box::new(Aligned::new());
+            let old = page.0.iter_mut().zip(&mut self.few);
+            old.for_each(|(new, old)| mem::swap(new, old));
+            self.few = Vec::new();
+            self.aligned.push(page);
+        } else {
+            self.grow_few(PAGE);
+            // It has that length, and so the conversion succeeds.
+            self.large.extend(mem::take(&mut self.few).try_into());
         }
-        let mut few = mem::take(&mut self.few);
-        few.reserve_exact(PAGE - few.len());
-        few.resize_with(PAGE, E::default);
-        // It has that length, and so the conversion succeeds.
-        self.large.extend(few.try_into());
-    }
-
-    // Never: the function that has this in it needs a page of the stack.
-    #[inline(never)]
-    fn add_aligned(&mut self) {
-        let mut few = mem::take(&mut self.few).into_iter();
-        let page = array::from_fn(|_| few.next().unwrap_or_default());
-        self.aligned.push(Box::new(Aligned(page)));
     }
 
     /// Makes room for `additional` more elements. O(additional).
@@ -215,11 +227,6 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
             return;
         }
         let lacking = Self::pages_for(wanted).saturating_sub(self.pages());
-        if Self::IS_SMALL {
-            self.aligned.reserve(lacking);
-        } else {
-            self.large.reserve(lacking);
-        }
         (0..lacking).for_each(|_| self.add_page());
     }
 
@@ -237,56 +244,35 @@ impl<E: Default, const PAGE: usize> Pages<E, PAGE> {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         self.truncate_pages(Self::pages_for(self.len));
-        if self.len <= Self::FEW {
-            if Self::IS_SMALL {
-                self.copy_few();
-            } else if let Some(page) = self.large.pop() {
-                let page: Box<[E]> = page;
-                self.few = page.into_vec();
-            }
-            self.few.truncate(self.len);
+        if self.len <= Self::FEW && self.pages() != 0 {
+            let last = self.page_mut(0).into_iter().flatten().take(len);
+            self.few = last.map(|element| mem::replace(element, E::VACANT)).collect();
+            self.truncate_pages(0);
         }
+        self.few.truncate(self.len);
         self.aligned.shrink_to_fit();
         self.large.shrink_to_fit();
         self.few.shrink_to_fit();
     }
-
-    /// Takes the elements out of the only page. As [`add_aligned`](Self::add_aligned).
-    #[inline(never)]
-    fn copy_few(&mut self) {
-        if let Some(page) = self.aligned.pop() {
-            self.few.extend(page.0.into_iter().take(self.len));
-        }
-    }
 }
 
-/// The elements of an array, to be changed, in order.
-pub(crate) type IterMut<'a, E, const PAGE: usize> = Take<Elements<'a, E, PAGE>>;
-
-/// What an array has room for, to be changed, in order.
-pub(crate) struct Elements<'a, E, const PAGE: usize> {
-    aligned: slice::IterMut<'a, Box<Aligned<E, PAGE>>>,
-    large: slice::IterMut<'a, Box<[E; PAGE]>>,
-    /// Of the page that was begun, or of an array without pages.
-    here: slice::IterMut<'a, E>,
-}
-
-impl<'a, E, const PAGE: usize> Iterator for Elements<'a, E, PAGE> {
-    type Item = &'a mut E;
-
-    fn next(&mut self) -> Option<&'a mut E> {
-        if self.here.len() == 0 {
-            let aligned = self.aligned.next().map(|page| &mut page.0);
-            let page = aligned.or_else(|| Some(&mut **self.large.next()?));
-            self.here = page?.iter_mut();
-        }
-        self.here.next()
-    }
+#[cold]
+#[inline(never)]
+fn out_of_bounds() -> ! {
+    panic!("the index is of an element that was pushed");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Vacant for usize {
+        const VACANT: Self = 0;
+    }
+
+    impl Vacant for [u64; 4] {
+        const VACANT: Self = [0; 4];
+    }
 
     const PAGE: usize = 64;
 
@@ -307,7 +293,6 @@ mod tests {
             pages.truncate(shorter);
             assert_eq!(pages.len(), shorter);
             assert!(pages.iter().copied().eq(0..shorter));
-            assert!(pages.iter_mut().map(|it| *it).eq(0..shorter));
             let room = if shorter <= PAGE / 2 { 1 } else { PAGE };
             assert!(pages.capacity() < shorter + room, "pages are given back");
         }
@@ -376,10 +361,8 @@ mod tests {
         #[derive(Clone)]
         struct Large([u8; 64 << 10]);
 
-        impl Default for Large {
-            fn default() -> Self {
-                Self([0; 64 << 10])
-            }
+        impl Vacant for Large {
+            const VACANT: Self = Self([0; 64 << 10]);
         }
 
         let mut pages: Pages<Large, PAGE> = Pages::new();
@@ -388,7 +371,6 @@ mod tests {
             pages.at_mut(index.into()).0[9] = index;
         }
         assert!(pages.iter().zip(0..).all(|(element, index)| element.0[9] == index));
-        assert!(pages.iter_mut().zip(0..).all(|(element, index)| element.0[9] == index));
         pages.truncate(5);
         assert_eq!((pages.len(), pages.capacity()), (5, 5));
         assert_eq!(pages.at(4).0[9], 4);
@@ -400,5 +382,16 @@ mod tests {
         (0..4 * PAGE).for_each(|_| pages.pop());
         pages.trim();
         assert_eq!((pages.len(), pages.capacity()), (PAGE, 2 * PAGE));
+    }
+
+    #[test]
+    fn last_page_is_dropped_with_what_is_on_it() {
+        let mut pages = filled(2 * PAGE + 7);
+        pages.drop_page();
+        assert_eq!((pages.len(), pages.capacity()), (2 * PAGE, 2 * PAGE));
+        (0..PAGE).for_each(|_| pages.pop());
+        pages.drop_page();
+        assert_eq!((pages.len(), pages.capacity()), (PAGE, PAGE));
+        assert!(pages.iter().copied().eq(0..PAGE));
     }
 }

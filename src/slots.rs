@@ -12,11 +12,12 @@ mod free_set;
 
 use core::mem;
 use core::num::NonZeroU32;
+use core::ops::Range;
 
 use self::free_set::FreeSet;
 use crate::key::TimerKey;
 use crate::node::{MAX_TIMERS, NodeIndex};
-use crate::pages::Pages;
+use crate::pages::{Pages, Vacant};
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
 /// many generations left.
@@ -34,10 +35,8 @@ pub(crate) enum Slot<T> {
     Free { generation: u32 },
 }
 
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self::Free { generation: 0 }
-    }
+impl<T> Vacant for Slot<T> {
+    const VACANT: Self = Self::Free { generation: 0 };
 }
 
 impl<T> Slot<T> {
@@ -101,7 +100,6 @@ impl<T> Slot<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     free: FreeSet,
-    taken: u32,
     /// Slots that are used no more.
     retired: u32,
     /// The least generation of a slot that is to be filled. No slot that was made and dropped had a
@@ -111,23 +109,17 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(first_generation: u32) -> Self {
-        Self { free: FreeSet::new(), taken: 0, retired: 0, first_generation }
+        Self { free: FreeSet::new(), retired: 0, first_generation }
     }
 
     /// Takes note of a slot that was restored at an index.
     #[cfg(feature = "serde")]
     pub(crate) fn restored<T>(&mut self, index: NodeIndex, slot: &Slot<T>) {
         match *slot {
-            Slot::Taken { .. } => self.taken += 1,
+            Slot::Taken { .. } => {}
             Slot::Free { generation: 0 } => self.retired += 1,
             Slot::Free { .. } => self.free.insert(index),
         }
-    }
-
-    /// Timers held.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.taken as usize
     }
 
     /// Slots that are used no more.
@@ -140,13 +132,6 @@ impl Slots {
         self.free.bytes()
     }
 
-    /// Whether there is no room for another timer.
-    #[cfg(any(test, feature = "ttl"))]
-    #[inline]
-    pub(crate) fn is_full(&self) -> bool {
-        self.taken as usize + self.retired as usize >= MAX_TIMERS
-    }
-
     /// The lowest free slot, unless none of those that were made is free. O(1).
     pub(crate) fn lowest_free(&self) -> Option<NodeIndex> {
         self.free.lowest()
@@ -155,7 +140,7 @@ impl Slots {
     /// The generation of a slot of that generation once it is filled.
     #[inline]
     pub(crate) fn filled(&self, generation: u32) -> NonZeroU32 {
-        NonZeroU32::MIN.saturating_add(generation.max(self.first_generation))
+        NonZeroU32::MIN | generation.max(self.first_generation)
     }
 
     /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once. O(1), and a
@@ -166,7 +151,7 @@ impl Slots {
     /// If there is no room for another timer.
     #[inline]
     #[track_caller]
-    pub(crate) fn vacant<E: Default, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
+    pub(crate) fn vacant<E: Vacant, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
         match self.free.take_lowest() {
             Some(slot) => slot,
             None => self.make(elements),
@@ -174,9 +159,9 @@ impl Slots {
     }
 
     /// Makes a slot behind all others.
-    #[inline]
+    #[inline(never)]
     #[track_caller]
-    fn make<E: Default, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
+    fn make<E: Vacant, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
         let index = elements.len();
         assert!(index < MAX_TIMERS, "a timer wheel holds at most {MAX_TIMERS} timers");
         elements.push_any();
@@ -197,8 +182,7 @@ impl Slots {
 
     /// Fills a slot that was [vacant](Slots::vacant), and gives out its key.
     #[inline]
-    pub(crate) fn fill<T>(&mut self, index: NodeIndex, slot: &mut Slot<T>, value: T) -> TimerKey {
-        self.taken += 1;
+    pub(crate) fn fill<T>(&self, index: NodeIndex, slot: &mut Slot<T>, value: T) -> TimerKey {
         let generation = self.filled(slot.generation());
         let free = mem::replace(slot, Slot::Taken { generation, value });
         // To drop it would only cost a look at it.
@@ -209,7 +193,6 @@ impl Slots {
     /// Takes note that the slot of a key has been vacated. O(1).
     #[inline]
     pub(crate) fn freed(&mut self, key: TimerKey) {
-        self.taken -= 1;
         // After 2^31 timers the generations of a slot are used up, and it is used no more.
         if key.generation() == NonZeroU32::MAX {
             self.retired += 1;
@@ -233,25 +216,38 @@ impl Slots {
         len
     }
 
+    /// Whether the last page may be dropped, whose slots `slot` shows: all of them are free. If so they are forgotten as
+    /// [`shrink_to_fit`](Self::shrink_to_fit) does it. `from` is the first, and not the lowest free slot of all. O(slots).
+    #[inline(never)]
+    pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
+        let mut first_generation = self.first_generation;
+        for index in slots.clone().rev() {
+            let Slot::Free { generation: generation @ 1..=MOST_WORN } = *slot(index) else {
+                return false;
+            };
+            first_generation = first_generation.max(generation);
+        }
+        self.first_generation = first_generation;
+        self.free.remove_words(slots);
+        true
+    }
+
     /// Checks every invariant of the slots, given all of them.
     ///
     /// # Panics
     ///
     /// If an invariant is broken, with its name.
     pub(crate) fn check<'a, T: 'a>(&self, slots: impl Iterator<Item = &'a Slot<T>>) {
-        let mut taken = 0;
         let mut free = 0;
         let mut retired = 0;
         for (index, slot) in slots.enumerate() {
             let is_taken = matches!(slot, Slot::Taken { .. });
             assert!(is_taken == (slot.generation() % 2 == 1), "a generation is odd if and only if the slot is taken");
-            taken += usize::from(is_taken);
             let is_free = !is_taken && slot.generation() != 0;
             free += usize::from(is_free);
             retired += usize::from(!is_taken && !is_free);
             assert!(self.free.contains(NodeIndex::new(index)) == is_free, "the free set holds exactly the free slots");
         }
-        assert!(taken == self.len(), "taken slots are counted");
         assert!(retired == self.retired(), "retired slots are counted");
         self.free.check(free);
         assert!(self.first_generation % 2 == 0, "a slot to be made is not taken");
@@ -331,7 +327,6 @@ mod tests {
     fn slot_that_is_taken_holds_its_value_until_it_is_vacated() {
         let mut rig = Rig::new();
         let keys: Vec<TimerKey> = (0..300).map(|n| rig.take(n)).collect();
-        assert_eq!(rig.slots.len(), 300);
         for (n, key) in (0..300).zip(keys) {
             let slot = rig.elements.at_mut(key.index().get());
             assert_eq!(slot.get(), Some(&n));
@@ -340,7 +335,6 @@ mod tests {
             assert!(!rig.is_live(key));
             assert_eq!(rig.elements.at(key.index().get()).get(), None);
         }
-        assert_eq!(rig.slots.len(), 0);
     }
 
     #[test]
@@ -356,21 +350,6 @@ mod tests {
         rig.shrink();
         assert_eq!(rig.elements.len(), 1, "the used-up slot is kept");
         assert_eq!(rig.slots.retired(), 1);
-    }
-
-    #[test]
-    fn retired_slot_is_no_room() {
-        let mut rig = Rig::new();
-        let key = rig.take(1);
-        let last = rig.wear(key, u32::MAX);
-        rig.release(last);
-        assert_eq!((rig.slots.len(), rig.slots.retired()), (0, 1));
-        assert_eq!(rig.slots.lowest_free(), None);
-        assert!(!rig.slots.is_full());
-        rig.slots.taken = MAX_TIMERS as u32 - 2;
-        assert!(!rig.slots.is_full(), "room for one");
-        rig.slots.taken += 1;
-        assert!(rig.slots.is_full(), "the retired one takes the last place");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use alloc::collections::TryReserveError;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
-use crate::node::{MAX_TIMERS, Node, NodeIndex};
+use crate::node::{MAX_TIMERS, NodeIndex, Nodes, PAGE};
 use crate::slots::{Slot, Slots};
 use crate::wheel::timer::TimerRef;
 
@@ -68,6 +68,8 @@ use crate::wheel::timer::TimerRef;
 pub struct Wheel<T, G: Geometry = Millis> {
     pub(crate) hierarchy: Hierarchy<Slot<T>, G>,
     pub(crate) slots: Slots,
+    /// The time at which a page was last given back.
+    gave_back_at: u64,
 }
 
 impl<T> Wheel<T> {
@@ -122,7 +124,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((wheel.now(), wheel.len()), (1_000, 0));
     /// ```
     pub fn with_geometry(now: u64) -> Self {
-        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0) }
+        Self { hierarchy: Hierarchy::new(now), slots: Slots::new(0), gave_back_at: now }
     }
 
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
@@ -151,7 +153,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
         let index = self.slots.vacant(&mut self.hierarchy.nodes);
-        let slots = &mut self.slots;
+        let slots = &self.slots;
         self.hierarchy.schedule(index, deadline, |slot| slots.fill(index, slot, value))
     }
 
@@ -284,7 +286,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get(&self, key: TimerKey) -> Option<&T> {
-        self.node(key)?.value.get()
+        self.find(key)?.1.get()
     }
 
     /// The value of a live timer, to be changed, or `None` to a stale key. O(1).
@@ -299,8 +301,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
-        let node = self.hierarchy.nodes.get_mut(key.index().get())?;
-        let (current, value) = node.value.timer_mut(key.index())?;
+        let (current, value) = self.hierarchy.value_mut(key.index())?.timer_mut(key.index())?;
         (current == key).then_some(value)
     }
 
@@ -318,7 +319,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn deadline(&self, key: TimerKey) -> Option<u64> {
-        Some(self.node(key)?.deadline)
+        Some(self.find(key)?.0)
     }
 
     /// A live timer, its deadline and its value, or `None` to a stale key. O(1), with one look-up.
@@ -350,14 +351,13 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn contains(&self, key: TimerKey) -> bool {
-        self.node(key).is_some()
+        self.find(key).is_some()
     }
 
-    /// The node of a key, unless the key is stale.
+    /// The deadline and the slot of a key, unless the key is stale.
     #[inline]
-    fn node(&self, key: TimerKey) -> Option<&Node<Slot<T>>> {
-        let node = self.hierarchy.nodes.get(key.index().get())?;
-        node.value.is_of(key).then_some(node)
+    fn find(&self, key: TimerKey) -> Option<(u64, &Slot<T>)> {
+        self.hierarchy.timer(key.index()).filter(|(_, slot)| slot.is_of(key))
     }
 
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
@@ -486,7 +486,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.hierarchy.len()
     }
 
     /// Whether no timer is live. O(1).
@@ -559,8 +559,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         assert!(additional <= MAX_TIMERS - self.len(), "a timer wheel holds at most {MAX_TIMERS} timers");
+        let len = self.len();
         let nodes = &mut self.hierarchy.nodes;
-        let free = nodes.len() - self.slots.len() - self.slots.retired();
+        let free = nodes.len() - len - self.slots.retired();
         nodes.reserve(additional.saturating_sub(free));
         self.slots.make_room_to_free(nodes);
     }
@@ -618,6 +619,22 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.slots.make_room_to_free(nodes);
         self.hierarchy.shrink_to_fit();
     }
+
+    /// Gives back the last page of nodes if all of it is free and at least as many pages are free as in use, once for each
+    /// time that an advance comes to. O(1), and O(nodes of a page).
+    pub(crate) fn give_back_page(&mut self) {
+        let (len, now) = (self.len(), self.now());
+        let nodes = &mut self.hierarchy.nodes;
+        let (pages, in_use) = (nodes.pages(), Nodes::<Slot<T>>::pages_for(len));
+        if pages <= 2 * in_use + 1 || self.gave_back_at == now {
+            return;
+        }
+        self.gave_back_at = now;
+        let last = (pages - 1) * PAGE..nodes.len();
+        if !last.is_empty() && self.slots.give_back(last, |index| &nodes.at(index).value) {
+            nodes.drop_page();
+        }
+    }
 }
 
 /// For the fuzz targets, which are built with `--cfg fuzzing`.
@@ -634,7 +651,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 impl<T: Clone, G: Geometry> Clone for Wheel<T, G> {
     /// Copies the wheel. The keys of the original name the timers of the copy as well.
     fn clone(&self) -> Self {
-        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone() }
+        Self { hierarchy: self.hierarchy.clone(), slots: self.slots.clone(), gave_back_at: self.gave_back_at }
     }
 }
 

@@ -11,25 +11,42 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The deadline of the timer that is due next. See
     /// [`Wheel::next_deadline`](crate::Wheel::next_deadline) for what it costs.
     pub(crate) fn next_deadline(&self) -> Option<u64> {
-        let mut earliest = (self.near_len() != 0).then(|| self.first_near());
-        let mut unread = self.first.bucket;
+        let mut earliest = self.near.first().map(|first| first.deadline);
+        let mut unread = self.levels.bucket_after(None);
         while let Some(bucket) = unread {
             let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
             if earliest.is_some_and(|earliest| earliest <= start) {
                 break;
             }
-            let indexes = self.lists.iter(&self.nodes, bucket);
+            let indexes = self.levels.iter(&self.nodes, bucket);
             let least = indexes.map(|index| self.node(index).deadline).min();
             earliest = earliest.into_iter().chain(least).min();
-            unread = self.bucket_after(unread);
+            unread = self.levels.bucket_after(unread);
         }
         earliest
+    }
+
+    /// When a level's next occupied bucket falls due, if one is occupied. The near heap counts as level 0. O(1).
+    pub(crate) fn level_wake(&self, level: usize) -> Option<u64> {
+        let near = self.near.first().filter(|_| level == 0).map(|first| first.deadline);
+        self.levels.start_on(level).into_iter().chain(near).min()
     }
 
     /// All timers, of which the heap hands out the latest first. O(nodes): a timer that was postponed may be later
     /// than those of any bucket behind its own, so all of them are read.
     pub(crate) fn latest_first(&self) -> BinaryHeap<Ordered> {
-        self.scheduled().map(|(index, _)| Ordered::of(&self.nodes, index)).collect()
+        let nodes = self.nodes.iter().zip(0..).filter(|(node, _)| node.is_scheduled());
+        nodes.map(|(node, index)| Ordered::new(node, NodeIndex::new(index))).collect()
+    }
+
+    /// A walk through all timers. O(k) for the k chains of the near heap.
+    pub(crate) fn ascent(&self) -> Ascent<'_, V, G> {
+        Ascent {
+            wheel: self,
+            waiting: self.near.heads().copied().map(Reverse).collect(),
+            unread: self.levels.bucket_after(None),
+            left: self.len,
+        }
     }
 }
 
@@ -42,18 +59,6 @@ pub(crate) struct Ascent<'a, V, G> {
     waiting: BinaryHeap<Reverse<Ordered>>,
     unread: Option<Bucket>,
     left: usize,
-}
-
-impl<V, G: Geometry> Hierarchy<V, G> {
-    /// A walk through the timers, of which there are `left`. O(k) for the k chains of the near heap.
-    pub(crate) fn ascent(&self, left: usize) -> Ascent<'_, V, G> {
-        Ascent {
-            wheel: self,
-            waiting: self.near.heads().copied().map(Reverse).collect(),
-            unread: self.first.bucket,
-            left,
-        }
-    }
 }
 
 impl<V, G> Clone for Ascent<'_, V, G> {
@@ -73,14 +78,14 @@ impl<V, G: Geometry> Iterator for Ascent<'_, V, G> {
             if next.is_some_and(|Reverse(next)| next.deadline < start) {
                 break;
             }
-            let indexes = wheel.lists.iter(&wheel.nodes, bucket);
+            let indexes = wheel.levels.iter(&wheel.nodes, bucket);
             let timers = indexes.map(|index| Ordered::of(&wheel.nodes, index));
             self.waiting.extend(timers.map(Reverse));
-            self.unread = wheel.bucket_after(self.unread);
+            self.unread = wheel.levels.bucket_after(self.unread);
         }
         let Reverse(timer) = self.waiting.pop()?;
         let node = wheel.node(timer.node);
-        if node.place.is_in_chain() && node.next != NodeIndex::NIL {
+        if node.place().is_in_chain() && node.next != NodeIndex::NIL {
             let next = Ordered::of(&wheel.nodes, node.next);
             self.waiting.push(Reverse(next));
         }

@@ -27,7 +27,7 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// As [`ascending`](Self::ascending), with what orders each timer.
     pub(crate) fn ascent(&self) -> Ascent<'_, (), G> {
-        self.hierarchy.ascent(self.len)
+        self.hierarchy.ascent()
     }
 }
 
@@ -48,30 +48,13 @@ pub struct IndexAdvance<'a, G: Geometry> {
     wheel: &'a mut IndexWheel<G>,
     /// No bounds if there is none.
     budget: Option<&'a mut Budget>,
-    /// Whether nothing more is due.
-    is_done: bool,
 }
 
 impl<'a, G: Geometry> IndexAdvance<'a, G> {
     #[inline]
     pub(super) fn new(wheel: &'a mut IndexWheel<G>, now: u64, budget: Option<&'a mut Budget>) -> Self {
         wheel.hierarchy.set_now(now);
-        Self { is_done: wheel.hierarchy.is_idle(), wheel, budget }
-    }
-
-    #[inline]
-    fn next_due(&mut self) -> Option<Due> {
-        let mut unlimited = Budget::UNLIMITED;
-        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
-        let Some(due) = self.wheel.hierarchy.next_due(budget) else {
-            self.is_done = true;
-            return None;
-        };
-        budget.pay_for_fire();
-        let fired = self.wheel.fire(due);
-        // Mostly there is no need to be asked again.
-        self.is_done = self.wheel.hierarchy.is_idle();
-        Some(fired)
+        Self { wheel, budget }
     }
 }
 
@@ -80,10 +63,11 @@ impl<G: Geometry> Iterator for IndexAdvance<'_, G> {
 
     #[inline]
     fn next(&mut self) -> Option<Due> {
-        if self.is_done {
-            return None;
-        }
-        self.next_due()
+        let mut unlimited = Budget::UNLIMITED;
+        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
+        let due = self.wheel.hierarchy.next_due(budget)?;
+        budget.pay_for_fire();
+        Some(self.wheel.fire(due))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

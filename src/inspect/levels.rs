@@ -5,7 +5,6 @@ use core::array;
 use core::fmt;
 
 use crate::geometry::{FAR, Geometry, Layout};
-use crate::lists::Sentinels;
 use crate::wheel::Wheel;
 
 impl<T, G: Geometry> Wheel<T, G> {
@@ -35,18 +34,12 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(row[..40], *".###########################............");
     /// ```
     pub fn levels(&self) -> [Level; 5] {
-        let lists = self.hierarchy.lists();
+        let levels = self.hierarchy.levels();
         array::from_fn(|number| {
-            let (room, cursor) = (Layout::<G>::room(number), self.hierarchy.cursor_on(number));
-            let rotation = (room + 1) / 2;
+            let (mut buckets, cursor) = (levels.lens(number), levels.cursor_on(number));
+            let rotation = if number == FAR { buckets.len() } else { buckets.len() / 2 };
             // The next rotation comes first in the array every other time.
-            let first = cursor - cursor % rotation;
-            let timers = |nth| match number {
-                FAR => lists.far_timers(),
-                // None of a level that was never used.
-                _ => lists.buckets_of(number).get((first + nth) % room).map_or(0, Sentinels::len),
-            };
-            let buckets: Vec<usize> = (0..room).map(timers).collect();
+            buckets.rotate_left(cursor - cursor % rotation);
             Level {
                 timers: buckets.iter().sum(),
                 buckets,

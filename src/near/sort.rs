@@ -1,6 +1,7 @@
 //! Sorting the timers of a bucket.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use crate::node::Ordered;
 
@@ -13,6 +14,11 @@ use crate::node::Ordered;
 /// often as it takes: the index keeps what was sorted before in order. To sort words moves a third of the bytes that
 /// timers have.
 pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
+    if let [one, other] = timers {
+        order.clear();
+        order.extend(if one.precedes(other) { [0, 1] } else { [1, 0] });
+        return;
+    }
     let of_index = bits(timers.len() as u64);
     let (least, of_deadline) = span(timers.iter().map(|it| it.deadline));
     let (first, of_sequence) = span(timers.iter().map(|it| it.sequence));
@@ -20,17 +26,12 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
     loop {
         order.clear();
         order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let (deadline, sequence) = (it.deadline - least, it.sequence - first);
-            let rank = if shift == 0 {
-                deadline.wrapping_shl(of_sequence) | sequence
-            } else {
-                let rank = u128::from(deadline) << of_sequence | u128::from(sequence);
-                (rank >> shift) as u64
-            };
-            rank << of_index | index
+            let rank = u128::from(it.deadline - least) << of_sequence | u128::from(it.sequence - first);
+            ((rank >> shift) as u64) << of_index | index
         }));
-        if !sort_few::<32>(order) && !sort_few::<64>(order) {
-            order.sort_unstable();
+        let of_word = (of_deadline + of_sequence - shift + of_index).min(u64::BITS);
+        if !sort_few(order, of_word) {
+            sort_many(order, of_word);
         }
         order.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
         shift += u64::BITS - of_index;
@@ -44,28 +45,35 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
     }
 }
 
-/// Sorts a few words by how many of the others come before each. `false`, with nothing changed, if there
+/// Sorts a few words below `2^bits` by how many of the others come before each. `false`, with nothing changed, if there
 /// are too many, or two of them have the same upper bits.
 ///
 /// A tick rarely holds more than a few dozen timers. At that size the fastest sort has no branch that
 /// depends on the data. It compares each with every other, which the compiler turns into vector
 /// instructions. (The oldest of those compare signed numbers only, and more of them at a time if they
 /// are short.)
-fn sort_few<const MOST: usize>(words: &mut [u64]) -> bool {
+fn sort_few(words: &mut [u64], bits: u32) -> bool {
+    const MOST: usize = 64;
+    // Keys that are compared at a time.
+    const LANES: usize = 16;
     if words.len() > MOST {
         return false;
     }
-    let greatest = words.iter().fold(0, |greatest, &word| word.max(greatest));
-    let shift = bits(greatest).saturating_sub(u16::BITS);
+    let shift = bits.saturating_sub(u16::BITS);
     // What pads the keys is counted by none of them.
     let mut keys = [i16::MAX; MOST];
     for (key, word) in keys.iter_mut().zip(&*words) {
         *key = (word >> shift) as i16 ^ i16::MIN;
     }
+    let vectors = (words.len() + LANES - 1) / LANES;
     let mut sorted = [0; MOST];
     let mut ranks = 0_u64;
     for (&word, &own) in words.iter().zip(&keys) {
-        let rank: u16 = keys.iter().map(|&other| u16::from(other < own)).sum();
+        let mut before = [0_u16; LANES];
+        for others in keys.chunks_exact(LANES).take(vectors) {
+            before.iter_mut().zip(others).for_each(|(before, &other)| *before += u16::from(other < own));
+        }
+        let rank: u16 = before.iter().sum();
         ranks |= 1_u64.wrapping_shl(rank.into());
         sorted[usize::from(rank) % MOST] = word;
     }
@@ -75,6 +83,70 @@ fn sort_few<const MOST: usize>(words: &mut [u64]) -> bool {
         words.copy_from_slice(&sorted[..words.len()]);
     }
     are_all
+}
+
+/// Sorts words below `2^bits` by their upper bits into about as many parts as there are words, and each part in turn; what is left in a
+/// few is inserted. O(n) where the words are spread evenly, and for each bit at worst.
+fn sort_many(words: &mut Vec<u64>, bits: u32) {
+    let len = words.len();
+    words.resize(2 * len, 0);
+    let (words_now, spare) = words.split_at_mut(len);
+    sort_parts(words_now, spare, bits);
+    for next in 1..len {
+        let word = words_now[next];
+        let mut at = next;
+        while at != 0 && words_now[at - 1] > word {
+            words_now[at] = words_now[at - 1];
+            at -= 1;
+        }
+        words_now[at] = word;
+    }
+    words.truncate(len);
+}
+
+/// Sorts words that differ only in the lowest `bits`, but for parts of a few words. `spare` has room for as many.
+fn sort_parts(words: &mut [u64], spare: &mut [u64], bits: u32) {
+    const FEW: usize = 12;
+    if words.len() < FEW || bits == 0 {
+        return;
+    }
+    let parts = 1 << words.len().ilog2().min(MOST_PARTS.ilog2());
+    let shift = bits.saturating_sub(usize::ilog2(parts));
+    let most = distribute(words, spare, shift, parts);
+    if most < FEW {
+        return;
+    }
+    let mut rest = words;
+    while let Some(&first) = rest.first() {
+        let len = rest.iter().take_while(|&word| word >> shift == first >> shift).count();
+        let (part, others) = mem::take(&mut rest).split_at_mut(len);
+        sort_parts(part, spare, shift);
+        rest = others;
+    }
+}
+
+/// The most parts that words are sorted into at a time.
+const MOST_PARTS: usize = 256;
+
+/// Sorts words into parts, by their bits from `shift` on, and returns how many are in the largest.
+// Never inlined, because the ends of the parts take a kilobyte of the stack, and its caller calls itself.
+#[inline(never)]
+fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, parts: usize) -> usize {
+    let part = |word: u64| (word >> shift) as usize & (parts - 1);
+    let mut ends = [0_u32; MOST_PARTS];
+    words.iter().for_each(|&word| ends[part(word)] += 1);
+    let (mut before, mut most) = (0, 0);
+    for end in &mut ends[..parts] {
+        most = most.max(*end);
+        before += mem::replace(end, before);
+    }
+    for &word in &*words {
+        let at = &mut ends[part(word)];
+        spare[*at as usize] = word;
+        *at += 1;
+    }
+    words.copy_from_slice(&spare[..words.len()]);
+    most as usize
 }
 
 /// The least of some numbers, and the number of bits that the others need beyond it.
@@ -99,16 +171,15 @@ mod tests {
     #[test]
     fn few_words_that_differ_above_are_sorted_and_others_are_left_alone() {
         for (len, first, step, is_few) in [
-            (1, 0, 1 << 40, true),
-            (32, 0, 1 << 40, true),
-            (33, 0, 1 << 40, false),
-            (31, 0, 1, true),
+            (1, 0, 1 << 46, true),
+            (64, 0, 1 << 46, true),
+            (65, 0, 1 << 46, false),
             // All of the same upper 16 bits.
             (31, 1 << 60, 1 << 20, false),
         ] {
             let mut words: Vec<u64> = (0..len).rev().map(|nth| first + nth * step).collect();
             let before = words.clone();
-            assert_eq!(sort_few::<32>(&mut words), is_few, "{len} words, {step} apart");
+            assert_eq!(sort_few(&mut words, 61), is_few, "{len} words, {step} apart");
             assert_eq!(words.is_sorted(), is_few);
             assert!(is_few || words == before);
         }
@@ -122,7 +193,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 7).wrapping_shr(57_u32.saturating_sub(bits))
         };
-        for len in [0, 1, 2, 3, 20, 33, 64, 65, 400] {
+        for len in [0, 1, 2, 3, 20, 33, 64, 65, 400, 1_025] {
             for of_deadline in [0, 1, 9, 20, 36, 57] {
                 for of_sequence in [12, 30, 48] {
                     let mut timers: Vec<Ordered> = (0..len)
@@ -142,5 +213,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The deeper its parts, the more often the sort calls itself.
+    #[test]
+    fn words_that_agree_in_many_bits_are_sorted_on_a_small_stack() {
+        let sort_all = || {
+            for step in [1, 3, 8] {
+                let skewed = (0..1_024_u64).map(|nth| ((1 << (nth * step % 50)) << 14) | nth);
+                let mut words: Vec<u64> = skewed.rev().collect();
+                let mut expected = words.clone();
+                expected.sort_unstable();
+                sort_many(&mut words, u64::BITS);
+                assert_eq!(words, expected);
+            }
+        };
+        let thread = std::thread::Builder::new().stack_size(32 << 10).spawn(sort_all);
+        thread.unwrap().join().unwrap();
     }
 }

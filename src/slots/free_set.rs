@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::mem;
+use core::ops::Range;
 
 use crate::node::NodeIndex;
 use crate::pages::Pages;
@@ -14,7 +15,7 @@ const fn words_for(bits: usize) -> usize {
 }
 
 /// Words on a page.
-const PAGE: usize = 512;
+const PAGE: usize = 256;
 
 /// A set of slot indexes that hands out its lowest element first. O(1), and a look at the words of the summary
 /// when a word of the bitmap runs empty: one for each 4,096 slots, at worst.
@@ -123,6 +124,18 @@ impl FreeSet {
         *bits &= *bits - 1;
         self.used -= 1;
         self.lowest = mem::take(self.words.at_mut(self.index));
+    }
+
+    /// Removes the elements of some whole words, all of which are above the lowest. O(words).
+    pub(crate) fn remove_words(&mut self, slots: Range<usize>) {
+        for index in slots.start / WORD_BITS..words_for(slots.end) {
+            debug_assert!(self.index < index);
+            if self.words.get(index).is_some_and(|word| *word != 0) {
+                *self.words.at_mut(index) = 0;
+                self.summary[index / WORD_BITS] &= !(1 << (index % WORD_BITS));
+                self.used -= 1;
+            }
+        }
     }
 
     /// Removes every element from `len` on, and gives back spare memory. O(elements).

@@ -50,6 +50,7 @@ struct Held<K> {
 pub(super) struct Entries<K, G: Geometry> {
     entries: Pages<Slot<Held<K>>, 256>,
     slots: Slots,
+    len: usize,
     /// The entries that have not been proposed, by slot.
     deadlines: IndexWheel<G>,
     flights: Slab<Flight>,
@@ -63,6 +64,7 @@ impl<K, G: Geometry> Entries<K, G> {
         Self {
             entries: Pages::new(),
             slots: Slots::new(0),
+            len: 0,
             deadlines: IndexWheel::with_geometry(now),
             flights: Slab::new(),
             in_flight: IndexWheel::with_geometry(now),
@@ -71,7 +73,7 @@ impl<K, G: Geometry> Entries<K, G> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.slots.len()
+        self.len
     }
 
     pub(super) fn in_flight_len(&self) -> usize {
@@ -84,11 +86,11 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Whether there is room for `additional` more entries.
     pub(super) fn has_room(&self, additional: usize) -> bool {
-        additional == 0 || additional <= MAX_TIMERS - self.len() && !self.slots.is_full()
+        additional <= MAX_TIMERS - self.len - self.slots.retired()
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
-        let free = self.entries.len() - self.slots.len() - self.slots.retired();
+        let free = self.entries.len() - self.len - self.slots.retired();
         let lacking = additional.saturating_sub(free);
         self.entries.reserve(lacking);
         self.slots.make_room_to_free(&self.entries);
@@ -146,6 +148,7 @@ impl<K, G: Geometry> Entries<K, G> {
 
     /// Adds an entry, for which there must be room. O(1).
     pub(super) fn insert(&mut self, entry: Entry<K>, deadline_ns: u64) -> TtlKey {
+        self.len += 1;
         let slot = self.slots.vacant(&mut self.entries);
         let held = Held { entry, flight: None };
         let key = self.slots.fill(slot, self.entries.at_mut(slot.get()), held);
@@ -166,6 +169,7 @@ impl<K, G: Geometry> Entries<K, G> {
         self.deadlines.cancel(slot.to_bits());
         let vacated = self.entries.at_mut(slot.get()).vacate(slot);
         let entry = vacated.map(|(key, held)| {
+            self.len -= 1;
             self.slots.freed(key);
             held.entry
         });
@@ -305,7 +309,7 @@ struct Clear<'a, K, G: Geometry> {
 impl<K, G: Geometry> Clear<'_, K, G> {
     /// Drops the entry of the next slot. `false` if there is no slot left.
     fn drop_next(&mut self) -> bool {
-        let Entries { entries, slots, .. } = &mut *self.entries;
+        let Entries { entries, slots, len, .. } = &mut *self.entries;
         if self.next == entries.len() {
             return false;
         }
@@ -314,6 +318,7 @@ impl<K, G: Geometry> Clear<'_, K, G> {
         let slot = entries.at_mut(index.get());
         let is_taken = slot.get().is_some();
         if let Some((key, held)) = is_taken.then(|| slot.vacate(index)).flatten() {
+            *len -= 1;
             slots.freed(key);
             drop(held);
         }

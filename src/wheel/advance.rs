@@ -136,6 +136,22 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.has_backlog()
     }
 
+    /// The timer that fires next, if one is due and there is budget to fire it.
+    #[inline]
+    pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Ordered> {
+        if self.hierarchy.is_idle() || budget.is_used_up() {
+            return None;
+        }
+        self.hierarchy.ready().or_else(|| self.open_next(budget))
+    }
+
+    /// As [`next_due`](Wheel::next_due), where there is more to do than to look at the near heap.
+    #[inline(never)]
+    fn open_next(&mut self, budget: &mut Budget) -> Option<Ordered> {
+        self.give_back_page();
+        self.hierarchy.next_by(self.now(), budget)
+    }
+
     /// Removes the first timer of the near heap.
     #[inline]
     pub(super) fn fire(&mut self, due: Ordered) -> Expired<T> {
@@ -165,29 +181,13 @@ pub struct Advance<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
     /// No bounds if there is none.
     budget: Option<&'a mut Budget>,
-    /// Whether nothing more is due.
-    is_done: bool,
 }
 
 impl<'a, T, G: Geometry> Advance<'a, T, G> {
     #[inline]
     fn new(wheel: &'a mut Wheel<T, G>, now: u64, budget: Option<&'a mut Budget>) -> Self {
         wheel.hierarchy.set_now(now);
-        Self { is_done: wheel.hierarchy.is_idle(), wheel, budget }
-    }
-
-    fn next_expired(&mut self) -> Option<Expired<T>> {
-        let mut unlimited = Budget::UNLIMITED;
-        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
-        let Some(due) = self.wheel.hierarchy.next_due(budget) else {
-            self.is_done = true;
-            return None;
-        };
-        budget.pay_for_fire();
-        let fired = self.wheel.fire(due);
-        // Mostly there is no need to be asked again.
-        self.is_done = self.wheel.hierarchy.is_idle();
-        Some(fired)
+        Self { wheel, budget }
     }
 }
 
@@ -196,10 +196,11 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
 
     #[inline]
     fn next(&mut self) -> Option<Expired<T>> {
-        if self.is_done {
-            return None;
-        }
-        self.next_expired()
+        let mut unlimited = Budget::UNLIMITED;
+        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
+        let due = self.wheel.next_due(budget)?;
+        budget.pay_for_fire();
+        Some(self.wheel.fire(due))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -64,10 +64,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueTimer<'_, T, G>> {
         self.hierarchy.set_now(now);
-        if self.hierarchy.is_idle() {
-            return None;
-        }
-        let due = self.hierarchy.next_due(budget)?;
+        let due = self.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueTimer { wheel: self, due })
     }
@@ -160,8 +157,8 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!(wheel.advance(10).next().map(|timer| timer.value), Some(3));
     /// ```
     pub fn get_mut(&mut self) -> &mut T {
-        let node = self.wheel.hierarchy.node_mut(self.due.node);
-        node.value.timer_mut(self.due.node).expect(LIVE).1
+        let slot = self.wheel.hierarchy.value_mut(self.due.node);
+        slot.and_then(|slot| slot.timer_mut(self.due.node)).expect(LIVE).1
     }
 
     /// Fires the timer: takes it out and hands it back, as [`Wheel::advance`] would. O(1); O(log k)

@@ -22,8 +22,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
         let nodes = (0..self.hierarchy.nodes.len()).map(NodeIndex::new);
-        let scheduled = nodes.filter(|&index| self.hierarchy.node(index).is_scheduled());
-        Counted { left: self.len(), timers: scheduled.map(|index| self.timer_in(index)) }
+        Counted { left: self.len(), timers: nodes.filter_map(|index| self.timer_at(index)) }
     }
 
     /// All live timers in the order in which they will fire, without disturbing the wheel.
@@ -42,7 +41,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(oldest, "ab");
     /// ```
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
-        let ascent = self.hierarchy.ascent(self.len());
+        let ascent = self.hierarchy.ascent();
         Counted { left: self.len(), timers: ascent.map(|timer| self.timer_in(timer.node)) }
     }
 
@@ -87,9 +86,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     pub fn retain(&mut self, mut f: impl FnMut(TimerKey, u64, &mut T) -> bool) {
         for index in 0..self.hierarchy.nodes.len() {
-            let node = self.hierarchy.nodes.at_mut(index);
-            let deadline = node.deadline;
-            let Some((key, value)) = node.value.timer_mut(NodeIndex::new(index)) else {
+            let index = NodeIndex::new(index);
+            let deadline = self.hierarchy.order(index).deadline;
+            let Some((key, value)) = self.hierarchy.value_mut(index).and_then(|slot| slot.timer_mut(index)) else {
                 continue;
             };
             if !f(key, deadline, value) {
@@ -118,17 +117,22 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
     fn take_any(&mut self) -> Option<Expired<T>> {
         let index = self.hierarchy.any()?;
-        let deadline = self.hierarchy.node(index).deadline;
+        let deadline = self.hierarchy.order(index).deadline;
         let (key, value) = self.hierarchy.cancel(index, |slot| slot.vacate(index))?;
         self.slots.freed(key);
         Some(Expired { key, deadline, value })
     }
 
+    /// The timer of a node, if the node has one.
+    pub(super) fn timer_at(&self, index: NodeIndex) -> Option<TimerRef<'_, T>> {
+        let (deadline, slot) = self.hierarchy.timer(index)?;
+        let (key, value) = slot.timer(index)?;
+        Some(TimerRef { key, deadline, value })
+    }
+
     /// The timer of a node that is scheduled.
     pub(super) fn timer_in(&self, index: NodeIndex) -> TimerRef<'_, T> {
-        let node = self.hierarchy.node(index);
-        let (key, value) = node.value.timer(index).expect(LIVE);
-        TimerRef { key, deadline: node.deadline, value }
+        self.timer_at(index).expect(LIVE)
     }
 }
 

@@ -54,13 +54,9 @@ struct StoredTimer<T> {
 impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
     /// Stores the clock and every slot. O(capacity).
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let slots = self.hierarchy.nodes.iter().map(|node| StoredSlot {
-            generation: node.value.generation(),
-            timer: node.value.get().map(|value| StoredTimer {
-                deadline: node.deadline,
-                sequence: node.sequence(),
-                value,
-            }),
+        let slots = self.hierarchy.values().map(|(order, slot)| StoredSlot {
+            generation: slot.generation(),
+            timer: slot.get().map(|value| StoredTimer { deadline: order.deadline, sequence: order.sequence, value }),
         });
         let stored = Stored { now: self.now(), first_generation: self.slots.first_generation, slots: slots.collect() };
         stored.serialize(serializer)
@@ -115,7 +111,7 @@ impl<T> Stored<T> {
         for (_, index, deadline) in sequences {
             hierarchy.schedule(index, deadline, |_| {});
         }
-        Ok(Wheel { hierarchy, slots })
+        Ok(Wheel { hierarchy, slots, gave_back_at: self.now })
     }
 }
 

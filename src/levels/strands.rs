@@ -1,0 +1,239 @@
+//! The lists of one bucket, linked through the nodes.
+//!
+//! A walk along one list waits for one cache miss after the other. So a bucket has several lists, its *strands*,
+//! and is emptied from both ends of all of them at once: the misses overlap. A node's strand follows from its
+//! index. The order within a bucket does not matter, because its timers are sorted when it begins.
+
+use crate::node::{Links, NodeIndex, Nodes, Place};
+
+/// The lists of a bucket.
+const STRANDS: usize = 4;
+
+/// Nodes that are taken from a bucket together.
+const BATCH: usize = 64;
+
+/// A sentinel: the two ends of a list.
+///
+/// Invariant: both are [`NodeIndex::NIL`], or neither is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Ends {
+    head: NodeIndex,
+    tail: NodeIndex,
+}
+
+impl Ends {
+    const EMPTY: Self = Self { head: NodeIndex::NIL, tail: NodeIndex::NIL };
+
+    /// The nodes of the list, in order.
+    fn iter<V>(self, nodes: &Nodes<V>) -> impl Iterator<Item = NodeIndex> + '_ {
+        let mut next = self.head;
+        core::iter::from_fn(move || {
+            let index = next;
+            next = nodes.get(index.get())?.next;
+            Some(index)
+        })
+    }
+}
+
+/// The sentinels of a bucket, one for each strand.
+///
+/// Invariants: `len` is the number of timers in all strands; a node is in the strand that follows from its index, and its
+/// neighbours name it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Strands {
+    ends: [Ends; STRANDS],
+    len: u32,
+}
+
+impl Strands {
+    pub(super) const EMPTY: Self = Self { ends: [Ends::EMPTY; STRANDS], len: 0 };
+
+    /// The number of timers.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Links a node behind the last of its strand, and returns that one. The links of the node itself are the caller's to
+    /// write. O(1).
+    #[inline]
+    pub(super) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex) -> NodeIndex {
+        self.len += 1;
+        let ends = &mut self.ends[index.get() % STRANDS];
+        let prev = ends.tail;
+        ends.tail = index;
+        match nodes.get_mut(prev.get()) {
+            Some(node) => node.next = index,
+            None => ends.head = index,
+        }
+        prev
+    }
+
+    /// Unlinks a node. O(1).
+    #[inline]
+    pub(super) fn unlink<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, links: Links) {
+        self.len -= 1;
+        let ends = &mut self.ends[index.get() % STRANDS];
+        match nodes.get_mut(links.prev.get()) {
+            Some(node) => node.next = links.next,
+            None => ends.head = links.next,
+        }
+        match nodes.get_mut(links.next.get()) {
+            Some(node) => node.prev = links.prev,
+            None => ends.tail = links.prev,
+        }
+    }
+
+    /// Takes up to `most` nodes out, at most a batch of them: head and tail of each strand in turn. They are linked nowhere
+    /// then. O(taken).
+    pub(super) fn take<V>(&mut self, nodes: &mut Nodes<V>, most: usize, batch: &mut Batch) {
+        batch.len = 0;
+        let most = most.min(self.len()).min(BATCH);
+        let mut strand = 0;
+        while batch.len < most {
+            let ends = &mut self.ends[strand % STRANDS];
+            strand += 1;
+            let Ends { head, tail } = *ends;
+            if head == NodeIndex::NIL {
+                continue;
+            }
+            batch.push(head);
+            if head == tail {
+                *ends = Ends::EMPTY;
+                continue;
+            }
+            ends.head = nodes.at(head.get()).next;
+            if batch.len == most {
+                break;
+            }
+            batch.push(tail);
+            if ends.head == tail {
+                *ends = Ends::EMPTY;
+            } else {
+                ends.tail = nodes.at(tail.get()).prev;
+            }
+        }
+        for ends in self.ends.iter().filter(|ends| ends.head != NodeIndex::NIL) {
+            nodes.at_mut(ends.head.get()).prev = NodeIndex::NIL;
+            nodes.at_mut(ends.tail.get()).next = NodeIndex::NIL;
+        }
+        self.len -= batch.len as u32;
+    }
+
+    /// The nodes of all strands.
+    pub(super) fn iter<'a, V>(&'a self, nodes: &'a Nodes<V>) -> impl Iterator<Item = NodeIndex> + 'a {
+        self.ends.iter().flat_map(|ends| ends.iter(nodes))
+    }
+
+    /// Some node. O(1).
+    pub(super) fn any(&self) -> Option<NodeIndex> {
+        self.ends.iter().map(|ends| ends.head).find(|&head| head != NodeIndex::NIL)
+    }
+
+    /// Checks every invariant of a bucket, and hands each node to `visit`.
+    pub(super) fn check<V>(&self, nodes: &Nodes<V>, place: Place, mut visit: impl FnMut(NodeIndex)) {
+        let mut len = 0;
+        for (strand, ends) in self.ends.iter().enumerate() {
+            let mut prev = NodeIndex::NIL;
+            for index in ends.iter(nodes) {
+                let node = nodes.at(index.get());
+                len += 1;
+                assert!(len <= self.len, "a list does not run in a circle");
+                assert!(index.get() % STRANDS == strand, "a node is in the strand that follows from its index");
+                assert!(node.place() == place, "a node in a list says which");
+                assert!(node.prev == prev, "neighbours in a list name each other");
+                prev = index;
+                visit(index);
+            }
+            assert!(ends.tail == prev, "a list ends with its tail");
+        }
+        assert!(len == self.len, "the timers of a bucket are counted");
+    }
+}
+
+/// Nodes that were taken from a bucket.
+pub(super) struct Batch {
+    indexes: [NodeIndex; BATCH],
+    len: usize,
+}
+
+impl Batch {
+    #[inline]
+    pub(super) const fn new() -> Self {
+        Self { indexes: [NodeIndex::NIL; BATCH], len: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, index: NodeIndex) {
+        self.indexes[self.len % BATCH] = index;
+        self.len += 1;
+    }
+
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[NodeIndex] {
+        &self.indexes[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::geometry::BucketIndex;
+
+    const PLACE: Place = Place::bucket(BucketIndex::new(7));
+
+    /// A bucket of `len` nodes.
+    fn filled(len: usize) -> (Strands, Nodes<()>) {
+        let (mut strands, mut nodes) = (Strands::EMPTY, Nodes::new());
+        for index in (0..len).map(NodeIndex::new) {
+            nodes.push_any();
+            let prev = strands.append(&mut nodes, index);
+            nodes.at_mut(index.get()).link_behind(prev, PLACE);
+        }
+        (strands, nodes)
+    }
+
+    fn sorted(found: impl Iterator<Item = NodeIndex>) -> Vec<usize> {
+        let mut found: Vec<usize> = found.map(NodeIndex::get).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn node_is_unlinked_at_the_head_the_tail_and_in_the_middle() {
+        for out in [0, 4, 9, 13, 16] {
+            let (mut strands, mut nodes) = filled(17);
+            let links = nodes.at(out).links();
+            strands.unlink(&mut nodes, NodeIndex::new(out), links);
+            strands.check(&nodes, PLACE, |_| {});
+            let left = (0..17).filter(|&it| it != out);
+            assert_eq!(sorted(strands.iter(&nodes)), Vec::from_iter(left));
+        }
+    }
+
+    #[test]
+    fn all_nodes_are_taken_once_however_few_at_a_time() {
+        for most in [1, 2, 3, 5, 7, 64, 1_000] {
+            let (mut strands, mut nodes) = filled(200);
+            let (mut taken, mut batch) = (Vec::new(), Batch::new());
+            while strands.any().is_some() {
+                strands.take(&mut nodes, most, &mut batch);
+                assert!((1..=most).contains(&batch.as_slice().len()));
+                taken.extend_from_slice(batch.as_slice());
+                strands.check(&nodes, PLACE, |_| {});
+            }
+            assert_eq!(sorted(taken.into_iter()), Vec::from_iter(0..200));
+        }
+    }
+
+    #[test]
+    fn batch_begins_with_both_ends_of_every_strand() {
+        let (mut strands, mut nodes) = filled(40);
+        let mut batch = Batch::new();
+        strands.take(&mut nodes, 8, &mut batch);
+        let ends = [0, 1, 2, 3, 36, 37, 38, 39];
+        assert_eq!(sorted(batch.as_slice().iter().copied()), ends);
+    }
+}
