@@ -179,7 +179,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let place = node.place();
         if place.as_bucket().is_some() && deadline >= node.deadline && self.next_sequence < SEQUENCES {
             node.deadline = deadline;
-            node.set_order(self.next_sequence, place);
+            node.set_sequence(self.next_sequence);
             self.next_sequence += 1;
             return true;
         }

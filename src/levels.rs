@@ -227,7 +227,8 @@ impl<G: Geometry> Levels<G> {
         }
     }
 
-    /// Opens the first bucket, or goes on doing so, within the budget. The timers that are to be sorted are added to `collected`, and are linked nowhere then.
+    /// Opens the first bucket, or goes on doing so, within the budget. The timers that are to be sorted are added to
+    /// `collected`, and are linked nowhere then.
     ///
     /// The timers of a tick, or of a coarser bucket with few, are sorted; those of any other are moved to where they
     /// belong, as seen from its start.

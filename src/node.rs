@@ -90,7 +90,7 @@ pub(crate) struct Links {
 
 /// One timer. `V` is what the owner of the wheel keeps of it.
 ///
-/// Sequence number and place share a word, so that a node without a value takes 24 bytes.
+/// The sequence number is split in two so that a node without a value takes 24 bytes.
 ///
 /// Invariant: `place`, `prev` and `next` are where the node is linked; without a place the other fields mean
 /// nothing.
@@ -98,10 +98,11 @@ pub(crate) struct Links {
 pub(crate) struct Node<V> {
     /// When the timer is due, in nanoseconds.
     pub(crate) deadline: u64,
-    /// The sequence number, and in the lower bits the place.
-    order: u64,
+    sequence_high: u32,
     pub(crate) prev: NodeIndex,
     pub(crate) next: NodeIndex,
+    sequence_low: u16,
+    place: Place,
     pub(crate) value: V,
 }
 
@@ -112,34 +113,36 @@ impl<V: Vacant> Vacant for Node<V> {
 impl<V> Node<V> {
     /// A node of a timer that is not scheduled.
     pub(crate) const fn new(value: V) -> Self {
-        let order = Place::NONE.0 as u64;
-        Self { deadline: 0, order, prev: NodeIndex::NIL, next: NodeIndex::NIL, value }
+        let (prev, next) = (NodeIndex::NIL, NodeIndex::NIL);
+        Self { deadline: 0, sequence_high: 0, prev, next, sequence_low: 0, place: Place::NONE, value }
     }
 
     #[inline]
     pub(crate) fn sequence(&self) -> u64 {
-        self.order >> u16::BITS
+        u64::from(self.sequence_high) << u16::BITS | u64::from(self.sequence_low)
     }
 
     #[inline]
     pub(crate) fn set_sequence(&mut self, sequence: u64) {
-        self.set_order(sequence, self.place());
+        debug_assert!(sequence < SEQUENCES);
+        self.sequence_high = (sequence >> u16::BITS) as u32;
+        self.sequence_low = sequence as u16;
     }
 
     #[inline]
     pub(crate) fn place(&self) -> Place {
-        Place(self.order as u16)
+        self.place
     }
 
     #[inline]
     pub(crate) fn set_place(&mut self, place: Place) {
-        self.set_order(self.sequence(), place);
+        self.place = place;
     }
 
     #[inline]
     pub(crate) fn set_order(&mut self, sequence: u64, place: Place) {
-        debug_assert!(sequence < SEQUENCES);
-        self.order = sequence << u16::BITS | u64::from(place.0);
+        self.set_sequence(sequence);
+        self.place = place;
     }
 
     #[inline]

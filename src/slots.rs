@@ -159,7 +159,7 @@ impl Slots {
     }
 
     /// Makes a slot behind all others.
-    #[inline(never)]
+    #[inline]
     #[track_caller]
     fn make<E: Vacant, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
         let index = elements.len();

@@ -44,7 +44,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The earliest timer, due or not; it has been brought up to the near heap. Amortized O(1) while time goes on.
     #[inline]
     pub(crate) fn first(&mut self) -> Option<Ordered> {
-        self.next_by(NEVER, &mut { Budget::UNLIMITED })
+        let first = self.near.first().filter(|first| first.deadline < self.levels.start());
+        first.or_else(|| self.next_by(NEVER, &mut { Budget::UNLIMITED }))
     }
 
     /// The next timer that is due by a time, which the clock has come to or is the end of time.
