@@ -54,8 +54,6 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
 /// are short.)
 fn sort_few(words: &mut [u64], bits: u32) -> bool {
     const MOST: usize = 64;
-    // Keys that are compared at a time.
-    const LANES: usize = 16;
     if words.len() > MOST {
         return false;
     }
@@ -65,15 +63,10 @@ fn sort_few(words: &mut [u64], bits: u32) -> bool {
     for (key, word) in keys.iter_mut().zip(&*words) {
         *key = (word >> shift) as i16 ^ i16::MIN;
     }
-    let vectors = (words.len() + LANES - 1) / LANES;
     let mut sorted = [0; MOST];
     let mut ranks = 0_u64;
     for (&word, &own) in words.iter().zip(&keys) {
-        let mut before = [0_u16; LANES];
-        for others in keys.chunks_exact(LANES).take(vectors) {
-            before.iter_mut().zip(others).for_each(|(before, &other)| *before += u16::from(other < own));
-        }
-        let rank: u16 = before.iter().sum();
+        let rank: u16 = keys.iter().map(|&other| u16::from(other < own)).sum();
         ranks |= 1_u64.wrapping_shl(rank.into());
         sorted[usize::from(rank) % MOST] = word;
     }
