@@ -215,7 +215,7 @@ impl NearHeap {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn write<V>(&mut self, nodes: &mut Nodes<V>, index: usize, entry: Ordered) {
         match index.checked_sub(1) {
             Some(other) => *self.others.at_mut(other) = entry,

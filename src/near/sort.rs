@@ -78,8 +78,8 @@ fn sort_few(words: &mut [u64], bits: u32) -> bool {
     are_all
 }
 
-/// Sorts words below `2^bits` by their upper bits into about as many parts as there are words, and each part in turn; what is left in a
-/// few is inserted. O(n) where the words are spread evenly, and for each bit at worst.
+/// Sorts words below `2^bits` by their upper bits into at least as many parts as there are words, and each part in turn;
+/// words of small parts are inserted. O(n) where the words are spread evenly, O(n bits) at worst.
 fn sort_many(words: &mut Vec<u64>, bits: u32) {
     let len = words.len();
     words.resize(2 * len, 0);
@@ -103,7 +103,7 @@ fn sort_parts(words: &mut [u64], spare: &mut [u64], bits: u32) {
     if words.len() < FEW || bits == 0 {
         return;
     }
-    let parts = 1 << words.len().ilog2().min(MOST_PARTS.ilog2());
+    let parts = 1 << (words.len().ilog2() + 1).min(MOST_PARTS.ilog2());
     let shift = bits.saturating_sub(usize::ilog2(parts));
     let most = distribute(words, spare, shift, parts);
     if most < FEW {
@@ -119,10 +119,10 @@ fn sort_parts(words: &mut [u64], spare: &mut [u64], bits: u32) {
 }
 
 /// The most parts that words are sorted into at a time.
-const MOST_PARTS: usize = 256;
+const MOST_PARTS: usize = 512;
 
 /// Sorts words into parts, by their bits from `shift` on, and returns how many are in the largest.
-// Never inlined, because the ends of the parts take a kilobyte of the stack, and its caller calls itself.
+// Never inlined, because the ends of the parts take two kilobytes of the stack, and its caller calls itself.
 #[inline(never)]
 fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, parts: usize) -> usize {
     let part = |word: u64| (word >> shift) as usize & (parts - 1);
