@@ -46,8 +46,9 @@ fn same_calls_fire_and_wake_at_the_same_times_as_a_wheel() {
 fn index_takes_24_bytes() {
     let mut wheel = IndexWheel::new(0);
     wheel.set(10 * 1_024 - 1, 0);
+    // And a table of the forty pages, which doubles.
     let table = wheel.stats().bytes - 24 * 10 * 1_024 - size_of::<IndexWheel>();
-    assert!(table <= 16 * size_of::<usize>(), "{table} bytes");
+    assert!(table <= 64 * size_of::<usize>(), "{table} bytes");
 }
 
 #[test]

@@ -73,6 +73,21 @@ pub(crate) const fn few<G: Geometry>() -> usize {
     2 << G::LEVEL_BITS[0]
 }
 
+/// How many bits the number of a rotation has: as many as there are far buckets.
+pub(crate) const fn rotation_bits<G: Geometry>() -> u32 {
+    let [first, second, third, fourth] = G::LEVEL_BITS;
+    u64::BITS - (G::TICK_BITS + first + second + third + fourth)
+}
+
+/// The most work that a timer in each of the rotations from 1 to `count` takes. It is moved down once for each bit of its
+/// rotation that is one, until it lies in a far bucket that spans no more rotations than timers are few. That one is sorted
+/// as a whole. So each timer is visited once more, and fires; and some buckets are opened for every two such spans.
+pub(crate) fn far_work<G: Geometry>(count: u64) -> usize {
+    let spans = few::<G>().ilog2() + 1;
+    let moves: u32 = (1..=count).map(|rotation| (rotation >> spans).count_ones()).sum();
+    moves as usize + 2 * count as usize + (spans as usize + 2) * count.div_ceil(1 << spans) as usize
+}
+
 /// How many timers need no lists, whenever they are due.
 pub(crate) const fn near<G: Geometry>() -> usize {
     if G::LEVEL_BITS[0] < 5 { 1 << G::LEVEL_BITS[0] } else { 32 }

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use timer_wheel::inspect::Level;
 use timer_wheel::{Budget, Caffeine, Geometry, Millis, Wheel};
 
-use crate::geometries::{near, with_lists};
+use crate::geometries::{near, rotation_bits, with_lists};
+use crate::script::spans;
 
 /// Nanoseconds in a tick of [`Millis`].
 const TICK: u64 = 1 << 20;
@@ -16,12 +17,12 @@ fn buckets(level: Level) -> Vec<usize> {
 }
 
 /// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
-/// each level, in the rotation of `now` and the next; and of those in the near heap, which are those of
-/// the current tick; of the others, which come first in descending order, all if they are few, else the least of
-/// the first few.
+/// each level, in the rotation of `now` and the next; in each far bucket, by the highest bit in which the rotations differ;
+/// and of those in the near heap, which are those of the current tick; of the others, which come first in descending
+/// order, all if they are few, else the least of the first few.
 fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], usize) {
     let mut levels = [0, 1, 2, 3].map(|level| vec![0; 2 << G::LEVEL_BITS[level]]);
-    let (mut far, mut in_heap) = (0, 0);
+    let (mut far, mut in_heap) = (vec![0; rotation_bits::<G>() as usize], 0);
     let tick_ns = 1_u64 << G::TICK_BITS;
     let cursor = now / tick_ns;
     let later = deadlines.iter().filter(|&it| it / tick_ns > cursor).count();
@@ -35,7 +36,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
         let sizes = levels.each_ref().map(|level| level.len() as u64 / 2);
         let mut span: u64 = sizes.iter().product();
         if tick / span != cursor / span {
-            far += 1;
+            far[(tick / span ^ cursor / span).ilog2() as usize] += 1;
             continue;
         }
         for (level, size) in levels.iter_mut().zip(sizes).rev() {
@@ -47,11 +48,10 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
         }
     }
     let [a, b, c, d] = levels;
-    ([a, b, c, d, vec![far]], in_heap)
+    ([a, b, c, d, far], in_heap)
 }
 
 fn levels_agree_with_division<G: Geometry>() {
-    let horizon_bits = G::TICK_BITS + G::LEVEL_BITS.iter().sum::<u32>();
     for now in [0, 1, TICK - 1, 0x1234_5678_9abc_def0, u64::MAX - 9] {
         let mut wheel = Wheel::<u64, G>::with_geometry(now);
         let mut deadlines = vec![0, now, u64::MAX];
@@ -63,7 +63,7 @@ fn levels_agree_with_division<G: Geometry>() {
         // The current tick's last, so that the later ones do not lie among them in the heap.
         deadlines.sort_by_key(|&deadline| Reverse(deadline));
         let keys: Vec<_> = deadlines.iter().map(|&deadline| wheel.schedule(deadline, 0)).collect();
-        let cancelled = wheel.schedule(now.saturating_add(1 << (horizon_bits - 1)), 0);
+        let cancelled = wheel.schedule(now.saturating_add(spans::<G>()[4] / 2), 0);
         wheel.cancel(cancelled);
         let (expected, in_heap) = by_division::<G>(now, &deadlines);
         assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
@@ -87,7 +87,7 @@ fn levels_have_the_sizes_and_spans_of_the_geometry() {
     let wheel = Wheel::<(), Caffeine>::with_geometry(0);
     let shape = wheel.levels().map(|level| (level.buckets.len(), level.bucket_span));
     let ns = |bits: u32| Some(1 << bits);
-    assert_eq!(shape, [(128, ns(30)), (128, ns(36)), (64, ns(42)), (8, ns(47)), (1, None)]);
+    assert_eq!(shape, [(128, ns(30)), (128, ns(36)), (64, ns(42)), (8, ns(47)), (15, None)]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 
 use timer_wheel::{Geometry, TimerKey, Wheel};
 
+use crate::geometries::{few, rotation_bits};
 use crate::model::Model;
 use crate::script::{Op, Pick, Road, When};
 
@@ -43,6 +44,8 @@ pub(crate) struct Pair<G: Geometry> {
     exhaust: Exhaust<G>,
     /// Comparisons that found timers moved ahead of their time, out of a crowded bucket.
     pub(crate) moved_ahead: usize,
+    /// Comparisons that found timers in each of the first three far buckets.
+    pub(crate) far: [usize; 3],
     /// What was seen of the wheel, in one number.
     pub(crate) trace: u64,
     /// Wake-ups that the contract allows and that were not used.
@@ -66,6 +69,10 @@ impl<G: Geometry> Clone for Pair<G> {
 }
 
 impl<G: Geometry> Pair<G> {
+    /// The wake-ups that the contract allows for a timer: one for each level and one to fire. Beyond the levels one for
+    /// each bit of its rotation, which half a crowd shares.
+    const WAKE_UPS: usize = LEVELS + 1 + (rotation_bits::<G>() as usize).div_ceil(few::<G>() / 2);
+
     pub(crate) fn new(start: u64) -> Self {
         Self {
             wheel: Wheel::with_geometry(start),
@@ -76,6 +83,7 @@ impl<G: Geometry> Pair<G> {
             reload: crate::serialized::reload,
             exhaust: |_, _| {},
             moved_ahead: 0,
+            far: [0; 3],
             trace: 0,
             wake_ups: 0,
             is_behind: false,

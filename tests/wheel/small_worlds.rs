@@ -10,6 +10,8 @@
 //! In these geometries two timers need no lists and five in a bucket are a crowd. Some worlds have so many from the
 //! beginning.
 
+use std::mem;
+
 use timer_wheel::{Budget, Geometry};
 
 use crate::geometries::{Tiny, TinyTick};
@@ -87,9 +89,14 @@ const CROWD: Alphabet = Alphabet {
     others: &[Op::PopFirst],
 };
 
-/// The same with the crowd in the next far rotation.
-const FAR_CROWD: Alphabet =
-    Alphabet { before: |tick| with_lists(11 * tick, 2 * tick, 7), deadlines: &[0, 12, 25], steps: &[3, 11], ..CROWD };
+/// The same with the crowd in the third far bucket, and half of it in the second from there.
+const FAR_CROWD: Alphabet = Alphabet {
+    before: |tick| with_lists(43 * tick, 5 * tick, 13),
+    deadlines: &[0, 30, 60],
+    steps: &[20, 27],
+    budgeted: &[(20, 1), (33, 2)],
+    ..CROWD
+};
 
 /// The same with the crowd in one tick.
 const CROWDED_TICK: Alphabet = Alphabet { before: |tick| with_lists(2 * tick, 0, 6), deadlines: &[0, 2, 4], ..CROWD };
@@ -129,10 +136,17 @@ struct Walk<'a> {
     ballast: usize,
     /// The operations that led here; told when a comparison fails.
     path: Vec<Op>,
-    /// Sequences of the full length.
+    found: Found,
+}
+
+/// How many sequences there were of the full length, and what comparisons on the way found.
+#[derive(Debug, Default)]
+struct Found {
     leaves: u64,
-    /// Comparisons that found timers of a crowd moved ahead of their time.
+    /// Timers of a crowd moved ahead of their time.
     moved_ahead: usize,
+    /// Timers in each of the first three far buckets.
+    far: [usize; 3],
 }
 
 impl Walk<'_> {
@@ -148,8 +162,9 @@ impl Walk<'_> {
                 self.explore(&next, left - 1);
             } else {
                 next.finish();
-                self.leaves += 1;
-                self.moved_ahead += next.moved_ahead;
+                self.found.leaves += 1;
+                self.found.moved_ahead += next.moved_ahead;
+                self.found.far.iter_mut().zip(next.far).for_each(|(found, far)| *found += far);
             }
             self.path.pop();
         }
@@ -164,29 +179,20 @@ impl Drop for Walk<'_> {
     }
 }
 
-/// Runs every sequence of so many operations from each start. Says how many there were, and how many comparisons
-/// found a crowd moved ahead.
-fn explore<G: Geometry>(alphabet: &Alphabet, starts: &[u64], length: usize) -> (u64, usize) {
-    let (mut leaves, mut moved_ahead) = (0, 0);
+/// Runs every sequence of so many operations from each start.
+fn explore<G: Geometry>(alphabet: &Alphabet, starts: &[u64], length: usize) -> Found {
+    let mut found = Found::default();
     for &start in starts {
         let mut pair = Pair::<G>::new(start);
         let before = (alphabet.before)(1 << G::TICK_BITS);
         before.iter().for_each(|op| pair.apply(op));
         let ballast = pair.model.ascending().rev();
         let ballast = ballast.take_while(|(_, timer)| timer.deadline == u64::MAX);
-        let mut walk = Walk {
-            alphabet,
-            start,
-            ballast: ballast.count(),
-            path: Vec::with_capacity(length),
-            leaves: 0,
-            moved_ahead: 0,
-        };
+        let mut walk = Walk { alphabet, start, ballast: ballast.count(), path: Vec::with_capacity(length), found };
         walk.explore(&pair, length);
-        leaves += walk.leaves;
-        moved_ahead += walk.moved_ahead;
+        found = mem::take(&mut walk.found);
     }
-    (leaves, moved_ahead)
+    found
 }
 
 /// Clocks at which the levels stand differently: in the middle of their laps, all at the beginning,
@@ -205,11 +211,13 @@ macro_rules! worlds {
         $(#[$attribute])*
         fn $name() {
             let starts = &starts::<$geometry>()[..$starts];
-            let (leaves, moved_ahead) = explore::<$geometry>(&$alphabet, starts, $length);
-            println!("{leaves} sequences, {moved_ahead} times a crowd was moved ahead");
-            assert!(leaves >= $least, "only {leaves} sequences");
+            let found = explore::<$geometry>(&$alphabet, starts, $length);
+            println!("{found:?}");
+            assert!(found.leaves >= $least, "too few sequences");
             let has_crowds = stringify!($alphabet).contains("CROWD");
-            assert!(moved_ahead > 0 || !has_crowds, "no crowd was moved ahead");
+            assert!(found.moved_ahead > 0 || !has_crowds, "no crowd was moved ahead");
+            let is_far = ["DEEP", "FAR_CROWD"].contains(&stringify!($alphabet));
+            assert!(found.far.iter().all(|&found| found > 100) || !is_far, "a far bucket was not reached");
         }
     )*};
 }
@@ -228,7 +236,7 @@ worlds! {
     crowd_agrees_with_model_in_every_sequence:
         CROWD in Tiny from 1 clocks, 4 operations: 100_000;
     far_crowd_agrees_with_model_in_every_sequence:
-        FAR_CROWD in TinyTick from 1 clocks, 4 operations: 100_000;
+        FAR_CROWD in Tiny from 1 clocks, 4 operations: 100_000;
     crowded_tick_agrees_with_model_in_every_sequence:
         CROWDED_TICK in TinyTick from 1 clocks, 4 operations: 100_000;
     chain_agrees_with_model_in_every_sequence:

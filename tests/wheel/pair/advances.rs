@@ -3,12 +3,9 @@
 use timer_wheel::{Budget, Expired, Geometry, TimerKey};
 
 use super::{Fired, LEVELS, Pair};
+use crate::geometries::rotation_bits;
 use crate::model::Model;
 use crate::script::{Rule, Verdict};
-
-/// What one timer may cost while an advance passes it: a visit on each level, the sorting and the firing, all
-/// of it once more when it was postponed.
-const VISITS: usize = 2 * (LEVELS + 2);
 
 /// What was done with one budget, and what it left behind.
 struct Call {
@@ -104,9 +101,10 @@ impl<G: Geometry> Pair<G> {
     }
 
     pub(super) fn advance_to_end(&mut self, to: u64, work: usize) {
-        // Every far rotation reached may look at every postponed timer again.
-        let rotations = self.model.len() + 2;
-        let bound = 2 * VISITS * (self.model.len() + 2) * rotations;
+        // A visit on each level, and for each bit of the rotation, and the fire. All of it once more when it was postponed.
+        let visits = 2 * (LEVELS + rotation_bits::<G>() as usize + 1);
+        // And as many buckets are opened, at most.
+        let bound = 2 * visits * (self.model.len() + 2);
         for _ in 0..bound {
             let (used, has_backlog) = self.advance_budgeted(to, Budget::of_work(work));
             if !has_backlog {
@@ -141,7 +139,7 @@ impl<G: Geometry> Pair<G> {
                 Verdict::Rearm(next) if nth <= most => {
                     due.rearm(next);
                     self.model.reschedule(key, next);
-                    self.wake_ups += LEVELS + 1;
+                    self.wake_ups += Self::WAKE_UPS;
                 }
                 _ => assert_eq!(Some(parts(due.remove())), self.model.pop_due()),
             }
@@ -187,7 +185,7 @@ impl<G: Geometry> Pair<G> {
             if let Verdict::Rearm(next) = rule.answer(fired, deadline, now) {
                 timer.rearm(next);
                 self.model.reschedule(key, next);
-                self.wake_ups += LEVELS + 1;
+                self.wake_ups += Self::WAKE_UPS;
             } else {
                 let removed = parts(timer.remove());
                 assert_eq!(Some(removed), self.model.pop_due());

@@ -111,12 +111,13 @@ impl<G: Geometry> Pair<G> {
         }
         let on_levels: usize = levels.iter().map(|level| level.timers).sum();
         assert_eq!(on_levels + stats.near, live, "in a bucket or in the near heap");
+        let [nearer @ .., far] = &levels;
         let is_ahead = |level: &Level| {
-            let one_rotation = level.buckets.len() / 2;
-            let mut next_rotation = level.buckets.iter().skip(one_rotation.max(1));
+            let mut next_rotation = level.buckets.iter().skip(level.buckets.len() / 2);
             next_rotation.any(|&timers| timers != 0)
         };
-        self.moved_ahead += usize::from(levels.iter().any(is_ahead));
+        self.moved_ahead += usize::from(nearer.iter().any(is_ahead));
+        self.far.iter_mut().zip(&far.buckets).for_each(|(found, &timers)| *found += usize::from(timers != 0));
         let last_key = self.keys.last().map_or(0, |key| key.to_bits());
         let counts = [stats.near, stats.slots].into_iter().chain(occupied);
         let counts: Vec<u64> = counts.map(|count| count as u64).collect();

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use timer_wheel::{Geometry, TimerKey, Wheel};
 
+use super::Pair;
 use super::advances::{parts, write};
 use super::comparison::check_delay;
-use super::{LEVELS, Pair};
 use crate::script::Road;
 
 /// How often a burst of operations has everything checked, counted in operations.
@@ -34,7 +34,7 @@ impl<G: Geometry> Pair<G> {
         self.model.schedule(key, deadline, value);
         assert!(self.known.insert(key), "{key:?} was given out twice");
         self.keys.push(key);
-        self.wake_ups += LEVELS + 1;
+        self.wake_ups += Self::WAKE_UPS;
     }
 
     pub(super) fn storm(&mut self, from: u64, step: u64, count: u8) {
@@ -75,7 +75,7 @@ impl<G: Geometry> Pair<G> {
         let Some(key) = key else { return };
         let moved = self.wheel.reschedule(key, deadline);
         assert_eq!(moved, self.model.reschedule(key, deadline), "{key:?}");
-        self.wake_ups += LEVELS + 1;
+        self.wake_ups += Self::WAKE_UPS;
     }
 
     pub(super) fn reschedule_or_insert(&mut self, key: Option<TimerKey>, deadline: u64) {
@@ -92,7 +92,7 @@ impl<G: Geometry> Pair<G> {
             self.know(set, deadline, value);
         } else {
             assert_eq!(place, key, "a live timer got another key");
-            self.wake_ups += LEVELS + 1;
+            self.wake_ups += Self::WAKE_UPS;
         }
     }
 
@@ -176,6 +176,6 @@ impl<G: Geometry> Pair<G> {
         let wheel = std::mem::replace(&mut self.wheel, Wheel::with_geometry(start));
         self.wheel = (self.reload)(wheel, road);
         self.is_behind = true;
-        self.wake_ups += self.model.len() * (LEVELS + 1);
+        self.wake_ups += self.model.len() * Self::WAKE_UPS;
     }
 }
