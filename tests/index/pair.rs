@@ -105,6 +105,12 @@ impl<G: Geometry> Pair<G> {
             }
             Op::PopFirst => self.first(true),
             Op::PeekFirst => self.first(false),
+            Op::Overtake(count) => {
+                self.first(false);
+                let (now, first) = (self.model.now(), self.model.next_deadline());
+                let step = first.unwrap_or(now).saturating_sub(now) / u64::from(count.max(1));
+                self.storm(now, step, count.into());
+            }
             Op::Evict(at, count) => {
                 for _ in 0..count {
                     self.first(true);

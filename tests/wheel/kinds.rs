@@ -108,6 +108,7 @@ impl Kind for Bursts {
             26 => Op::Shrink,
             27 => Op::Reload(decoder.choose(&[Road::Straight, Road::Detour])),
             28 => Op::Exhaust(decoder.byte()),
+            29 => Op::overtake(decoder),
             _ => Mixed::read(decoder, spans),
         }
     }
@@ -130,10 +131,18 @@ impl<K: Kind, G: Geometry> Draw for (K, G) {
 }
 
 impl Op {
+    /// A look at the earliest timer, and then nearer ones.
+    fn overtake(decoder: &mut Decoder<'_>) -> Self {
+        Self::Overtake(decoder.choose(&[20, 70, 130, u8::MAX]))
+    }
+
     /// What takes timers before their time, or fires few of those that are due.
     fn first_or_fires(decoder: &mut Decoder<'_>, spans: &[u64; 5]) -> Self {
         match decoder.below(14) {
-            0 => Self::PeekFirst,
+            0 => match decoder.below(3) {
+                0 => Self::PeekFirst,
+                _ => Self::overtake(decoder),
+            },
             1..=2 => Self::PopFirst,
             3..=4 => Self::Evict(decoder.deadline(spans), decoder.choose(&[2, 5, 9, 33])),
             5..=6 => Self::AdvanceBudgeted(decoder.jump(spans), decoder.fires(), 0),

@@ -46,6 +46,8 @@ pub(crate) struct Pair<G: Geometry> {
     pub(crate) moved_ahead: usize,
     /// Comparisons that found timers in each of the first three far buckets.
     pub(crate) far: [usize; 3],
+    /// Timers that sent the near heap back to the levels, because the earliest had been asked for before.
+    pub(crate) sent_back: usize,
     /// What was seen of the wheel, in one number.
     pub(crate) trace: u64,
     /// Wake-ups that the contract allows and that were not used.
@@ -84,6 +86,7 @@ impl<G: Geometry> Pair<G> {
             exhaust: |_, _| {},
             moved_ahead: 0,
             far: [0; 3],
+            sent_back: 0,
             trace: 0,
             wake_ups: 0,
             is_behind: false,
@@ -154,6 +157,7 @@ impl<G: Geometry> Pair<G> {
             }
             Op::PopFirst => self.pop_first(),
             Op::PeekFirst => self.peek_first(),
+            Op::Overtake(count) => self.overtake(count),
             Op::Evict(at, count) => {
                 for _ in 0..count {
                     self.pop_first();

@@ -45,6 +45,8 @@ pub(crate) enum Op {
     PopFirst,
     /// Looks at the earliest timer, due or not.
     PeekFirst,
+    /// Looks at the earliest timer, and schedules so many before it, evenly spread from the clock on.
+    Overtake(u8),
     /// Takes the earliest timer out and schedules another, so many times.
     Evict(When, u8),
     /// Pops what is due, and schedules so many into the same moment in between.

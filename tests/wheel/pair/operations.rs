@@ -143,6 +143,17 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(next, self.model.next_deadline(), "looking changed it");
     }
 
+    pub(super) fn overtake(&mut self, count: u8) {
+        self.peek_first();
+        let (now, first) = (self.model.now(), self.model.next_deadline());
+        let step = first.unwrap_or(now).saturating_sub(now) / u64::from(count.max(1));
+        for nth in 0..u64::from(count) {
+            let before = self.wheel.stats().near;
+            self.schedule(now + nth * step);
+            self.sent_back += usize::from(self.wheel.stats().near < before);
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.wheel.clear();
         self.model.clear();
