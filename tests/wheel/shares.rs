@@ -1,8 +1,8 @@
 //! Crowds that are moved ahead of their time: each call takes its share, and a caller who sleeps is woken up for it.
 
-use timer_wheel::{Budget, Geometry, Millis, TimerKey, Wheel};
+use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
-use crate::geometries::{FAR_TIMERS, with_lists};
+use crate::geometries::{FAR_TIMERS, Lopsided, Narrow, Tiny, TinyTick, few, rotation_bits, with_lists};
 use crate::pair::LEVELS;
 use crate::pauses::{FEW, LONGEST, TICK, advance};
 use crate::script::spans;
@@ -232,4 +232,42 @@ fn driver_asleep_is_woken_for_a_crowd_when_those_before_it_have_left() {
         }
         assert!(longest <= 2 * FEW, "{longest} units, level {level}");
     }
+}
+
+/// A crowd in each far bucket, up to 60 of them, each spread over twice as many rotations as the one before.
+#[test]
+fn crowd_in_each_far_bucket_has_no_call_that_moves_half_of_it() {
+    fn check<G: Geometry>() {
+        let ([tick, .., rotation], buckets) = (spans::<G>(), rotation_bits::<G>());
+        let timers = 12 * few::<G>().max(100);
+        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
+        for start in (0..buckets).map(|bucket| rotation << bucket) {
+            let at = |n| start + (u128::from(start) * n as u128 / timers as u128) as u64;
+            (0..timers).for_each(|n| _ = wheel.schedule(at(n), 0));
+        }
+        assert_eq!(wheel.stats().occupied, [0, 0, 0, 0, buckets as usize]);
+        let (all, mut units) = (wheel.len(), 0);
+        // In a tick each level moves its share, or what a caller is woken up for, or a bucket of few timers.
+        let ticks = (rotation / tick) as usize;
+        let most = LEVELS * (few::<G>() + timers.div_ceil(ticks));
+        assert!(most <= timers / 2);
+        for calls in 0.. {
+            let Some(now) = wheel.wake_at() else { break };
+            let call = advance(&mut wheel, now);
+            assert!(call.ahead() <= most, "{call:?} at {now}, {most} allowed");
+            units += call.units;
+            if calls % 5_000 == 0 {
+                wheel.check_invariants();
+            }
+        }
+        // One bit in two is one, so a timer is moved by every second far bucket until few lie in one; then by each level.
+        let visits = (timers / few::<G>()).ilog2() as usize / 2 + LEVELS;
+        assert!(units <= visits * all, "{units} units for {all} timers, {visits} allowed for each");
+    }
+    check::<Tiny>();
+    check::<TinyTick>();
+    check::<Lopsided>();
+    check::<Narrow>();
+    check::<Compact>();
+    check::<Micros>();
 }

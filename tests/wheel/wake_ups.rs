@@ -3,7 +3,7 @@
 
 use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
 
-use crate::geometries::{Narrow, TinyTick};
+use crate::geometries::{Narrow, Tiny, TinyTick};
 use crate::pair::{LEVELS, Pair};
 use crate::script::{Op, Rule, When, spans};
 
@@ -87,4 +87,20 @@ fn budget_used_up_with_the_last_of_a_crowd_leaves_no_wake_up_behind() {
     check::<Millis>(600);
     check::<Compact>(300);
     check::<Narrow>(40);
+}
+
+/// A crowd is moved once for each bit of its rotation, half a crowd at a time.
+#[test]
+fn driver_of_a_crowd_at_the_end_of_time_is_woken_for_each_bit_at_most() {
+    fn check<G: Geometry>() {
+        for timers in [6, 10, 17, 40] {
+            let mut pair = Pair::<G>::new(0);
+            pair.apply(&Op::Storm(When::At(u64::MAX), 0, timers));
+            while !pair.wheel.is_empty() {
+                pair.apply(&Op::Drive(20, u64::MAX));
+            }
+        }
+    }
+    check::<Tiny>();
+    check::<Narrow>();
 }
