@@ -139,7 +139,11 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The timer that fires next, if one is due and there is budget to fire it.
     #[inline]
     pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Ordered> {
-        if self.hierarchy.is_idle() || budget.is_used_up() {
+        if self.hierarchy.is_idle() {
+            self.give_back_page();
+            return None;
+        }
+        if budget.is_used_up() {
             return None;
         }
         self.hierarchy.ready().or_else(|| self.open_next(budget))
@@ -148,7 +152,6 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// As [`next_due`](Wheel::next_due), where there is more to do than to look at the near heap.
     #[inline(never)]
     fn open_next(&mut self, budget: &mut Budget) -> Option<Ordered> {
-        self.give_back_page();
         self.hierarchy.next_by(self.now(), budget)
     }
 

@@ -1,7 +1,9 @@
 //! Memory follows the timers that live, not the calls: a hundred thousand of them in every part of the
 //! wheel, in every state, leave what was there before.
 
-use timer_wheel::{Budget, Caffeine, Geometry, Millis, TimerKey, Wheel};
+use std::collections::HashSet;
+
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::{FAR_TIMERS, Narrow, with_lists};
 use crate::pair::LEVELS;
@@ -12,6 +14,9 @@ const FEW: usize = 10;
 
 /// Bytes that a storm may need besides: the near heap doubles now and then.
 const SPARE: usize = 1_000;
+
+/// Slots on a page.
+const PAGE: usize = 256;
 
 /// Where in the wheel a storm takes place, as seen from an unaligned clock: the past, the present, the current tick, and
 /// a bucket on each level.
@@ -208,4 +213,110 @@ fn wheel_of_ten_timers_makes_no_lists() {
     (0..10).for_each(|n| _ = wheel.schedule(u64::from(n) * 3_000_000_000, n));
     let bytes = wheel.stats().bytes;
     assert!(empty <= 768 && bytes <= 1_700, "{empty} and {bytes} bytes");
+}
+
+/// Where a timer lies does not change by much what it takes: in a bucket, overdue, or beyond the levels.
+#[test]
+fn timer_of_four_bytes_takes_33_bytes_in_a_bucket_57_overdue_and_34_far_ahead() {
+    const TIMERS: u64 = 100_000;
+    fn check<G: Geometry>() {
+        let ([tick, .., rotation], now) = (spans::<G>(), 1_u64 << 40);
+        let assert_bytes = |at: fn(u64, [u64; 3]) -> u64, most: usize, place: &str| {
+            let mut wheel: Wheel<u32, G> = Wheel::with_geometry(now);
+            let before = wheel.stats().bytes;
+            (0..TIMERS).for_each(|n| _ = wheel.schedule(at(n, [now, tick, rotation]), 0));
+            let bytes = wheel.stats().bytes - before;
+            assert!(bytes <= most * TIMERS as usize, "{bytes} bytes {place}");
+        };
+        assert_bytes(|n, [now, tick, _]| now + 2 * tick + n * 600_000, 33, "within a minute");
+        assert_bytes(|n, [now, tick, rotation]| now + 2 * tick + n * (rotation / TIMERS), 33, "on all levels");
+        assert_bytes(|n, _| n, 57, "overdue");
+        assert_bytes(|n, [now, tick, _]| now + n % tick, 57, "in the present tick");
+        assert_bytes(|n, _| u64::MAX - n, 34, "at the end of time");
+        assert_bytes(|n, [now, _, rotation]| now.saturating_add((n + 1).saturating_mul(rotation)), 34, "each far");
+        assert_bytes(|n, [_, _, rotation]| rotation << (n % u64::from(rotation.leading_zeros() + 1)), 34, "all far");
+    }
+    check::<Millis>();
+    check::<Caffeine>();
+    check::<Micros>();
+    check::<Compact>();
+}
+
+/// Fills a wheel with timers that are due within a second, looks at keys of before, and lets all fire. Returns the bytes
+/// that it took.
+fn peak(wheel: &mut Wheel<u32>, timers: u64, gone: &mut HashSet<TimerKey>) -> usize {
+    let (start, second) = (wheel.now(), 1_000_000_000);
+    let keys: Vec<TimerKey> = (0..timers).map(|n| wheel.schedule(start + n * 997 % second, 0)).collect();
+    assert!(gone.iter().all(|&key| !wheel.contains(key)), "a key names another timer");
+    gone.extend(keys.into_iter().step_by(101));
+    let bytes = wheel.stats().bytes;
+    assert_eq!(wheel.advance(start + second).count() as u64, timers);
+    bytes
+}
+
+/// C11: as often as it comes and goes. In between, a timer fires with each advance and another takes its place.
+#[test]
+fn memory_after_each_of_ten_peaks_is_what_a_thousand_timers_need_and_keys_stay_stale() {
+    let (mut wheel, mut first, mut gone) = (Wheel::new(0), None, HashSet::new());
+    for nth in 0..10 {
+        // The buckets of all levels are made once.
+        wheel.schedule(1 << 51, 0);
+        let most = peak(&mut wheel, 1_000_000, &mut gone);
+        let start = wheel.now();
+        (1..=1_000).for_each(|n| _ = wheel.schedule(start + (n << 20), 0));
+        for step in 1..=10_000 {
+            let now = start + (step << 20);
+            assert_eq!(wheel.advance(now).count(), 1);
+            wheel.schedule(now + (1_000 << 20), 0);
+        }
+        let bytes = wheel.stats().bytes;
+        assert!(bytes <= most / 10, "{bytes} bytes after peak {nth} of {most}");
+        assert!(bytes <= *first.get_or_insert(bytes), "{bytes} bytes after peak {nth}, {first:?} after the first");
+        wheel.clear();
+    }
+    wheel.check_invariants();
+}
+
+/// However many buckets they open and timers they fire.
+#[test]
+fn page_comes_back_once_for_each_time_that_an_advance_comes_to() {
+    let mut wheel = Wheel::new(0);
+    peak(&mut wheel, 100_000, &mut HashSet::new());
+    let mut slots = wheel.stats().slots;
+    for step in 1..=100 {
+        let now = wheel.now() + (1 << 30);
+        (0..40).for_each(|n| _ = wheel.schedule(now - (n << 24), 0));
+        assert!(wheel.advance_with_budget(now, &mut Budget::of_work(20)).count() <= 20);
+        assert!(wheel.peek_expired(now).is_some());
+        while wheel.advance(now).next().is_some() {}
+        wheel.schedule(now + 1, 0);
+        assert_eq!(wheel.advance(now).count(), 0);
+        let left = wheel.stats().slots;
+        assert!((left..=left + PAGE).contains(&slots), "{slots} slots, then {left}, step {step}");
+        slots = left;
+    }
+    assert!(slots < 90_000, "{slots} slots are left");
+}
+
+/// Whether pages came back by themselves or by a shrink.
+#[test]
+fn keys_stay_stale_while_pages_come_back_and_a_shrink_comes_in_between() {
+    let (mut wheel, mut gone) = (Wheel::new(0), HashSet::new());
+    let mut came_back = 0;
+    for round in 0..40 {
+        peak(&mut wheel, 1_500 + 200 * (round % 7), &mut gone);
+        let slots = wheel.stats().slots;
+        for _ in 0..round % 5 {
+            let now = wheel.now() + (1 << 30);
+            wheel.schedule(now, 0);
+            wheel.schedule(now, 0);
+            assert_eq!(wheel.advance(now).count(), 2);
+        }
+        came_back += slots - wheel.stats().slots;
+        if round % 3 == 0 {
+            wheel.shrink_to_fit();
+        }
+        wheel.check_invariants();
+    }
+    assert!(came_back > 40 * PAGE, "{came_back} slots came back by themselves");
 }
