@@ -217,9 +217,12 @@ impl Slots {
     }
 
     /// Whether the last page may be dropped, whose slots `slot` shows: all of them are free. If so they are forgotten as
-    /// [`shrink_to_fit`](Self::shrink_to_fit) does it. `from` is the first, and not the lowest free slot of all. O(slots).
+    /// [`shrink_to_fit`](Self::shrink_to_fit) does it. Not if the lowest free slot of all is on it. O(slots).
     #[inline(never)]
     pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
+        if self.lowest_free().map_or(true, |lowest| lowest.get() >= slots.start) {
+            return false;
+        }
         let mut first_generation = self.first_generation;
         for index in slots.clone().rev() {
             let Slot::Free { generation: generation @ 1..=MOST_WORN } = *slot(index) else {

@@ -74,6 +74,25 @@ fn loaded_wheel_has_room_to_free_its_slots() {
     assert!(wheel.stats().bytes <= bytes, "the free set was made");
 }
 
+/// The lowest free slot is kept apart, and a page that came back left it behind when that was on it: with no free slot below,
+/// as all are taken or used up.
+#[test]
+fn loaded_wheel_gives_no_page_back_that_has_the_lowest_free_slot() {
+    let slot = |n: u64| match n {
+        0..768 => json!({ "generation": 0, "timer": null }),
+        768..1_024 => json!({ "generation": 1, "timer": { "deadline": n << 30, "sequence": n, "value": n } }),
+        _ => json!({ "generation": 2, "timer": null }),
+    };
+    let slots: Vec<Value> = (0..1_280).map(slot).collect();
+    let mut wheel: Wheel<u64> = from_json(&json!({ "now": 0, "first_generation": 0, "slots": slots }).to_string());
+    for now in 1..4 {
+        assert_eq!(wheel.advance(now).count(), 0);
+        wheel.check_invariants();
+    }
+    wheel.schedule(900 << 30, 0);
+    assert_eq!(wheel.advance(u64::MAX).count(), 257);
+}
+
 /// A shrink drops slots and must remember how far their keys went; a reload must as well.
 #[test]
 fn keys_gone_before_a_shrink_and_a_reload_stay_stale() {
