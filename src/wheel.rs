@@ -620,19 +620,25 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.shrink_to_fit();
     }
 
-    /// Gives back the last page of nodes if all of it is free and at least as many pages are free as in use, once for each
-    /// time that an advance comes to. O(1), and O(nodes of a page).
-    pub(crate) fn give_back_page(&mut self) {
-        let (len, now) = (self.len(), self.now());
+    /// Whether more pages of nodes are free than in use, and one more.
+    #[inline]
+    fn has_spare_pages(&self) -> bool {
+        self.hierarchy.nodes.pages() > 2 * Nodes::<Slot<T>>::pages_for(self.len()) + 1
+    }
+
+    /// Gives back the last page of nodes if all of it is free, once for each time that an advance comes to. O(nodes of a
+    /// page).
+    #[cold]
+    #[inline(never)]
+    fn give_back_page(&mut self) {
+        let now = self.now();
         let nodes = &mut self.hierarchy.nodes;
-        let (pages, in_use) = (nodes.pages(), Nodes::<Slot<T>>::pages_for(len));
-        if pages <= 2 * in_use + 1 || self.gave_back_at == now {
-            return;
-        }
-        self.gave_back_at = now;
-        let last = (pages - 1) * PAGE..nodes.len();
-        if !last.is_empty() && self.slots.give_back(last, |index| &nodes.at(index).value) {
-            nodes.drop_page();
+        let last = (nodes.pages() - 1) * PAGE..nodes.len();
+        if self.gave_back_at != now && !last.is_empty() {
+            self.gave_back_at = now;
+            if self.slots.give_back(last, |index| &nodes.at(index).value) {
+                nodes.drop_page();
+            }
         }
     }
 }

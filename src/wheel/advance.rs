@@ -136,31 +136,15 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.has_backlog()
     }
 
-    /// The timer that fires next, if one is due and there is budget to fire it.
-    #[inline]
-    pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Ordered> {
-        if self.hierarchy.is_idle() {
-            self.give_back_page();
-            return None;
-        }
-        if budget.is_used_up() {
-            return None;
-        }
-        self.hierarchy.ready().or_else(|| self.open_next(budget))
-    }
-
-    /// As [`next_due`](Wheel::next_due), where there is more to do than to look at the near heap.
-    #[inline(never)]
-    fn open_next(&mut self, budget: &mut Budget) -> Option<Ordered> {
-        self.hierarchy.next_by(self.now(), budget)
-    }
-
     /// Removes the first timer of the near heap.
     #[inline]
     pub(super) fn fire(&mut self, due: Ordered) -> Expired<T> {
         let vacated = self.hierarchy.fire(due, |slot| slot.vacate(due.node));
         let (key, value) = vacated.expect(LIVE);
         self.slots.freed(key);
+        if self.has_spare_pages() {
+            self.give_back_page();
+        }
         Expired { key, deadline: due.deadline, value }
     }
 }
@@ -201,7 +185,7 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     fn next(&mut self) -> Option<Expired<T>> {
         let mut unlimited = Budget::UNLIMITED;
         let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
-        let due = self.wheel.next_due(budget)?;
+        let due = self.wheel.hierarchy.next_due(budget)?;
         budget.pay_for_fire();
         Some(self.wheel.fire(due))
     }
