@@ -101,3 +101,23 @@ fn public_types_go_where_they_are_needed() {
     fn movable<T: Send + 'static>() {}
     movable::<Job>();
 }
+
+/// The caller's: the wheel is the business of the timer's own thread, and a page of timers is not made on a stack.
+#[test]
+fn hundred_thousand_jobs_are_scheduled_and_run_from_a_small_thread() {
+    const JOBS: u64 = 100_000;
+    let kilobytes = if cfg!(debug_assertions) { 64 } else { 48 };
+    let thread = thread::Builder::new().stack_size(kilobytes << 10).spawn(|| {
+        let bench = Bench::new();
+        for n in 0..JOBS {
+            let handle = bench.schedule(SECOND + MS * (n % 5_000) as u32, n);
+            assert!(n % 3 != 0 || handle.reschedule_after(HOUR));
+            assert!(n % 7 != 0 || handle.cancel());
+        }
+        bench.advance(SECOND * 60);
+        bench.advance(HOUR);
+        assert!(bench.timer.is_empty());
+        assert_eq!(bench.log.len() as u64, JOBS - JOBS.div_ceil(7));
+    });
+    thread.expect("a thread can be started").join().expect("all of them run");
+}

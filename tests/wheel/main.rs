@@ -32,6 +32,7 @@ mod random;
 mod recorded;
 mod reload;
 mod shares;
+mod small_threads;
 mod small_worlds;
 mod splits;
 mod traps;
