@@ -8,4 +8,4 @@ use counted::counted;
 
 type Wheel = timer_wheel::Wheel<u32>;
 
-counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 165_000, discard from after_peak at most 22_350);
+counted!(wheel_after_a_peak, Wheel: clear from after_peak at most 138_400, discard from after_peak at most 84_800);

@@ -22,9 +22,9 @@ use counted::counted;
 type Wheel = timer_wheel::Wheel<u32>;
 
 counted!(wheel, Wheel:
-    schedule from without_oldest at most 115_900,
-    cancel from with_oldest at most 106_900,
-    reschedule_to_later from with_random at most 36_600,
-    advance_idly from with_oldest at most 16_880,
-    expire from about_to_expire at most 497_100,
+    schedule from without_oldest at most 114_800,
+    cancel from with_oldest at most 103_700,
+    reschedule_to_later from with_random at most 35_600,
+    advance_idly from with_oldest at most 22_060,
+    expire from about_to_expire at most 420_100,
 );
