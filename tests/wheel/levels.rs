@@ -36,7 +36,7 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
         let sizes = levels.each_ref().map(|level| level.len() as u64 / 2);
         let mut span: u64 = sizes.iter().product();
         if tick / span != cursor / span {
-            far[(tick / span ^ cursor / span).ilog2() as usize] += 1;
+            far[((tick / span) ^ (cursor / span)).ilog2() as usize] += 1;
             continue;
         }
         for (level, size) in levels.iter_mut().zip(sizes).rev() {
