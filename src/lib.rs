@@ -66,7 +66,7 @@
 //! | [`Compact`] | 1.05 ms | 4.9 h | 18 KB | many small wheels, one a shard or a connection |
 //!
 //! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty, and a
-//! horizon that covers most timers. Those beyond it are found in an ordered map and moved once more. Up to 32
+//! horizon that covers most timers. Those beyond it lie in buckets that double, and are moved a few times more. Up to 32
 //! timers need no buckets in any geometry. If in doubt, take the default. Any type that implements [`Geometry`]
 //! will do, and one that cannot work does not compile.
 //!
@@ -182,11 +182,11 @@
 //!
 //! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of
 //! four bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A free slot
-//! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 1,024 at
-//! a time, without copying them, and is kept until [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats)
-//! says how much there is. A wheel holds at most 1,610,612,736 timers; a caller that wants a lower bound compares
+//! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 256 at
+//! a time, without copying them, and after a peak goes back a page at a time as timers fire, or at once with
+//! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A wheel holds at most 1,610,612,736 timers; a caller that wants a lower bound compares
 //! [`len`](Wheel::len) with it. Large values are best boxed: they are moved in and out,
-//! and a page holds 1,024 of them.
+//! and a page holds 256 of them.
 //!
 //! # Panics
 //!

@@ -37,7 +37,7 @@ use crate::wheel::timer::TimerRef;
 /// down a few timers at a time before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in
-/// pages of 1,024 that are never moved. Values are moved in and out: box those of many kilobytes.
+/// pages of 256 that are never moved. Values are moved in and out: box those of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -437,7 +437,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// level is empty or there is no such level. O(1).
     ///
     /// Level 0 is the finest and includes whatever is in no bucket; level 4 is what lies beyond the
-    /// others, and falls due with the rotation of its earliest timer. The least of all levels is never
+    /// others, and falls due with the start of the bucket of its earliest timer. The least of all levels is never
     /// before [`expiration_delay`](Wheel::expiration_delay), and later only where some timers of a bucket of
     /// more than 512 (in [`Millis`]) are to be moved ahead first. Caffeine's `peekAhead` looks at the very next bucket of a
     /// level; this one sees them all at once.
@@ -538,8 +538,8 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// The memory asked for later is that of the buckets of a level when it is first used, of rotations beyond all
-    /// levels, and of the near heap.
+    /// The memory asked for later is that of the buckets of a level when it is first used, and of the near heap. Once the
+    /// reserved memory has been used, it comes back like any other.
     ///
     /// # Panics
     ///

@@ -9,7 +9,7 @@ use crate::wheel::Wheel;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// The five levels of the wheel as they stand, the finest first and what lies beyond the others
-    /// last. O(buckets + far rotations).
+    /// last. O(buckets).
     ///
     /// For pictures and for choosing a geometry: [`Level`] tells how its timers are spread over its
     /// buckets. The timers of the [near heap](crate::inspect::Stats::near) are on no level. A timer that was postponed
@@ -74,7 +74,8 @@ pub struct Level {
     ///
     /// Those up to the [cursor](Level::cursor) have been opened and are empty, unless an advance
     /// has stopped in the middle of one. Those of the next rotation hold timers only once the bucket
-    /// above has been opened ahead of its time. What lies beyond the levels counts as one bucket.
+    /// above has been opened ahead of its time. On the last level each bucket spans twice as much as the one
+    /// before.
     pub buckets: Vec<usize>,
     /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).
     ///
