@@ -22,9 +22,9 @@ const MAX_TICK_BITS: u32 = 32;
 
 /// The length of a tick and the number of buckets in a rotation of each of the four levels.
 ///
-/// The fifth level takes whatever lies beyond the others, in buckets each of which spans twice as much as the one before.
-/// A level-0 bucket spans one tick, and a bucket of level *k* spans a rotation of level *k - 1*. The presets are [`Millis`], [`Caffeine`],
-/// [`Micros`] and [`Compact`].
+/// A level-0 bucket spans one tick, and a bucket of level *k* spans a rotation of level *k - 1*. What lies beyond the
+/// four levels goes to a fifth, where each bucket spans twice as much as the one before. The presets are [`Millis`],
+/// [`Caffeine`], [`Micros`] and [`Compact`].
 ///
 /// # Compile-time checks
 ///
@@ -224,8 +224,8 @@ struct LevelLayout {
 
 /// Everything that follows from a geometry, computed at compile time.
 ///
-/// There is room for two rotations of buckets a level: the one that time is in and the next. The far buckets lie before
-/// all others, so that far timers alone take little memory: they are few.
+/// There is room for two rotations of buckets a level: the one that time is in and the next. The far buckets, of which
+/// there are few, come first in the array of all. So far timers alone take little memory.
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
@@ -299,7 +299,7 @@ impl<G: Geometry> Layout<G> {
         Tick(time_ns >> G::TICK_BITS)
     }
 
-    /// The first nanosecond of a tick, which is the latest time of all if it lies behind that.
+    /// The first nanosecond of a tick, or the latest time of all if the tick begins after that.
     #[inline]
     pub(crate) const fn start_ns(tick: Tick) -> u64 {
         if tick.0 > u64::MAX >> G::TICK_BITS {
@@ -416,8 +416,8 @@ mod tests {
         }
     }
 
-    /// As long as the last rotation that was opened has not come to a far bucket, nothing about that bucket changes, and
-    /// then all of its other rotations belong into lower ones.
+    /// As long as the last rotation that was opened has not come to a far bucket, nothing about that bucket changes,
+    /// and then all of its other rotations belong into lower ones.
     #[test]
     fn far_bucket_of_a_rotation_spans_it_and_keeps_its_number_until_it_is_opened() {
         type Of = Layout<Millis>;

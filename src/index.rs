@@ -29,8 +29,9 @@
 //! It [cancels](IndexWheel::cancel) the timer of a record that it frees. If it does not, the index is yielded
 //! when that timer is due, perhaps for another record that has taken the index since; no other timer is affected.
 //!
-//! Memory follows the highest index that was ever set, at 24 bytes for each index up to it, in pages of 256. So
-//! indexes should be dense, as those of a slab are. An index like 4,000,000,000 asks for 96 GB.
+//! Memory follows the highest index that was ever set, at 24 bytes for each index up to it, in pages of 256, until
+//! [`shrink_to_fit`](IndexWheel::shrink_to_fit). So indexes should be dense, as those of a slab are. An index like
+//! 1,000,000,000 asks for 24 GB.
 
 mod due;
 mod iter;

@@ -42,7 +42,7 @@ use crate::wheel::Wheel;
 /// assert_eq!(stats.timers, 91);
 /// assert_eq!(stats.near, 0); // the others wait in buckets
 /// assert_eq!(stats.slots, 101); // as many as there were at once
-/// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and a far one
+/// assert_eq!(stats.occupied, [90, 0, 0, 0, 1]); // a bucket a tick, and one beyond the horizon
 /// assert!(stats.bytes < 100_000);
 /// ```
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -56,10 +56,10 @@ pub struct Stats {
     /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or all there
     /// are, while those are few and there are no buckets.
     pub near: usize,
-    /// Slots that were made and are kept, free ones included: as many as timers were live at once
-    /// since the wheel was made or [shrunk](Wheel::shrink_to_fit). In an [`IndexWheel`], the indexes up to the highest.
+    /// Slots that were made and are kept, free ones included: as many as timers were live at once, less those that
+    /// were given back since. In an [`IndexWheel`], the indexes up to the highest.
     pub slots: usize,
-    /// Buckets that hold timers on each level, the finest first; what lies beyond them counts as one.
+    /// Buckets that hold timers on each level, the finest first.
     pub occupied: [usize; LEVELS + 1],
     /// All memory of the wheel in bytes, spare memory and the wheel itself included, and what the
     /// values own (as a `String` owns its text) excluded.

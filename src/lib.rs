@@ -1,10 +1,11 @@
-//! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>` and costs like
+//! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>` and costs about as much as
 //! a slab.
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
-//! cancelling and postponing are O(1), and no call takes long. It is made for caches, servers, simulators
-//! and replicated stores that hold thousands to millions of deadlines and cancel or postpone most of them.
+//! cancelling and postponing are O(1), and there are no long pauses when it is advanced regularly. It is made for
+//! caches, servers, simulators and replicated stores that hold thousands to millions of deadlines and cancel or
+//! postpone most of them.
 //!
 //! For threads, for tokio and for replicated stores there are drivers above it:
 //! [which type do I want?](guide::choosing)
@@ -63,12 +64,12 @@
 //! | [`Millis`], the default | 1.05 ms | 52 days | 74 KB | timeouts, sessions, general use |
 //! | [`Caffeine`] | 1.07 s | 6.5 days | 12 KB | caches whose entries live for minutes |
 //! | [`Micros`] | 1.02 us | 73 min | 74 KB | simulators, pacing |
-//! | [`Compact`] | 1.05 ms | 4.9 h | 18 KB | many small wheels, one a shard or a connection |
+//! | [`Compact`] | 1.05 ms | 4.9 h | 19 KB | many small wheels, one a shard or a connection |
 //!
-//! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty, and a
-//! horizon that covers most timers. Those beyond it lie in buckets that double, and are moved a few times more. Up to 32
-//! timers need no buckets in any geometry. If in doubt, take the default. Any type that implements [`Geometry`]
-//! will do, and one that cannot work does not compile.
+//! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty, and a horizon
+//! that covers most timers. Those beyond it lie on a fifth level, in buckets that double, and are moved a few times
+//! more. Up to 32 timers need no buckets in any geometry. If in doubt, take the default. Any type that implements
+//! [`Geometry`] will do, and one that cannot work does not compile.
 //!
 //! # Driving it
 //!
@@ -98,9 +99,9 @@
 //! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
 //! The wake-up is never late. It may be early, and the advance then fires nothing. It opens a bucket, moves a timer
-//! that was postponed, or moves at least 256 timers of a crowded bucket ahead. A timer costs at most one such
-//! wake-up for each level, and one for each time it was postponed; a cancelled timer costs none. Asking is the read
-//! of a field, so a driver compares it before and after a `schedule` to learn whether it must wake up sooner.
+//! that was postponed, or moves at least 256 timers of a crowded bucket ahead. A timer costs at most one such wake-up
+//! for each time it is moved, and one for each time it was postponed; a cancelled timer costs none. Asking is the
+//! read of a field, so a driver compares it before and after a `schedule` to learn whether it must wake up sooner.
 //! [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. If
@@ -183,17 +184,17 @@
 //! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of
 //! four bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A free slot
 //! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 256 at
-//! a time, without copying them, and after a peak goes back a page at a time as timers fire, or at once with
-//! [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A wheel holds at most 1,610,612,736 timers; a caller that wants a lower bound compares
-//! [`len`](Wheel::len) with it. Large values are best boxed: they are moved in and out,
-//! and a page holds 256 of them.
+//! a time, without copying them. After a peak it comes back by itself, a page at a time as timers fire,
+//! or all at once in [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A wheel
+//! holds at most 1,610,612,736 timers; a caller that wants a lower bound compares [`len`](Wheel::len) with it. Large
+//! values are best boxed: they are moved in and out, and a page holds 256 of them.
 //!
 //! # Panics
 //!
 //! No deadline and no key makes anything panic. [`schedule`](Wheel::schedule),
 //! [`reserve`](Wheel::reserve) and [`with_capacity`](Wheel::with_capacity) panic past the most
-//! timers that a wheel can hold. A panic of *yours*, in the body of a loop over an advance or when a value is dropped, leaves the wheel in order. Timers that had not fired fire
-//! next.
+//! timers that a wheel can hold. A panic of *yours*, in the body of a loop over an advance or when a value is
+//! dropped, leaves the wheel in order. Timers that had not fired fire next.
 //!
 //! # What it is not
 //!

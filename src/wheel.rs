@@ -29,15 +29,16 @@ use crate::wheel::timer::TimerRef;
 ///
 /// # Costs
 ///
-/// Scheduling, cancelling and rescheduling are O(1), and O(log k) among the k timers of the near heap. A
-/// timer is moved at most once for each level between where it was scheduled and the finest, and once more
-/// for each time it was postponed and the old time came. The timers of one tick are sorted when it is
-/// reached. An [`advance`](Wheel::advance) over any span costs O(timers touched), however long the span.
-/// Called at least once a tick it takes no longer for what lies ahead, because crowded buckets are moved
-/// down a few timers at a time before they begin.
+/// Scheduling, cancelling and rescheduling are O(1), and O(log k) among the k timers of the near heap. A timer is
+/// moved at most once for each level between where it was scheduled and the finest (beyond the four levels, once for
+/// each bit of its deadline above them), and once more for each time it was postponed and the old time came. The
+/// timers of one tick are sorted when it is reached. An [`advance`](Wheel::advance) over any span costs O(timers
+/// touched), however long the span. Called at least once a tick it takes no longer for what lies ahead, because
+/// crowded buckets are moved down a few timers at a time before they begin.
 ///
-/// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in
-/// pages of 256 that are never moved. Values are moved in and out: box those of many kilobytes.
+/// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in pages of 256 that
+/// are never moved. After a peak it comes back by itself, a page at a time as timers fire. Values are
+/// moved in and out: box those of many kilobytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -113,7 +114,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1).
     ///
     /// An empty wheel takes less than a kilobyte. With more than 32 timers, its buckets take 36 bytes each, up
-    /// to the highest level in use: at most 74 KB, or 18 KB in [`Compact`](crate::Compact) and 12 KB in
+    /// to the highest level in use: at most 74 KB, or 19 KB in [`Compact`](crate::Compact) and 12 KB in
     /// [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve) gets memory for timers ahead.
     ///
     /// ```
@@ -437,10 +438,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// level is empty or there is no such level. O(1).
     ///
     /// Level 0 is the finest and includes whatever is in no bucket; level 4 is what lies beyond the
-    /// others, and falls due with the start of the bucket of its earliest timer. The least of all levels is never
-    /// before [`expiration_delay`](Wheel::expiration_delay), and later only where some timers of a bucket of
-    /// more than 512 (in [`Millis`]) are to be moved ahead first. Caffeine's `peekAhead` looks at the very next bucket of a
-    /// level; this one sees them all at once.
+    /// others. The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay), and later only
+    /// where some timers of a bucket of more than 512 (in [`Millis`]) are to be moved ahead first. Caffeine's
+    /// `peekAhead` looks at the very next bucket of a level; this one sees them all at once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -506,8 +506,8 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Cancels every timer and drops the values. O(n), however many there once were.
     ///
-    /// The clock and the memory stay. All keys become stale, also if a value panics when it is
-    /// dropped.
+    /// The clock and the memory stay; later advances give the memory back, a page at a time. All keys become stale,
+    /// also if a value panics when it is dropped.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -538,8 +538,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// The memory asked for later is that of the buckets of a level when it is first used, and of the near heap. Once the
-    /// reserved memory has been used, it comes back like any other.
+    /// The memory asked for later is that of the buckets of a level when it is first used, and of the near heap.
     ///
     /// # Panics
     ///
@@ -593,10 +592,10 @@ impl<T, G: Geometry> Wheel<T, G> {
         Ok(())
     }
 
-    /// Gives back the memory that the live timers do not need. O(n).
+    /// Gives back at once the memory that the live timers do not need. O(n).
     ///
-    /// A timer keeps its slot, so the arena shrinks to the highest slot in use. Keys stay valid,
-    /// and stale ones stale.
+    /// A timer keeps its slot, so memory is kept up to the highest slot in use. Keys stay valid, and stale ones stale.
+    /// Without a call, timers that fire give back a page at a time, while more pages are free than in use.
     ///
     /// ```
     /// use timer_wheel::Wheel;

@@ -72,18 +72,18 @@ pub struct Level {
     /// The timers of each of the level's buckets, in the order of time: those of the rotation that time is in and then
     /// as many of the next.
     ///
-    /// Those up to the [cursor](Level::cursor) have been opened and are empty, unless an advance
-    /// has stopped in the middle of one. Those of the next rotation hold timers only once the bucket
-    /// above has been opened ahead of its time. On the last level each bucket spans twice as much as the one
-    /// before.
+    /// Those up to the [cursor](Level::cursor) have been opened and are empty, unless an advance has stopped in the
+    /// middle of one. Those of the next rotation hold timers only once the bucket above has been opened ahead of its
+    /// time. The last level has no rotations: each of its buckets spans twice as much as the one before, from the
+    /// horizon of the geometry on.
     pub buckets: Vec<usize>,
     /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).
     ///
-    /// That is the bucket of [`now`](Wheel::now). It is one behind while there is a backlog and at the
-    /// very end of time, and one ahead where the earliest timer was looked for before its time.
+    /// That is the bucket of [`now`](Wheel::now). It is one behind while there is a backlog and at the very end of
+    /// time, and ahead where the earliest timer was looked for before its time. Without meaning for the last level,
+    /// where it is 0.
     pub cursor: usize,
-    /// The nanoseconds that each of the level's buckets spans; `None` for the last level, which
-    /// takes whatever lies beyond the others.
+    /// The nanoseconds that each of the level's buckets spans; `None` for the last level, whose buckets double.
     pub bucket_span: Option<u64>,
 }
 

@@ -82,7 +82,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// The order is that of [`advance`](Wheel::advance). Finding the earliest timer prepares the next
     /// calls, so they are cheap; the first may have a crowded bucket to open. A timer that is scheduled
-    /// before the earliest one from then on is kept in a heap.
+    /// before the earliest one from then on waits in a heap. If many do and at most 512 timers (in
+    /// [`Millis`](crate::Millis)) are in buckets, they move to buckets.
     ///
     /// ```
     /// use timer_wheel::Wheel;
