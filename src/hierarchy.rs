@@ -61,7 +61,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.len
     }
 
-    /// The time before which no advance has anything to do that a caller must wake up for; without meaning when empty.
+    /// When a sleeping caller must advance next, in nanoseconds; without meaning when no timer is scheduled.
     #[inline]
     pub(crate) fn wake(&self) -> u64 {
         self.near.earliest().min(self.levels.wake_at())
@@ -230,7 +230,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.is_empty() && !self.begin_levels(tick) || tick <= self.levels.cursor()
     }
 
-    /// Gets ready for the first timer in a bucket, unless there are so few timers that none is needed.
+    /// Whether timers go to buckets now that none holds any: not while there are so few that none is needed. Takes the
+    /// cursor back if it was ahead of the timer's tick.
     #[cold]
     fn begin_levels(&mut self, tick: Tick) -> bool {
         if self.near.chains() < Layout::<G>::NEAR {
@@ -248,6 +249,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     fn place_near(&mut self, index: NodeIndex) {
         let timer = Ordered::of(&self.nodes, index);
         self.near.push(&mut self.nodes, timer);
+        // Each time that the heap has doubled, so that the buckets are rarely counted.
         let chains = self.near.chains();
         if chains.is_power_of_two() && (64..=Layout::<G>::FEW).contains(&chains) {
             self.rewind();
@@ -255,7 +257,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Moves the cursor back to the clock's tick if it is ahead, because the earliest timer was asked for before its time,
-    /// and few timers are left in the levels. Many were scheduled nearer than that, and would all wait in the heap.
+    /// and at most [`FEW`](Layout::FEW) timers are in buckets; these are placed again. Otherwise every timer scheduled
+    /// before the cursor would wait in the heap.
     #[cold]
     #[inline(never)]
     fn rewind(&mut self) {
@@ -271,9 +274,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// Moves up to `most` of the timers that lie in the heap and are not due soon to the levels: every timer that fires
-    /// would have to be put in order with them. But for the first, so that a caller who sleeps until then need not wake
-    /// up for its bucket.
+    /// Moves up to `most` chains of one timer that lie after the cursor's tick from the heap to buckets, so that later
+    /// pushes and pops stay cheap. It keeps the first, so that the wake-up stays exact.
     #[inline(never)]
     fn thin_out(&mut self, most: usize) {
         for nth in (1..self.near.chains()).rev().take(most) {

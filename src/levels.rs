@@ -51,7 +51,8 @@ pub(crate) struct Levels<G> {
     /// Placement is relative to this tick. It lags behind the clock while there is a backlog, and is ahead of it when the
     /// earliest timer was asked for before its time.
     cursor: Tick,
-    /// For levels 1 to 4, the number of the first bucket that has not been opened.
+    /// For levels 1 to 4, the number of the first bucket that has not been opened. A tick before it belongs on a finer
+    /// level.
     reach: [u64; LEVELS + 1],
     /// For levels 1 to 4, until when the share of the bucket ahead has been moved, in nanoseconds.
     moved_until: [u64; LEVELS + 1],
@@ -89,7 +90,7 @@ impl<G: Geometry> Levels<G> {
         self.agenda.first.is_none()
     }
 
-    /// Places what comes as seen from a tick, however far the cursor had come. No bucket may hold timers.
+    /// Sets the cursor, backwards too. No bucket may hold timers.
     #[inline(never)]
     pub(crate) fn restart(&mut self, cursor: Tick) {
         debug_assert!(self.is_empty());
@@ -112,8 +113,8 @@ impl<G: Geometry> Levels<G> {
         self.cursor = self.cursor.max(tick);
     }
 
-    /// What [`number_from`](Layout::number_from) asks for: the cursor's number on a level, or the last far rotation that
-    /// was opened.
+    /// A number that no occupied bucket of a level is below: the cursor's, or on the far level that of the last rotation
+    /// that was opened. [`number_from`](Layout::number_from) asks for it.
     #[inline]
     fn least(&self, level: usize) -> u64 {
         if level == FAR { self.reach[FAR] - 1 } else { Layout::<G>::number(level, self.cursor) }
@@ -195,8 +196,8 @@ impl<G: Geometry> Levels<G> {
         if len == 1 {
             self.occupancy.set(bucket.level, Layout::<G>::index_on_level(bucket.level, bucket.number));
             let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-            // One of the same start is coarser, half moved down, and stays the first; and none at all is as if it
-            // started at `NEVER`, where the last tick of all may start too.
+            // On a tie the present first stays: it is coarser and half moved down. Without a first `start` is `NEVER`,
+            // which is when the last tick of all may start too.
             if self.is_empty() || start < self.agenda.start {
                 self.agenda.set_first(Some(bucket), start);
             }
@@ -243,7 +244,7 @@ impl<G: Geometry> Levels<G> {
         budget.work -= usize::from(is_new);
         let is_sorted = bucket.level == 0 || is_new && len <= Layout::<G>::FEW.min(budget.work);
         let count = len.min(budget.work);
-        // What is moved down into the first tick is to be sorted there like the others.
+        // One tick before the start, so that timers of its first tick go to a bucket of level 0 and are sorted there.
         self.move_cursor(if is_sorted { start } else { start.before() });
         if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores() {
             self.enter();
@@ -357,8 +358,8 @@ impl<G: Geometry> Levels<G> {
         next
     }
 
-    /// Whether a bucket of a finer level surely starts before every occupied bucket from a level on. Those lie
-    /// beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the bucket
+    /// Whether `bucket` starts before every occupied bucket of `level` and above. May answer no when it does. Those lie
+    /// beyond all finer ones, unless one has been opened ahead of its time, and in any case beyond the bucket
     /// of level 1 that the cursor is in.
     #[inline]
     fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {

@@ -1,9 +1,9 @@
 //! The near heap: the timers that fire next, as a heap of chains. A chain is a list of timers in the order in which
 //! they fire.
 //!
-//! The fine room of the wheel. The timers of a bucket that is opened are sorted and linked into a *chain*. The heap has an entry for each
-//! chain, which is its first timer, the *head*, and so it merges them. When a head fires or is cancelled, the
-//! next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of
+//! This is the fine room of the wheel. The timers of a bucket that is opened are sorted and linked into a *chain*. The
+//! heap has an entry for each chain, which is its first timer, the *head*, and so it merges them. When a head fires or is
+//! cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of
 //! one, and so are the timers of a small wheel, which makes no lists.
 //!
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their

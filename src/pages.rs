@@ -29,8 +29,6 @@ impl Vacant for u64 {
 struct Aligned<E, const PAGE: usize>([E; PAGE]);
 
 impl<E: Vacant, const PAGE: usize> Aligned<E, PAGE> {
-    // Never inlined, as without optimization each function that has a page on its stack has several.
-    #[inline(never)]
     fn new() -> Self {
         Self([E::VACANT; PAGE])
     }
@@ -39,8 +37,8 @@ impl<E: Vacant, const PAGE: usize> Aligned<E, PAGE> {
 /// An array of `E` in pages of `PAGE` elements.
 ///
 /// A page has a constant length and so a thin pointer: one comparison with the number of pages bounds an access.
-/// Pages of small elements are aligned. Such a page is made on the stack, so pages of other elements are not aligned: they
-/// are made in place.
+/// Pages of elements up to 32 bytes are aligned, built on the stack and boxed. Larger elements are pushed into a vector
+/// that becomes the page, so that no page of them is on the stack.
 ///
 /// Invariant: the elements are in `few` as long as half a page is enough, and then in pages; there is room
 /// for `len` elements, and those behind them are vacant or left over.

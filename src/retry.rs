@@ -2,6 +2,17 @@
 //!
 //! A [`RetryQueue`] is told the time and the outcome of each delivery, and says what to deliver and when to ask again.
 //! It reads no clock and does no input or output. It [survives a restart](RetryQueue#restarts).
+//!
+//! ```
+//! use timer_wheel::Budget;
+//! use timer_wheel::retry::{RetryEvent, RetryQueue};
+//!
+//! let mut mails = RetryQueue::new(0);
+//! let key = mails.push("hello", 500);
+//! let mut budget = Budget::of_work(100);
+//! assert!(matches!(mails.poll(500, &mut budget), Some(RetryEvent::Deliver { .. })));
+//! assert_eq!(mails.done(key), Some("hello")); // acknowledged
+//! ```
 
 mod config;
 #[cfg(feature = "serde")]

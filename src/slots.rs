@@ -216,8 +216,8 @@ impl Slots {
         len
     }
 
-    /// Whether the last page may be dropped, whose slots `slot` shows: all of them are free. If so they are forgotten as
-    /// [`shrink_to_fit`](Self::shrink_to_fit) does it. Not if the lowest free slot of all is on it. O(slots).
+    /// Whether the last page, whose slots `slot` shows, may be dropped: all its slots are free, and the lowest free slot of
+    /// all is on another page. If so its slots are forgotten as in [`shrink_to_fit`](Self::shrink_to_fit). O(slots).
     #[inline(never)]
     pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
         if self.lowest_free().map_or(true, |lowest| lowest.get() >= slots.start) {

@@ -14,10 +14,10 @@ pub(crate) const NEVER: u64 = u64::MAX;
 pub(super) struct Agenda {
     pub(super) first: Option<Bucket>,
     pub(super) start: u64,
-    /// An advance before this has nothing to do.
+    /// When the next advance has anything to do.
     work: u64,
-    /// An advance from this time on has buckets to enter or timers to move ahead, though the caller need not wake up for
-    /// that.
+    /// When the next advance must update the reach or move a share, also where no bucket starts. The caller need not wake
+    /// up for that.
     chores: u64,
     /// By then a sleeping caller wakes up to move timers ahead.
     pub(super) moves_due: u64,
@@ -87,7 +87,7 @@ impl<G: Geometry> Levels<G> {
             if number < self.reach[level] {
                 chores = chores.min(self.share_is(bucket, len, Self::SOME));
             } else if number == next && len > Layout::<G>::FEW {
-                // As `crowded` says.
+                // It is opened by the next advance, and time until now does not count towards its share.
                 self.moved_until[level] = Layout::<G>::start_ns(self.cursor);
                 chores = 0;
             }

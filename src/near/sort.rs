@@ -97,7 +97,7 @@ fn sort_many(words: &mut Vec<u64>, bits: u32) {
     words.truncate(len);
 }
 
-/// Sorts words that differ only in the lowest `bits`, but for parts of a few words. `spare` has room for as many.
+/// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as many.
 fn sort_parts(words: &mut [u64], spare: &mut [u64], bits: u32) {
     const FEW: usize = 12;
     if words.len() < FEW || bits == 0 {
