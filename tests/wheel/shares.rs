@@ -248,8 +248,8 @@ fn crowd_in_each_far_bucket_has_no_call_that_moves_half_of_it() {
         assert_eq!(wheel.stats().occupied, [0, 0, 0, 0, buckets as usize]);
         let (all, mut units) = (wheel.len(), 0);
         // In a tick each level moves its share, or what a caller is woken up for, or a bucket of few timers.
-        let ticks = (rotation / tick) as usize;
-        let most = LEVELS * (few::<G>() + timers.div_ceil(ticks));
+        let share = (timers as u64).div_ceil(rotation / tick) as usize;
+        let most = LEVELS * (few::<G>() + share);
         assert!(most <= timers / 2);
         for calls in 0.. {
             let Some(now) = wheel.wake_at() else { break };
