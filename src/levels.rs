@@ -497,3 +497,32 @@ impl<G: Geometry> Levels<G> {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Compact;
+
+    /// Checks levels with a timer in rotation 6 after they were told that a rotation is the last that was opened.
+    fn check_opened(rotation: u64) {
+        let (mut nodes, mut levels) = (Nodes::<()>::new(), Levels::<Compact>::new(0));
+        nodes.push_any();
+        let deadline = 6 << 44;
+        nodes.at_mut(0).deadline = deadline;
+        levels.place(&mut nodes, NodeIndex::new(0), Layout::<Compact>::tick(deadline));
+        assert_eq!(levels.agenda.first, Some(Bucket { level: FAR, number: 4 }));
+        levels.reach[FAR] = rotation + 1;
+        levels.buckets.check(&nodes, |_, at| levels.check_bucket(levels.bucket_at(at)));
+    }
+
+    #[test]
+    fn far_bucket_keeps_its_timers_until_it_is_opened_and_while_it_is_emptied() {
+        (0..=4).for_each(check_opened);
+    }
+
+    #[test]
+    #[should_panic(expected = "of the buckets that were opened only the last may hold timers")]
+    fn far_bucket_that_was_passed_and_holds_timers_breaks_an_invariant() {
+        check_opened(5);
+    }
+}

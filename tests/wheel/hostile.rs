@@ -69,10 +69,10 @@ fn far_timers_cancelled_wake_nobody() {
 /// 3.8 times the time, and neither `clear` nor a shrink helped.
 #[test]
 fn timers_before_an_earliest_one_that_was_looked_at_cost_what_others_cost() {
+    const SECOND: u64 = 1_000_000_000;
     type First<G> = fn(&mut Wheel<u64, G>);
     /// Schedules timers for the next minute, and says how many are not in buckets then, and what all of it takes.
     fn fill_and_fire<G: Geometry>(wheel: &mut Wheel<u64, G>) -> [usize; 2] {
-        const SECOND: u64 = 1_000_000_000;
         let (mut numbers, now) = (Numbers(42), wheel.now());
         (0..MANY).for_each(|_| _ = wheel.schedule(now + SECOND + numbers.below(59 * SECOND), 0));
         let near = wheel.stats().near;
@@ -95,12 +95,15 @@ fn timers_before_an_earliest_one_that_was_looked_at_cost_what_others_cost() {
                 wheel.retain(|_, _, _| false);
             },
         ];
-        for far in 0..3 {
+        // At the end of time, in all far buckets, in an hour, and one an hour.
+        for far in 0..4 {
             let fill = |looked: First<G>| {
-                let mut wheel: Wheel<u64, G> = Wheel::with_geometry(1 << 40);
+                let (start, hour) = (1 << 40, 3_600 * SECOND);
+                let mut wheel: Wheel<u64, G> = Wheel::with_geometry(start);
                 for n in 0..40 {
                     let bucket = rotation << (n % u64::from(rotation_bits::<G>()));
-                    wheel.schedule([u64::MAX - n, 1 << 63 | bucket | n, (1 << 40) + 3_600_000_000_000 + n][far], 0);
+                    let places = [u64::MAX - n, bucket + n, start + hour + n, start + (n + 1) * hour];
+                    wheel.schedule(places[far], 0);
                 }
                 looked(&mut wheel);
                 fill_and_fire(&mut wheel)
