@@ -112,19 +112,6 @@ fn server_mix_does_next_to_nothing() {
 }
 
 #[test]
-fn far_timers_are_visited_when_their_bucket_begins() {
-    let mut world = World::new(2_000);
-    let deadline = |index: u32| (u64::from(index) + 1) << 52;
-    (0..2_000).for_each(|index| world.wheel.set(index, deadline(index)));
-    for index in 0..2_000 {
-        world.step(deadline(index), |_| 1 << 63);
-        assert_eq!(world.fired, index as usize + 1);
-    }
-    // A step of a whole rotation that comes to the last bucket moves all of it.
-    world.assert_work(2..=3, 2_000 - 1_024 + 4);
-}
-
-#[test]
 fn crowd_of_one_moment_comes_by_instalments_that_visit_each_timer_three_times() {
     let mut wheel = IndexWheel::new(0);
     let mut numbers = Numbers(42);

@@ -137,29 +137,6 @@ fn check_rest<G: Geometry>(mut wheel: Wheel<u64, G>, live: usize) {
     wheel.check_invariants();
 }
 
-/// A burst leaves slots behind for the next one, and nothing else.
-#[test]
-fn burst_after_burst_reuses_its_memory_and_shrink_returns_it() {
-    let count = 100_000;
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    let spread = |n: u64| (n * 7_919 % count) << 22;
-    for burst in 0..4 {
-        let keys: Vec<TimerKey> = (0..count).map(|n| wheel.schedule(spread(n), n)).collect();
-        assert_eq!(wheel.stats().slots, count as usize, "burst {burst}");
-        for key in keys {
-            assert!(wheel.cancel(key).is_some());
-        }
-        let stats = wheel.stats();
-        assert_eq!((stats.timers, stats.near), (0, 0));
-        assert_eq!(stats.occupied, [0; LEVELS]);
-    }
-    let before = wheel.capacity();
-    assert!(before >= count as usize);
-    wheel.shrink_to_fit();
-    assert!(wheel.capacity() < before / 10, "an empty wheel did not shrink");
-    wheel.check_invariants();
-}
-
 /// Buckets are made up to the highest level in use, and given back by a shrink.
 #[test]
 fn shrink_leaves_the_memory_of_a_wheel_that_held_nothing_else() {
