@@ -1,9 +1,9 @@
 //! A budget bounds one call, repeated calls come to an end, and work follows the timers.
 
 use timer_wheel::index::IndexWheel;
-use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Millis, Wheel};
 
-use crate::geometries::{Tiny, TinyTick, far_work, with_lists};
+use crate::geometries::{Tiny, with_lists};
 use crate::pair::LEVELS;
 use crate::script::spans;
 
@@ -177,29 +177,4 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
     check::<Caffeine>();
     check::<Compact>();
     check::<Tiny>();
-}
-
-/// However many rotations of the top level a jump passes, it looks at each timer beyond the levels once for each bit of
-/// its rotation at most, and fires it.
-#[test]
-fn jump_over_many_rotations_looks_at_each_timer_once_a_bit() {
-    fn check<G: Geometry>() {
-        let rotation = spans::<G>()[LEVELS - 1];
-        let count = 500_u64.min(u64::MAX / rotation - 2);
-        let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
-        for n in 0..count {
-            wheel.schedule((n + 1) * rotation + n % rotation, n);
-        }
-        let mut budget = Budget::UNLIMITED;
-        let fired = wheel.advance_with_budget((count + 1) * rotation, &mut budget);
-        assert!(fired.map(|item| item.value).eq(0..count));
-        let used = usize::MAX - budget.work;
-        let most = far_work::<G>(count);
-        assert!(used <= most, "{used} units for {count} timers, {most} allowed");
-    }
-    check::<Millis>();
-    check::<Compact>();
-    check::<Micros>();
-    check::<Tiny>();
-    check::<TinyTick>();
 }

@@ -3,7 +3,7 @@
 
 use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
-use crate::geometries::{Narrow, Tiny, far_work, with_lists};
+use crate::geometries::{Narrow, Tiny, TinyTick, far_work, with_lists};
 use crate::numbers::Numbers;
 use crate::script::spans;
 use crate::shares::crowd;
@@ -143,9 +143,10 @@ fn clear_and_drain_after_a_peak_leave_nothing_and_ask_for_nothing() {
     wheel.check_invariants();
 }
 
-/// Ours: an advance that stopped in a rotation of the top level walked all far timers, each time.
+/// Ours: an advance that stopped in a rotation of the top level walked all far timers, each time. One that jumps over all
+/// rotations looks at each timer as often.
 #[test]
-fn stops_in_each_far_rotation_look_at_each_timer_once_a_bit() {
+fn stops_in_each_far_rotation_and_a_jump_over_all_look_at_each_timer_once_a_bit() {
     fn check<G: Geometry>(rotations: u64) {
         let [.., rotation] = spans::<G>();
         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
@@ -154,6 +155,9 @@ fn stops_in_each_far_rotation_look_at_each_timer_once_a_bit() {
             wheel.schedule(fires(n), n);
             wheel.schedule(u64::MAX - n, 0);
         }
+        let most = far_work::<G>(rotations);
+        let jump = advance(&mut wheel.clone(), fires(rotations));
+        assert!(jump.fired as u64 == rotations && jump.units <= most, "{jump:?}, {most} units allowed");
         let mut units = 0;
         for n in 1..=rotations {
             let to = advance(&mut wheel, n * rotation);
@@ -161,13 +165,14 @@ fn stops_in_each_far_rotation_look_at_each_timer_once_a_bit() {
             assert_eq!(to.fired + call.fired, 1);
             units += to.units + call.units;
         }
-        let most = far_work::<G>(rotations);
         assert!(units <= most, "{units} units, {most} allowed");
         assert_eq!(wheel.len() as u64, rotations);
     }
     check::<Compact>(20_000);
     check::<Millis>(2_000);
+    check::<Micros>(2_000);
     check::<Tiny>(20_000);
+    check::<TinyTick>(500);
 }
 
 /// Taking the earliest of a crowd opens its bucket once, and what is scheduled meanwhile, before it or

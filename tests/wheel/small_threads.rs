@@ -29,24 +29,15 @@ fn deadline(n: u64) -> u64 {
 
 fn use_wheel<T: Clone, G: Geometry>(value: T) {
     let mut wheel: Wheel<T, G> = Wheel::with_geometry(1 << 20);
-    for round in 0..2 {
-        for n in 0..TIMERS {
-            let key = wheel.schedule(deadline(n), value.clone());
-            assert!(n % 3 != 0 || wheel.reschedule(key, deadline(n + 1)));
-            assert!(n % 7 != 0 || wheel.cancel(key).is_some());
-        }
-        assert!(wheel.peek_first().is_some() && wheel.next_deadline().is_some());
-        (0..1_000).for_each(|n| _ = wheel.schedule((1 << 20) + n, value.clone()));
-        let mut timers = wheel.len();
-        while timers > 1_000 {
-            assert!(wheel.pop_first().is_some());
-            timers = timers * 9 / 10;
-        }
-        wheel.shrink_to_fit();
-        if round == 0 {
-            wheel.clear();
-        }
+    for n in 0..TIMERS {
+        let key = wheel.schedule(deadline(n), value.clone());
+        assert!(n % 3 != 0 || wheel.reschedule(key, deadline(n + 1)));
+        assert!(n % 7 != 0 || wheel.cancel(key).is_some());
     }
+    assert!(wheel.peek_first().is_some() && wheel.next_deadline().is_some());
+    (0..1_000).for_each(|n| _ = wheel.schedule((1 << 20) + n, value.clone()));
+    (0..100).for_each(|_| assert!(wheel.pop_first().is_some()));
+    wheel.shrink_to_fit();
     let timers = wheel.len();
     let fired: usize = [1 << 29, 1 << 41, u64::MAX].map(|now| wheel.advance(now).count()).iter().sum();
     assert_eq!((fired, wheel.is_empty()), (timers, true));
