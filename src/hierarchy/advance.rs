@@ -14,7 +14,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// Whether an advance to the present has nothing to do.
     #[inline]
-    pub(crate) fn is_idle(&mut self) -> bool {
+    fn is_idle(&mut self) -> bool {
         let is_idle = self.now < self.near.earliest() && self.now < self.levels.work_at();
         if is_idle {
             self.levels.move_cursor(Layout::<G>::tick(self.now));
@@ -24,7 +24,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The next timer that is due, if it comes before all buckets. O(1).
     #[inline]
-    pub(crate) fn ready(&self) -> Option<Ordered> {
+    fn ready(&self) -> Option<Ordered> {
         self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.start())
     }
 
@@ -50,7 +50,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The next timer that is due by a time, which the clock has come to or is the end of time.
     #[inline(never)]
-    pub(crate) fn next_by(&mut self, time: u64, budget: &mut Budget) -> Option<Ordered> {
+    fn next_by(&mut self, time: u64, budget: &mut Budget) -> Option<Ordered> {
         while !budget.is_used_up() {
             let due = self.near.first().filter(|due| due.deadline <= time);
             let by = due.map_or(time, |due| due.deadline);
