@@ -44,7 +44,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
-use crate::node::{MAX_TIMERS, NodeIndex, Ordered};
+use crate::node::{MAX_TIMERS, Next, NodeIndex, Ordered};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.
 ///
@@ -80,9 +80,9 @@ pub struct Due {
     pub deadline: u64,
 }
 
-impl From<Ordered> for Due {
+impl From<Next> for Due {
     #[inline]
-    fn from(timer: Ordered) -> Self {
+    fn from(timer: Next) -> Self {
         Self { index: timer.node.to_bits(), deadline: timer.deadline }
     }
 }
@@ -345,7 +345,7 @@ impl<G: Geometry> IndexWheel<G> {
 
     /// Removes the first timer of the near heap.
     #[inline]
-    fn fire(&mut self, due: Ordered) -> Due {
+    fn fire(&mut self, due: Next) -> Due {
         self.hierarchy.fire(due, |()| {});
         due.into()
     }

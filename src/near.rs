@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use self::sort::sort;
-use crate::node::{Links, NodeIndex, Nodes, Ordered, Place};
+use crate::node::{Links, Next, NodeIndex, Nodes, Ordered, Place};
 use crate::pages::{Pages, Vacant};
 
 /// Children of an entry.
@@ -72,8 +72,9 @@ impl NearHeap {
 
     /// The timer that fires first. O(1).
     #[inline]
-    pub(crate) fn first(&self) -> Option<Ordered> {
-        (!self.is_empty()).then_some(self.first)
+    pub(crate) fn first(&self) -> Option<Next> {
+        let Ordered { deadline, node, .. } = self.first;
+        (!self.is_empty()).then_some(Next { deadline, node })
     }
 
     /// The head of the chain whose entry is at an index.
@@ -330,17 +331,21 @@ mod tests {
             assert!(self.model.remove(&timer));
         }
 
+        fn first(&self) -> Option<Ordered> {
+            Some(Ordered::of(&self.nodes, self.heap.first()?.node))
+        }
+
         fn check(&self) {
             let mut found = BTreeSet::new();
             self.heap.check(&self.nodes, |index| {
                 found.insert(Ordered::of(&self.nodes, index));
             });
             assert_eq!(found, self.model);
-            assert_eq!(self.heap.first().as_ref(), self.model.first());
+            assert_eq!(self.first().as_ref(), self.model.first());
         }
 
         fn drain(&mut self) {
-            while let Some(first) = self.heap.first() {
+            while let Some(first) = self.first() {
                 assert_eq!(Some(&first), self.model.first());
                 self.unlink(first);
                 self.check();
@@ -386,7 +391,7 @@ mod tests {
         (0..20_000).for_each(|nth| _ = rig.push(nth));
         let full = rig.heap.bytes();
         for _ in 0..19_900 {
-            let first = rig.heap.first().unwrap();
+            let first = rig.first().unwrap();
             rig.unlink(first);
         }
         assert!(rig.heap.bytes() < full / 10);

@@ -3,7 +3,7 @@
 use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Layout};
-use crate::node::{Ordered, Place};
+use crate::node::{Next, Place};
 
 impl<V, G: Geometry> Hierarchy<V, G> {
     /// Moves the clock, never backwards.
@@ -24,7 +24,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The next timer that is due, if it comes before all buckets. O(1).
     #[inline]
-    fn ready(&self) -> Option<Ordered> {
+    fn ready(&self) -> Option<Next> {
         self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.start())
     }
 
@@ -34,7 +34,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Each timer visited and each bucket opened takes one unit of work; firing the timer is the
     /// caller's to pay for.
     #[inline]
-    pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Ordered> {
+    pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
         if self.is_idle() || budget.is_used_up() {
             return None;
         }
@@ -43,14 +43,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
     /// The earliest timer, due or not; it has been brought up to the near heap. Amortized O(1) while time goes on.
     #[inline]
-    pub(crate) fn first(&mut self) -> Option<Ordered> {
+    pub(crate) fn first(&mut self) -> Option<Next> {
         let first = self.near.first().filter(|first| first.deadline < self.levels.start());
         first.or_else(|| self.next_by(NEVER, &mut { Budget::UNLIMITED }))
     }
 
     /// The next timer that is due by a time, which the clock has come to or is the end of time.
     #[inline(never)]
-    fn next_by(&mut self, time: u64, budget: &mut Budget) -> Option<Ordered> {
+    fn next_by(&mut self, time: u64, budget: &mut Budget) -> Option<Next> {
         while !budget.is_used_up() {
             let due = self.near.first().filter(|due| due.deadline <= time);
             let by = due.map_or(time, |due| due.deadline);
@@ -73,7 +73,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Unlinks the first timer of the near heap, and lets `take` have the owner's value. O(1) if its chain comes
     /// before all others, else O(log k) for the k chains there.
     #[inline]
-    pub(crate) fn fire<R>(&mut self, due: Ordered, take: impl FnOnce(&mut V) -> R) -> R {
+    pub(crate) fn fire<R>(&mut self, due: Next, take: impl FnOnce(&mut V) -> R) -> R {
         let node = self.nodes.at_mut(due.node.get());
         let next = node.next;
         node.set_place(Place::NONE);
@@ -84,7 +84,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     }
 
     /// Gives the first timer of the near heap, which is due, a new deadline.
-    pub(crate) fn rearm(&mut self, due: Ordered, deadline: u64) {
+    pub(crate) fn rearm(&mut self, due: Next, deadline: u64) {
         self.move_to(due.node, deadline);
     }
 

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{Due, IndexWheel};
 use crate::geometry::Geometry;
-use crate::node::Ordered;
+use crate::node::Next;
 
 /// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. Dropped, it stays due.
 ///
@@ -19,11 +19,11 @@ use crate::node::Ordered;
 #[must_use = "a due timer stays due unless it is removed or rearmed"]
 pub struct DueIndex<'a, G: Geometry> {
     wheel: &'a mut IndexWheel<G>,
-    due: Ordered,
+    due: Next,
 }
 
 impl<'a, G: Geometry> DueIndex<'a, G> {
-    pub(super) fn new(wheel: &'a mut IndexWheel<G>, due: Ordered) -> Self {
+    pub(super) fn new(wheel: &'a mut IndexWheel<G>, due: Next) -> Self {
         Self { wheel, due }
     }
 

@@ -22,7 +22,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.ascending().take(2).map(|due| due.index).eq([1, 2]));
     /// ```
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
-        self.ascent().map(Due::from)
+        self.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
     }
 
     /// As [`ascending`](Self::ascending), with what orders each timer.

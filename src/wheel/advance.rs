@@ -5,7 +5,7 @@ use core::iter::FusedIterator;
 
 use crate::budget::Budget;
 use crate::geometry::Geometry;
-use crate::node::Ordered;
+use crate::node::Next;
 use crate::wheel::Wheel;
 use crate::wheel::timer::{Expired, TimerRef};
 
@@ -139,7 +139,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Removes the first timer of the near heap.
     #[inline]
-    pub(super) fn fire(&mut self, due: Ordered) -> Expired<T> {
+    pub(super) fn fire(&mut self, due: Next) -> Expired<T> {
         let vacated = self.hierarchy.fire(due, |slot| slot.vacate(due.node));
         let (key, value) = vacated.expect(LIVE);
         self.slots.freed(key);

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::Geometry;
 use crate::key::TimerKey;
-use crate::node::Ordered;
+use crate::node::Next;
 use crate::wheel::Wheel;
 use crate::wheel::advance::LIVE;
 use crate::wheel::timer::Expired;
@@ -101,7 +101,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 #[must_use = "a due timer stays due unless it is removed or rearmed"]
 pub struct DueTimer<'a, T, G: Geometry> {
     wheel: &'a mut Wheel<T, G>,
-    due: Ordered,
+    due: Next,
 }
 
 impl<T, G: Geometry> DueTimer<'_, T, G> {
