@@ -73,9 +73,7 @@ impl Stats {
             timers,
             near: hierarchy.near_len(),
             slots: hierarchy.nodes.len(),
-            occupied: array::from_fn(|level| {
-                hierarchy.levels().lens(level).into_iter().filter(|&len| len != 0).count()
-            }),
+            occupied: array::from_fn(|level| hierarchy.levels().lens(level).filter(|&len| len != 0).count()),
             bytes: hierarchy.bytes(),
         }
     }

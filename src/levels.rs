@@ -412,8 +412,8 @@ impl<G: Geometry> Levels<G> {
     }
 
     /// How many timers each bucket of a level holds, by index on it. O(buckets).
-    pub(crate) fn lens(&self, level: usize) -> Vec<usize> {
-        Layout::<G>::indexes(level).map(|at| self.buckets.get(at).map_or(0, Strands::len)).collect()
+    pub(crate) fn lens(&self, level: usize) -> impl Iterator<Item = usize> + '_ {
+        Layout::<G>::indexes(level).map(|at| self.buckets.get(at).map_or(0, Strands::len))
     }
 
     /// The index on a level of the bucket that the cursor is in; 0 on the far one.

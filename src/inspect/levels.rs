@@ -36,7 +36,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn levels(&self) -> [Level; 5] {
         let levels = self.hierarchy.levels();
         array::from_fn(|number| {
-            let (mut buckets, cursor) = (levels.lens(number), levels.cursor_on(number));
+            let mut buckets: Vec<usize> = levels.lens(number).collect();
+            let cursor = levels.cursor_on(number);
             let rotation = if number == FAR { buckets.len() } else { buckets.len() / 2 };
             // The next rotation comes first in the array every other time.
             buckets.rotate_left(cursor - cursor % rotation);
