@@ -67,10 +67,10 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Those of a hierarchy that holds `timers` timers. The bytes are those of the hierarchy on the heap.
-    fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>, timers: usize) -> Self {
+    /// Those of a hierarchy. The bytes are those of the hierarchy on the heap.
+    fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>) -> Self {
         Self {
-            timers,
+            timers: hierarchy.len(),
             near: hierarchy.near_len(),
             slots: hierarchy.nodes.len(),
             occupied: array::from_fn(|level| hierarchy.levels().lens(level).filter(|&len| len != 0).count()),
@@ -91,7 +91,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((stats.timers, stats.near), (1, 1));
     /// ```
     pub fn stats(&self) -> Stats {
-        let stats = Stats::of(&self.hierarchy, self.len());
+        let stats = Stats::of(&self.hierarchy);
         let own = mem::size_of::<Self>() + self.slots.bytes();
         Stats { bytes: stats.bytes + own, ..stats }
     }
@@ -131,7 +131,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(stats.bytes >= 24 * 1_000);
     /// ```
     pub fn stats(&self) -> Stats {
-        let stats = Stats::of(&self.hierarchy, self.len());
+        let stats = Stats::of(&self.hierarchy);
         Stats { bytes: stats.bytes + mem::size_of::<Self>(), ..stats }
     }
 
