@@ -44,7 +44,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
-use crate::node::{MAX_TIMERS, Next, NodeIndex, Ordered};
+use crate::node::{MAX_TIMERS, Next, NodeIndex};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.
 ///
@@ -353,7 +353,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// The deadline of an index that was set, and its place in the order: those it had last if it is not scheduled.
     #[cfg(feature = "ttl")]
     #[inline]
-    pub(crate) fn last_order(&self, index: u32) -> Ordered {
+    pub(crate) fn last_order(&self, index: u32) -> crate::node::Ordered {
         self.hierarchy.order(NodeIndex::from_bits(index))
     }
 
