@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use crate::geometry::{Geometry, Layout, Tick};
 use crate::levels::{Levels, NEVER};
 use crate::near::NearHeap;
+use crate::near::lanes::Lane;
 use crate::near::sort::sort;
 use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
 
@@ -128,6 +129,51 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         filled
     }
 
+    /// Adds a lane.
+    #[track_caller]
+    pub(crate) fn add_lane(&mut self) -> Lane {
+        self.near.add_lane()
+    }
+
+    /// As [`schedule`](Self::schedule), at the end of a lane if that takes the timer. O(1) then, but for the first timer of
+    /// a lane, which is O(log k) among the k chains of the near heap.
+    #[inline]
+    pub(crate) fn schedule_in<R>(
+        &mut self,
+        lane: Lane,
+        index: NodeIndex,
+        deadline: u64,
+        fill: impl FnOnce(&mut V) -> R,
+    ) -> R {
+        self.len += 1;
+        self.link_in(lane, index, deadline, fill)
+    }
+
+    /// Gives a timer that is linked nowhere a deadline, and links it at the end of a lane or else where it belongs.
+    #[inline]
+    fn link_in<R>(&mut self, lane: Lane, index: NodeIndex, deadline: u64, fill: impl FnOnce(&mut V) -> R) -> R {
+        let sequence = self.next_sequence();
+        let prev = self.near.append(&mut self.nodes, lane, index, deadline);
+        let node = self.node_mut(index);
+        node.deadline = deadline;
+        node.set_order(sequence, Place::CHAIN);
+        (node.prev, node.next) = (prev, lane.end());
+        let filled = fill(&mut node.value);
+        if prev == NodeIndex::NIL {
+            self.open_lane(lane, index);
+        }
+        filled
+    }
+
+    /// Links a timer that is linked nowhere as the first of a lane, or where it belongs if the lane does not take it.
+    #[inline(never)]
+    fn open_lane(&mut self, lane: Lane, index: NodeIndex) {
+        let timer = Ordered::of(&self.nodes, index);
+        if !self.near.open(&mut self.nodes, lane, timer) {
+            self.place(index, timer.deadline);
+        }
+    }
+
     /// Schedules a timer again that was unlinked, at the deadline and the place in the order that its node still
     /// holds. O(1); O(log k) among the k chains of the near heap.
     #[cfg(feature = "ttl")]
@@ -190,6 +236,40 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         is_scheduled
     }
 
+    /// As [`set`](Self::set), at the end of a lane if that takes the timer. O(1) then, but for the head of one of the k
+    /// chains of the near heap O(log k).
+    #[inline]
+    pub(crate) fn set_in(
+        &mut self,
+        lane: Lane,
+        index: NodeIndex,
+        deadline: u64,
+        is_live: impl FnOnce(&V) -> bool,
+    ) -> bool {
+        let node = self.nodes.get(index.get());
+        let is_scheduled = node.is_some_and(|node| is_live(&node.value) && node.is_scheduled());
+        if is_scheduled {
+            self.move_in(lane, index, deadline);
+        }
+        is_scheduled
+    }
+
+    /// Gives a timer that is scheduled a new deadline, and links it at the end of a lane if that takes it.
+    #[inline(never)]
+    pub(crate) fn move_in(&mut self, lane: Lane, index: NodeIndex, deadline: u64) {
+        if !self.near.takes(lane, deadline) {
+            self.set(index, deadline, |_| true);
+            return;
+        }
+        let links = self.node(index).links();
+        if links.place == Place::CHAIN {
+            self.near.unlink(&mut self.nodes, links);
+        } else {
+            self.unlink(index, links);
+        }
+        self.link_in(lane, index, deadline, |_| {});
+    }
+
     /// Gives a timer that is scheduled a new deadline, and links it where it belongs then.
     #[inline(never)]
     pub(crate) fn move_to(&mut self, index: NodeIndex, deadline: u64) {
@@ -234,7 +314,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// cursor back if it was ahead of the timer's tick.
     #[cold]
     fn begin_levels(&mut self, tick: Tick) -> bool {
-        if self.near.chains() < Layout::<G>::NEAR {
+        if self.near.chains() < Layout::<G>::NEAR + self.near.lanes().len() {
             return false;
         }
         // The cursor may be ahead of the clock, because the earliest timer was asked for before its time.
@@ -337,6 +417,11 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The number of timers in the near heap. O(buckets).
     pub(crate) fn near_len(&self) -> usize {
         self.len - self.levels.len()
+    }
+
+    /// The number of lanes that hold timers.
+    pub(crate) fn lanes_in_use(&self) -> usize {
+        self.near.lanes().in_use()
     }
 
     /// The heap memory, in bytes.

@@ -44,6 +44,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
+use crate::near::lanes::Lane;
 use crate::node::{MAX_TIMERS, Next, NodeIndex};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.
@@ -178,6 +179,61 @@ impl<G: Geometry> IndexWheel<G> {
         }
         let node = NodeIndex::from_bits(index);
         self.hierarchy.schedule(node, deadline, |()| {});
+    }
+
+    /// Adds a [`Lane`], for timers that are scheduled in the order in which they are due. O(1).
+    ///
+    /// # Panics
+    ///
+    /// If there are 64, which is the most that a wheel has.
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// let lane = wheel.add_lane();
+    /// (0..10).for_each(|index| wheel.set_in(lane, index, 500));
+    /// assert_eq!(wheel.wake_at(), Some(500));
+    /// ```
+    #[track_caller]
+    pub fn add_lane(&mut self) -> Lane {
+        self.hierarchy.add_lane()
+    }
+
+    /// As [`set`](IndexWheel::set), at the end of a lane if no timer of the lane is due later, and else as if no lane were
+    /// named. O(1); O(log k) for one of the k timers of the near heap. The [lane](Lane) changes what it costs, and nothing
+    /// else.
+    ///
+    /// # Panics
+    ///
+    /// As [`set`](IndexWheel::set).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// let lane = wheel.add_lane();
+    /// for (now, index) in [(0, 1), (1, 2), (2, 1)] {
+    ///     wheel.set_in(lane, index, now + 100);
+    /// }
+    /// assert!(wheel.advance(200).map(|due| due.index).eq([2, 1]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn set_in(&mut self, lane: Lane, index: u32, deadline: u64) {
+        let node = NodeIndex::from_bits(index);
+        if !self.hierarchy.set_in(lane, node, deadline, |()| true) {
+            self.schedule_in(lane, index, deadline);
+        }
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn schedule_in(&mut self, lane: Lane, index: u32, deadline: u64) {
+        if self.hierarchy.nodes.len() <= index as usize {
+            self.make_node(index);
+        }
+        self.hierarchy.schedule_in(lane, NodeIndex::from_bits(index), deadline, |()| {});
     }
 
     #[inline(never)]

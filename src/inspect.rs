@@ -53,9 +53,11 @@ pub struct Stats {
     pub timers: usize,
     /// Timers of the near heap: in no bucket but in exact order already, to fire next.
     ///
-    /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; or all there
-    /// are, while those are few and there are no buckets.
+    /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; in a
+    /// [lane](crate::Lane); or all there are, while those are few and there are no buckets.
     pub near: usize,
+    /// Lanes that hold timers.
+    pub lanes: usize,
     /// Slots that were made and are kept, free ones included: as many as timers were live at once, less those that
     /// were given back since. In an [`IndexWheel`], the indexes up to the highest.
     pub slots: usize,
@@ -72,6 +74,7 @@ impl Stats {
         Self {
             timers: hierarchy.len(),
             near: hierarchy.near_len(),
+            lanes: hierarchy.lanes_in_use(),
             slots: hierarchy.nodes.len(),
             occupied: array::from_fn(|level| hierarchy.levels().lens(level).filter(|&len| len != 0).count()),
             bytes: hierarchy.bytes(),

@@ -294,6 +294,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use delay_queue::DelayQueue;
 pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
+pub use near::lanes::Lane;
 #[cfg(feature = "timer")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::Wheel;

@@ -6,14 +6,20 @@
 //! cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of
 //! one, and so are the timers of a small wheel, which makes no lists.
 //!
+//! A [lane](lanes) is a chain that stays open at its end. The next of its last node is not nil but the end of the lane, which
+//! is no node either. So a node need not say in which lane it is, and one that is unlinked learns of it only where that
+//! matters, at the end.
+//!
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
 //! entries are.
 
+pub(crate) mod lanes;
 pub(crate) mod sort;
 
 use alloc::vec::Vec;
 use core::mem;
 
+use self::lanes::{Lane, Lanes};
 use self::sort::sort;
 use crate::node::{Links, Next, NodeIndex, Nodes, Ordered, Place};
 use crate::pages::{Pages, Vacant};
@@ -39,11 +45,31 @@ pub(crate) struct NearHeap {
     pub(crate) collected: Vec<Ordered>,
     /// The memory in which they are sorted.
     order: Vec<u64>,
+    lanes: Lanes,
 }
 
 impl NearHeap {
     pub(crate) fn new() -> Self {
-        Self { first: Ordered::VACANT, others: Pages::new(), collected: Vec::new(), order: Vec::new() }
+        let (collected, order) = (Vec::new(), Vec::new());
+        Self { first: Ordered::VACANT, others: Pages::new(), collected, order, lanes: Lanes::new() }
+    }
+
+    /// Adds an empty lane.
+    #[track_caller]
+    pub(crate) fn add_lane(&mut self) -> Lane {
+        self.lanes.add()
+    }
+
+    /// The ends of the lanes.
+    #[inline]
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.lanes
+    }
+
+    /// Whether a timer that is scheduled now, with that deadline, can be the last of a lane.
+    #[inline]
+    pub(crate) fn takes(&self, lane: Lane, deadline: u64) -> bool {
+        self.lanes.takes(lane, deadline)
     }
 
     #[inline]
@@ -62,6 +88,7 @@ impl NearHeap {
         self.others.bytes()
             + self.collected.capacity() * mem::size_of::<Ordered>()
             + self.order.capacity() * mem::size_of::<u64>()
+            + self.lanes.bytes()
     }
 
     /// The deadline of the timer that fires first, or the end of time if there is none. O(1).
@@ -124,6 +151,27 @@ impl NearHeap {
         (self.collected, self.order) = (timers, order);
     }
 
+    /// Makes a timer the last of a lane behind another, which is returned; nil if the lane does not take it, or is empty.
+    /// The links of the timer's node are the caller's to write. O(1).
+    #[inline]
+    pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
+        let prev = self.lanes.append(lane, index, deadline);
+        if let Some(node) = nodes.get_mut(prev.get()) {
+            node.next = index;
+        }
+        prev
+    }
+
+    /// Makes a timer that is linked nowhere the only one of a lane, if there is such a lane and it is empty. O(log chains).
+    pub(crate) fn open<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, timer: Ordered) -> bool {
+        let is_opened = self.lanes.open(lane, &timer);
+        if is_opened {
+            nodes.at_mut(timer.node.get()).next = lane.end();
+            self.push_head(nodes, timer);
+        }
+        is_opened
+    }
+
     fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
         nodes.at_mut(head.node.get()).set_place(Place::HEAD);
         let index = self.chains();
@@ -139,9 +187,12 @@ impl NearHeap {
         if links.place == Place::HEAD {
             return self.remove_head(nodes, links.prev.get(), links.next);
         }
-        nodes.at_mut(links.prev.get()).next = links.next;
-        if let Some(next) = nodes.get_mut(links.next.get()) {
-            next.prev = links.prev;
+        let prev = nodes.at_mut(links.prev.get());
+        prev.next = links.next;
+        let deadline = prev.deadline;
+        match nodes.get_mut(links.next.get()) {
+            Some(next) => next.prev = links.prev,
+            None => self.lanes.end_with(links.next, links.prev, deadline),
         }
     }
 
@@ -150,6 +201,7 @@ impl NearHeap {
     #[inline]
     pub(crate) fn remove_head<V>(&mut self, nodes: &mut Nodes<V>, index: usize, next: NodeIndex) {
         let Some(node) = nodes.get_mut(next.get()) else {
+            self.lanes.empty(next);
             return self.remove_entry(nodes, index);
         };
         let head = Ordered::new(node, next);
@@ -250,6 +302,7 @@ impl NearHeap {
     pub(crate) fn check<V>(&self, nodes: &Nodes<V>, mut visit: impl FnMut(NodeIndex)) {
         assert!(self.collected.is_empty(), "between two calls no timer is linked nowhere");
         assert!(!self.is_empty() || self.first == Ordered::VACANT && self.others.len() == 0, "an empty heap is vacant");
+        let mut lanes_in_use = 0;
         for (index, &entry) in self.heads().enumerate() {
             assert!(
                 index == 0 || !entry.precedes(self.head((index - 1) / FANOUT)),
@@ -276,7 +329,15 @@ impl NearHeap {
                 visit(next);
                 (prev, next) = (timer, node.next);
             }
+            if next != NodeIndex::NIL {
+                assert!(
+                    self.lanes.ends_with(next, &prev),
+                    "a chain ends in nothing, or in the lane whose last timer it ends with"
+                );
+                lanes_in_use += 1;
+            }
         }
+        assert!(lanes_in_use == self.lanes.in_use(), "a lane that is in use is one chain");
     }
 }
 

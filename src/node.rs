@@ -20,6 +20,18 @@ impl NodeIndex {
     /// No node: no wheel holds as many.
     pub(crate) const NIL: Self = Self(u32::MAX);
 
+    /// What the last node of a lane has for its next: no node either.
+    #[inline]
+    pub(crate) const fn end_of(lane: u8) -> Self {
+        Self(Self::NIL.0 - 1 - lane as u32)
+    }
+
+    /// The number of the lane that this is the end of. Of nil and of a node it is a number that no lane has.
+    #[inline]
+    pub(crate) const fn as_end(self) -> usize {
+        (Self::NIL.0 - 1).wrapping_sub(self.0) as usize
+    }
+
     #[inline]
     pub(crate) const fn new(index: usize) -> Self {
         debug_assert!(index < MAX_TIMERS);

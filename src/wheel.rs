@@ -13,6 +13,7 @@ use alloc::collections::TryReserveError;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
+use crate::near::lanes::Lane;
 use crate::node::{MAX_TIMERS, NodeIndex, Nodes, PAGE};
 use crate::slots::{Slot, Slots};
 use crate::wheel::timer::TimerRef;
@@ -158,6 +159,54 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.schedule(index, deadline, |slot| slots.fill(index, slot, value))
     }
 
+    /// Adds a [`Lane`], for timers that are scheduled in the order in which they are due. O(1).
+    ///
+    /// # Panics
+    ///
+    /// If there are 64, which is the most that a wheel has. For one lane a TTL that is enough; a program whose users set
+    /// the TTLs counts them, and schedules those beyond without a lane.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut entries = Wheel::new(0);
+    /// let (short, long) = (entries.add_lane(), entries.add_lane());
+    /// entries.schedule_in(short, 1_000, "for a second");
+    /// entries.schedule_in(long, 60_000, "for a minute");
+    /// ```
+    #[track_caller]
+    pub fn add_lane(&mut self) -> Lane {
+        self.hierarchy.add_lane()
+    }
+
+    /// As [`schedule`](Wheel::schedule), at the end of a lane if no timer of the lane is due later, and else as if no lane
+    /// were named. O(1).
+    ///
+    /// The [lane](Lane) changes what it costs, and nothing else.
+    ///
+    /// # Panics
+    ///
+    /// As [`schedule`](Wheel::schedule).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut entries = Wheel::new(0);
+    /// let lane = entries.add_lane();
+    /// for (now, entry) in [(0, "a"), (1, "b"), (2, "c")] {
+    ///     entries.schedule_in(lane, now + 100, entry);
+    /// }
+    /// entries.schedule_in(lane, 50, "sooner than the lane is");
+    /// assert!(entries.advance(101).map(|timer| timer.deadline).eq([50, 100, 101]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn schedule_in(&mut self, lane: Lane, deadline: u64, value: T) -> TimerKey {
+        let index = self.slots.vacant(&mut self.hierarchy.nodes);
+        let slots = &self.slots;
+        self.hierarchy.schedule_in(lane, index, deadline, |slot| slots.fill(index, slot, value))
+    }
+
     /// As [`schedule`](Wheel::schedule), for a value that needs its own key. O(1).
     ///
     /// `f` is called with the key before anything has changed: if it panics, the wheel is as it
@@ -272,6 +321,26 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
         self.hierarchy.set(key.index(), deadline, |slot| slot.is_of(key))
+    }
+
+    /// As [`reschedule`](Wheel::reschedule), to the end of a lane if no timer of the lane is due later, and else as if no
+    /// lane were named. O(1), O(log k) among the k timers of the near heap.
+    ///
+    /// The timer may have been in this lane, in another or in none.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut sessions = Wheel::new(0);
+    /// let idle = sessions.add_lane();
+    /// let ann = sessions.schedule_in(idle, 30, "ann");
+    /// sessions.schedule_in(idle, 40, "bob");
+    /// assert!(sessions.reschedule_in(idle, ann, 50), "seen again");
+    /// assert_eq!(sessions.wake_at(), Some(40));
+    /// ```
+    #[inline]
+    pub fn reschedule_in(&mut self, lane: Lane, key: TimerKey, deadline: u64) -> bool {
+        self.hierarchy.set_in(lane, key.index(), deadline, |slot| slot.is_of(key))
     }
 
     /// The value of a live timer, or `None` to a stale key. O(1).
@@ -682,25 +751,33 @@ mod tests {
         let mut wheel: Wheel<u32> = Wheel::new(now);
         let later = now + (50 << 20);
         let mut keys = Vec::new();
-        for value in 0..40 {
-            // Due, current, on two levels, beyond them all; some of them at equal times.
-            let deadline = [0, now + 9, now + 9, later, later + (1 << 30), u64::MAX][value % 6];
-            keys.push(wheel.schedule(deadline, value as u32));
+        let lane = wheel.add_lane();
+        for value in 0..48 {
+            // Due, current, on two levels, beyond them all, in a lane; some of them at equal times.
+            let deadlines = [0, now + 9, now + 9, later, later + (1 << 30), u64::MAX];
+            keys.push(match deadlines.get(value % 8) {
+                Some(&deadline) => wheel.schedule(deadline, value as u32),
+                None => wheel.schedule_in(lane, later, value as u32),
+            });
         }
         assert!(wheel.reschedule(keys[3], later + 1), "postponed in place");
         assert!(wheel.advance(now).next().is_some(), "the others stay in order");
         wheel.hierarchy.exhaust_sequence(3);
         let before: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
-        for value in 40..50 {
-            keys.push(wheel.schedule(later, value));
+        for value in 48..60 {
+            keys.push(if value % 3 == 0 {
+                wheel.schedule(later, value)
+            } else {
+                wheel.schedule_in(lane, later, value)
+            });
             wheel.check_invariants();
         }
         let after: Vec<TimerKey> = wheel.ascending().map(|timer| timer.key).collect();
-        let old: Vec<TimerKey> = after.iter().copied().filter(|key| !keys[40..].contains(key)).collect();
+        let old: Vec<TimerKey> = after.iter().copied().filter(|key| !keys[48..].contains(key)).collect();
         assert_eq!(old, before);
         let at_later: Vec<u32> =
             wheel.ascending().filter(|timer| timer.deadline == later).map(|timer| *timer.value).collect();
-        assert!(at_later.is_sorted() && at_later.ends_with(&[48, 49]));
+        assert!(at_later.is_sorted() && at_later.ends_with(&[58, 59]));
         let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|timer| timer.key).collect();
         assert_eq!(fired, after);
     }

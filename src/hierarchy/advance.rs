@@ -3,6 +3,7 @@
 use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Layout};
+use crate::near::lanes::Lane;
 use crate::node::{Next, Place};
 
 impl<V, G: Geometry> Hierarchy<V, G> {
@@ -86,6 +87,11 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Gives the first timer of the near heap, which is due, a new deadline.
     pub(crate) fn rearm(&mut self, due: Next, deadline: u64) {
         self.move_to(due.node, deadline);
+    }
+
+    /// As [`rearm`](Self::rearm), at the end of a lane if that takes the timer.
+    pub(crate) fn rearm_in(&mut self, due: Next, lane: Lane, deadline: u64) {
+        self.move_in(lane, due.node, deadline);
     }
 
     /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move

@@ -85,9 +85,9 @@ impl<V, G: Geometry> Iterator for Ascent<'_, V, G> {
         }
         let Reverse(timer) = self.waiting.pop()?;
         let node = wheel.node(timer.node);
-        if node.place().is_in_chain() && node.next != NodeIndex::NIL {
-            let next = Ordered::of(&wheel.nodes, node.next);
-            self.waiting.push(Reverse(next));
+        if node.place().is_in_chain() {
+            let next = wheel.nodes.get(node.next.get()).map(|next| Ordered::new(next, node.next));
+            self.waiting.extend(next.map(Reverse));
         }
         self.left -= 1;
         Some(timer)

@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::{Due, IndexWheel};
 use crate::geometry::Geometry;
+use crate::near::lanes::Lane;
 use crate::node::Next;
 
 /// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. Dropped, it stays due.
@@ -82,6 +83,22 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
     /// ```
     pub fn rearm(self, deadline: u64) {
         self.wheel.hierarchy.rearm(self.due, deadline);
+    }
+
+    /// As [`rearm`](DueIndex::rearm), to the end of a lane. As
+    /// [`DueTimer::rearm_in`](crate::DueTimer::rearm_in).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// let lane = wheel.add_lane();
+    /// wheel.set_in(lane, 7, 500);
+    /// wheel.peek_expired(700).unwrap().rearm_in(lane, 900);
+    /// assert_eq!(wheel.expiration_delay(), Some(200));
+    /// ```
+    pub fn rearm_in(self, lane: Lane, deadline: u64) {
+        self.wheel.hierarchy.rearm_in(self.due, lane, deadline);
     }
 }
 

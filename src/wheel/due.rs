@@ -5,6 +5,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::Geometry;
 use crate::key::TimerKey;
+use crate::near::lanes::Lane;
 use crate::node::Next;
 use crate::wheel::Wheel;
 use crate::wheel::advance::LIVE;
@@ -196,6 +197,29 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// ```
     pub fn rearm(self, deadline: u64) {
         self.wheel.hierarchy.rearm(self.due, deadline);
+    }
+
+    /// As [`rearm`](DueTimer::rearm), to the end of a lane if no timer of the lane is due later, and else as if no lane
+    /// were named. O(1), O(log k) among the k timers of the near heap.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut leases = Wheel::new(0);
+    /// let lane = leases.add_lane();
+    /// for (now, name) in [(0, "in use"), (10, "idle")] {
+    ///     leases.schedule_in(lane, now + 100, name);
+    /// }
+    /// while let Some(timer) = leases.peek_expired(110) {
+    ///     match *timer.get() {
+    ///         "in use" => timer.rearm_in(lane, 110 + 100),
+    ///         _ => drop(timer.remove()),
+    ///     }
+    /// }
+    /// assert_eq!(leases.wake_at(), Some(210));
+    /// ```
+    pub fn rearm_in(self, lane: Lane, deadline: u64) {
+        self.wheel.hierarchy.rearm_in(self.due, lane, deadline);
     }
 }
 

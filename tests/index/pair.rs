@@ -1,10 +1,10 @@
 //! The pair: an index wheel and its model, run through the scripts of the wheel and compared after each operation.
 
-use timer_wheel::index::{Due, IndexWheel};
-use timer_wheel::{Budget, Geometry};
+use timer_wheel::index::{Due, DueIndex, IndexWheel};
+use timer_wheel::{Budget, Geometry, Lane};
 
 use crate::model::Model;
-use crate::script::{Op, Pick, Rule, Script, Verdict, When};
+use crate::script::{MAX_LANES, Op, Pick, Rule, Script, Verdict, When, lane};
 
 /// How many indexes a script may use. The last is enough for a crowd in each geometry.
 pub(crate) const INDEXES: [u32; 4] = [6, 60, 250, 1_000];
@@ -14,14 +14,18 @@ pub(crate) struct Pair<G: Geometry> {
     wheel: IndexWheel<G>,
     model: Model<(), u32>,
     indexes: u32,
+    /// The lane that whatever sets an index names.
+    lane: Option<Lane>,
+    /// The number of lanes that the wheel has.
+    lanes: u8,
     /// The index that is set next, whether it is scheduled or not.
     next: u32,
 }
 
 /// Runs a script with so many indexes, and lets everything fire in the end.
 pub(crate) fn run<G: Geometry>(script: &Script, indexes: u32) {
-    let mut pair =
-        Pair::<G> { wheel: IndexWheel::with_geometry(script.start), model: Model::new(script.start), indexes, next: 0 };
+    let (wheel, model) = (IndexWheel::with_geometry(script.start), Model::new(script.start));
+    let mut pair = Pair::<G> { wheel, model, indexes, lane: None, lanes: 0, next: 0 };
     pair.compare();
     for op in &script.ops {
         pair.apply(op);
@@ -159,7 +163,12 @@ impl<G: Geometry> Pair<G> {
                 self.wheel.check_invariants();
                 self.wheel = copy;
             }
-            Op::Exhaust(_) | Op::Touch(_) => {}
+            Op::AddLane if self.lanes != MAX_LANES => {
+                self.lane = Some(self.wheel.add_lane());
+                self.lanes += 1;
+            }
+            Op::Lane(number) => self.lane = number.map(lane),
+            Op::AddLane | Op::Exhaust(_) | Op::Touch(_) => {}
         }
     }
 
@@ -183,7 +192,10 @@ impl<G: Geometry> Pair<G> {
     }
 
     fn set(&mut self, index: u32, deadline: u64) {
-        self.wheel.set(index, deadline);
+        match self.lane {
+            Some(lane) => self.wheel.set_in(lane, index, deadline),
+            None => self.wheel.set(index, deadline),
+        }
         if !self.model.reschedule(index, deadline) {
             self.model.schedule(index, deadline, ());
         }
@@ -253,7 +265,7 @@ impl<G: Geometry> Pair<G> {
                     break;
                 }
                 Verdict::Rearm(to) if asked <= most => {
-                    shown.rearm(to);
+                    rearm(shown, self.lane, to);
                     model.reschedule(index, to);
                 }
                 _ => {
@@ -283,7 +295,7 @@ impl<G: Geometry> Pair<G> {
             let (index, deadline) = (peeked.index(), peeked.deadline());
             match rule.answer(nth, deadline, self.model.now()) {
                 Verdict::Rearm(to) => {
-                    peeked.rearm(to);
+                    rearm(peeked, self.lane, to);
                     self.model.reschedule(index, to);
                 }
                 _ => {
@@ -303,6 +315,13 @@ impl<G: Geometry> Pair<G> {
             assert_eq!(self.wheel.pop_first(), Some(first), "the earliest");
             self.model.cancel(first.index);
         }
+    }
+}
+
+fn rearm<G: Geometry>(due: DueIndex<'_, G>, lane: Option<Lane>, deadline: u64) {
+    match lane {
+        Some(lane) => due.rearm_in(lane, deadline),
+        None => due.rearm(deadline),
     }
 }
 

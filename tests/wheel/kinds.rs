@@ -4,7 +4,7 @@ use timer_wheel::{Budget, Geometry};
 
 use crate::bytes::{Decoder, Draw};
 use crate::geometries::FAR_TIMERS;
-use crate::script::{Op, Road, Rule, Script, When, spans};
+use crate::script::{MAX_LANES, Op, Road, Rule, Script, When, spans};
 
 /// A kind of script for the wheel: a way of reading its operations.
 pub(crate) trait Kind: 'static {
@@ -23,7 +23,7 @@ impl Kind for Mixed {
                 Op::Storm(decoder.deadline(spans), 0, decoder.choose(&counts))
             }
             18..=19 => Op::Storm(decoder.deadline(spans), decoder.delay(spans), decoder.below(40)),
-            20 => Op::Storm(decoder.deadline(spans), 0, decoder.below(4)),
+            20 => Op::lane(decoder),
             21..=24 => Op::Cancel(decoder.pick()),
             25 => Op::CancelMany(decoder.below(8)),
             26..=32 => Op::Reschedule(decoder.pick(), decoder.deadline(spans)),
@@ -63,7 +63,10 @@ impl Kind for Edges {
             11 => Op::AdvanceDropped(step(decoder, spans), decoder.below(4)),
             12 => Op::Pop(step(decoder, spans)),
             13 => Op::PopAndSchedule(step(decoder, spans), decoder.below(4)),
-            14 => Op::AdvanceWith(step(decoder, spans), Budget::UNLIMITED, decoder.rule(spans)),
+            14 => match decoder.below(2) {
+                0 => Op::AdvanceWith(step(decoder, spans), Budget::UNLIMITED, decoder.rule(spans)),
+                _ => Op::lane(decoder),
+            },
             _ => Op::Drive(decoder.below(8), decoder.reach(spans)),
         }
     }
@@ -86,7 +89,10 @@ impl Kind for Backlog {
             24..=25 => Op::CancelMany(decoder.below(6)),
             26..=27 => Op::Reschedule(decoder.pick(), moment(decoder, spans)),
             28 => Op::RescheduleMany(decoder.below(6), moment(decoder, spans)),
-            29 => Op::Pop(step(decoder, spans)),
+            29 => match decoder.below(2) {
+                0 => Op::Pop(step(decoder, spans)),
+                _ => Op::lane(decoder),
+            },
             30 => churn(decoder, spans),
             _ => Mixed::read(decoder, spans),
         }
@@ -101,7 +107,8 @@ impl Kind for Bursts {
         match decoder.below(32) {
             0..=7 => churn(decoder, spans),
             8..=14 => crowd(decoder, spans),
-            15..=17 => Op::CancelMany(decoder.below(3)),
+            15..=16 => Op::CancelMany(decoder.below(3)),
+            17 => Op::lane(decoder),
             18..=20 => Op::RescheduleMany(decoder.below(4), moment(decoder, spans)),
             21..=23 => Op::Advance(step(decoder, spans)),
             24..=25 => Op::AdvanceBudgeted(step(decoder, spans), Budget::of_work(budget(decoder)), 0),
@@ -131,6 +138,15 @@ impl<K: Kind, G: Geometry> Draw for (K, G) {
 }
 
 impl Op {
+    /// Another lane for what follows.
+    fn lane(decoder: &mut Decoder<'_>) -> Self {
+        match decoder.below(8) {
+            0..=2 => Self::AddLane,
+            3 => Self::Lane(None),
+            _ => Self::Lane(Some(decoder.choose(&[0, 0, 0, 1, 1, 2, MAX_LANES - 1]))),
+        }
+    }
+
     /// A look at the earliest timer, and then nearer ones.
     fn overtake(decoder: &mut Decoder<'_>) -> Self {
         Self::Overtake(decoder.choose(&[20, 70, 130, u8::MAX]))

@@ -22,6 +22,7 @@ mod crowds;
 mod drawn;
 mod handles;
 mod hostile;
+mod lanes;
 mod levels;
 mod lives;
 mod memory;

@@ -7,7 +7,7 @@ use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey,
 
 use crate::geometries::{FAR_TIMERS, Narrow, with_lists};
 use crate::pair::LEVELS;
-use crate::script::spans;
+use crate::script::{lane, spans};
 
 /// Live timers in a storm.
 const FEW: usize = 10;
@@ -85,6 +85,7 @@ type Storm<G> = fn(&mut Wheel<u64, G>, &mut TimerKey, [u64; 2]);
 fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
     fn check<G: Geometry>(state: State, part: usize, storm: Storm<G>) {
         let mut wheel = state.wheel::<G>();
+        assert_eq!(wheel.add_lane(), lane(0));
         let timers = (0..FEW).map(|number| wheel.schedule(deadline::<G>(part, number), 0));
         let mut keys: Vec<TimerKey> = timers.collect();
         let live = wheel.len();
@@ -104,7 +105,7 @@ fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
         check_rest(wheel, live);
     }
     fn check_all<G: Geometry>() {
-        let storms: [Storm<G>; 3] = [
+        let storms: [Storm<G>; 4] = [
             |wheel, _, [here, _]| {
                 let key = wheel.schedule(here, 0);
                 assert_eq!(wheel.cancel(key), Some(0));
@@ -116,6 +117,11 @@ fn storm_in_every_part_and_state_leaves_the_memory_of_ten_timers() {
             |wheel, key, [here, there]| {
                 let is_here = wheel.deadline(*key) != Some(there);
                 assert!(wheel.reschedule(*key, if is_here { there } else { here }));
+            },
+            // From the second call on at the end of the lane, in it or early for it.
+            |wheel, key, [here, there]| {
+                let is_here = wheel.deadline(*key) != Some(there);
+                assert!(wheel.reschedule_in(lane(0), *key, if is_here { there } else { here }));
             },
         ];
         for state in [State::Untouched, State::Cascading, State::Firing] {
@@ -192,9 +198,9 @@ fn wheel_of_ten_timers_makes_no_lists() {
     assert!(empty <= 768 && bytes <= 1_700, "{empty} and {bytes} bytes");
 }
 
-/// Where a timer lies does not change by much what it takes: in a bucket, overdue, or beyond the levels.
+/// Where a timer lies does not change by much what it takes: in a bucket, in a lane, overdue, or beyond the levels.
 #[test]
-fn timer_of_four_bytes_takes_33_bytes_in_a_bucket_57_overdue_and_34_far_ahead() {
+fn timer_of_four_bytes_takes_33_bytes_in_a_bucket_or_a_lane_57_overdue_and_34_far_ahead() {
     const TIMERS: u64 = 100_000;
     fn check<G: Geometry>() {
         let ([tick, .., rotation], now) = (spans::<G>(), 1_u64 << 40);
@@ -208,6 +214,10 @@ fn timer_of_four_bytes_takes_33_bytes_in_a_bucket_57_overdue_and_34_far_ahead() 
         assert_bytes(|n, [now, tick, _]| now + 2 * tick + n * 600_000, 33, "within a minute");
         assert_bytes(|n, [now, tick, rotation]| now + 2 * tick + n * (rotation / TIMERS), 33, "on all levels");
         assert_bytes(|n, _| n, 57, "overdue");
+        let (mut wheel, bytes) = (Wheel::<u32, G>::with_geometry(now), 33 * TIMERS as usize);
+        let lane = wheel.add_lane();
+        (0..TIMERS).for_each(|n| _ = wheel.schedule_in(lane, now + n, 0));
+        assert!(wheel.stats().bytes <= bytes, "{} bytes in a lane", wheel.stats().bytes);
         assert_bytes(|n, [now, tick, _]| now + n % tick, 57, "in the present tick");
         assert_bytes(|n, _| u64::MAX - n, 34, "at the end of time");
         assert_bytes(|n, [now, _, rotation]| now.saturating_add((n + 1).saturating_mul(rotation)), 34, "each far");

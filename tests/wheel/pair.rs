@@ -11,11 +11,11 @@ mod operations;
 
 use std::collections::HashSet;
 
-use timer_wheel::{Geometry, TimerKey, Wheel};
+use timer_wheel::{Geometry, Lane, TimerKey, Wheel};
 
 use crate::geometries::{few, rotation_bits};
 use crate::model::Model;
-use crate::script::{Op, Pick, Road, When};
+use crate::script::{Op, Pick, Road, When, lane};
 
 /// The far timers count as a level.
 pub(crate) const LEVELS: usize = 5;
@@ -42,6 +42,12 @@ pub(crate) struct Pair<G: Geometry> {
     pub(crate) fired: Vec<Fired>,
     reload: Reload<G>,
     exhaust: Exhaust<G>,
+    /// The lane that whatever schedules or reschedules names.
+    lane: Option<Lane>,
+    /// The number of lanes that the wheel has.
+    lanes: u8,
+    /// Comparisons that found timers in lanes.
+    pub(crate) in_lanes: usize,
     /// Comparisons that found timers moved ahead of their time, out of a crowded bucket.
     pub(crate) moved_ahead: usize,
     /// Comparisons that found timers in each of the first three far buckets.
@@ -84,6 +90,9 @@ impl<G: Geometry> Pair<G> {
             fired: Vec::new(),
             reload: crate::serialized::reload,
             exhaust: |_, _| {},
+            lane: None,
+            lanes: 0,
+            in_lanes: 0,
             moved_ahead: 0,
             far: [0; 3],
             sent_back: 0,
@@ -173,6 +182,8 @@ impl<G: Geometry> Pair<G> {
             Op::Reload(road) => self.pass_through(road),
             Op::Exhaust(left) => (self.exhaust)(&mut self.wheel, left),
             Op::Touch(pick) => self.touch(self.pick(pick)),
+            Op::AddLane => self.add_lane(),
+            Op::Lane(number) => self.lane = number.map(lane),
         }
         self.compare();
     }

@@ -59,9 +59,11 @@ enum State {
     HalfFired,
     /// A budget ran out in a cascade.
     Backlog,
+    /// Nothing is due, and every timer is in one of two lanes.
+    Lanes,
 }
 
-const STATES: [State; 3] = [State::Fresh, State::HalfFired, State::Backlog];
+const STATES: [State; 4] = [State::Fresh, State::HalfFired, State::Backlog, State::Lanes];
 
 /// Timers ever scheduled in a prepared wheel.
 const COUNT: u64 = 60;
@@ -71,11 +73,15 @@ fn prepared<G: Geometry>(state: State) -> (Wheel<Value, G>, Rc<Ledger>, Vec<Time
     let ledger = Rc::new(Ledger::default());
     let spans = spans::<G>();
     let mut wheel = Wheel::with_geometry(spans[0] / 3);
+    let lanes = [wheel.add_lane(), wheel.add_lane()];
     let keys: Vec<TimerKey> = (0..COUNT)
         .map(|number| {
             let span = spans[number as usize % 5];
             let deadline = wheel.now() + 2 * span + number;
-            wheel.schedule(deadline, ledger.value(number))
+            match state {
+                State::Lanes => wheel.schedule_in(lanes[number as usize % 2], spans[1] + number, ledger.value(number)),
+                _ => wheel.schedule(deadline, ledger.value(number)),
+            }
         })
         .collect();
     for key in [keys[4], keys[17], keys[33]] {
@@ -85,7 +91,7 @@ fn prepared<G: Geometry>(state: State) -> (Wheel<Value, G>, Rc<Ledger>, Vec<Time
     }
     let far = wheel.now() + 3 * spans[3];
     match state {
-        State::Fresh => {}
+        State::Fresh | State::Lanes => {}
         State::HalfFired => assert_eq!(wheel.advance(far).take(20).count(), 20),
         State::Backlog => {
             wheel.advance_with_budget(far, &mut Budget::of_work(30)).for_each(drop);

@@ -77,6 +77,12 @@ fn bursts_reach_crowds_that_are_moved_ahead() {
 }
 
 #[test]
+fn scripts_reach_timers_in_lanes() {
+    reach::<Millis>(15, |pair| pair.in_lanes);
+    reach::<Narrow>(15, |pair| pair.in_lanes);
+}
+
+#[test]
 fn bursts_reach_timers_that_overtake_the_earliest_and_go_to_the_levels() {
     // Elsewhere 64 timers are no longer few, and stay in the near heap.
     reach::<Millis>(30, |pair| pair.sent_back);

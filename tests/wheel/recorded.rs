@@ -36,8 +36,8 @@ fn traces<G: Geometry>() -> [u64; 4] {
 fn same_scripts_leave_the_traces_that_are_on_record() {
     let found = [traces::<Millis>(), traces::<Narrow>()];
     let recorded: [[u64; 4]; 2] = [
-        [0x3651_e1fd_a819_589b, 0xec76_6058_2a66_945d, 0x9ca7_7035_f6fa_fef1, 0xf8f5_681a_4514_f1bc],
-        [0x7bb3_7ea9_36d9_e279, 0x898a_9798_f048_894b, 0xf1b1_aa33_56fb_5726, 0x0f88_ca84_c547_4aff],
+        [0x7af7_bfd0_dbea_402e, 0x6dab_4dad_477e_bd22, 0xd660_eddf_b323_83de, 0xed4c_b345_db7b_714d],
+        [0x5524_8234_951e_71ad, 0xa323_e4d7_aef6_242e, 0x2a36_bba2_7f19_dcc5, 0x3e0c_3f10_be46_eb4f],
     ];
     assert_eq!(found, recorded, "{found:#x?}");
 }

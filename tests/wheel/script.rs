@@ -1,6 +1,7 @@
 //! Scripts: the operations that a wheel and its model are both run through.
 
-use timer_wheel::{Budget, Geometry};
+use timer_wheel::index::IndexWheel;
+use timer_wheel::{Budget, Geometry, Lane};
 
 pub(crate) use crate::bytes::Pick;
 
@@ -63,6 +64,10 @@ pub(crate) enum Op {
     Exhaust(u8),
     /// Writes to a value in place.
     Touch(Pick),
+    /// Adds a lane, and names it from then on in whatever schedules or reschedules.
+    AddLane,
+    /// Names the lane of that number from then on, whether the wheel has it or not; `None` names none.
+    Lane(Option<u8>),
 }
 
 /// A moment, absolute or as seen from the clock when the operation runs. Saturates at both ends.
@@ -112,6 +117,16 @@ pub(crate) enum Road {
 pub(crate) struct Script {
     pub(crate) start: u64,
     pub(crate) ops: Vec<Op>,
+}
+
+/// The most lanes of a wheel.
+pub(crate) const MAX_LANES: u8 = 64;
+
+/// The lane of a number, from a wheel that is not the one that is tested.
+pub(crate) fn lane(number: u8) -> Lane {
+    let mut another = IndexWheel::new(0);
+    (0..number).for_each(|_| _ = another.add_lane());
+    another.add_lane()
 }
 
 /// The nanoseconds one bucket covers on each of the five levels.

@@ -105,6 +105,27 @@ const CROWDED_TICK: Alphabet = Alphabet { before: |tick| with_lists(2 * tick, 0,
 const CHAIN: Alphabet =
     Alphabet { before: |tick| with_lists(5 * tick, tick, 4), deadlines: &[0, 6, 12], steps: &[1, 3], ..CROWD };
 
+/// Two lanes, one of which the wheel has from the beginning, and no lane, in turn. The second timer of the lane that is
+/// there is its last.
+const LANES: Alphabet = Alphabet {
+    before: |_| {
+        let mut before = with_lists(0, 0, 0);
+        before.extend([Op::AddLane, Op::Storm(When::In(5), 7, 2)]);
+        before
+    },
+    deadlines: &[0, 6, 12],
+    steps: &[5, 12],
+    budgeted: &[(12, 1)],
+    others: &[
+        Op::AddLane,
+        Op::Lane(None),
+        Op::Lane(Some(0)),
+        Op::PopFirst,
+        Op::AdvanceWith(When::In(12), Budget::of_work(2), Rule::Every(12)),
+        Op::Clear,
+    ],
+};
+
 impl Alphabet {
     /// What may come next when so many timers are live. Of many the first, the last and one in the middle are
     /// picked.
@@ -241,6 +262,10 @@ worlds! {
         CROWDED_TICK in TinyTick from 1 clocks, 4 operations: 100_000;
     chain_agrees_with_model_in_every_sequence:
         CHAIN in Tiny from 1 clocks, 4 operations: 100_000;
+    lanes_agree_with_model_in_every_sequence:
+        LANES in Tiny from 1 clocks, 4 operations: 100_000;
+    lanes_of_coarse_ticks_agree_with_model_in_every_sequence:
+        LANES in TinyTick from 1 clocks, 4 operations: 100_000;
 
     #[ignore = "a minute in release mode"]
     deep_world_agrees_with_model_in_every_long_sequence:

@@ -1,6 +1,6 @@
 //! Time passes and timers fire, on both.
 
-use timer_wheel::{Budget, Expired, Geometry, TimerKey};
+use timer_wheel::{Budget, DueTimer, Expired, Geometry, Lane, TimerKey};
 
 use super::{Fired, LEVELS, Pair};
 use crate::geometries::rotation_bits;
@@ -137,7 +137,7 @@ impl<G: Geometry> Pair<G> {
             write(self.model.get_mut(key).expect("it lives"));
             match verdict {
                 Verdict::Rearm(next) if nth <= most => {
-                    due.rearm(next);
+                    rearm(due, self.lane, next);
                     self.model.reschedule(key, next);
                     self.wake_ups += Self::WAKE_UPS;
                 }
@@ -183,7 +183,7 @@ impl<G: Geometry> Pair<G> {
             }
             self.fired.push((deadline, modelled.value));
             if let Verdict::Rearm(next) = rule.answer(fired, deadline, now) {
-                timer.rearm(next);
+                rearm(timer, self.lane, next);
                 self.model.reschedule(key, next);
                 self.wake_ups += Self::WAKE_UPS;
             } else {
@@ -240,6 +240,13 @@ pub(super) fn write(value: &mut u64) {
 
 pub(super) fn parts(item: Expired<u64>) -> (TimerKey, u64, u64) {
     (item.key, item.deadline, item.value)
+}
+
+fn rearm<G: Geometry>(due: DueTimer<'_, u64, G>, lane: Option<Lane>, deadline: u64) {
+    match lane {
+        Some(lane) => due.rearm_in(lane, deadline),
+        None => due.rearm(deadline),
+    }
 }
 
 /// The model's next due timer is the one that the wheel yielded.

@@ -116,10 +116,12 @@ impl<G: Geometry> Pair<G> {
             let mut next_rotation = level.buckets.iter().skip(level.buckets.len() / 2);
             next_rotation.any(|&timers| timers != 0)
         };
+        assert!(stats.lanes <= stats.near.min(self.lanes.into()), "a lane in use holds timers");
+        self.in_lanes += usize::from(stats.lanes != 0);
         self.moved_ahead += usize::from(nearer.iter().any(is_ahead));
         self.far.iter_mut().zip(&far.buckets).for_each(|(found, &timers)| *found += usize::from(timers != 0));
         let last_key = self.keys.last().map_or(0, |key| key.to_bits());
-        let counts = [stats.near, stats.slots].into_iter().chain(occupied);
+        let counts = [stats.near, stats.lanes, stats.slots].into_iter().chain(occupied);
         let counts: Vec<u64> = counts.map(|count| count as u64).collect();
         counts.into_iter().chain([last_key]).for_each(|it| self.note(it));
     }

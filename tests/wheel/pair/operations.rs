@@ -7,7 +7,7 @@ use timer_wheel::{Geometry, TimerKey, Wheel};
 use super::Pair;
 use super::advances::{parts, write};
 use super::comparison::check_delay;
-use crate::script::Road;
+use crate::script::{MAX_LANES, Road, lane};
 
 /// How often a burst of operations has everything checked, counted in operations.
 const BURST_CHECK: u16 = 64;
@@ -15,7 +15,9 @@ const BURST_CHECK: u16 = 64;
 impl<G: Geometry> Pair<G> {
     pub(crate) fn schedule(&mut self, deadline: u64) {
         let value = self.keys.len() as u64;
-        let key = if value % 2 == 0 {
+        let key = if let Some(lane) = self.lane {
+            self.wheel.schedule_in(lane, deadline, value)
+        } else if value % 2 == 0 {
             self.wheel.schedule(deadline, value)
         } else {
             let mut promised = None;
@@ -73,7 +75,10 @@ impl<G: Geometry> Pair<G> {
 
     pub(super) fn reschedule(&mut self, key: Option<TimerKey>, deadline: u64) {
         let Some(key) = key else { return };
-        let moved = self.wheel.reschedule(key, deadline);
+        let moved = match self.lane {
+            Some(lane) => self.wheel.reschedule_in(lane, key, deadline),
+            None => self.wheel.reschedule(key, deadline),
+        };
         assert_eq!(moved, self.model.reschedule(key, deadline), "{key:?}");
         self.wake_ups += Self::WAKE_UPS;
     }
@@ -176,6 +181,14 @@ impl<G: Geometry> Pair<G> {
         self.model.clear();
     }
 
+    pub(super) fn add_lane(&mut self) {
+        if self.lanes != MAX_LANES {
+            self.lane = Some(self.wheel.add_lane());
+            assert_eq!(self.lane, Some(lane(self.lanes)), "lanes are numbered");
+            self.lanes += 1;
+        }
+    }
+
     pub(super) fn reserve(&mut self, additional: usize) {
         self.wheel.reserve(additional);
         let room = self.wheel.capacity() - self.model.len();
@@ -186,6 +199,7 @@ impl<G: Geometry> Pair<G> {
         let start = self.model.now();
         let wheel = std::mem::replace(&mut self.wheel, Wheel::with_geometry(start));
         self.wheel = (self.reload)(wheel, road);
+        self.lanes = 0;
         self.is_behind = true;
         self.wake_ups += self.model.len() * Self::WAKE_UPS;
     }

@@ -1,0 +1,203 @@
+//! Lanes: what they save, and that they change nothing else. Random scripts name lanes as well, and all small worlds have
+//! one with lanes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use timer_wheel::{Budget, Geometry, Lane, TimerKey, Wheel};
+
+use crate::numbers::Numbers;
+use crate::script::{MAX_LANES, lane, spans};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A wheel with a ballast for which it makes buckets, and a lane.
+fn with_lane<G: Geometry>(now: u64) -> (Wheel<u64, G>, Lane) {
+    let mut wheel = crate::geometries::with_lists(now);
+    let lane = wheel.add_lane();
+    (wheel, lane)
+}
+
+/// C17: a timer in a lane is not moved before it fires, whatever the delay.
+#[test]
+fn timers_in_order_take_a_unit_of_work_each_and_no_bucket() {
+    fn check<G: Geometry>() {
+        for delay in spans::<G>() {
+            let (mut wheel, lane) = with_lane::<G>(1 << 40);
+            let (start, buckets) = (wheel.now(), wheel.stats().occupied);
+            for n in 0..1_000 {
+                wheel.schedule_in(lane, start + delay + n / 3, n);
+            }
+            let stats = wheel.stats();
+            assert_eq!((stats.occupied, stats.lanes), (buckets, 1));
+            let mut budget = Budget::of_work(1_000);
+            let fired = wheel.advance_with_budget(start + delay + 334, &mut budget);
+            assert!(fired.map(|timer| timer.value).eq(0..1_000));
+            assert_eq!(wheel.stats().lanes, 0);
+        }
+    }
+    in_every_geometry!(check);
+}
+
+/// C5.
+#[test]
+fn wake_up_for_a_lane_is_exact() {
+    fn check<G: Geometry>() {
+        let (mut wheel, lane) = with_lane::<G>(0);
+        let [tick, .., rotation] = spans::<G>();
+        let deadlines = [tick / 2, tick + 1, 3 * tick, rotation / 2 + 1, rotation - 1];
+        let keys = deadlines.map(|deadline| wheel.schedule_in(lane, deadline, deadline));
+        assert!(wheel.reschedule_in(lane, keys[1], rotation), "to the end");
+        for deadline in [deadlines[0], deadlines[2], deadlines[3], deadlines[4], rotation] {
+            assert_eq!((wheel.wake_at(), wheel.next_deadline()), (Some(deadline), Some(deadline)));
+            assert_eq!(wheel.peek_ahead(0), Some(deadline - wheel.now()));
+            assert!(wheel.advance(deadline).map(|timer| timer.deadline).eq([deadline]));
+        }
+    }
+    in_every_geometry!(check);
+}
+
+/// Lanes with different delays are merged, with each other and with what is in no lane, in the order of scheduling among
+/// equals.
+#[test]
+fn equal_deadlines_fire_first_in_first_out_across_lanes_and_buckets() {
+    fn check<G: Geometry>() {
+        let (mut wheel, _) = with_lane::<G>(0);
+        let lanes: Vec<Lane> = (0..5).map(|_| wheel.add_lane()).collect();
+        let deadline = 7 * spans::<G>()[1];
+        for n in 0..600 {
+            match n % 7 {
+                nth @ 0..=4 => wheel.schedule_in(lanes[nth as usize], deadline, n),
+                _ => wheel.schedule(deadline, n),
+            };
+        }
+        wheel.check_invariants();
+        assert_eq!(wheel.stats().lanes, 5);
+        assert!(wheel.advance(deadline).map(|timer| timer.value).eq(0..600));
+    }
+    in_every_geometry!(check);
+}
+
+/// A timer that is early for its lane goes where it would go without one, and takes as much work.
+#[test]
+fn out_of_order_a_lane_costs_what_none_costs() {
+    fn units(lane: Option<fn(&mut Wheel<u64>) -> Lane>) -> usize {
+        let mut wheel = Wheel::new(0);
+        let lane = lane.map(|lane| lane(&mut wheel));
+        let mut numbers = Numbers(7);
+        if let Some(lane) = lane {
+            wheel.schedule_in(lane, 61 * SECOND, 0);
+        }
+        let keys: Vec<TimerKey> = (0..10_000)
+            .map(|n| {
+                let deadline = SECOND + numbers.below(59 * SECOND);
+                match lane {
+                    Some(lane) => wheel.schedule_in(lane, deadline, n),
+                    None => wheel.schedule(deadline, n),
+                }
+            })
+            .collect();
+        // Later, but still before the end of the lane: only written down, but for the first.
+        for key in keys {
+            let deadline = wheel.deadline(key).unwrap() + SECOND / 2;
+            assert!(match lane {
+                Some(lane) => wheel.reschedule_in(lane, key, deadline),
+                None => wheel.reschedule(key, deadline),
+            });
+        }
+        let mut budget = Budget::UNLIMITED;
+        assert_eq!(wheel.advance_with_budget(60_900_000_000, &mut budget).count(), 10_000);
+        usize::MAX - budget.work
+    }
+    let plain = units(None);
+    assert_eq!(units(Some(Wheel::add_lane)), plain);
+    assert_eq!(units(Some(|_| lane(9))), plain);
+}
+
+#[test]
+fn lane_that_the_wheel_does_not_have_is_as_none() {
+    let mut wheel = Wheel::new(0);
+    for n in [0, 1, MAX_LANES - 1] {
+        let key = wheel.schedule_in(lane(n), SECOND, n);
+        assert!(wheel.reschedule_in(lane(n), key, 2 * SECOND));
+        wheel.peek_expired(2 * SECOND).unwrap().rearm_in(lane(n), 3 * SECOND);
+        wheel.check_invariants();
+        assert_eq!((wheel.stats().lanes, wheel.next_deadline()), (0, Some(3 * SECOND)));
+        assert_eq!(wheel.cancel(key), Some(n));
+        assert!(!wheel.reschedule_in(lane(n), key, 4 * SECOND), "it is stale");
+    }
+}
+
+#[test]
+fn lanes_stay_through_clear_shrink_and_clone_but_are_not_stored() {
+    let mut wheel = Wheel::new(0);
+    let lane = wheel.add_lane();
+    let is_used = |wheel: &mut Wheel<u64>| {
+        let key = wheel.schedule_in(lane, SECOND, 0);
+        let is_used = wheel.stats().lanes == 1;
+        wheel.check_invariants();
+        wheel.cancel(key);
+        is_used
+    };
+    for n in 0..2_000 {
+        wheel.schedule_in(lane, n, n);
+    }
+    let mut copy = wheel.clone();
+    let mut loaded = crate::serialized::reload(wheel.clone(), crate::script::Road::Straight);
+    wheel.clear();
+    assert_eq!(wheel.stats().lanes, 0);
+    assert!(is_used(&mut wheel));
+    wheel.shrink_to_fit();
+    assert!(is_used(&mut wheel));
+    for timers in [&mut copy, &mut loaded] {
+        assert!(timers.advance(SECOND).map(|timer| timer.value).eq(0..2_000));
+    }
+    assert!(is_used(&mut copy) && !is_used(&mut loaded));
+    assert_eq!(loaded.add_lane(), lane);
+    assert!(is_used(&mut loaded));
+}
+
+#[test]
+fn one_lane_too_many_is_refused_and_nothing_is_lost() {
+    let mut wheel = Wheel::new(0);
+    for n in 0..MAX_LANES {
+        let lane = wheel.add_lane();
+        wheel.schedule_in(lane, 100 - u64::from(n), n);
+    }
+    let refused = catch_unwind(AssertUnwindSafe(|| wheel.add_lane())).expect_err("there is no room");
+    assert_eq!(refused.downcast_ref::<String>().unwrap(), "a timer wheel has at most 64 lanes");
+    wheel.check_invariants();
+    assert_eq!(wheel.stats().lanes, 64);
+    assert!(wheel.advance(100).map(|timer| timer.value).eq((0..MAX_LANES).rev()));
+}
+
+/// A chain for each lane is no reason to make buckets, and is none not to.
+#[test]
+fn lanes_do_not_end_the_time_without_buckets() {
+    let mut wheel = Wheel::new(0);
+    for n in 0..40 {
+        let lane = wheel.add_lane();
+        (0..100).for_each(|nth| _ = wheel.schedule_in(lane, SECOND + nth, n));
+    }
+    (0..31).for_each(|n| _ = wheel.schedule(n * SECOND, n));
+    assert_eq!(wheel.stats().occupied, [0; 5]);
+    (0..100).for_each(|n| _ = wheel.schedule(n * SECOND, n));
+    assert!(wheel.stats().occupied != [0; 5]);
+    wheel.check_invariants();
+}
+
+/// Renewals: each moves a timer from somewhere in the lane to its end.
+#[test]
+fn renewed_timers_fire_in_the_order_of_renewal() {
+    let (mut wheel, lane) = with_lane::<timer_wheel::Millis>(0);
+    let mut numbers = Numbers(3);
+    let keys: Vec<TimerKey> = (0..100).map(|n| wheel.schedule_in(lane, 30 * SECOND, n)).collect();
+    let mut order: Vec<u64> = (0..100).collect();
+    for now in 1..=10_000 {
+        let nth = numbers.below(100);
+        assert!(wheel.reschedule_in(lane, keys[nth as usize], 30 * SECOND + now));
+        order.retain(|&other| other != nth);
+        order.push(nth);
+    }
+    wheel.check_invariants();
+    assert!(wheel.advance(u64::MAX >> 1).map(|timer| timer.value).eq(order));
+}
