@@ -12,6 +12,7 @@ mod fill;
 mod hold;
 mod longest;
 mod memory;
+mod one_ttl;
 mod pause;
 mod peak;
 mod refresh;
@@ -26,6 +27,8 @@ use std::time::Duration;
 use crate::answer::{Answer, Parts};
 use crate::queue::Need::{self, Budget, Cancel, Clear, Fire, FireLate, First, Horizon, Move, SingleCalls, Wake};
 use crate::queue::Queue;
+
+pub use one_ttl::TTL;
 
 /// Figures by name, with what was measured.
 pub type Samples = Vec<(&'static str, f64)>;
@@ -73,7 +76,10 @@ macro_rules! experiments {
                 match self {
                     $(Self::$name => {
                         const NEEDS: &[Need] = &$needs;
-                        if !NEEDS.iter().all(|&need| F::$member::has(need)) {
+                        let is_of_one_ttl = Self::$name.workloads() == ["W19"];
+                        if !NEEDS.iter().all(|&need| F::$member::has(need))
+                            || !is_of_one_ttl && !F::$member::has(Need::Delays)
+                        {
                             return Ok(None);
                         }
                         $function(n, samples)?.parts::<F::$member>().map(Some)
@@ -104,6 +110,11 @@ experiments! {
     Hold ["W11"] hold::measure::<F::Micro>, Micro, [First];
     Small ["W12"] small::measure::<F::Milli>, Milli, [Cancel, Move, Fire, SingleCalls];
     Server ["W16"] server::measure::<F::Milli>, Milli, [Cancel, FireLate, SingleCalls];
+    OneTtl ["W19"] one_ttl::measure_full_life::<F::Fine>, Fine, [Fire];
+    Evicted ["W19"] one_ttl::measure_eviction::<F::Fine>, Fine, [Fire, First];
+    Renewed ["W19"] one_ttl::measure_renewal::<F::Fine>, Fine, [Fire, Move];
+    RenewedOften ["W19"] one_ttl::measure_four_renewals::<F::Fine>, Fine, [Fire, Move];
+    Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, FireLate, SingleCalls];
 }
 
 impl Kind {

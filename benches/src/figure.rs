@@ -13,12 +13,14 @@ pub struct Figure {
     /// Which of its samples is quoted.
     pub counts: Counts,
     needs: &'static [Need],
+    /// Whether a queue of timers with one delay has it.
+    is_of_one_ttl: bool,
 }
 
 impl Figure {
     /// A figure that every subject has. O(1).
     pub const fn new(name: &'static str, unit: &'static str, counts: Counts) -> Self {
-        Self { name, unit, counts, needs: &[] }
+        Self { name, unit, counts, needs: &[], is_of_one_ttl: false }
     }
 
     const fn needing(self, needs: &'static [Need]) -> Self {
@@ -32,7 +34,8 @@ impl Figure {
 
     /// Whether a queue that lacks so much has no such figure. O(1).
     pub fn is_beyond(&self, lacks: &[Need]) -> bool {
-        lacks.iter().any(|lack| self.needs.contains(lack))
+        let is_needed = |lack: &Need| self.needs.contains(lack) || *lack == Delays && !self.is_of_one_ttl;
+        lacks.iter().any(is_needed)
     }
 }
 
@@ -43,6 +46,10 @@ pub fn named(name: &str) -> Option<&'static Figure> {
 
 const fn time(name: &'static str, needs: &'static [Need]) -> Figure {
     Figure::new(name, "ns", Counts::Median).needing(needs)
+}
+
+const fn one_ttl(name: &'static str, needs: &'static [Need]) -> Figure {
+    Figure { is_of_one_ttl: true, ..time(name, needs) }
 }
 
 /// The time of a single call: what else the machine did made some samples longer, and none shorter.
@@ -131,4 +138,11 @@ pub static FIGURES: &[Figure] = &[
     time("W16 p99 of advances", SERVER),
     time("W16 p99.9 of advances", SERVER),
     time("W16 p99.99 of advances", SERVER),
+    one_ttl("W19 full life", &[Fire]),
+    one_ttl("W19 eviction", &[Fire, First]),
+    one_ttl("W19 one renewal a TTL", &[Fire, Move]),
+    one_ttl("W19 four renewals a TTL", &[Fire, Move]),
+    time("W20 end and begin", SERVER),
+    time("W20 p99 of advances", SERVER),
+    call("W20 longest advance", SERVER),
 ];

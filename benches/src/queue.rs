@@ -1,6 +1,7 @@
 //! The trait by which every queue is driven, without indirection, by the workloads, the benchmarks and the replay.
 
 mod index;
+mod lane;
 mod ttl;
 mod two_sets;
 mod wheel;
@@ -8,6 +9,7 @@ mod wheel;
 use std::time::Duration;
 
 pub use index::Indexed;
+pub use lane::InLane;
 pub use ttl::{Applied, Layer, Proposal};
 pub use two_sets::TwoSets;
 
@@ -42,6 +44,12 @@ pub trait Queue<T = u32> {
     /// The time that the advances so far spent on a clock that the queue needs and a program has anyway.
     fn clock_cost(&mut self) -> Duration {
         Duration::ZERO
+    }
+
+    /// The key of a live timer, if the queue finds it by the timer's value.
+    #[inline]
+    fn key_of(_value: &T) -> Option<Self::Key> {
+        None
     }
 
     fn len(&self) -> usize {
@@ -138,6 +146,8 @@ pub enum Need {
     Budget,
     /// Timers of any rotation, each found without a look at the others.
     Horizon,
+    /// Timers of any delay. All measurements need it but those of one TTL.
+    Delays,
 }
 
 /// The order in which timers fire.

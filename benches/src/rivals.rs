@@ -7,6 +7,7 @@ mod bitwheel;
 mod delay_queue;
 mod heap;
 mod hhwt;
+mod list;
 mod nexus;
 mod ora_timer;
 mod slab;
@@ -17,7 +18,8 @@ pub use bitwheel::BitWheel;
 pub use delay_queue::{Delays, OwnDelays};
 pub use heap::Heap;
 pub use hhwt::HashWheel;
-pub use nexus::Nexus;
+pub use list::OneList;
+pub use nexus::{Nexus, NexusTimeouts};
 pub use ora_timer::Ora;
 pub use slab::BareSlab;
 

@@ -8,8 +8,8 @@ use timer_wheel::{Caffeine, Micros, Wheel};
 use crate::answer::Parts;
 use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue};
 use crate::experiments::{Family, Kind, Samples};
-use crate::queue::{Applied, Indexed, Need, Queue, TwoSets};
-use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, Ora, OwnDelays};
+use crate::queue::{Applied, InLane, Indexed, Need, Queue, TwoSets};
+use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora, OwnDelays};
 use crate::rivals::{COARSE, FINE};
 use crate::textbook::TextbookWheel;
 use crate::workload::MILLISECOND;
@@ -50,8 +50,10 @@ pub const ON_REQUEST: [&str; 4] = ["btree-queue", "TtlSet", "TtlQueue", "two-set
 pub static ALL: &[Subject] = &[
     Subject::of::<OfWheel<Wheel<u32>, Wheel<u32, Caffeine>, Wheel<u32, Micros>>>(),
     Subject::of::<OfWheel<Indexed, Indexed<Caffeine>, Indexed<Micros>>>(),
+    Subject::of::<OfWheel<InLane<u32>, InLane<u32, Caffeine>, InLane<u32, Micros>>>(),
     Subject::of::<OfWheel<TextbookWheel<u32>, TextbookWheel<u32, Caffeine>, TextbookWheel<u32, Micros>>>(),
     Subject::of::<Same<BareSlab>>(),
+    Subject::of::<Same<OneList>>(),
     Subject::of::<Same<BareSet>>(),
     Subject::of::<Same<LeanBTreeQueue<u32>>>(),
     Subject::of::<Same<BTreeQueue<u32>>>(),
@@ -60,6 +62,7 @@ pub static ALL: &[Subject] = &[
     Subject::of::<OfTicks<OwnDelays<FINE>, OwnDelays<COARSE>, OwnDelays<MILLISECOND>>>(),
     Subject::of::<OfTicks<HashWheel<FINE>, HashWheel<COARSE>, HashWheel<MILLISECOND>>>(),
     Subject::of::<OfTicks<Nexus<FINE>, Nexus<COARSE>, Nexus<MILLISECOND>>>(),
+    Subject::of::<Same<NexusTimeouts<FINE>>>(),
     Subject::of::<OfTicks<Ora<FINE>, Ora<COARSE>, Ora<MILLISECOND>>>(),
     Subject::of::<Same<BitWheel>>(),
     Subject::of::<Same<Applied<TtlSet<u32>>>>(),

@@ -1,14 +1,15 @@
-//! W16: the server mix. Requests with one timeout end and begin again, and every call is timed.
+//! W16 and W20: the server mix. Requests end and begin again: in W16 with one timeout, and every call is timed; in W20 with
+//! timeouts of half a minute to a minute and a few short ones.
 
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use super::{Answered, Samples, fire_rest};
+use super::{Answered, Samples, fire_rest, ns_each};
 use crate::answer::Answer;
 use crate::clock::{Clock, timed};
 use crate::queue::{Need, Queue, filled_with_keys};
-use crate::workload::{MILLISECOND, MINUTE, SECOND, XorShift64Star};
+use crate::workload::{MILLISECOND, MINUTE, SECOND, SEED, XorShift64Star};
 
 const STEP: u64 = MILLISECOND;
 const STEPS: u64 = 20_000;
@@ -47,14 +48,14 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
 
     let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
     let mut whole = Duration::ZERO;
-    timed(&mut whole, || serve(&mut queue, &mut keys, &ended, timeout, &mut Untimed))?;
+    let same = |_, _| timeout;
+    timed(&mut whole, || serve(&mut queue, &mut keys, &ended, same, &mut Untimed))?;
     samples.push(("W16 in all", whole.as_nanos() as f64));
     drop((queue, keys));
 
     let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
-    let histogram = || Histogram::new_with_bounds(1, u32::MAX.into(), 3).expect("sound bounds");
     let mut each = Each([histogram(), histogram(), histogram()]);
-    let mut answer = serve(&mut queue, &mut keys, &ended, timeout, &mut each)?;
+    let mut answer = serve(&mut queue, &mut keys, &ended, same, &mut each)?;
     for (figures, histogram) in FIGURES.iter().zip(&each.0) {
         let ns = QUANTILES.map(|quantile| histogram.value_at_quantile(quantile) as f64);
         samples.extend(figures.iter().copied().zip(ns));
@@ -65,32 +66,79 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     Ok(answer)
 }
 
+/// How many slots of W20 end and begin again in a step, and how many do in all at least.
+const SLOTS_A_STEP: usize = 200;
+const FEWEST_SLOTS: usize = 400_000;
+
+/// The timeout of a slot of W20 that begins at a time: one in a hundred is short. It does not depend on the order in which
+/// those begin that fire in one step.
+fn timeout_of(now: u64, slot: u32) -> u64 {
+    let mut random = XorShift64Star::with_seed((now + u64::from(slot)).wrapping_mul(SEED));
+    match random.below(100) {
+        0 => MILLISECOND * (1 + random.below(50)),
+        _ => 30 * SECOND + MILLISECOND * random.below(30_000),
+    }
+}
+
+pub(super) fn measure_slots<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
+    let mut random = XorShift64Star::new();
+    let steps = (4 * n).max(FEWEST_SLOTS) / SLOTS_A_STEP;
+    let ended: Vec<Vec<u64>> = (0..steps).map(|_| random.uniform(SLOTS_A_STEP, 0, n as u64)).collect();
+    let first: Vec<u64> = (0..n as u32).map(|slot| timeout_of(0, slot)).collect();
+
+    let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
+    let mut whole = Duration::ZERO;
+    timed(&mut whole, || serve(&mut queue, &mut keys, &ended, timeout_of, &mut Untimed))?;
+    samples.push(("W20 end and begin", ns_each(whole, steps * SLOTS_A_STEP)));
+    drop((queue, keys));
+
+    let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
+    let mut advances = Advances(histogram());
+    let mut answer = serve(&mut queue, &mut keys, &ended, timeout_of, &mut advances)?;
+    samples.push(("W20 p99 of advances", advances.0.value_at_quantile(0.99) as f64));
+    samples.push(("W20 longest advance", advances.0.max() as f64));
+    let mut left = Answer::default();
+    fire_rest(&mut queue, steps as u64 * STEP + MINUTE + GRACE, &mut left);
+    answer.give(left.count);
+    Ok(answer)
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, u32::MAX.into(), 3).expect("sound bounds")
+}
+
 #[inline(never)]
 fn serve<Q: Queue>(
     queue: &mut Q,
     keys: &mut [Q::Key],
     ended: &[Vec<u64>],
-    timeout: u64,
+    timeout: impl Fn(u64, u32) -> u64,
     watch: &mut impl Watch,
 ) -> Answered {
     let mut fired = Vec::with_capacity(keys.len());
     let mut answer = Answer::default();
     let mut refused = 0;
     for (step, ended) in (1..).zip(ended) {
-        let (now, deadline) = (step * STEP, step * STEP + timeout);
+        let now = step * STEP;
         for &request in ended {
-            let key = &mut keys[request as usize];
-            let value = watch.call(CANCEL, || queue.cancel(*key));
+            let request = request as u32;
+            let key = Q::key_of(&request).unwrap_or_else(|| keys[request as usize]);
+            let value = watch.call(CANCEL, || queue.cancel(key));
             if value.is_none() && !Q::has(Need::Fire) {
                 // It is overdue, and begins again when it fires.
                 continue;
             }
-            refused += usize::from(value != Some(request as u32));
-            *key = watch.call(SCHEDULE, || queue.schedule(deadline, request as u32));
+            refused += usize::from(value != Some(request));
+            let deadline = now + timeout(now, request);
+            let key = watch.call(SCHEDULE, || queue.schedule(deadline, request));
+            if Q::key_of(&request).is_none() {
+                keys[request as usize] = key;
+            }
         }
         watch.call(ADVANCE, || queue.advance(now, |deadline, value| fired.push((deadline, value))));
         for (due, request) in fired.drain(..) {
             answer.fire(step, due, request);
+            let deadline = now + timeout(now, request);
             keys[request as usize] = watch.call(SCHEDULE, || queue.schedule(deadline, request));
         }
     }
@@ -121,6 +169,22 @@ impl Watch for Each {
         let result = work();
         let ns = Instant::now().ns_since(start);
         self.0[operation].saturating_record(ns.into());
+        result
+    }
+}
+
+/// The advances alone.
+struct Advances(Histogram<u64>);
+
+impl Watch for Advances {
+    #[inline(always)]
+    fn call<R>(&mut self, operation: usize, work: impl FnOnce() -> R) -> R {
+        if operation != ADVANCE {
+            return work();
+        }
+        let start = Instant::now();
+        let result = work();
+        self.0.saturating_record(Instant::now().ns_since(start).into());
         result
     }
 }

@@ -10,7 +10,7 @@ use super::{Order, Queue};
 #[derive(Debug)]
 pub struct Indexed<G: Geometry = Millis>(IndexWheel<G>);
 
-impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
+impl<T: Copy + From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     const NAME: &'static str = "index-wheel";
     const ORDER: Order = Order::FirstComeFirstServed;
     const LACKS: &'static [Need] = &[List];
@@ -25,6 +25,11 @@ impl<T: From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
         let index = value.into();
         self.0.set(index, deadline);
         index
+    }
+
+    #[inline]
+    fn key_of(&value: &T) -> Option<u32> {
+        Some(value.into())
     }
 
     fn len(&self) -> usize {

@@ -4,7 +4,7 @@ use timer_wheel_bench::results::Row;
 
 use Bound::{AtLeast, Below, Faster, Within, WithinOr};
 
-/// What is held to the goals.
+/// What is held to the goals, but for those of a lane and of an index wheel.
 const OURS: [&str; 2] = ["wheel", "Timer"];
 
 /// How ours is to stand to a rival. Of times less is better, of rates more.
@@ -24,6 +24,8 @@ enum Bound {
 /// What is to be achieved in the figures whose names begin so, at some sizes.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
+    /// Whichever of these was measured.
+    ours: &'static [&'static str],
     figure: &'static str,
     sizes: &'static [u64],
     rival: &'static str,
@@ -31,7 +33,13 @@ struct Goal {
 }
 
 const fn goal(figure: &'static str, sizes: &'static [u64], rival: &'static str, bound: Bound) -> Goal {
-    Goal { figure, sizes, rival, bound }
+    Goal { ours: &OURS, figure, sizes, rival, bound }
+}
+
+impl Goal {
+    const fn of(self, ours: &'static [&'static str]) -> Self {
+        Self { ours, ..self }
+    }
 }
 
 const EACH: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000];
@@ -41,9 +49,12 @@ const PAUSES: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000,
 const PEAKS: &[u64] = &[10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
 const HOLDS: &[u64] = &[100, 1_000, 10_000, 100_000, 1_000_000];
 const HOLDS_OF_MANY: &[u64] = &[1_000, 10_000, 100_000, 1_000_000];
+const UP_TO_100_000: &[u64] = &[10_000, 30_000, 100_000];
 const SERVERS: &[u64] = &[10_000, 100_000];
 const PRODUCERS: &[u64] = &[1, 2, 4, 8];
 
+const LANE: &[&str] = &["lane"];
+const INDEX: &[&str] = &["index-wheel"];
 const TREE: &str = "btree+slab";
 const LIST: &str = "textbook";
 const TOKIO: &str = "delayqueue";
@@ -105,6 +116,18 @@ const ALL: &[Goal] = &[
     goal("W16 p99.9 of schedules", SERVERS, "bitwheel", Within(0.5)),
     goal("W16 p99 of cancels", SERVERS, "bitwheel", Within(0.75)),
     goal("W16 p99.9 of cancels", SERVERS, "bitwheel", Within(0.75)),
+    goal("W19 full life", EACH, TREE, Faster(3.0)).of(LANE),
+    goal("W19 full life", EACH, LIST, Within(1.0)).of(LANE),
+    goal("W19 full life", EACH, "wheel", Within(0.6)).of(LANE),
+    goal("W19 full life", EACH, "nexus-timeouts", Within(1.0)).of(LANE),
+    goal("W19 eviction", EACH, TREE, Faster(3.0)).of(LANE),
+    goal("W19 eviction", EACH, "wheel", Within(0.6)).of(LANE),
+    goal("W19 one renewal a TTL", UP_TO_100_000, LIST, Within(1.2)).of(LANE),
+    goal("W19 one renewal a TTL", EACH, "nexus-timeouts", Within(1.0)).of(LANE),
+    goal("W20 end and begin", EACH, TREE, Faster(5.0)),
+    goal("W20 end and begin", EACH, "nexus-timer", Within(1.0)),
+    goal("W20 end and begin", EACH, "nexus-timer", Faster(2.0)).of(INDEX),
+    goal("W20 end and begin", EACH, TOKIO, Faster(3.0)).of(INDEX),
     goal("W17 pairs a second", PRODUCERS, "a Timer each", AtLeast(0.8)),
     goal("W17 pairs a second", PRODUCERS, "a Mutex<BTreeMap> each", AtLeast(1.5)),
     goal("W17 pairs a second", PRODUCERS, THREAD, AtLeast(1.0)),
@@ -121,9 +144,9 @@ pub(crate) fn judge(rows: &[Row]) -> (String, String) {
 
 fn judge_by(goals: &[Goal], rows: &[Row]) -> (String, String) {
     let (mut text, mut all, mut count_missed, mut missed) = (String::new(), 0, 0, Vec::<(&str, Vec<u64>)>::new());
-    for Goal { figure, sizes, rival, bound } in goals {
+    for Goal { ours, figure, sizes, rival, bound } in goals {
         for row in rows.iter().filter(|row| row.is_named(figure) && sizes.contains(&row.n)) {
-            let ours = OURS.iter().find_map(|subject| row.value(subject));
+            let ours = ours.iter().find_map(|subject| row.value(subject));
             let (Some(ours), Some(theirs)) = (ours, row.value(rival)) else { continue };
             let is_met = bound.is_met(ours, theirs);
             all += 1;
@@ -223,7 +246,7 @@ mod tests {
         for goal in ALL {
             let is_known = known.iter().any(|(figures, subjects)| {
                 let rows = figures.iter().map(|figure| figure.row(0, Vec::new()));
-                let has_ours = subjects.iter().any(|name| OURS.contains(name));
+                let has_ours = subjects.iter().any(|name| goal.ours.contains(name));
                 has_ours && subjects.contains(&goal.rival) && rows.into_iter().any(|row| row.is_named(goal.figure))
             });
             assert!(is_known, "{goal:?}");

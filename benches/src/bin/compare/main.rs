@@ -49,7 +49,7 @@ struct Options {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
 
-    /// Only these workloads, separated by commas [default: all of queues, W1 to W16]
+    /// Only these workloads, separated by commas [default: all of queues: W1 to W16, W19, W20]
     #[arg(long, value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(
           Kind::ALL.iter().flat_map(|kind| kind.workloads().to_vec()).chain(drivers::ALL.map(|it| it.name))))]
     workloads: Vec<String>,
