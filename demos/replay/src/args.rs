@@ -63,9 +63,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ENTRIES")]
     pub(crate) capacity: Option<NonZeroUsize>,
 
-    /// Queues to replay on
-    #[arg(long, value_name = "QUEUES", value_delimiter = ',', default_value = "wheel,btree,textbook")]
-    pub(crate) queue: Vec<QueueName>,
+    /// Queues to replay on [default: wheel,btree,textbook, with --ttl also lane]
+    #[arg(long, value_name = "QUEUES", value_delimiter = ',')]
+    queue: Vec<QueueName>,
 
     /// Work units the wheel may spend in one call before it is called again [default: unbounded]
     #[arg(long, value_name = "UNITS")]
@@ -103,6 +103,23 @@ impl Args {
         self.rounds.unwrap_or(usual as u32)
     }
 
+    /// The queues to replay on, each once.
+    pub(crate) fn queues(&self) -> Vec<QueueName> {
+        use QueueName::{Btree, Lane, Textbook, Wheel};
+        let wanted = match (&self.queue[..], self.ttl) {
+            ([], None) => &[Wheel, Btree, Textbook],
+            ([], Some(_)) => &[Wheel, Lane, Btree, Textbook][..],
+            (asked, _) => asked,
+        };
+        let mut queues = Vec::new();
+        for queue in wanted {
+            if !queues.contains(queue) {
+                queues.push(*queue);
+            }
+        }
+        queues
+    }
+
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             expire: self.expire,
@@ -120,6 +137,8 @@ pub(crate) enum QueueName {
     Wheel,
     /// The same wheel over the indexes of its caller
     Index,
+    /// The same wheel with a lane for all timers, which pays with one TTL
+    Lane,
     /// A BTreeSet of deadlines and a slab
     Btree,
     /// The wheel as published elsewhere: one list node a timer

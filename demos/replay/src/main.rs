@@ -45,7 +45,7 @@ use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
 use args::{Args, DEFAULT_REQUESTS, GeometryName, QueueName, name_of};
 use progress::Progress;
-use queue::{BTree, Index, Queue, Textbook, Wheel};
+use queue::{BTree, Index, Lane, Queue, Textbook, Wheel};
 use replay::{Contender, Named};
 use setup::Setup;
 use trace::{Trace, profile};
@@ -121,7 +121,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     trace::generate(profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
 }
 
-/// The queues that the arguments name, each once.
+/// The queues that the arguments ask for.
 fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
     let contender = match args.geometry {
         GeometryName::Millis => contender::<Millis>,
@@ -129,9 +129,7 @@ fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
         GeometryName::Micros => contender::<Micros>,
         GeometryName::Compact => contender::<Compact>,
     };
-    let names = args.queue.iter().enumerate();
-    let names = names.filter(|(place, name)| !args.queue[..*place].contains(name));
-    names.map(|(_, &name)| contender(name, args)).collect()
+    args.queues().into_iter().map(|name| contender(name, args)).collect()
 }
 
 /// A queue, in a geometry if it has one.
@@ -140,6 +138,7 @@ fn contender<G: Geometry + 'static>(queue: QueueName, args: &Args) -> Box<dyn Co
     match queue {
         QueueName::Wheel => Box::new(Named::new(name, args.budget, Wheel::<G>::at)),
         QueueName::Index => Box::new(Named::new(name, args.budget, Index::<G>::at)),
+        QueueName::Lane => Box::new(Named::new(name, args.budget, Lane::<G>::at)),
         QueueName::Btree => Box::new(Named::new(name, None, BTree::at)),
         QueueName::Textbook => Box::new(Named::new(name, None, Textbook::<G>::at)),
     }

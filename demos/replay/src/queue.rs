@@ -12,6 +12,7 @@ use timer_wheel_bench::queue;
 
 use crate::trace::KeyId;
 
+use timer_wheel_bench::queue::InLane;
 pub(crate) use timer_wheel_bench::queue::Indexed as Index;
 pub(crate) use timer_wheel_bench::{BTreeQueue, TextbookWheel};
 
@@ -23,6 +24,9 @@ pub(crate) type Textbook<G> = TextbookWheel<KeyId, G>;
 
 /// The wheel itself.
 pub(crate) type Wheel<G> = timer_wheel::Wheel<KeyId, G>;
+
+/// The wheel with a lane for all timers.
+pub(crate) type Lane<G> = InLane<KeyId, G>;
 
 /// A queue of timers, each for one key of the cache.
 pub(crate) trait Queue: queue::Queue<KeyId> {

@@ -21,7 +21,7 @@ const SUBJECT: usize = 10;
 
 /// What the columns of [`figures`] mean.
 pub(crate) const NOTE: &str = "speed-up: how many times as fast as btree, a BTreeSet and a slab. \
-    textbook: a wheel of linked lists, one node a timer. A queue call is any call of the queue, timed on the bare \
+    textbook: a wheel of linked lists, one node a timer; lane: the wheel with all timers in one lane. A queue call is any call of the queue, timed on the bare \
     queue, without the cache.";
 
 /// Facts, a subject and a text each, for a terminal.
@@ -82,6 +82,7 @@ fn title(outcome: &Outcome) -> &str {
     match outcome.name.as_str() {
         "wheel" => "the timer wheel",
         "index" => "the index wheel",
+        "lane" => "a lane of the wheel",
         "btree" => "a BTreeSet",
         "textbook" => "a textbook wheel",
         other => other,

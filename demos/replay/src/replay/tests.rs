@@ -8,7 +8,7 @@ use super::script::Recorder;
 use super::*;
 use crate::cache::{Cache, Expire};
 use crate::figure::NS_PER_S;
-use crate::queue::{BTree, Index, Queue, Textbook, Wheel};
+use crate::queue::{BTree, Index, Lane, Queue, Textbook, Wheel};
 use crate::trace::{self, KeyId, profile};
 use timer_wheel_bench::queue::{self, Order};
 
@@ -133,6 +133,8 @@ fn all_of<G: Geometry + 'static>() -> Vec<Box<dyn Contender>> {
         contender("wheel 64", 64, Wheel::<G>::at),
         contender("index", 0, Index::<G>::at),
         contender("index 64", 64, Index::<G>::at),
+        contender("lane", 0, Lane::<G>::at),
+        contender("lane 64", 64, Lane::<G>::at),
         contender("textbook", 0, Textbook::<G>::at),
     ]
 }

@@ -14,7 +14,7 @@ fn json_has_all_that_programs_rely_on() {
     let [expired, evicted, deleted] = ran.counts(["expired", "evicted", "deleted"]);
     assert_eq!(expired + evicted + deleted + left, inserts);
     assert!(left > 0 && expired > 0 && evicted > 0);
-    assert_eq!(ran.counts(["requests", "early", "late", "queues_compared"]), [20_000, 0, 0, 3]);
+    assert_eq!(ran.counts(["requests", "early", "late", "queues_compared"]), [20_000, 0, 0, 4]);
     for (place, value) in [
         ("/verdict/digests_equal", "true"),
         ("/wheel/geometry", "\"millis\""),
@@ -26,7 +26,7 @@ fn json_has_all_that_programs_rely_on() {
         assert_eq!(figures.pointer(place).unwrap().to_string(), value, "{place}");
     }
     let queues = figures["queues"].as_object().unwrap();
-    assert!(queues.keys().eq(["btree", "textbook", "wheel"]));
+    assert!(queues.keys().eq(["btree", "lane", "textbook", "wheel"]));
     for queue in queues.values() {
         assert_eq!(queue["expired"], expired);
         let times = ["ns_per_request/median", "ns_per_queue_call/median", "advances/longest_us"];
