@@ -160,16 +160,17 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         (node.prev, node.next) = (prev, lane.end());
         let filled = fill(&mut node.value);
         if prev == NodeIndex::NIL {
-            self.open_lane(lane, index);
+            self.place_in(lane, index);
         }
         filled
     }
 
-    /// Links a timer that is linked nowhere as the first of a lane, or where it belongs if the lane does not take it.
+    /// Links a timer that is linked nowhere, whose node is complete but for that, at the end of a lane, or where it belongs if
+    /// the lane does not take it.
     #[inline(never)]
-    fn open_lane(&mut self, lane: Lane, index: NodeIndex) {
+    fn place_in(&mut self, lane: Lane, index: NodeIndex) {
         let timer = Ordered::of(&self.nodes, index);
-        if !self.near.open(&mut self.nodes, lane, timer) {
+        if !self.near.push_in(&mut self.nodes, lane, timer) {
             self.place(index, timer.deadline);
         }
     }
@@ -246,8 +247,16 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         deadline: u64,
         is_live: impl FnOnce(&V) -> bool,
     ) -> bool {
-        let node = self.nodes.get(index.get());
-        let is_scheduled = node.is_some_and(|node| is_live(&node.value) && node.is_scheduled());
+        let Some(node) = self.nodes.get(index.get()).filter(|node| is_live(&node.value)) else {
+            return false;
+        };
+        let links = node.links();
+        if links.place == Place::CHAIN && self.near.takes(lane, deadline) {
+            self.near.unlink_behind(&mut self.nodes, links);
+            self.link_in(lane, index, deadline, |_| {});
+            return true;
+        }
+        let is_scheduled = links.place != Place::NONE;
         if is_scheduled {
             self.move_in(lane, index, deadline);
         }
@@ -257,29 +266,29 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Gives a timer that is scheduled a new deadline, and links it at the end of a lane if that takes it.
     #[inline(never)]
     pub(crate) fn move_in(&mut self, lane: Lane, index: NodeIndex, deadline: u64) {
-        if !self.near.takes(lane, deadline) {
-            self.set(index, deadline, |_| true);
-            return;
-        }
-        let links = self.node(index).links();
-        if links.place == Place::CHAIN {
-            self.near.unlink(&mut self.nodes, links);
+        if self.near.takes(lane, deadline) {
+            self.renew(index, deadline);
+            self.place_in(lane, index);
         } else {
-            self.unlink(index, links);
+            self.set(index, deadline, |_| true);
         }
-        self.link_in(lane, index, deadline, |_| {});
     }
 
     /// Gives a timer that is scheduled a new deadline, and links it where it belongs then.
     #[inline(never)]
     pub(crate) fn move_to(&mut self, index: NodeIndex, deadline: u64) {
+        self.renew(index, deadline);
+        self.place(index, deadline);
+    }
+
+    /// Unlinks a timer, and gives it a new deadline and a new place in the order.
+    fn renew(&mut self, index: NodeIndex, deadline: u64) {
         let links = self.node(index).links();
         self.unlink(index, links);
         let sequence = self.next_sequence();
         let node = self.node_mut(index);
         node.deadline = deadline;
         node.set_sequence(sequence);
-        self.place(index, deadline);
     }
 
     /// The place in the order of the timer that is scheduled or rescheduled next. O(1), but for one

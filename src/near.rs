@@ -162,14 +162,20 @@ impl NearHeap {
         prev
     }
 
-    /// Makes a timer that is linked nowhere the only one of a lane, if there is such a lane and it is empty. O(log chains).
-    pub(crate) fn open<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, timer: Ordered) -> bool {
-        let is_opened = self.lanes.open(lane, &timer);
-        if is_opened {
-            nodes.at_mut(timer.node.get()).next = lane.end();
-            self.push_head(nodes, timer);
+    /// Links a timer that is linked nowhere at the end of a lane, if that takes it. O(1), O(log chains) in an empty lane.
+    pub(crate) fn push_in<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, timer: Ordered) -> bool {
+        let is_taken = self.takes(lane, timer.deadline);
+        if is_taken {
+            let prev = self.append(nodes, lane, timer.node, timer.deadline);
+            let node = nodes.at_mut(timer.node.get());
+            node.link_behind(prev, Place::CHAIN);
+            node.next = lane.end();
+            if prev == NodeIndex::NIL {
+                self.lanes.end_with(lane.end(), timer.node, timer.deadline);
+                self.push_head(nodes, timer);
+            }
         }
-        is_opened
+        is_taken
     }
 
     fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
@@ -185,8 +191,15 @@ impl NearHeap {
     #[inline]
     pub(crate) fn unlink<V>(&mut self, nodes: &mut Nodes<V>, links: Links) {
         if links.place == Place::HEAD {
-            return self.remove_head(nodes, links.prev.get(), links.next);
+            self.remove_head(nodes, links.prev.get(), links.next);
+        } else {
+            self.unlink_behind(nodes, links);
         }
+    }
+
+    /// Unlinks a timer from its chain, of which it is not the head. O(1).
+    #[inline]
+    pub(crate) fn unlink_behind<V>(&mut self, nodes: &mut Nodes<V>, links: Links) {
         let prev = nodes.at_mut(links.prev.get());
         prev.next = links.next;
         let deadline = prev.deadline;
@@ -204,13 +217,12 @@ impl NearHeap {
             self.lanes.empty(next);
             return self.remove_entry(nodes, index);
         };
-        let head = Ordered::new(node, next);
         node.set_place(Place::HEAD);
         node.prev = NodeIndex::new(index);
         if self.others.len() == 0 {
-            self.first = head;
+            self.first = Ordered::new(node, next);
         } else {
-            self.sink(nodes, index, head);
+            self.sink(nodes, index, next);
         }
     }
 
@@ -227,7 +239,7 @@ impl NearHeap {
             return;
         }
         if index == 0 || !last.precedes(self.head((index - 1) / FANOUT)) {
-            self.sink(nodes, index, last);
+            self.sink(nodes, index, last.node);
         } else {
             self.rise(nodes, index, last);
         }
@@ -247,8 +259,12 @@ impl NearHeap {
         self.write(nodes, index, entry);
     }
 
-    /// Puts an entry where it belongs, at an index or below it.
-    fn sink<V>(&mut self, nodes: &mut Nodes<V>, mut index: usize, entry: Ordered) {
+    /// Puts the entry of a head where it belongs, at an index or below it.
+    // Never, and by its node: a caller who makes the entry for it in memory, in parts, and copies it as a whole where there is
+    // only one chain, lets the next fire wait for the copy.
+    #[inline(never)]
+    fn sink<V>(&mut self, nodes: &mut Nodes<V>, mut index: usize, head: NodeIndex) {
+        let entry = Ordered::of(nodes, head);
         loop {
             // The children, by their indexes among the others.
             let first = FANOUT * index;

@@ -117,12 +117,6 @@ impl Lanes {
         }
     }
 
-    /// Makes a timer the only one of a lane, if there is such a lane and it is empty.
-    pub(super) fn open(&mut self, lane: Lane, timer: &Ordered) -> bool {
-        let end = self.get_mut(lane).filter(|end| end.tail == NodeIndex::NIL);
-        end.map(|end| *end = End { deadline: timer.deadline, tail: timer.node }).is_some()
-    }
-
     /// Takes note that the lane with that end has lost its last timer, if it is the end of a lane.
     #[inline]
     pub(super) fn empty(&mut self, end: NodeIndex) {

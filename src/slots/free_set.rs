@@ -126,6 +126,14 @@ impl FreeSet {
         self.lowest = mem::take(self.words.at_mut(self.index));
     }
 
+    /// Whether all slots from the first of a word on, all of which are above the lowest element, are in the set. O(words).
+    pub(crate) fn has_all(&self, slots: &Range<usize>) -> bool {
+        (slots.start..slots.end).step_by(WORD_BITS).all(|first| {
+            let bits = WORD_BITS.min(slots.end - first);
+            self.words.get(first / WORD_BITS) == Some(&(u64::MAX >> (WORD_BITS - bits)))
+        })
+    }
+
     /// Removes the elements of some whole words, all of which are above the lowest. O(words).
     pub(crate) fn remove_words(&mut self, slots: Range<usize>) {
         for index in slots.start / WORD_BITS..words_for(slots.end) {

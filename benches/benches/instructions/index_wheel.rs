@@ -11,5 +11,5 @@ counted!(index_wheel, Indexed:
     cancel from with_oldest at most 82_700,
     reschedule_to_later from with_random at most 32_500,
     advance_idly from with_oldest at most 22_030,
-    expire from about_to_expire at most 414_800,
+    expire from about_to_expire at most 406_700,
 );
