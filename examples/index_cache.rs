@@ -2,7 +2,7 @@
 //! the entry by the index of its record and keeps no copy of anything else.
 //!
 //! A use renews the entry by writing its deadline into the record, and the wheel is not told. A timer that fires too
-//! early for its record is rearmed.
+//! early for its record is rearmed. All entries have one TTL, so those that are not used again stay in a lane.
 //!
 //! The cache cancels the timer of a record before it frees the record.
 //!
@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use slab::Slab;
+use timer_wheel::Lane;
 use timer_wheel::index::IndexWheel;
 
 #[derive(Default)]
@@ -25,7 +26,6 @@ struct Entry {
 }
 
 /// Holds `capacity` entries, each until it has not been used for `ttl`.
-#[derive(Default)]
 struct Cache {
     capacity: usize,
     ttl: Duration,
@@ -34,9 +34,16 @@ struct Cache {
     newest: Option<u32>,
     oldest: Option<u32>,
     wheel: IndexWheel,
+    lane: Lane,
 }
 
 impl Cache {
+    fn new(capacity: usize, ttl: Duration) -> Self {
+        let mut wheel = IndexWheel::new(0);
+        let (index_of, entries, lane) = (HashMap::new(), Slab::new(), wheel.add_lane());
+        Self { capacity, ttl, index_of, entries, newest: None, oldest: None, wheel, lane }
+    }
+
     /// The value of a key, which is the newest then.
     fn get(&mut self, key: &str, now: Duration) -> Option<u32> {
         self.expire(now);
@@ -61,7 +68,7 @@ impl Cache {
         let index = self.entries.insert(entry) as u32;
         self.index_of.insert(key.into(), index);
         self.link(index, now);
-        self.wheel.set(index, self.entries[index as usize].deadline);
+        self.wheel.set_in(self.lane, index, self.entries[index as usize].deadline);
     }
 
     /// Removes the entries that have not been used for `ttl`. `wheel.expiration_delay()` says when to call again.
@@ -113,7 +120,7 @@ impl Cache {
 
 fn main() {
     let second = Duration::from_secs;
-    let mut cache = Cache { capacity: 3, ttl: second(60), ..Cache::default() };
+    let mut cache = Cache::new(3, second(60));
     for (at, key) in ["ada", "bob", "cyd"].into_iter().enumerate() {
         cache.insert(key, 1, second(at as u64));
     }
