@@ -114,7 +114,7 @@ experiments! {
     Evicted ["W19"] one_ttl::measure_eviction::<F::Fine>, Fine, [Fire, First];
     Renewed ["W19"] one_ttl::measure_renewal::<F::Fine>, Fine, [Fire, Move];
     RenewedOften ["W19"] one_ttl::measure_four_renewals::<F::Fine>, Fine, [Fire, Move];
-    Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, FireLate, SingleCalls];
+    Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, FireLate];
 }
 
 impl Kind {

@@ -142,7 +142,7 @@ pub static FIGURES: &[Figure] = &[
     one_ttl("W19 eviction", &[Fire, First]),
     one_ttl("W19 one renewal a TTL", &[Fire, Move]),
     one_ttl("W19 four renewals a TTL", &[Fire, Move]),
-    time("W20 end and begin", SERVER),
+    time("W20 end and begin", &[Cancel, FireLate]),
     time("W20 p99 of advances", SERVER),
     call("W20 longest advance", SERVER),
 ];
