@@ -14,15 +14,21 @@ use crate::script::spans;
 /// Timers that are many, where a million would take long to no purpose.
 const MANY: usize = 100_000;
 
-/// Those at the end of time must not be looked at for the sake of those that are overdue.
+/// Those at the end of time must not be looked at for the sake of those that are overdue. In a lane, the first of them keeps it
+/// from taking others.
 #[test]
 fn far_future_and_past_in_turn_cost_what_the_past_costs() {
-    fn check<G: Geometry>() {
+    fn check<G: Geometry>(has_lane: bool) {
         let mut wheel: Wheel<u64, G> = Wheel::with_geometry(1 << 40);
+        let lane = has_lane.then(|| wheel.add_lane());
+        let schedule = |wheel: &mut Wheel<u64, G>, deadline| match lane {
+            Some(lane) => wheel.schedule_in(lane, deadline, deadline),
+            None => wheel.schedule(deadline, deadline),
+        };
         let mut units = 0;
         for round in 0..MANY as u64 {
-            wheel.schedule(u64::MAX - round, round);
-            wheel.schedule(round, round);
+            schedule(&mut wheel, u64::MAX - round);
+            schedule(&mut wheel, round);
             assert_eq!(wheel.expiration_delay(), Some(0));
             let now = wheel.now() + 1;
             let by_now = advance(&mut wheel, now);
@@ -38,9 +44,11 @@ fn far_future_and_past_in_turn_cost_what_the_past_costs() {
         let most = (rotation_bits::<G>() as usize + LEVELS) * MANY;
         assert!(units <= most, "{units} units at the end");
     }
-    check::<Millis>();
-    check::<Caffeine>();
-    check::<Compact>();
+    for has_lane in [false, true] {
+        check::<Millis>(has_lane);
+        check::<Caffeine>(has_lane);
+        check::<Compact>(has_lane);
+    }
 }
 
 /// Each is the earliest beyond the levels for a moment.
