@@ -251,7 +251,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             return false;
         };
         let links = node.links();
-        if links.place == Place::CHAIN && self.near.takes(lane, deadline) {
+        if links.place == Place::CHAIN {
             self.near.unlink_behind(&mut self.nodes, links);
             self.link_in(lane, index, deadline, |_| {});
             return true;
