@@ -104,6 +104,9 @@
 //! read of a field, so a driver compares it before and after a `schedule` to learn whether it must wake up sooner.
 //! [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
+//! A timer that may be late need not cost a wake-up of its own. [`align`]`(earliest, latest)` is the roundest time in its
+//! window, and timers that are scheduled at round times share them.
+//!
 //! The iterator that [`advance`](Wheel::advance) returns *does the work as it is pulled*. If
 //! it is not pulled, nothing fires. While it lives the wheel is borrowed; a loop that schedules and cancels in
 //! between takes one timer from each advance:
@@ -269,6 +272,7 @@ pub mod timer;
 #[cfg(feature = "ttl")]
 pub mod ttl;
 
+mod align;
 #[cfg(any(feature = "retry", feature = "ttl"))]
 mod backoff;
 mod budget;
@@ -285,6 +289,7 @@ mod slots;
 mod sync;
 mod wheel;
 
+pub use align::align;
 #[cfg(any(feature = "retry", feature = "ttl"))]
 pub use backoff::Backoff;
 pub use budget::Budget;
