@@ -22,6 +22,7 @@
 //! | have a name for each job, and one job a name | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
 //! | know how late jobs are | [`Timer::stats`] |
+//! | let jobs be late, for fewer wake-ups | [`Builder::slack`] |
 //! | stop, and have back what has not run | [`Timer::shutdown`] |
 //! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
@@ -49,6 +50,9 @@
 // the wheel needs the thread sooner, and then the alarm; a call that lowers the alarm unparks the thread. The
 // thread sets the alarm and then looks at all the times once more before it parks. All changes of the alarm
 // are read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost.
+// With a slack the alarm is the roundest time from the first of the shards' times to the slack after it. `align` keeps
+// the order of times, so that is the first of the alarms that each shard by itself would need. A thread that is awake
+// goes by the shards' times, not by the alarm: it runs whatever is due.
 // An unpark that comes before the park makes that return; between the alarm and the park nothing runs that
 // could use it up. Calls to settle and to shut down always unpark.
 //

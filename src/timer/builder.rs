@@ -29,7 +29,7 @@ const SHARDS: usize = 16;
 /// The most shards that can be asked for.
 const MOST_SHARDS: usize = 1024;
 
-/// How late a run is reported to be late, unless told otherwise.
+/// How late a run is reported to be late, beyond the slack, unless told otherwise.
 const LATE_AFTER: Duration = Duration::from_millis(100);
 
 /// Configures a [`Timer`] and starts it. Every method is O(1), and the last starts a thread.
@@ -50,7 +50,8 @@ pub struct Builder {
     clock: Box<dyn Clock>,
     executor: AnyExecutor,
     panic_hook: PanicHook,
-    late_after: Duration,
+    late_after: Option<Duration>,
+    slack: Duration,
     budget: usize,
     shards: Option<usize>,
     limit: Option<usize>,
@@ -63,7 +64,8 @@ impl Builder {
             clock: Box::new(SystemClock::new()),
             executor: None,
             panic_hook: Box::new(|_| ()),
-            late_after: LATE_AFTER,
+            late_after: None,
+            slack: Duration::ZERO,
             budget: BUDGET,
             shards: None,
             limit: None,
@@ -124,7 +126,7 @@ impl Builder {
     }
 
     /// How long after its deadline a run is counted as late, and reported with the feature
-    /// `tracing`. 100 ms, unless told otherwise.
+    /// `tracing`. 100 ms more than the [slack](Builder::slack), unless told otherwise.
     ///
     /// ```
     /// use std::time::Duration;
@@ -140,7 +142,41 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn late_after(mut self, lateness: Duration) -> Self {
-        self.late_after = lateness;
+        self.late_after = Some(lateness);
+        self
+    }
+
+    /// How much later than its deadline a job or a sleep may run, so that the thread wakes up less often. Zero, unless
+    /// told otherwise.
+    ///
+    /// The thread sleeps until the roundest time from the next deadline to the slack after it, as [`align`] finds it. Then
+    /// it runs all jobs that are due, in order of their deadlines. So jobs that lie close to each other run at one wake-up.
+    /// With jobs that are closer than the slack, the thread wakes up once or twice in each slack.
+    ///
+    /// No job runs before its deadline. The thread wakes up for a job at the latest when the slack after its deadline ends;
+    /// the system's sleep and the jobs before may add to that. Whenever the thread is awake it runs all jobs that are
+    /// due, also for [`settle`](Timer::settle) and a [`Drain`](super::Shutdown::Drain).
+    ///
+    /// Deadlines stay as they are. A periodic job keeps its rate, and the lateness in
+    /// [`stats`](Timer::stats) counts from the deadline. With a slack longer than a period, a job may
+    /// [miss](super::Missed) runs.
+    ///
+    /// [`align`]: crate::align
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::builder().slack(Duration::from_millis(20)).start()?;
+    /// let (sender, rang) = mpsc::channel();
+    /// let deadline = Instant::now() + Duration::from_millis(5);
+    /// timer.schedule_at(deadline, move || sender.send(Instant::now()).unwrap())?;
+    /// assert!(rang.recv()? >= deadline, "up to 20 ms later");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn slack(mut self, slack: Duration) -> Self {
+        self.slack = slack;
         self
     }
 
@@ -244,8 +280,8 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn start(self) -> io::Result<Timer> {
-        let late_after_ns = nanoseconds(self.late_after);
-        let shared = Shared::new(self.clock, self.panic_hook, late_after_ns);
+        let late_after = self.late_after.unwrap_or(self.slack.saturating_add(LATE_AFTER));
+        let shared = Shared::new(self.clock, self.panic_hook, nanoseconds(late_after), nanoseconds(self.slack));
         let cores = || available_parallelism().map_or(1, NonZero::get);
         let count = self.shards;
         let count = count.unwrap_or_else(|| (SHARDS_PER_CORE * cores()).min(SHARDS));
@@ -263,6 +299,7 @@ impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("late_after", &self.late_after)
+            .field("slack", &self.slack)
             .field("budget", &self.budget)
             .field("limit", &self.limit)
             .field("name", &self.name)

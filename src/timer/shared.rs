@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::panics::swallow_panic;
 use super::shard::Shard;
 use super::{Shutdown, TimerStats, trace};
+use crate::align::align;
 use crate::clock::{Clock, NEVER, nanoseconds};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, Thread, lock, thread, thread_local, wait};
@@ -40,6 +41,8 @@ pub(super) struct Shared {
     pub(super) thread: OnceLock<Thread>,
     panic_hook: PanicHook,
     late_after_ns: u64,
+    /// The thread may sleep so much longer than a shard asks for.
+    slack_ns: u64,
     /// The shards, to borrow from.
     lenders: OnceLock<Vec<Weak<Shard>>>,
     borrowing: Mutex<()>,
@@ -57,7 +60,8 @@ pub(super) struct Times {
     floor: AtomicU64,
     /// The time until which the thread sleeps, or [`AWAKE`].
     ///
-    /// Invariant: while it is not `AWAKE`, no shard needs the thread sooner, or a caller is about to lower it.
+    /// Invariant: while it is not `AWAKE`, it is at most the slack later than the time of each shard, or a caller is
+    /// about to lower it.
     /// The call that lowers it wakes the thread.
     alarm: AtomicU64,
     /// A missed run waits until this time at least: see [`Missed::CatchUp`](super::Missed).
@@ -84,12 +88,13 @@ pub(super) struct Calls {
 }
 
 impl Shared {
-    pub(super) fn new(clock: Box<dyn Clock>, hook: PanicHook, late_after_ns: u64) -> Self {
+    pub(super) fn new(clock: Box<dyn Clock>, hook: PanicHook, late_after_ns: u64, slack_ns: u64) -> Self {
         Self {
             clock,
             thread: OnceLock::new(),
             panic_hook: hook,
             late_after_ns,
+            slack_ns,
             lenders: OnceLock::new(),
             borrowing: Mutex::new(()),
             times: Times { floor: AtomicU64::new(0), alarm: AtomicU64::new(AWAKE), missed_from: AtomicU64::new(0) },
@@ -159,11 +164,21 @@ impl Shared {
 /// and then reads the shards. Of two changes the second sees what was written before the first. So either the
 /// thread sees the new time, or the caller sees the alarm and wakes the thread.
 impl Shared {
-    /// Wakes the thread if it would sleep beyond a time that a shard has been given.
+    /// Wakes the thread if it would sleep beyond a time that a shard has been given, and the slack.
     pub(super) fn wake_before(&self, wake: u64) {
-        if wake < self.times.alarm.fetch_min(wake, Ordering::AcqRel) {
+        let alarm = self.alarm_for(wake);
+        if alarm < self.times.alarm.fetch_min(alarm, Ordering::AcqRel) {
             self.unpark();
         }
+    }
+
+    /// Until when the thread may sleep if it is to look at a shard at `wake`. Of two times, the earlier has the earlier
+    /// alarm, or the same.
+    pub(super) fn alarm_for(&self, wake: u64) -> u64 {
+        // A job that is overdue has used up its slack, or some of it.
+        let is_overdue = wake <= self.times.floor.load(Ordering::Relaxed);
+        let slack = if is_overdue { 0 } else { self.slack_ns };
+        align(wake, wake.saturating_add(slack))
     }
 
     /// Announces that the thread is going to sleep. It must look at the shards after that.

@@ -166,12 +166,13 @@ impl Worker<'_> {
     /// Answers the first `asked` of those that wait for the thread to settle, and sleeps until there is
     /// something to do, but for what has turned up already.
     fn sleep(&self, now: u64, asked: u64) {
-        let alarm = self.shards.wake();
-        if alarm <= now {
+        let wake = self.shards.wake();
+        if wake <= now {
             return;
         }
+        let alarm = self.shared.alarm_for(wake);
         self.shared.set_alarm(alarm);
-        let is_sooner = self.shards.wake() < alarm;
+        let is_sooner = self.shards.wake() < wake;
         let mut calls = lock(&self.shared.calls);
         let is_news = calls.answered != asked;
         calls.answered = asked;

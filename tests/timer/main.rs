@@ -26,6 +26,7 @@ mod panics;
 mod periodic;
 mod shards;
 mod shutdown;
+mod slack;
 mod sleep;
 mod soak;
 mod stats;

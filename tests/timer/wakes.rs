@@ -11,7 +11,7 @@ use timer_wheel::timer::Missed;
 use crate::log::{Bench, HOUR, MS, SECOND};
 
 /// What settling may add: it wakes the thread, and once more if that was up already and had seen the call.
-const SETTLING: u64 = 2;
+pub(crate) const SETTLING: u64 = 2;
 
 fn wake_ups(bench: &Bench) -> u64 {
     bench.timer.stats().wake_ups

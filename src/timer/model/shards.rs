@@ -127,3 +127,25 @@ fn limit_admits_as_many_jobs_as_it_says_whichever_thread_comes_first() {
         assert_eq!(admitted.filter(|is_ok| *is_ok).count(), 2);
     });
 }
+
+/// The thread may sleep until the slack after the first deadline. It must still hear of a deadline before that.
+#[test]
+fn jobs_with_slack_run_whichever_shard_has_the_first_deadline() {
+    model(|| {
+        let clock = ManualClock::new();
+        let builder = Timer::builder().shards(2).slack(SECOND);
+        let timer = builder.clock(clock.clone()).start().unwrap();
+        let bell = Bell::new();
+        timer.schedule_after(3 * SECOND, bell.job()).unwrap();
+        let other = {
+            let (timer, bell) = (timer.clone(), bell.clone());
+            thread::spawn(move || timer.schedule_after(SECOND, bell.job()).is_ok())
+        };
+        assert!(other.join().unwrap());
+        // The window of one has ended, that of the other has not begun.
+        clock.advance(2 * SECOND);
+        bell.wait(1);
+        clock.advance(2 * SECOND);
+        bell.wait(2);
+    });
+}
