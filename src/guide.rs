@@ -67,6 +67,7 @@ macro_rules! pages {
             #[doc = "[heartbeat.rs]: crate::guide::programs#heartbeat"]
             #[doc = "[session_expiry.rs]: crate::guide::programs#session_expiry"]
             #[doc = "[timeouts_async.rs]: crate::guide::programs#timeouts_async"]
+            #[doc = "[connection_deadlines.rs]: crate::guide::programs#connection_deadlines"]
             #[doc = "[retry_queue.rs]: crate::guide::programs#retry_queue"]
             #[doc = "[wheel.rs]: crate::Wheel"]
             #[doc = "[index.rs]: crate::index::IndexWheel"]
@@ -117,5 +118,5 @@ macro_rules! programs {
 
 programs! {
     "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
-    "session_expiry" "heartbeat" "timeouts_async" "delay_queue" "retry_queue" "reactor" "simulation"
+    "session_expiry" "heartbeat" "timeouts_async" "connection_deadlines" "delay_queue" "retry_queue" "reactor" "simulation"
 }

@@ -344,6 +344,10 @@ impl Timer {
     /// ends with it. A second call, or one from another thread meanwhile, waits for the first and
     /// returns nothing.
     ///
+    /// Sleeps, timeouts and intervals are not among the jobs that it returns: their tasks are woken and get
+    /// [`Reason::ShutDown`], unless they were due. The call blocks, also for a job that is running on the thread. A task
+    /// makes it on another thread: [recipes](crate::guide::drivers#shutting-down-from-a-task) for tokio and for any executor.
+    ///
     /// # Errors
     ///
     /// [`Reason::InsideJob`] when it is called from within a job of this timer, which cannot wait for its
