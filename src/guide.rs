@@ -53,6 +53,7 @@ macro_rules! pages {
             #[doc = "[semantics.md]: crate::guide::promises"]
             #[doc = "[promise C15]: crate::guide::promises#c15-no-call-takes-long"]
             #[doc = "[embedding.md]: crate::guide::embedding"]
+            #[doc = "[lanes]: crate::guide::embedding#one-time-to-live-for-all"]
             #[doc = "[drivers.md]: crate::guide::drivers"]
             #[doc = "[design.md]: crate::guide::design"]
             #[doc = "[performance.md]: crate::guide::performance"]
