@@ -6,7 +6,7 @@
 //!
 //! The cache cancels the timer of a record before it frees the record.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package of your own: `cargo add timer-wheel slab`.
 
 use std::collections::HashMap;
 use std::time::Duration;

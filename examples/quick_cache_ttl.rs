@@ -16,7 +16,7 @@
 //! - All threads go by one clock. One whose time lags behind that of a wheel writes an entry that is
 //!   overdue at once, no more.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package of your own: `cargo add timer-wheel quick_cache rand rand_pcg`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

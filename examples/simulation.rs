@@ -14,7 +14,7 @@
 //! standard error, is distributed normally by the central limit theorem, and lies beyond 4 on
 //! either side for one seed in 16,000.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package of your own: `cargo add timer-wheel rand rand_distr rand_pcg`.
 
 use std::collections::VecDeque;
 

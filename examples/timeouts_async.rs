@@ -3,7 +3,7 @@
 //! The timer thread wakes the tasks, so any executor will do: here `pollster`, which knows nothing but to
 //! block. A timeout around an answer that is there at once costs next to nothing: no lock, no clock.
 //!
-//! In a package of your own: `cargo add timer-wheel --features timer`.
+//! In a package of your own: `cargo add timer-wheel --features timer` and `cargo add pollster`.
 
 use std::future::{Future, ready};
 use std::time::Duration;
