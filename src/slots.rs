@@ -220,9 +220,8 @@ impl Slots {
     /// all is on another page. If so its slots are forgotten as in [`shrink_to_fit`](Self::shrink_to_fit). O(slots).
     #[inline(never)]
     pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
-        let is_apart = self.lowest_free().is_some_and(|lowest| lowest.get() < slots.start);
         // Mostly one is taken: the bits say so without a look at the slots.
-        if !is_apart || !self.free.has_all(&slots) {
+        if !self.free.has_all(&slots) {
             return false;
         }
         let mut first_generation = self.first_generation;

@@ -126,7 +126,7 @@ impl FreeSet {
         self.lowest = mem::take(self.words.at_mut(self.index));
     }
 
-    /// Whether all slots from the first of a word on, all of which are above the lowest element, are in the set. O(words).
+    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept apart. O(words).
     pub(crate) fn has_all(&self, slots: &Range<usize>) -> bool {
         (slots.start..slots.end).step_by(WORD_BITS).all(|first| {
             let bits = WORD_BITS.min(slots.end - first);
