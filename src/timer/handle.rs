@@ -145,7 +145,7 @@ impl TimerHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        let deadline = self.shard.queue().wheel.get(self.key)?.deadline;
+        let deadline = self.shard.queue().job(self.key)?.deadline;
         self.shard.shared.clock.instant_at(deadline)
     }
 }

@@ -1,20 +1,19 @@
 //! A time that comes again and again, to be awaited.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::work::{Missed, Period};
 use super::{Reason, Sleep, Timer};
 use crate::clock::nanoseconds;
 
-/// Ticks at a fixed rate: from [`Timer::interval`].
+/// Ticks at a fixed rate: from [`Timer::interval`] and [`Timer::interval_at`].
 ///
-/// The first tick is due one period after it was made, the others at whole periods after that. A tick that
-/// comes late stands for those that were missed meanwhile. With the feature `tokio` it is a `Stream`, which
-/// ends after an error.
+/// The other ticks are due at whole periods after the first. A tick that comes late stands for those that were missed
+/// meanwhile. With the feature `tokio` an interval is a `Stream`, which ends after an error other than
+/// [`Reason::Full`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,21 +53,41 @@ impl Timer {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn interval(&self, period: Duration) -> Interval {
-        let sleep = match period.is_zero() {
-            true => Sleep::refused(self, Reason::ZeroPeriod),
-            false => self.sleep(period),
-        };
-        let period = Period { ns: nanoseconds(period), missed: Missed::Skip };
-        Interval { sleep, period, has_failed: false }
+        Interval::new(self.sleep(period), period)
+    }
+
+    /// Ticks at a fixed rate, the first time at `start`, and at once if that has passed. O(1).
+    ///
+    /// A period of zero makes each tick an error, [`Reason::ZeroPeriod`].
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// // At once, as that of tokio, and then each minute.
+    /// let mut beat = timer.interval_at(Instant::now(), Duration::from_secs(60));
+    /// pollster::block_on(beat.tick())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn interval_at(&self, start: Instant, period: Duration) -> Interval {
+        Interval::new(self.sleep_until(start), period)
     }
 }
 
 impl Interval {
+    fn new(sleep: Sleep, period: Duration) -> Self {
+        Self { sleep, period: Period { ns: nanoseconds(period), missed: Missed::Skip }, has_failed: false }
+    }
+
     /// Waits for the next tick. A call whose future is dropped loses none. O(1) a poll.
     ///
     /// # Errors
     ///
-    /// [`Reason`], when the timer is shut down or [full](Reason::Full), and for a period of zero.
+    /// - [`Reason::Full`] when the timer has no place for it. No tick is lost: the next call tries again to wait for the
+    ///   same one, and gives a tick that is due by then. A loop that calls again at once does nothing else until there
+    ///   is room.
+    /// - [`Reason::ShutDown`] and, for a period of zero, [`Reason::ZeroPeriod`]: so will each call from then on.
     ///
     /// ```
     /// use std::time::Duration;
@@ -87,14 +106,53 @@ impl Interval {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
+    /// The time from one tick to the next, at most the 584 years that a clock can show. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let beat = Timer::new()?.interval(Duration::from_millis(250));
+    /// assert_eq!(beat.period(), Duration::from_millis(250));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(self.period.ns)
+    }
+
+    /// Lets the next tick be due one period from now, and the others at whole periods after that. O(1).
+    ///
+    /// For a keep-alive that is due a period after the last message: see [`Sleep::reset`] for what it costs.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let mut keep_alive = timer.interval(Duration::from_secs(10));
+    /// clock.advance(Duration::from_secs(9));
+    /// keep_alive.reset(); // a message was sent
+    /// clock.advance(Duration::from_secs(10));
+    /// pollster::block_on(keep_alive.tick())?;
+    /// assert_eq!(clock.now(), 19_000_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reset(&mut self) {
+        let wait = &mut self.sleep.wait;
+        wait.reset(wait.shard.shared.now().saturating_add(self.period.ns));
+    }
+
     fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Reason>> {
-        let tick = Pin::new(&mut self.sleep).poll(context);
+        let wait = &mut self.sleep.wait;
+        let tick = match self.period.ns {
+            0 => Poll::Ready(Err(Reason::ZeroPeriod)),
+            _ => wait.poll(context.waker()),
+        };
         match tick {
-            Poll::Ready(Ok(())) => {
-                let now = self.sleep.shard.shared.now();
-                let deadline = self.period.next(self.sleep.deadline_ns(), now);
-                self.sleep.renew(deadline);
-            }
+            Poll::Ready(Ok(())) => wait.reset(self.period.next(wait.deadline, wait.shard.shared.now())),
+            // The same tick again: the place that it needs may be free by the next call.
+            Poll::Ready(Err(Reason::Full)) => wait.reset(wait.deadline),
             Poll::Ready(Err(_)) => self.has_failed = true,
             Poll::Pending => {}
         }
@@ -106,7 +164,7 @@ impl Interval {
 impl futures_core::Stream for Interval {
     type Item = Result<(), Reason>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: std::pin::Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.has_failed {
             true => Poll::Ready(None),
             false => self.poll_tick(context).map(Some),
@@ -116,6 +174,6 @@ impl futures_core::Stream for Interval {
 
 impl fmt::Debug for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interval").field("period", &Duration::from_nanos(self.period.ns)).finish_non_exhaustive()
+        f.debug_struct("Interval").field("period", &self.period()).finish_non_exhaustive()
     }
 }

@@ -1,8 +1,7 @@
-//! The live jobs of one shard of a timer: all that the lock of the shard guards.
+//! The live jobs of one shard of a timer, and the tasks that sleep: all that the lock of the shard guards.
 
-use std::task::Waker;
-
-use super::work::{AnyWork, Kind, Work};
+use super::sleeper::{SharedDeadline, Sleeper};
+use super::work::{AnyWork, Work};
 use super::{Reason, Refused, Shutdown};
 use crate::budget::Budget;
 use crate::clock::NEVER;
@@ -28,30 +27,55 @@ pub(super) struct Queue {
     pub(super) ending: Option<Shutdown>,
 }
 
-/// A job. It must be dropped with nothing locked, as its closure or waker is the user's.
-pub(super) struct Entry {
+/// What a timer of the wheel stands for. It must be dropped with nothing locked, as its closure or waker is the user's.
+///
+/// A task that sleeps has its waker here and not in a box: most timeouts are armed and dropped, and an allocation would be a
+/// fifth of what that costs.
+pub(super) enum Entry {
+    Job(Waiting),
+    Sleep(Sleeper),
+}
+
+// With more a timer takes more than 64 bytes in the wheel. With less in one variant it still takes as many.
+const _: () = assert!(size_of::<Entry>() <= 4 * size_of::<u64>());
+
+/// A job in the wheel.
+pub(super) struct Waiting {
     /// `None` while it runs.
     pub(super) work: Option<AnyWork>,
     /// When the run is due, or was, in nanoseconds.
     pub(super) deadline: u64,
     /// Neither handed out nor running.
     is_waiting: bool,
-    pub(super) kind: Kind,
+    is_periodic: bool,
 }
 
 /// For callers.
 impl Queue {
-    /// Lets a job wait for its deadline, or hands it back.
+    /// As `admit`, for a job.
     pub(super) fn schedule<W: Work>(&mut self, deadline: u64, work: Box<W>) -> Result<TimerKey, Refused<Box<W>>> {
+        let entry = |work: Box<W>| {
+            let is_periodic = work.period().is_some();
+            Entry::Job(Waiting { work: Some(work), deadline, is_waiting: true, is_periodic })
+        };
+        self.admit(deadline, work, entry)
+    }
+
+    /// Takes in what becomes an entry, to wait for its deadline, or hands it back.
+    pub(super) fn admit<T>(
+        &mut self,
+        deadline: u64,
+        what: T,
+        entry: impl FnOnce(T) -> Entry,
+    ) -> Result<TimerKey, Refused<T>> {
         if self.ending.is_some() {
-            return Err(Refused::new(Reason::ShutDown, work));
+            return Err(Refused::new(Reason::ShutDown, what));
         }
         if self.wheel.len() >= self.limit {
-            return Err(Refused::new(Reason::Full, work));
+            return Err(Refused::new(Reason::Full, what));
         }
         self.scheduled += 1;
-        let entry = Entry { kind: work.kind(), work: Some(work), deadline, is_waiting: true };
-        Ok(self.wheel.schedule(deadline, entry))
+        Ok(self.wheel.schedule(deadline, entry(what)))
     }
 
     /// Takes a job out if that prevents a run.
@@ -64,21 +88,44 @@ impl Queue {
 
     /// Gives a waiting job a new deadline; `false` to any other.
     pub(super) fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        match self.wheel.get_mut(key) {
-            Some(entry) if entry.is_waiting && self.ending.is_none() => entry.deadline = deadline,
+        let is_ending = self.ending.is_some();
+        match self.job(key) {
+            Some(job) if job.is_waiting && !is_ending => job.deadline = deadline,
             _ => return false,
         }
         self.rescheduled += 1;
         self.wheel.reschedule(key, deadline)
     }
 
-    /// The waker of a task that sleeps; `None` once it has been woken.
-    pub(super) fn waker(&mut self, key: TimerKey) -> Option<&mut Waker> {
-        self.wheel.get_mut(key)?.work.as_mut()?.waker()
+    /// A live job.
+    pub(super) fn job(&mut self, key: TimerKey) -> Option<&mut Waiting> {
+        match self.wheel.get_mut(key)? {
+            Entry::Job(job) => Some(job),
+            Entry::Sleep(_) => None,
+        }
     }
 
-    /// Hands out jobs that are due by `now`, in order, as far as the budget goes, until `take` declines one.
-    /// Those whose work is taken and is not to be done again leave.
+    /// A task that sleeps; `None` once it has been woken.
+    pub(super) fn sleeper(&mut self, key: TimerKey) -> Option<&mut Sleeper> {
+        match self.wheel.get_mut(key)? {
+            Entry::Sleep(sleeper) => Some(sleeper),
+            Entry::Job(_) => None,
+        }
+    }
+
+    /// Lets a task sleep until another time, and share that with the timer thread; `false` once it has been woken.
+    pub(super) fn reset(&mut self, key: TimerKey, deadline: u64, shared: &SharedDeadline) -> bool {
+        let Some(sleeper) = self.sleeper(key) else {
+            return false;
+        };
+        shared.set(deadline);
+        sleeper.deadline.get_or_insert_with(|| shared.clone());
+        self.wheel.reschedule(key, deadline)
+    }
+
+    /// Hands out what is due by `now`, in order, as far as the budget goes, until `take` declines an entry.
+    ///
+    /// A job whose work is taken and is not to be done again leaves, and so does a sleep whose waker is taken.
     pub(super) fn hand_out<F>(&mut self, now: u64, budget: &mut Budget, mut take: F)
     where
         F: FnMut(TimerKey, u64, &mut Entry) -> bool,
@@ -86,21 +133,29 @@ impl Queue {
         while let Some(mut due) = self.wheel.peek_expired_with_budget(now, budget) {
             let (key, time) = (due.key(), due.deadline());
             let entry = due.get_mut();
-            // The others are at the end of time.
-            if entry.is_waiting {
-                if !take(key, time, entry) {
-                    budget.refund_fire();
-                    return;
-                }
-                entry.is_waiting = false;
-                if entry.work.is_none() && entry.kind != Kind::Periodic {
-                    self.begun += usize::from(entry.kind == Kind::Once);
-                    // With its work gone, nothing of the user's is dropped here.
-                    drop(due.remove());
-                    continue;
-                }
+            // It was handed out, or runs, and waits for nothing: it is at the end of time.
+            if matches!(entry, Entry::Job(job) if !job.is_waiting) {
+                due.rearm(NEVER);
+                continue;
             }
-            due.rearm(NEVER);
+            if !take(key, time, entry) {
+                budget.refund_fire();
+                return;
+            }
+            let stays_until = match entry {
+                Entry::Sleep(sleeper) => sleeper.stays_until(),
+                Entry::Job(job) => {
+                    job.is_waiting = false;
+                    let stays = job.work.is_some() || job.is_periodic;
+                    self.begun += usize::from(!stays);
+                    stays.then_some(NEVER)
+                }
+            };
+            match stays_until {
+                Some(time) => due.rearm(time),
+                // With its work or waker gone, nothing of the user's is dropped here.
+                None => drop(due.remove()),
+            }
         }
     }
 
@@ -114,9 +169,9 @@ impl Queue {
 impl Queue {
     /// Takes the work of a job to do it, or to give it up; `None` if it was cancelled.
     pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {
-        let entry = self.wheel.get_mut(key)?;
-        let work = entry.work.take()?;
-        if entry.kind != Kind::Periodic {
+        let job = self.job(key)?;
+        let work = job.work.take()?;
+        if !job.is_periodic {
             self.begun += 1;
             self.wheel.cancel(key);
         }
@@ -126,15 +181,15 @@ impl Queue {
     /// Lets a periodic job that was started wait for its next run, from `earliest` on. Otherwise it ends
     /// here, and what is left of it is to be dropped with nothing locked.
     pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64, earliest: u64) -> Option<AnyWork> {
-        let (period, entry) = (work.period(), self.wheel.get_mut(key));
-        let (Some(period), Some(entry), None) = (period, entry, self.ending) else {
+        let (period, ending) = (work.period(), self.ending);
+        let (Some(period), Some(job), None) = (period, self.job(key), ending) else {
             self.wheel.cancel(key);
             return Some(work);
         };
-        entry.deadline = period.next(entry.deadline, now);
-        entry.work = Some(work);
-        entry.is_waiting = true;
-        let time = entry.deadline.max(earliest);
+        job.deadline = period.next(job.deadline, now);
+        job.work = Some(work);
+        job.is_waiting = true;
+        let time = job.deadline.max(earliest);
         self.wheel.reschedule(key, time);
         None
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::queue::Queue;
 use super::shared::Shared;
-use super::work::{AnyWork, Kind, Work};
+use super::work::AnyWork;
 use super::{Reason, Refused};
 use crate::clock::NEVER;
 use crate::key::TimerKey;
@@ -55,13 +55,17 @@ impl Shard {
         answer
     }
 
-    /// Lets a job wait for its deadline, or hands it back.
-    pub(super) fn schedule<W: Work>(&self, deadline: u64, mut work: Box<W>) -> Result<TimerKey, Refused<Box<W>>> {
+    /// Calls `admit`, which takes in `what` or refuses it, again with room that other shards had to spare if there is none.
+    pub(super) fn admit<T, R>(
+        &self,
+        mut what: T,
+        admit: impl Fn(&mut Queue, T) -> Result<R, Refused<T>>,
+    ) -> Result<R, Refused<T>> {
         loop {
-            match self.change(|queue| queue.schedule(deadline, work)) {
+            match self.change(|queue| admit(queue, what)) {
                 // It ends: what was borrowed is gone only if another thread has scheduled.
                 Err(refused) if refused.reason == Reason::Full && self.shared.borrow(self) => {
-                    work = refused.job;
+                    what = refused.job;
                 }
                 answer => return answer,
             }
@@ -87,15 +91,12 @@ impl Shard {
 
     /// Lets a job that was started wait for its next run, or ends it.
     pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
-        let kind = work.kind();
-        if kind == Kind::Once {
-            self.shared.runs.ended.fetch_add(1, Ordering::Release);
-        }
-        let left = if kind == Kind::Periodic {
+        let left = if work.period().is_some() {
             let earliest = self.shared.times.missed_from.load(Ordering::Relaxed);
             let now = self.shared.last_now();
             self.change(|queue| queue.conclude(key, work, now, earliest))
         } else {
+            self.shared.runs.ended.fetch_add(1, Ordering::Release);
             Some(work)
         };
         self.shared.guard(|| drop(left));

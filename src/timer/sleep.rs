@@ -2,22 +2,20 @@
 
 use std::fmt;
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::shard::Shard;
+use super::wait::Wait;
 use super::{Reason, Timer};
-use crate::clock::after;
-use crate::key::TimerKey;
 
 /// A future that is ready at a deadline: from [`Timer::sleep`] and [`Timer::sleep_until`].
 ///
 /// It runs on any executor: the timer thread calls the waker of its task. It takes a place in the timer at
-/// its first poll, where it counts as a job, with one allocation. A poll with another waker replaces that
-/// one. Dropping it gives the place back. Each of these is O(1).
+/// its first poll, where it counts as a job, without an allocation. A poll with another waker replaces that
+/// one. Dropping it gives the place back. Each of these is O(1). [`reset`](Sleep::reset) moves the deadline.
 ///
 /// It does not keep the timer running. If the timer is shut down, or its last clone dropped, the result is
 /// [`Reason::ShutDown`], unless the sleep was due. With a [limit](super::Builder::limit) it may be
@@ -40,18 +38,8 @@ use crate::key::TimerKey;
 /// ```
 #[must_use = "a future does nothing until it is polled"]
 pub struct Sleep {
-    /// Its references are counted by the threads that use the shard: see `TimerHandle`.
-    pub(super) shard: Arc<Shard>,
-    deadline: u64,
-    stage: Stage,
-}
-
-#[derive(Copy, Clone)]
-enum Stage {
-    New,
-    /// It was in the wheel when it was last polled.
-    Armed(TimerKey),
-    Over(Result<(), Reason>),
+    /// The references of its shard are counted by the threads that use the shard: see `TimerHandle`.
+    pub(super) wait: Wait<Arc<Shard>>,
 }
 
 impl Timer {
@@ -88,14 +76,7 @@ impl Timer {
 
 impl Sleep {
     pub(super) fn new(timer: &Timer, deadline: u64) -> Self {
-        Self { shard: Arc::clone(timer.shards().own()), deadline, stage: Stage::New }
-    }
-
-    /// One that has failed.
-    pub(super) fn refused(timer: &Timer, reason: Reason) -> Self {
-        let mut sleep = Self::new(timer, 0);
-        sleep.stage = Stage::Over(Err(reason));
-        sleep
+        Self { wait: Wait::new(Arc::clone(timer.shards().own()), deadline) }
     }
 
     /// The time for which it waits, or `None` for never, or too far ahead for an [`Instant`]. O(1).
@@ -109,68 +90,59 @@ impl Sleep {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn deadline(&self) -> Option<Instant> {
-        self.shard.shared.clock.instant_at(self.deadline)
+        self.wait.shard.shared.clock.instant_at(self.wait.deadline)
     }
 
-    pub(super) fn deadline_ns(&self) -> u64 {
-        self.deadline
+    /// Waits until `instant` instead, whether it waits now, is over, or was never polled: the idle timeout of a
+    /// connection, moved with each message. O(1).
+    ///
+    /// It is not ready before the latest `instant` of a `reset` that has returned. If the deadline has passed, or the sleep
+    /// has given its result, then it starts anew, and has to be polled again to wake its task. So does one whose result was
+    /// an error.
+    ///
+    /// A reset to a later time takes no lock, and does not allocate but for the first one of a sleep that waits. A
+    /// reset to an earlier time takes the lock that a poll takes. Neither is counted in
+    /// [`rescheduled`](super::TimerStats::rescheduled).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock, Timer};
+    ///
+    /// const IDLE: Duration = Duration::from_secs(60);
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let mut idle = timer.sleep(IDLE);
+    /// for message in 1..=3 {
+    ///     clock.advance(Duration::from_secs(40));
+    ///     idle.reset(clock.origin() + message * Duration::from_secs(40) + IDLE);
+    /// }
+    /// assert!(!idle.is_elapsed(), "after two minutes");
+    /// clock.advance(IDLE);
+    /// pollster::block_on(idle)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reset(&mut self, instant: Instant) {
+        self.wait.reset(self.wait.shard.shared.clock.deadline_at(instant));
     }
 
-    /// Waits for another time, from the beginning. It must not be armed.
-    pub(super) fn renew(&mut self, deadline: u64) {
-        debug_assert!(!matches!(self.stage, Stage::Armed(_)));
-        self.deadline = deadline;
-        self.stage = Stage::New;
-    }
-
-    /// One that has been polled for the first time.
-    pub(super) fn started(timer: &Timer, delay: Duration, waker: &Waker) -> Self {
-        let now = timer.shared().now();
-        let mut sleep = Self::new(timer, after(now, delay));
-        sleep.stage = sleep.arm(now, waker);
-        sleep
-    }
-
-    /// What its last poll has found.
-    pub(super) fn state(&self) -> Poll<Result<(), Reason>> {
-        match self.stage {
-            Stage::Over(result) => Poll::Ready(result),
-            _ => Poll::Pending,
-        }
-    }
-
-    /// Takes its place in the timer, unless it is due by `now`.
-    fn arm(&self, now: u64, waker: &Waker) -> Stage {
-        if self.deadline <= now {
-            return Stage::Over(Ok(()));
-        }
-        // Cloned with nothing locked: a waker is the executor's.
-        let waker = Box::new(waker.clone());
-        match self.shard.schedule(self.deadline, waker) {
-            Ok(key) => Stage::Armed(key),
-            Err(refused) => Stage::Over(Err(refused.reason)),
-        }
-    }
-
-    /// Lets the timer thread wake `waker`; `false` if it has woken one already.
-    fn set_waker(&self, key: TimerKey, waker: &Waker) -> bool {
-        let is_set = self.shard.queue().waker(key).map(|set| set.will_wake(waker));
-        if is_set != Some(false) {
-            return is_set.is_some();
-        }
-        let mut waker = waker.clone();
-        let replaced = self.shard.queue().waker(key).map(|set| mem::swap(set, &mut waker));
-        // The old waker is dropped here, with nothing locked.
-        replaced.is_some()
-    }
-
-    /// How it has ended, now that it is not in the wheel any more.
-    fn result(&self) -> Result<(), Reason> {
-        let is_ending = self.shard.queue().ending.is_some();
-        match is_ending && self.shard.shared.now() < self.deadline {
-            true => Err(Reason::ShutDown),
-            false => Ok(()),
-        }
+    /// Whether its deadline has passed, also if it has not been polled since. O(1): it reads the clock.
+    ///
+    /// `false` after an error, however late it is. The task may be woken a moment later.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let sleep = timer.sleep(Duration::from_secs(1));
+    /// assert!(!sleep.is_elapsed());
+    /// clock.advance(Duration::from_secs(1));
+    /// assert!(sleep.is_elapsed());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn is_elapsed(&self) -> bool {
+        self.wait.is_elapsed()
     }
 }
 
@@ -178,22 +150,7 @@ impl Future for Sleep {
     type Output = Result<(), Reason>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.stage = match self.stage {
-            Stage::New => self.arm(self.shard.shared.now(), context.waker()),
-            Stage::Armed(key) if !self.set_waker(key, context.waker()) => Stage::Over(self.result()),
-            stage => stage,
-        };
-        self.state()
-    }
-}
-
-impl Drop for Sleep {
-    fn drop(&mut self) {
-        if let Stage::Armed(key) = self.stage {
-            let cancelled = self.shard.queue().cancel(key);
-            // The waker is dropped with nothing locked.
-            drop(cancelled);
-        }
+        self.wait.poll(context.waker())
     }
 }
 

@@ -5,20 +5,23 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pin_project_lite::pin_project;
 
-use super::{Reason, Sleep, Timer};
+use super::shard::Shard;
+use super::wait::Wait;
+use super::{Reason, Timer};
+use crate::clock::after;
 
 pin_project! {
-    /// Another future, or an error if that takes too long: from [`Timer::timeout`].
+    /// Another future, or an error if that takes too long: from [`Timer::timeout`] and [`Timer::timeout_at`].
     ///
     /// The other future is polled first. The clock is read and the timer is locked only when that future is
     /// pending for the first time. A timeout around a future that is ready costs no lock and no count of
     /// references. Therefore it borrows the timer; a spawned task owns a clone of the timer, and awaits in an
-    /// `async move` block. Dropping a `Timeout` drops the other future and cancels. A poll costs O(1) more than
-    /// that of the other future.
+    /// `async move` block. A `Timeout` that is ready has no place in the timer any more, and dropping one gives its place
+    /// back. A poll costs O(1) more than that of the other future, and does not allocate.
     ///
     /// ```
     /// use std::future::ready;
@@ -35,10 +38,17 @@ pin_project! {
         #[pin]
         future: F,
         timer: &'a Timer,
-        delay: Duration,
-        // Since the other future was found pending.
-        sleep: Option<Sleep>,
+        limit: Limit,
+        // While the other future is pending.
+        wait: Option<Wait<&'a Shard>>,
     }
+}
+
+/// How long a [`Timeout`] waits.
+#[derive(Copy, Clone, Debug)]
+enum Limit {
+    After(Duration),
+    At(Instant),
 }
 
 /// Why a [`Timeout`] has no result of the future within it.
@@ -81,7 +91,30 @@ impl Timer {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn timeout<F: Future>(&self, delay: Duration, future: F) -> Timeout<'_, F> {
-        Timeout { future, timer: self, delay, sleep: None }
+        Timeout { future, timer: self, limit: Limit::After(delay), wait: None }
+    }
+
+    /// Waits for `future` until `instant`: one deadline for several steps, say. O(1), without a lock.
+    ///
+    /// The other future is polled first, so one that is ready is no error, however late it is. See [`Timeout`].
+    ///
+    /// ```
+    /// use std::future::{pending, ready};
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::TimeoutError;
+    ///
+    /// let timer = Timer::new()?;
+    /// let deadline = Instant::now() + Duration::from_millis(5);
+    /// pollster::block_on(async {
+    ///     assert_eq!(timer.timeout_at(deadline, ready("first step")).await, Ok("first step"));
+    ///     assert_eq!(timer.timeout_at(deadline, pending::<()>()).await, Err(TimeoutError::Elapsed));
+    /// });
+    /// assert!(Instant::now() >= deadline);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn timeout_at<F: Future>(&self, instant: Instant, future: F) -> Timeout<'_, F> {
+        Timeout { future, timer: self, limit: Limit::At(instant), wait: None }
     }
 }
 
@@ -91,13 +124,21 @@ impl<F: Future> Future for Timeout<'_, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if let Poll::Ready(output) = this.future.poll(context) {
+            // Who holds the answer may keep the future.
+            *this.wait = None;
             return Poll::Ready(Ok(output));
         }
-        let result = match this.sleep {
-            Some(sleep) => Pin::new(sleep).poll(context),
+        let result = match this.wait {
+            Some(wait) => wait.poll(context.waker()),
             None => {
-                let sleep = Sleep::started(this.timer, *this.delay, context.waker());
-                this.sleep.insert(sleep).state()
+                let shared = this.timer.shared();
+                let now = shared.now();
+                let deadline = match *this.limit {
+                    Limit::After(delay) => after(now, delay),
+                    Limit::At(instant) => shared.clock.deadline_at(instant),
+                };
+                let wait = this.wait.insert(Wait::new(this.timer.shards().own(), deadline));
+                wait.arm(now, context.waker())
             }
         };
         result.map(|result| match result {
@@ -109,7 +150,7 @@ impl<F: Future> Future for Timeout<'_, F> {
 
 impl<F> fmt::Debug for Timeout<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timeout").field("delay", &self.delay).finish_non_exhaustive()
+        f.debug_struct("Timeout").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 

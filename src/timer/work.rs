@@ -1,6 +1,4 @@
-//! The work of a job: a closure, run once or every period, or a task's waker.
-
-use std::task::Waker;
+//! The work of a job: a closure, run once or every period.
 
 /// How a periodic job treats runs that it missed.
 ///
@@ -55,31 +53,13 @@ impl Period {
     }
 }
 
-/// How a job goes on after a run, if at all.
-#[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
-    Once,
-    Periodic,
-    /// Wakes a task, always on the timer thread, and is over then.
-    Sleep,
-}
-
 /// The work of a job. Dropping it drops the closure.
 pub(super) trait Work: Send + 'static {
     /// Runs the closure, and once more only if there is a period.
     fn run(&mut self);
 
-    fn kind(&self) -> Kind {
-        Kind::Once
-    }
-
     /// Only of a periodic job.
     fn period(&self) -> Option<Period> {
-        None
-    }
-
-    /// Only of a sleep.
-    fn waker(&mut self) -> Option<&mut Waker> {
         None
     }
 }
@@ -116,25 +96,7 @@ impl<F: FnMut() + Send + 'static> Work for Repeat<F> {
         (self.closure)();
     }
 
-    fn kind(&self) -> Kind {
-        Kind::Periodic
-    }
-
     fn period(&self) -> Option<Period> {
         Some(self.period)
-    }
-}
-
-impl Work for Waker {
-    fn run(&mut self) {
-        self.wake_by_ref();
-    }
-
-    fn kind(&self) -> Kind {
-        Kind::Sleep
-    }
-
-    fn waker(&mut self) -> Option<&mut Waker> {
-        Some(self)
     }
 }

@@ -1,11 +1,13 @@
 //! The timer thread.
 
 use std::sync::Arc;
+use std::task::Waker;
 
+use super::queue::Entry;
 use super::shard::Shard;
 use super::shards::Shards;
 use super::shared::{AWAKE, ENDED, Shared};
-use super::work::Kind;
+use super::work::AnyWork;
 use super::{Executor, Job, Shutdown, trace};
 use crate::budget::Budget;
 use crate::clock::NEVER;
@@ -17,6 +19,14 @@ pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
 
 /// The most work that is done under a lock at a time.
 const PIECE: usize = 256;
+
+/// What is to be done with what is due.
+enum Task {
+    Run(AnyWork),
+    Wake(Waker),
+    /// It is the executor's.
+    HandOver,
+}
 
 /// Hands jobs out when they are due, until the timer is shut down, and returns those that were not run.
 ///
@@ -137,9 +147,13 @@ impl Worker<'_> {
                 next = time;
                 return false;
             }
-            let is_ours = executor.is_none() || entry.kind == Kind::Sleep;
-            let work = is_ours.then(|| entry.work.take()).flatten();
-            first = Some((key, entry.deadline, work));
+            first = match entry {
+                Entry::Sleep(sleeper) => sleeper.fire(time).map(|waker| (key, time, Task::Wake(waker))),
+                Entry::Job(job) => {
+                    let work = if executor.is_none() { job.work.take() } else { None };
+                    Some((key, job.deadline, work.map_or(Task::HandOver, Task::Run)))
+                }
+            };
             true
         });
         self.heads[place].0 = next;
@@ -148,15 +162,18 @@ impl Worker<'_> {
             self.heads[place].0 = NEVER;
         }
         drop(queue);
-        match (first, executor) {
-            (None, _) => return true,
-            (Some((key, deadline, None)), Some(executor)) => {
+        let Some((key, deadline, task)) = first else {
+            return true;
+        };
+        if !matches!(task, Task::HandOver) {
+            self.shared.count_run(seen.saturating_sub(deadline));
+        }
+        match task {
+            Task::Run(work) => shard.run(key, work),
+            Task::Wake(waker) => self.shared.guard(|| waker.wake()),
+            Task::HandOver => {
                 let job = Job::new(Arc::clone(shard), key, deadline);
-                self.shared.guard(|| executor.execute(job));
-            }
-            (Some((key, deadline, work)), _) => {
-                self.shared.count_run(seen.saturating_sub(deadline));
-                work.into_iter().for_each(|work| shard.run(key, work));
+                self.shared.guard(|| _ = executor.as_ref().map(|executor| executor.execute(job)));
             }
         }
         self.heads[place..].rotate_left(1);
@@ -202,19 +219,17 @@ impl Worker<'_> {
                 left = left.min(queue.wheel.len());
                 let mut budget = Budget::of_work(PIECE).with_fires(left);
                 queue.hand_out(u64::MAX, &mut budget, |key, _, entry| {
-                    if entry.kind == Kind::Sleep {
-                        wakers.extend(entry.work.take());
-                    } else {
-                        unrun.push(Job::new(Arc::clone(shard), key, entry.deadline));
+                    match entry {
+                        Entry::Sleep(sleeper) => wakers.extend(sleeper.end()),
+                        Entry::Job(job) => unrun.push(Job::new(Arc::clone(shard), key, job.deadline)),
                     }
                     true
                 });
                 left = budget.fires;
             }
         }
-        for mut waker in wakers {
-            self.shared.guard(|| waker.run());
-            self.shared.guard(|| drop(waker));
+        for waker in wakers {
+            self.shared.guard(|| waker.wake());
         }
         // Those of each shard are in order, but for missed runs, which were ahead of their turn.
         unrun.sort_by_key(|job| job.deadline);

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use timer_wheel::timer::{Interval, Reason, Sleep, Timeout, TimeoutError};
-use timer_wheel::{Shutdown, Timer};
+use timer_wheel::{Clock, Shutdown, Timer};
 
 use crate::hand::Hand;
 use crate::log::{Bench, HOUR, MS, SECOND};
@@ -68,6 +68,40 @@ fn timeout_that_is_dropped_or_answered_leaves_nothing_behind() {
 }
 
 #[test]
+fn timeout_that_is_ready_keeps_no_place_though_it_is_not_dropped() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut answers = [Poll::Pending, Poll::Ready(())].into_iter();
+    let mut answered = bench.timer.timeout(SECOND, poll_fn(|_| answers.next().unwrap()));
+    hand.start([&mut answered]);
+    assert_eq!((bench.timer.len(), hand.wakers()), (1, 1));
+    assert_eq!(hand.poll(&mut answered), Poll::Ready(Ok(())));
+    assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
+    let mut elapsed = bench.timer.timeout(SECOND, pending::<()>());
+    hand.start([&mut elapsed]);
+    bench.advance(SECOND);
+    assert_eq!(hand.poll(&mut elapsed), ELAPSED);
+    assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
+    drop((answered, elapsed));
+    assert_eq!(bench.timer.stats().cancelled, 1);
+}
+
+#[test]
+fn timeout_at_is_over_at_its_instant_whenever_it_was_polled_first() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let at = bench.clock.origin() + 2 * SECOND;
+    let [mut early, mut late] = [(); 2].map(|()| bench.timer.timeout_at(at, pending::<()>()));
+    hand.start([&mut early]);
+    bench.advance(2 * SECOND - Duration::from_nanos(1));
+    hand.start([&mut late]);
+    assert_eq!(hand.wakes(), 0);
+    bench.advance(Duration::from_nanos(1));
+    assert_eq!((hand.wakes(), hand.poll(&mut early), hand.poll(&mut late)), (2, ELAPSED, ELAPSED));
+    assert_eq!(hand.poll(&mut bench.timer.timeout_at(at, pending())), ELAPSED);
+    assert_eq!(hand.poll(&mut bench.timer.timeout_at(at, ready(1))), Poll::Ready(Ok(1)), "late, and ready");
+    assert_eq!(bench.timer.stats().scheduled, 2);
+}
+
+#[test]
 fn futures_after_a_shutdown_are_errors_but_for_what_is_ready() {
     let (bench, hand) = (Bench::new(), Hand::default());
     bench.timer.shutdown(Shutdown::Discard).unwrap();
@@ -123,13 +157,95 @@ fn interval_ticks_at_whole_periods_however_late_it_is_polled() {
     assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
 }
 
+/// Whether the next tick has come.
+fn ticks(hand: &Hand, beat: &mut Interval) -> Poll<Result<(), Reason>> {
+    hand.poll(&mut pin!(beat.tick()))
+}
+
 #[test]
-fn interval_with_a_period_of_zero_is_an_error() {
-    let bench = Bench::new();
-    let mut beat = bench.timer.interval(Duration::ZERO);
-    for _ in 0..2 {
-        assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ZeroPeriod));
+fn interval_at_ticks_at_its_start_and_at_whole_periods_after_that() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let at = |time| bench.timer.interval_at(bench.clock.origin() + time, 10 * MS);
+    let mut beat = at(3 * MS);
+    assert_eq!(beat.period(), 10 * MS);
+    for step in [3 * MS, 10 * MS, 10 * MS] {
+        bench.advance(step - Duration::from_nanos(1));
+        assert_eq!(ticks(&hand, &mut beat), Poll::Pending);
+        bench.advance(Duration::from_nanos(1));
+        assert_eq!(ticks(&hand, &mut beat), Poll::Ready(Ok(())));
     }
+    let mut late = at(Duration::ZERO); // at 23, for 0, 10 and 20
+    assert_eq!(ticks(&hand, &mut late), Poll::Ready(Ok(())));
+    assert_eq!(ticks(&hand, &mut late), Poll::Pending);
+    bench.advance(7 * MS);
+    assert_eq!(ticks(&hand, &mut late), Poll::Ready(Ok(())));
+    assert_eq!(bench.timer.interval(Duration::MAX).period(), Duration::from_nanos(u64::MAX));
+}
+
+#[test]
+fn interval_that_is_reset_ticks_a_period_from_then() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut beat = bench.timer.interval(10 * MS);
+    for round in 0..5 {
+        assert_eq!(ticks(&hand, &mut beat), Poll::Pending);
+        bench.advance(9 * MS);
+        beat.reset();
+        assert_eq!((hand.wakes(), ticks(&hand, &mut beat)), (0, Poll::Pending), "round {round}");
+    }
+    bench.advance(10 * MS);
+    assert_eq!((hand.wakes(), ticks(&hand, &mut beat)), (1, Poll::Ready(Ok(()))));
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&hand, &mut beat), Poll::Ready(Ok(())), "at 65");
+}
+
+#[test]
+fn interval_that_met_a_full_timer_ticks_once_there_is_room_and_loses_no_tick() {
+    let (bench, hand) = (Bench::with(|builder| builder.limit(1)), Hand::default());
+    let mut beat = bench.timer.interval(10 * MS);
+    let job = bench.schedule(HOUR, 1);
+    for _ in 0..2 {
+        assert_eq!(ticks(&hand, &mut beat), Poll::Ready(Err(Reason::Full)));
+    }
+    assert!(job.cancel());
+    assert_eq!(ticks(&hand, &mut beat), Poll::Pending);
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&hand, &mut beat), Poll::Ready(Ok(())));
+    let job = bench.schedule(HOUR, 1);
+    assert_eq!(ticks(&hand, &mut beat), Poll::Ready(Err(Reason::Full)));
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&hand, &mut beat), Poll::Ready(Ok(())), "it is due, and needs no place");
+    assert!(job.cancel());
+    assert_eq!(ticks(&hand, &mut beat), Poll::Pending);
+}
+
+#[test]
+fn interval_with_a_period_of_zero_is_an_error_also_after_a_reset() {
+    let bench = Bench::new();
+    for mut beat in
+        [bench.timer.interval(Duration::ZERO), bench.timer.interval_at(bench.clock.origin(), Duration::ZERO)]
+    {
+        for _ in 0..2 {
+            assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ZeroPeriod));
+            beat.reset();
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn interval_as_a_stream_goes_on_after_a_full_timer() {
+    use futures_core::Stream;
+
+    let bench = Bench::with(|builder| builder.limit(1));
+    let mut beat = bench.timer.interval(SECOND);
+    let job = bench.schedule(HOUR, 1);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut next = || Pin::new(&mut beat).poll_next(&mut context);
+    assert_eq!(next(), Poll::Ready(Some(Err(Reason::Full))));
+    assert!(job.cancel());
+    assert!(next().is_pending());
+    bench.advance(SECOND);
+    assert_eq!(next(), Poll::Ready(Some(Ok(()))));
 }
 
 #[cfg(feature = "tokio")]
@@ -159,7 +275,7 @@ fn futures_go_where_they_are_needed() {
     fn movable<T: Send + Sync>(_: &T) {}
     movable::<Timeout<'_, _>>(&timer.timeout(MS, ready(())));
     let text = format!("{:?}", (timer.interval(MS), timer.timeout(MS, ready(()))));
-    let expected = "(Interval { period: 1ms, .. }, Timeout { delay: 1ms, .. })";
+    let expected = "(Interval { period: 1ms, .. }, Timeout { limit: After(1ms), .. })";
     assert_eq!(text, expected);
     assert!(format!("{:?}", timer.sleep(MS)).starts_with("Sleep { deadline: Some("));
 }

@@ -7,8 +7,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use loom::thread;
 
-use super::{Bell, SECOND, model, timer};
-use crate::timer::{Reason, Shutdown, Sleep};
+use super::{Bell, SECOND, model, sharded_timer, timer};
+use crate::clock::{Clock, ManualClock};
+use crate::timer::{Reason, Shutdown, Sleep, Timer};
 
 struct Ring(Bell);
 
@@ -78,5 +79,120 @@ fn sleep_during_a_shutdown_is_an_error_and_does_not_hang() {
         let other = thread::spawn(move || timer.shutdown(Shutdown::Drain).unwrap().len());
         assert_eq!(block_on(sleep), Err(Reason::ShutDown));
         assert_eq!(other.join().unwrap(), 0, "no job");
+    });
+}
+
+/// Polls with a bell of its own each time, until it is ready.
+fn wait_for(sleep: &mut Sleep) -> Result<(), Reason> {
+    loop {
+        let bell = Bell::new();
+        match poll(sleep, &bell) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => bell.wait(1),
+        }
+    }
+}
+
+/// A sleep that waits for a second, and has been reset as often: a reset to a later time takes no lock, but for the first.
+fn armed(timer: &Timer, clock: &ManualClock, resets: u32) -> Sleep {
+    let mut sleep = timer.sleep(SECOND);
+    assert!(poll(&mut sleep, &Bell::new()).is_pending());
+    (0..resets).for_each(|_| sleep.reset(clock.origin() + SECOND));
+    sleep
+}
+
+/// The clock moves on by a second on another thread.
+fn ticking(clock: &ManualClock) -> thread::JoinHandle<()> {
+    let clock = clock.clone();
+    thread::spawn(move || clock.advance(SECOND))
+}
+
+#[test]
+fn sleep_reset_to_later_while_it_fires_is_ready_at_its_last_deadline_and_not_before() {
+    for resets in [0, 1] {
+        model(move || {
+            let (timer, clock) = timer();
+            let mut sleep = armed(&timer, &clock, resets);
+            let other = ticking(&clock);
+            sleep.reset(clock.origin() + 2 * SECOND);
+            assert!(poll(&mut sleep, &Bell::new()).is_pending(), "it is a second at most");
+            other.join().unwrap();
+            clock.advance(SECOND);
+            assert_eq!(wait_for(&mut sleep), Ok(()));
+            assert_eq!(timer.len(), 0);
+        });
+    }
+}
+
+/// The thread may have moved it to the later time, or be about to.
+#[test]
+fn sleep_reset_to_later_and_back_while_the_thread_looks_at_it_is_ready_in_time() {
+    model(|| {
+        let (timer, clock) = timer();
+        let mut sleep = armed(&timer, &clock, 1);
+        let other = ticking(&clock);
+        sleep.reset(clock.origin() + 9 * SECOND);
+        sleep.reset(clock.origin() + SECOND);
+        assert_eq!(wait_for(&mut sleep), Ok(()));
+        other.join().unwrap();
+        assert_eq!(timer.len(), 0);
+    });
+}
+
+#[test]
+fn sleep_dropped_after_a_reset_while_it_fires_leaves_nothing_behind() {
+    for resets in [0, 1] {
+        model(move || {
+            let (timer, clock) = timer();
+            let mut sleep = armed(&timer, &clock, resets);
+            let other = ticking(&clock);
+            sleep.reset(clock.origin() + 2 * SECOND);
+            drop(sleep);
+            assert_eq!(timer.len(), 0);
+            other.join().unwrap();
+            timer.shutdown(Shutdown::Drain).unwrap();
+            let stats = timer.stats();
+            assert_eq!(stats.fired + stats.cancelled, 1);
+        });
+    }
+}
+
+/// It fires, is moved, or is ended by the shutdown: none of them is a hang, and none is an early end.
+#[test]
+fn sleep_reset_during_a_shutdown_is_an_error_and_does_not_hang() {
+    for resets in [0, 1] {
+        model(move || {
+            let (timer, clock) = timer();
+            let mut sleep = armed(&timer, &clock, resets);
+            clock.advance(SECOND);
+            let other = thread::spawn(move || timer.shutdown(Shutdown::Drain).unwrap().len());
+            sleep.reset(clock.origin() + 2 * SECOND);
+            assert_eq!(wait_for(&mut sleep), Err(Reason::ShutDown));
+            assert_eq!(other.join().unwrap(), 0, "no job");
+        });
+    }
+}
+
+/// Each has a shard, and the thread serves both.
+#[test]
+fn sleeps_of_two_shards_reset_while_they_fire_are_ready_in_time() {
+    model(|| {
+        let (timer, clock) = sharded_timer(2);
+        let mut sleep = armed(&timer, &clock, 1);
+        let other = {
+            let (timer, clock) = (timer.clone(), clock.clone());
+            thread::spawn(move || {
+                let mut sleep = armed(&timer, &clock, 1);
+                sleep.reset(clock.origin() + 2 * SECOND);
+                wait_for(&mut sleep)
+            })
+        };
+        clock.advance(SECOND);
+        sleep.reset(clock.origin() + 2 * SECOND);
+        assert!(poll(&mut sleep, &Bell::new()).is_pending(), "it is a second at most");
+        clock.advance(SECOND);
+        assert_eq!(wait_for(&mut sleep), Ok(()));
+        assert_eq!(other.join().unwrap(), Ok(()));
+        assert_eq!(timer.len(), 0);
     });
 }

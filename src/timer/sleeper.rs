@@ -1,0 +1,66 @@
+//! A task that sleeps, as the wheel has it.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use crate::clock::NEVER;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// The waker of a task that sleeps.
+///
+/// Invariant: the deadline, if there is one, is not before the time at which the wheel has the sleeper.
+pub(super) struct Sleeper {
+    /// `None` once it has been taken.
+    pub(super) waker: Option<Waker>,
+    /// `None` as long as the sleep has not been reset while it was armed.
+    pub(super) deadline: Option<SharedDeadline>,
+}
+
+impl Sleeper {
+    /// Takes the waker at `time`, when the wheel has the sleeper, unless the sleep was postponed.
+    pub(super) fn fire(&mut self, time: u64) -> Option<Waker> {
+        let is_due = self.deadline.as_ref().is_none_or(|deadline| deadline.replace(time, NEVER));
+        is_due.then(|| self.waker.take())?
+    }
+
+    /// Takes the waker, whatever the deadline.
+    pub(super) fn end(&mut self) -> Option<Waker> {
+        _ = self.deadline.as_ref().map(|deadline| deadline.set(NEVER));
+        self.waker.take()
+    }
+
+    /// The time that it was postponed to; `None` if its waker has been taken.
+    pub(super) fn stays_until(&self) -> Option<u64> {
+        self.waker.as_ref()?;
+        Some(self.deadline.as_ref()?.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired: no sleep fires then.
+///
+/// A connection resets its idle timeout with each message. So a reset to a later time only writes here. The wheel keeps the
+/// sleep at its old time, at which the timer thread looks here. Both change it by comparing it with the last deadline they
+/// know of, and so each sees what the other did: a reset that succeeded is before the look of the thread, which postpones
+/// the sleep, and one that fails finds that the sleep has fired. No other memory depends on it, so the order is relaxed.
+/// Only with the shard locked is a deadline brought forward, as the wheel must hear of it.
+///
+/// It is made by the first reset of a sleep that is armed. A sleep is usually dropped without a reset, and in a field of the
+/// sleep itself the thread could not read it without `unsafe`.
+#[derive(Clone)]
+pub(super) struct SharedDeadline(Arc<AtomicU64>);
+
+impl SharedDeadline {
+    pub(super) fn new(deadline: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(deadline)))
+    }
+
+    /// For a sleep that is not in the wheel, or with the shard locked.
+    pub(super) fn set(&self, deadline: u64) {
+        self.0.store(deadline, Ordering::Relaxed);
+    }
+
+    /// Replaces the deadline `old` by one that is not before it; `false` if it was replaced already.
+    pub(super) fn replace(&self, old: u64, new: u64) -> bool {
+        self.0.compare_exchange(old, new, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}

@@ -1,0 +1,128 @@
+//! A wait for a deadline, polled by a task.
+
+use std::mem;
+use std::ops::Deref;
+use std::task::{Poll, Waker};
+
+use super::Reason;
+use super::queue::Entry;
+use super::shard::Shard;
+use super::sleeper::{SharedDeadline, Sleeper};
+use crate::key::TimerKey;
+
+/// What `Sleep` and `Timeout` have in common. Dropping it gives its place in the timer back.
+///
+/// `S` is a shard, owned or borrowed: a `Timeout` is made and dropped too often to count references.
+pub(super) struct Wait<S: Deref<Target = Shard>> {
+    pub(super) shard: S,
+    pub(super) deadline: u64,
+    stage: Stage,
+    /// Since it was reset when it was armed. It stays for as long as the wait.
+    shared: Option<SharedDeadline>,
+}
+
+#[derive(Copy, Clone)]
+enum Stage {
+    New,
+    /// It was in the wheel when it was last polled or reset.
+    Armed(TimerKey),
+    Over(Result<(), Reason>),
+}
+
+impl<S: Deref<Target = Shard>> Wait<S> {
+    pub(super) fn new(shard: S, deadline: u64) -> Self {
+        Self { shard, deadline, stage: Stage::New, shared: None }
+    }
+
+    /// What its last poll has found.
+    fn state(&self) -> Poll<Result<(), Reason>> {
+        match self.stage {
+            Stage::Over(result) => Poll::Ready(result),
+            _ => Poll::Pending,
+        }
+    }
+
+    pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(), Reason>> {
+        match self.stage {
+            Stage::New => return self.arm(self.shard.shared.now(), waker),
+            Stage::Armed(key) if !self.set_waker(key, waker) => self.stage = Stage::Over(self.result()),
+            _ => {}
+        }
+        self.state()
+    }
+
+    /// Polls it for the first time: it takes its place in the timer, unless it is due by `now`.
+    pub(super) fn arm(&mut self, now: u64, waker: &Waker) -> Poll<Result<(), Reason>> {
+        if self.deadline <= now {
+            self.stage = Stage::Over(Ok(()));
+            return Poll::Ready(Ok(()));
+        }
+        _ = self.shared.as_ref().map(|shared| shared.set(self.deadline));
+        // Cloned with nothing locked: a waker is the executor's.
+        let sleeper = Sleeper { waker: Some(waker.clone()), deadline: self.shared.clone() };
+        self.stage = match self.shard.admit(sleeper, |queue, sleeper| queue.admit(self.deadline, sleeper, Entry::Sleep))
+        {
+            Ok(key) => Stage::Armed(key),
+            Err(refused) => Stage::Over(Err(refused.reason)),
+        };
+        self.state()
+    }
+
+    /// Lets the timer thread wake `waker`; `false` if it has woken one already.
+    fn set_waker(&self, key: TimerKey, waker: &Waker) -> bool {
+        let is_other = |sleeper: &mut Sleeper| !sleeper.waker.as_ref().is_some_and(|own| own.will_wake(waker));
+        let is_other = self.shard.queue().sleeper(key).map(is_other);
+        if is_other != Some(true) {
+            return is_other.is_some();
+        }
+        let mut waker = Some(waker.clone());
+        let replaced = self.shard.queue().sleeper(key).map(|sleeper| mem::swap(&mut sleeper.waker, &mut waker));
+        // The old waker is dropped here, with nothing locked.
+        replaced.is_some()
+    }
+
+    /// How it has ended, now that it is not in the wheel any more.
+    fn result(&self) -> Result<(), Reason> {
+        let is_ending = self.shard.queue().ending.is_some();
+        match is_ending && self.shard.shared.now() < self.deadline {
+            true => Err(Reason::ShutDown),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for another time: in its place in the timer if it still has that, else from the beginning.
+    pub(super) fn reset(&mut self, deadline: u64) {
+        let old = mem::replace(&mut self.deadline, deadline);
+        let is_armed = match (self.stage, &self.shared) {
+            (Stage::Armed(_), Some(shared)) if deadline >= old => shared.replace(old, deadline),
+            (Stage::Armed(key), shared) => {
+                let shared = shared.clone().unwrap_or_else(|| SharedDeadline::new(deadline));
+                let is_armed = self.shard.change(|queue| queue.reset(key, deadline, &shared));
+                self.shared = Some(shared);
+                is_armed
+            }
+            _ => false,
+        };
+        if !is_armed {
+            self.stage = Stage::New;
+        }
+    }
+
+    /// Whether it has waited until its deadline, as the clock says.
+    pub(super) fn is_elapsed(&self) -> bool {
+        match self.stage {
+            Stage::Over(result) => result.is_ok(),
+            _ => self.deadline <= self.shard.shared.now(),
+        }
+    }
+}
+
+impl<S: Deref<Target = Shard>> Drop for Wait<S> {
+    fn drop(&mut self) {
+        if let Stage::Armed(key) = self.stage {
+            let cancelled = self.shard.queue().cancel(key);
+            // The waker is dropped with nothing locked.
+            drop(cancelled);
+        }
+    }
+}

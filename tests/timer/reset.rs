@@ -1,0 +1,264 @@
+//! Sleeps whose deadline is moved: they fire at the last one, once.
+
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use timer_wheel::timer::{Reason, Sleep};
+use timer_wheel::{Clock, Shutdown};
+
+use crate::hand::Hand;
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+const READY: Poll<Result<(), Reason>> = Poll::Ready(Ok(()));
+const NANOSECOND: Duration = Duration::from_nanos(1);
+
+impl Bench {
+    /// Moves a sleep to a time since the clock's origin.
+    fn reset(&self, sleep: &mut Sleep, to: Duration) {
+        sleep.reset(self.clock.origin() + to);
+    }
+
+    /// A sleep that waits for a second, and has been reset as often.
+    fn armed(&self, hand: &Hand, resets: u32) -> Sleep {
+        let mut sleep = self.timer.sleep(SECOND);
+        hand.start([&mut sleep]);
+        (0..resets).for_each(|_| self.reset(&mut sleep, SECOND));
+        sleep
+    }
+
+    /// Moves the clock on to a time since its origin.
+    fn advance_to(&self, time: Duration) {
+        self.advance(time - self.clock_shows());
+    }
+}
+
+/// The first reset is another way than those after it.
+#[test]
+fn sleep_reset_to_later_fires_at_its_last_deadline_to_the_nanosecond_and_not_before() {
+    for resets in 0..3 {
+        let (bench, hand) = (Bench::new(), Hand::default());
+        let mut sleep = bench.armed(&hand, resets);
+        for second in 2..100 {
+            bench.reset(&mut sleep, second * SECOND);
+            assert_eq!(sleep.deadline(), Some(bench.clock.origin() + second * SECOND));
+            bench.advance_to((second - 1) * SECOND);
+            assert_eq!((hand.wakes(), bench.timer.len()), (0, 1));
+        }
+        bench.advance_to(99 * SECOND - NANOSECOND);
+        assert_eq!(hand.wakes(), 0);
+        bench.advance(NANOSECOND);
+        assert_eq!((hand.wakes(), hand.wakers(), bench.timer.len()), (1, 0, 0));
+        assert_eq!(hand.poll(&mut sleep), READY);
+        drop(sleep);
+        let stats = bench.timer.stats();
+        assert_eq!((stats.scheduled, stats.fired, stats.cancelled, stats.rescheduled), (1, 1, 0, 0));
+        assert_eq!(stats.late, 0);
+    }
+}
+
+#[test]
+fn sleep_reset_to_earlier_wakes_the_thread_and_fires_at_that_time() {
+    for resets in 0..3 {
+        let (bench, hand) = (Bench::new(), Hand::default());
+        let mut sleep = bench.armed(&hand, resets);
+        bench.settle();
+        bench.reset(&mut sleep, 10 * MS);
+        bench.advance(10 * MS - NANOSECOND);
+        assert_eq!(hand.wakes(), 0);
+        bench.advance(NANOSECOND);
+        assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
+        bench.advance(HOUR);
+        assert_eq!(bench.timer.stats().fired, 1);
+    }
+}
+
+/// Whether or not the timer thread has moved it to the later time in the meantime.
+#[test]
+fn sleep_reset_to_later_and_back_fires_at_its_last_deadline() {
+    for resets in 0..3 {
+        for looks_at in [0, 1] {
+            let (bench, hand) = (Bench::new(), Hand::default());
+            let mut sleep = bench.armed(&hand, resets);
+            bench.reset(&mut sleep, HOUR);
+            bench.advance_to(looks_at * SECOND);
+            bench.reset(&mut sleep, 2 * SECOND);
+            bench.advance_to(2 * SECOND - NANOSECOND);
+            assert_eq!(hand.wakes(), 0);
+            bench.advance(NANOSECOND);
+            assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
+        }
+    }
+}
+
+#[test]
+fn sleep_reset_to_the_past_fires_at_once() {
+    for resets in 0..3 {
+        let (bench, hand) = (Bench::new(), Hand::default());
+        bench.advance(MS);
+        let mut sleep = bench.timer.sleep(SECOND);
+        bench.reset(&mut sleep, SECOND);
+        hand.start([&mut sleep]);
+        (0..resets).for_each(|_| bench.reset(&mut sleep, SECOND));
+        bench.reset(&mut sleep, Duration::ZERO);
+        bench.settle();
+        assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
+    }
+}
+
+#[test]
+fn sleep_that_has_fired_starts_anew_when_it_is_reset_whether_it_was_polled_or_not() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut sleep = bench.armed(&hand, 0);
+    for round in 1..10 {
+        bench.advance_to(round * SECOND);
+        assert_eq!(hand.wakes(), round as usize);
+        if round % 3 == 0 {
+            assert_eq!(hand.poll(&mut sleep), READY);
+        }
+        bench.reset(&mut sleep, (round + 1) * SECOND);
+        assert!(!sleep.is_elapsed());
+        assert_eq!(bench.timer.len(), 0, "not before it is polled");
+        hand.start([&mut sleep]);
+        // Once more, on its place.
+        bench.reset(&mut sleep, (round + 1) * SECOND);
+    }
+    bench.reset(&mut sleep, HOUR);
+    drop(sleep);
+    let stats = bench.timer.stats();
+    assert_eq!((stats.scheduled, stats.fired, stats.cancelled, stats.len), (10, 9, 1, 0));
+}
+
+#[test]
+fn sleep_reset_before_its_first_poll_takes_no_place() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let mut sleep = bench.timer.sleep(SECOND);
+    bench.reset(&mut sleep, 2 * SECOND);
+    assert_eq!(bench.timer.len(), 0);
+    bench.advance(SECOND);
+    hand.start([&mut sleep]);
+    bench.advance(SECOND);
+    assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
+}
+
+#[test]
+fn sleep_reset_beyond_the_clock_never_fires_unless_it_is_reset_again() {
+    for resets in 0..3 {
+        let (bench, hand) = (Bench::new(), Hand::default());
+        let mut sleep = bench.armed(&hand, resets);
+        let far = (0..10).fold(bench.clock.origin(), |far, _| far.checked_add(900_000 * HOUR).unwrap_or(far));
+        sleep.reset(far);
+        bench.advance(HOUR);
+        assert_eq!((hand.wakes(), sleep.is_elapsed()), (0, false));
+        sleep.reset(far);
+        bench.reset(&mut sleep, 2 * HOUR);
+        bench.advance(HOUR);
+        assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
+    }
+}
+
+/// The thread looks at all of this at once.
+#[test]
+fn sleep_that_was_reset_fires_in_the_order_of_its_last_deadline() {
+    let (bench, hand) = (Bench::with(|builder| builder.shards(1)), Arc::new(Hand::default()));
+    let mut sleep = bench.armed(&hand, 1);
+    bench.reset(&mut sleep, 3 * SECOND);
+    for second in [2, 4] {
+        let (hand, log) = (Arc::clone(&hand), bench.log.clone());
+        bench.timer.schedule_after(second * SECOND, move || log.write(hand.wakes() as u64)).unwrap();
+    }
+    bench.advance(HOUR);
+    assert_eq!(bench.log.read(), [0, 1]);
+}
+
+#[test]
+fn sleep_that_is_reset_keeps_its_place_in_a_full_timer() {
+    let (bench, hand) = (Bench::with(|builder| builder.limit(1)), Hand::default());
+    let mut sleep = bench.armed(&hand, 1);
+    for second in 2..5 {
+        bench.reset(&mut sleep, second * SECOND);
+        bench.advance(SECOND);
+        assert!(bench.timer.schedule_after(SECOND, || ()).is_err());
+        hand.start([&mut sleep]);
+    }
+    bench.advance(SECOND);
+    assert_eq!(hand.wakes(), 1);
+}
+
+#[test]
+fn sleep_refused_for_the_limit_tries_again_when_it_is_reset() {
+    let (bench, hand) = (Bench::with(|builder| builder.limit(1)), Hand::default());
+    let first = bench.armed(&hand, 0);
+    let mut second = bench.timer.sleep(SECOND);
+    assert_eq!(hand.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    drop(first);
+    assert_eq!(hand.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    bench.reset(&mut second, SECOND);
+    hand.start([&mut second]);
+    bench.advance(SECOND);
+    assert_eq!(hand.poll(&mut second), READY);
+}
+
+#[test]
+fn sleep_reset_before_or_after_a_shutdown_is_an_error_unless_it_is_due() {
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        for resets in 0..3 {
+            let (bench, hand) = (Bench::new(), Hand::default());
+            let (mut before, mut after) = (bench.armed(&hand, resets), bench.armed(&hand, resets));
+            bench.reset(&mut before, HOUR);
+            bench.clock.advance(SECOND);
+            assert!(bench.timer.shutdown(how).unwrap().is_empty());
+            assert_eq!(hand.wakers(), 0);
+            bench.reset(&mut after, 2 * SECOND);
+            let refused = Poll::Ready(Err(Reason::ShutDown));
+            assert_eq!([hand.poll(&mut before), hand.poll(&mut after)], [refused; 2]);
+            bench.reset(&mut before, SECOND);
+            assert_eq!(hand.poll(&mut before), READY);
+        }
+    }
+}
+
+#[test]
+fn sleep_is_elapsed_exactly_from_its_deadline_on() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    let (mut sleep, unpolled) = (bench.armed(&hand, 0), bench.timer.sleep(SECOND));
+    for is_elapsed in [false, true] {
+        assert_eq!([&sleep, &unpolled].map(Sleep::is_elapsed), [is_elapsed; 2]);
+        bench.clock.advance(SECOND);
+    }
+    bench.settle();
+    assert_eq!((hand.poll(&mut sleep), sleep.is_elapsed()), (READY, true));
+    let mut never = bench.timer.sleep(Duration::MAX);
+    hand.start([&mut never]);
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    assert_eq!(hand.poll(&mut never), Poll::Ready(Err(Reason::ShutDown)));
+    bench.clock.advance(Duration::MAX);
+    assert!(!never.is_elapsed(), "it has failed");
+}
+
+/// Wherever the looks of the thread fall.
+#[test]
+fn sleeps_reset_while_they_fire_are_never_early_and_are_all_accounted_for() {
+    let (bench, hand) = (Bench::with(|builder| builder.shards(2)), Hand::default());
+    thread::scope(|scope| {
+        let ticking = scope.spawn(|| (0..20_000).for_each(|_| bench.clock.advance(MS)));
+        let mut sleeps: Vec<Sleep> = (0..20).map(|_| bench.timer.sleep(MS)).collect();
+        let mut rounds = 0_u32;
+        while !ticking.is_finished() {
+            for sleep in &mut sleeps {
+                let ahead = (rounds * 7 % 11) * MS;
+                sleep.reset(bench.clock.origin() + bench.clock_shows() + ahead);
+                let is_ready = hand.poll(sleep).is_ready();
+                assert!(!is_ready || sleep.deadline() <= Some(bench.clock.origin() + bench.clock_shows()), "early");
+                rounds += 1;
+            }
+        }
+        bench.settle();
+    });
+    bench.advance(HOUR);
+    let stats = bench.timer.stats();
+    assert_eq!((stats.len, hand.wakers()), (0, 0));
+    assert_eq!(hand.wakes() as u64, stats.fired);
+    assert_eq!(stats.scheduled, stats.fired + stats.cancelled);
+}
