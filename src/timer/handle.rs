@@ -30,7 +30,7 @@ use crate::key::TimerKey;
 pub struct TimerHandle {
     /// Of its own count of references: threads with different shards share none.
     shard: Arc<Shard>,
-    key: TimerKey,
+    pub(super) key: TimerKey,
 }
 
 impl TimerHandle {

@@ -93,8 +93,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back, and the
-    /// key keeps the one it had.
+    /// [`Refused`] after a shutdown, and over the [limit](super::Builder::limit) unless it replaces a live job. It
+    /// hands the job back, and the key keeps the one it had.
     ///
     /// ```
     /// use std::time::Duration;
@@ -118,8 +118,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back, and the
-    /// key keeps the one it had.
+    /// [`Refused`] after a shutdown, and over the [limit](super::Builder::limit) unless it replaces a live job. It
+    /// hands the job back, and the key keeps the one it had.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -143,23 +143,21 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     {
         let number = self.number(&key);
         let map = &self.maps[number];
-        let work =
-            Keyed { registration: Some(Registration { map: Arc::clone(map), key: key.clone() }), job: Once(Some(job)) };
-        let shard = &self.timer.shards().all()[number];
-        // What is dropped of the user's is dropped after the lock.
+        let registration = Some(Registration { map: Arc::clone(map), key: key.clone() });
+        let (work, shard) =
+            (Box::new(Keyed { registration, job: Once(Some(job)) }), &self.timer.shards().all()[number]);
+        // What is dropped of the user's is dropped after the lock, also if a key panics.
+        let (scheduled, _removed);
         let mut jobs = lock(&map.0);
-        let handle = match self.timer.schedule(shard, deadline, work) {
-            Ok(handle) => handle,
-            Err(refused) => {
-                drop(jobs);
-                return Err(refused.map(|keyed| keyed.job.into_closure()));
-            }
-        };
-        let replaced = jobs.remove_entry(&key);
-        jobs.insert(key, handle);
-        let cancelled = replaced.as_ref().and_then(|(_, handle)| handle.take());
+        let old = jobs.get(&key).map(|handle| handle.key);
+        scheduled = shard.admit(work, |queue, work| queue.replace(old, deadline, work));
+        if let Ok((timer_key, _)) = &scheduled {
+            _removed = jobs.remove_entry(&key);
+            jobs.insert(key, TimerHandle::new(Arc::clone(shard), *timer_key));
+        }
         drop(jobs);
-        Ok(cancelled.is_some())
+        let is_replaced = scheduled.map(|(_, replaced)| replaced.is_some());
+        is_replaced.map_err(|refused| refused.map(|keyed| keyed.job.into_closure()))
     }
 
     /// Cancels the job of a key, and says whether that prevented its run. O(1).

@@ -61,6 +61,18 @@ impl Queue {
         self.admit(deadline, work, entry)
     }
 
+    /// As `schedule`, in place of another job if that is live: then also with no more room.
+    pub(super) fn replace<W: Work>(
+        &mut self,
+        old: Option<TimerKey>,
+        deadline: u64,
+        work: Box<W>,
+    ) -> Result<(TimerKey, Option<Entry>), Refused<Box<W>>> {
+        let old = old.filter(|_| self.ending.is_none());
+        let replaced = old.and_then(|old| self.cancel(old));
+        Ok((self.schedule(deadline, work)?, replaced))
+    }
+
     /// Takes in what becomes an entry, to wait for its deadline, or hands it back.
     pub(super) fn admit<T>(
         &mut self,

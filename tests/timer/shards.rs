@@ -137,17 +137,27 @@ fn job_over_the_limit_is_handed_back_and_admitted_once_another_has_left() {
 }
 
 #[test]
-fn key_that_cannot_be_set_for_the_limit_keeps_its_job() {
-    let bench = Bench::with(|builder| builder.shards(4).limit(2));
-    let keyed = KeyedTimer::new(bench.timer.clone());
-    for key in 0..2 {
-        keyed.set_after(key, SECOND, bench.log.job(key)).unwrap();
+fn key_at_the_limit_replaces_its_own_job_and_no_other_key_is_admitted() {
+    for shards in [1, 4] {
+        let bench = Bench::with(|builder| builder.shards(shards).limit(2));
+        let keyed = KeyedTimer::new(bench.timer.clone());
+        for key in 0..2 {
+            assert!(!keyed.set_after(key, SECOND, bench.log.job(key)).unwrap());
+        }
+        for round in 0..10 {
+            assert!(keyed.set_after(1, 2 * SECOND, bench.log.job(10 + round)).unwrap(), "replaced");
+            let refused = keyed.set_after(2, MS, bench.log.job(9)).unwrap_err();
+            assert_eq!((refused.reason, keyed.len(), bench.timer.len()), (Reason::Full, 2, 2));
+        }
+        bench.advance(SECOND);
+        assert!(!keyed.set_after(2, SECOND, bench.log.job(2)).unwrap(), "there is room");
+        assert_eq!(keyed.set_after(0, MS, || ()).unwrap_err().reason, Reason::Full, "its job has run");
+        assert!(keyed.reschedule_after(&1, SECOND));
+        bench.advance(SECOND);
+        let mut ran = bench.log.read();
+        ran.sort_unstable();
+        assert_eq!((ran, keyed.len()), (vec![0, 2, 19], 0));
     }
-    let refused = keyed.set_after(1, MS, bench.log.job(9)).unwrap_err();
-    assert_eq!((refused.reason, keyed.len()), (Reason::Full, 2));
-    assert!(keyed.reschedule_after(&1, 2 * SECOND));
-    bench.advance(2 * SECOND);
-    assert_eq!(bench.log.read(), [0, 1]);
 }
 
 #[test]
