@@ -228,6 +228,7 @@ impl Worker<'_> {
                 left = budget.fires;
             }
         }
+        self.shared.count(|stats| stats.abandoned += wakers.len() as u64);
         for waker in wakers {
             self.shared.guard(|| waker.wake());
         }

@@ -1,10 +1,13 @@
 //! The numbers add up.
 
+use std::future::pending;
+use std::panic::resume_unwind;
 use std::time::Duration;
 
-use timer_wheel::Timer;
 use timer_wheel::timer::Missed;
+use timer_wheel::{Clock, Job, KeyedTimer, Shutdown, Timer};
 
+use crate::hand::Hand;
 use crate::log::{Bench, HOUR, MS, SECOND};
 use crate::shards::on_threads;
 
@@ -28,6 +31,69 @@ fn every_job_is_counted_where_it_went() {
         assert_eq!((stats.panicked, stats.abandoned), (0, 0));
         assert_eq!((stats.len, bench.timer.len()), (17, 17));
         assert!(stats.expiration_delay.is_some());
+    }
+}
+
+/// What was scheduled and runs once has ended in one way, or waits; none of it runs at the moment.
+#[track_caller]
+fn assert_adds_up(timer: &Timer) {
+    let stats = timer.stats();
+    let ended = stats.fired + stats.cancelled + stats.abandoned;
+    assert_eq!(stats.scheduled, ended + stats.len as u64, "{stats:?}");
+}
+
+#[test]
+fn counts_add_up_whichever_way_jobs_and_sleeps_end_before_and_after_a_shutdown() {
+    for how in [Shutdown::Drain, Shutdown::Discard] {
+        let (bench, jobs) = Bench::with_pool();
+        let (timer, keyed, hand) = (&bench.timer, KeyedTimer::new(bench.timer.clone()), Hand::default());
+        let schedule = || timer.schedule_after(SECOND, || ()).unwrap();
+        let sleep = |delay| {
+            let mut sleep = timer.sleep(delay);
+            hand.start([&mut sleep]);
+            sleep
+        };
+        let panics = || resume_unwind(Box::new(()));
+        timer.schedule_after(SECOND, panics).unwrap();
+        let handles = [(); 8].map(|()| schedule());
+        assert!(handles[0].cancel());
+        for key in [1, 1, 2, 3] {
+            keyed.set_after(key, SECOND, || ()).unwrap();
+        }
+        assert!(keyed.remove(&2));
+        let mut sleeps = [SECOND, SECOND, HOUR, HOUR, HOUR].map(sleep);
+        let at = |time| bench.clock.origin() + time;
+        sleeps[1].reset(at(MS));
+        (1..3).for_each(|hours| sleeps[2].reset(at(hours * HOUR)));
+        drop(sleep(HOUR));
+        assert_adds_up(timer);
+        // Of those that are handed out some run, some are dropped, one is cancelled, and some wait.
+        bench.advance(SECOND);
+        assert_adds_up(timer);
+        let mut taken: Vec<Job> = jobs.try_iter().collect();
+        assert!(handles[1].cancel());
+        taken.drain(..4).for_each(Job::run);
+        taken.drain(..2).for_each(drop);
+        assert_adds_up(timer);
+        schedule();
+        let returned = [(); 3].map(|()| timer.schedule_after(HOUR, || ()).unwrap());
+        let mut timeout = timer.timeout(HOUR, pending::<()>());
+        hand.start([&mut timeout]);
+        bench.clock.advance(SECOND);
+        let mut unrun = timer.shutdown(how).unwrap();
+        assert_eq!(hand.wakers(), 0);
+        assert_adds_up(timer);
+        assert!(returned[0].cancel());
+        unrun.pop().unwrap().run();
+        unrun.pop();
+        sleeps[3].reset(at(3 * HOUR));
+        _ = hand.poll(&mut sleeps[3]);
+        drop((sleeps, timeout));
+        assert_adds_up(timer);
+        drop((unrun, taken));
+        jobs.try_iter().for_each(drop);
+        assert_adds_up(timer);
+        assert_eq!((timer.len(), keyed.len()), (0, 0));
     }
 }
 
