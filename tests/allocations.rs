@@ -1,14 +1,17 @@
-//! What the thread driver allocates: one box a job, whichever thread does what.
+//! What the thread driver allocates: one box a job, whichever thread does what, and nothing for a task that waits.
 //!
 //! A test binary of its own with one test, as the counts are those of the whole process.
 
 #![cfg(feature = "timer")]
 
 use std::alloc::System;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use timer_wheel::{ManualClock, Timer, TimerHandle};
+use timer_wheel::{Clock, ManualClock, Timer, TimerHandle};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -86,8 +89,40 @@ fn churn_while_the_thread_is_held_up(bench: &Bench) -> usize {
     change.bytes_allocated.saturating_sub(change.bytes_deallocated)
 }
 
+/// Arms a timeout and gets its answer.
+fn time_out(timer: &Timer) {
+    let mut answers = [Poll::Pending, Poll::Ready(())].into_iter();
+    let mut timeout = timer.timeout(SECOND, poll_fn(|_| answers.next().unwrap()));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut timeout).poll(&mut context).is_pending());
+    assert!(Pin::new(&mut timeout).poll(&mut context).is_ready());
+}
+
+/// A sleep that waits, is reset to later and earlier, and fires and starts anew, and how often it is reset.
+fn reset(bench: &Bench) -> impl FnMut(u32) {
+    let (timer, clock) = (bench.timer.clone(), bench.clock.clone());
+    let mut sleep = timer.sleep(SECOND);
+    move |times| {
+        for _ in 0..times {
+            let now = clock.origin() + Duration::from_nanos(clock.now());
+            _ = Pin::new(&mut sleep).poll(&mut Context::from_waker(Waker::noop()));
+            [9, 10, 2].into_iter().for_each(|seconds| sleep.reset(now + seconds * SECOND));
+            clock.advance(SECOND);
+        }
+        timer.settle().unwrap();
+    }
+}
+
+/// How often `f` allocates.
+fn allocations(f: impl FnOnce()) -> usize {
+    let region = Region::new(ALLOCATOR);
+    f();
+    let change = region.change();
+    change.allocations + change.reallocations
+}
+
 #[test]
-fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
+fn jobs_cost_one_allocation_each_timeouts_and_resets_none_and_nothing_stays_of_what_is_cancelled() {
     let clock = ManualClock::new();
     let timer = Timer::builder().clock(clock.clone()).start().unwrap();
     let mut bench = Bench { timer, clock, handles: Vec::with_capacity(JOBS) };
@@ -109,6 +144,12 @@ fn jobs_cost_one_allocation_each_and_nothing_once_they_are_cancelled() {
         assert!(others <= JOBS / 20, "{others} allocations beside the jobs', {what}");
         assert!(change.deallocations >= JOBS, "jobs {what} leave memory behind");
     }
+    time_out(&bench.timer);
+    assert_eq!(allocations(|| (0..JOBS).for_each(|_| time_out(&bench.timer))), 0, "timeouts");
+    let mut reset = reset(&bench);
+    reset(100);
+    assert_eq!(allocations(|| reset(1_000)), 0, "resets");
+    drop(reset);
     let bytes = churn_while_the_thread_is_held_up(&bench);
     assert!(bytes < 20_000, "{bytes} bytes stay of what was cancelled");
 }

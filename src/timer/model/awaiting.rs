@@ -182,8 +182,9 @@ fn sleeps_of_two_shards_reset_while_they_fire_are_ready_in_time() {
         let other = {
             let (timer, clock) = (timer.clone(), clock.clone());
             thread::spawn(move || {
-                let mut sleep = armed(&timer, &clock, 1);
-                sleep.reset(clock.origin() + 2 * SECOND);
+                let mut sleep = timer.sleep_until(clock.origin() + SECOND);
+                _ = poll(&mut sleep, &Bell::new());
+                (1..3).for_each(|second| sleep.reset(clock.origin() + second * SECOND));
                 wait_for(&mut sleep)
             })
         };
