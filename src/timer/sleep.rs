@@ -125,9 +125,9 @@ impl Sleep {
         self.wait.reset(self.wait.shard.shared.clock.deadline_at(instant));
     }
 
-    /// Whether its deadline has passed, also if it has not been polled since. O(1): it reads the clock.
+    /// Whether its deadline has passed, polled or not. O(1): it reads the clock.
     ///
-    /// `false` after an error, however late it is. The task may be woken a moment later.
+    /// The timer thread may wake the task a moment later, and a poll may be pending until then.
     ///
     /// ```
     /// use std::time::Duration;
@@ -142,7 +142,7 @@ impl Sleep {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn is_elapsed(&self) -> bool {
-        self.wait.is_elapsed()
+        self.wait.deadline <= self.wait.shard.shared.now()
     }
 }
 

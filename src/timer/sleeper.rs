@@ -46,14 +46,10 @@ impl Sleeper {
 ///
 /// It is made by the first reset of a sleep that is armed. A sleep is usually dropped without a reset, and in a field of the
 /// sleep itself the thread could not read it without `unsafe`.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct SharedDeadline(Arc<AtomicU64>);
 
 impl SharedDeadline {
-    pub(super) fn new(deadline: u64) -> Self {
-        Self(Arc::new(AtomicU64::new(deadline)))
-    }
-
     /// For a sleep that is not in the wheel, or with the shard locked.
     pub(super) fn set(&self, deadline: u64) {
         self.0.store(deadline, Ordering::Relaxed);

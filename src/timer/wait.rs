@@ -34,38 +34,34 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         Self { shard, deadline, stage: Stage::New, shared: None }
     }
 
-    /// What its last poll has found.
-    fn state(&self) -> Poll<Result<(), Reason>> {
-        match self.stage {
-            Stage::Over(result) => Poll::Ready(result),
-            _ => Poll::Pending,
-        }
-    }
-
     pub(super) fn poll(&mut self, waker: &Waker) -> Poll<Result<(), Reason>> {
         match self.stage {
-            Stage::New => return self.arm(self.shard.shared.now(), waker),
-            Stage::Armed(key) if !self.set_waker(key, waker) => self.stage = Stage::Over(self.result()),
-            _ => {}
+            Stage::New => self.arm(self.shard.shared.now(), waker),
+            Stage::Armed(key) if self.set_waker(key, waker) => Poll::Pending,
+            Stage::Armed(_) => self.end(self.result()),
+            Stage::Over(result) => Poll::Ready(result),
         }
-        self.state()
     }
 
     /// Polls it for the first time: it takes its place in the timer, unless it is due by `now`.
     pub(super) fn arm(&mut self, now: u64, waker: &Waker) -> Poll<Result<(), Reason>> {
         if self.deadline <= now {
-            self.stage = Stage::Over(Ok(()));
-            return Poll::Ready(Ok(()));
+            return self.end(Ok(()));
         }
         _ = self.shared.as_ref().map(|shared| shared.set(self.deadline));
         // Cloned with nothing locked: a waker is the executor's.
         let sleeper = Sleeper { waker: Some(waker.clone()), deadline: self.shared.clone() };
-        self.stage = match self.shard.admit(sleeper, |queue, sleeper| queue.admit(self.deadline, sleeper, Entry::Sleep))
-        {
-            Ok(key) => Stage::Armed(key),
-            Err(refused) => Stage::Over(Err(refused.reason)),
-        };
-        self.state()
+        let deadline = self.deadline;
+        match self.shard.admit(sleeper, |queue, sleeper| queue.admit(deadline, sleeper, Entry::Sleep)) {
+            Ok(key) => self.stage = Stage::Armed(key),
+            Err(refused) => return self.end(Err(refused.reason)),
+        }
+        Poll::Pending
+    }
+
+    fn end(&mut self, result: Result<(), Reason>) -> Poll<Result<(), Reason>> {
+        self.stage = Stage::Over(result);
+        Poll::Ready(result)
     }
 
     /// Lets the timer thread wake `waker`; `false` if it has woken one already.
@@ -96,7 +92,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         let is_armed = match (self.stage, &self.shared) {
             (Stage::Armed(_), Some(shared)) if deadline >= old => shared.replace(old, deadline),
             (Stage::Armed(key), shared) => {
-                let shared = shared.clone().unwrap_or_else(|| SharedDeadline::new(deadline));
+                let shared = shared.clone().unwrap_or_default();
                 let is_armed = self.shard.change(|queue| queue.reset(key, deadline, &shared));
                 self.shared = Some(shared);
                 is_armed
@@ -105,14 +101,6 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         };
         if !is_armed {
             self.stage = Stage::New;
-        }
-    }
-
-    /// Whether it has waited until its deadline, as the clock says.
-    pub(super) fn is_elapsed(&self) -> bool {
-        match self.stage {
-            Stage::Over(result) => result.is_ok(),
-            _ => self.deadline <= self.shard.shared.now(),
         }
     }
 }
