@@ -149,7 +149,7 @@ impl Worker<'_> {
             }
             first = match entry {
                 Entry::Sleep(sleeper) => sleeper.fire(time).map(|waker| (key, time, Task::Wake(waker))),
-                Entry::Job(job) => {
+                Entry::Waiting(job) | Entry::Taken(job) => {
                     let work = if executor.is_none() { job.work.take() } else { None };
                     Some((key, job.deadline, work.map_or(Task::HandOver, Task::Run)))
                 }
@@ -221,7 +221,9 @@ impl Worker<'_> {
                 queue.hand_out(u64::MAX, &mut budget, |key, _, entry| {
                     match entry {
                         Entry::Sleep(sleeper) => wakers.extend(sleeper.end()),
-                        Entry::Job(job) => unrun.push(Job::new(Arc::clone(shard), key, job.deadline)),
+                        Entry::Waiting(job) | Entry::Taken(job) => {
+                            unrun.push(Job::new(Arc::clone(shard), key, job.deadline))
+                        }
                     }
                     true
                 });
