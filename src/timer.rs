@@ -19,6 +19,7 @@
 //! | run it again and again | [`Timer::every`]; [`Missed`] says what becomes of runs that come too late |
 //! | cancel or postpone it | the [`TimerHandle`] that these return |
 //! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
+//! | move a deadline with each message | [`Sleep::reset`], [`TimerHandle::reschedule_at`] |
 //! | have a name for each job, and one job a name | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
 //! | know how late jobs are | [`Timer::stats`] |
@@ -44,6 +45,9 @@
 // an executor stays in the wheel, at the end of time, until the executor starts it: then a job that
 // runs once leaves, and a periodic one stays without its work, which comes back when the run has
 // ended. A job that runs on the timer thread is started where it is handed out.
+//
+// *Tasks that sleep* have an entry in the wheel as jobs have, with the waker in it, and leave when they are fired. Once
+// such an entry has been reset, its deadline is in an atomic that the task shares with the thread: see `SharedDeadline`.
 //
 // *Sleeping.* Each shard has a time at which the thread is to look at it, `Shard::wake`. The thread sleeps
 // until the first of these, its *alarm*, `Times::alarm`. A call that changes a queue lowers the shard's time if
@@ -342,7 +346,9 @@ impl Timer {
     /// started, in order of their deadlines. O(n log n) in those.
     ///
     /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
-    /// more does. Jobs that an executor has taken belong to it. A periodic job whose run is under way
+    /// more does. Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
+    /// [`Sleep`], a [`Timeout`] or an [`Interval`] are not among the jobs: they are woken, and get
+    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run is under way
     /// ends with it. A second call, or one from another thread meanwhile, waits for the first and
     /// returns nothing.
     ///
@@ -377,10 +383,10 @@ impl Timer {
         Ok(self.owner.shut_down(how))
     }
 
-    /// The number of live jobs: waiting, taken by an executor, or running.
-    /// O(shards).
+    /// The number of live jobs: waiting, taken by an executor, or running; and of tasks that sleep. O(shards).
     ///
-    /// While other threads use the timer the answer is already old.
+    /// It is the sum of one look at each shard, one after the other. While other threads schedule and cancel, it may be
+    /// no number that there was at any moment, and may exceed the [limit](Builder::limit).
     ///
     /// ```
     /// use std::time::Duration;

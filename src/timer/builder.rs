@@ -222,7 +222,7 @@ impl Builder {
     /// the job back. There is no limit, unless told otherwise.
     ///
     /// A job counts as long as it can be cancelled: while it waits, and until an executor starts it. A
-    /// periodic job counts until it is cancelled. A call may have to ask all shards for room before it is
+    /// periodic job counts until it is cancelled. A task that sleeps counts as a job. A call may have to ask all shards for room before it is
     /// refused: O(shards).
     ///
     /// [`Reason::Full`]: super::Reason::Full

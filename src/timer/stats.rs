@@ -13,7 +13,9 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Counts of a timer's work since its start, from [`Timer::stats`](super::Timer::stats).
 ///
-/// Each count is right. While other threads use the timer, two counts may be of different moments.
+/// Each count is right. While other threads use the timer, two counts may be of different moments. A task that sleeps,
+/// and one in a timeout that was pending, is counted as a job. Of all that runs once `scheduled` is `fired` plus
+/// `cancelled` plus `abandoned` plus `len` while none of it runs, also after a shutdown.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,21 +35,22 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct TimerStats {
-    /// Live jobs: waiting, taken by an executor, or running.
+    /// Live jobs, as in [`Timer::len`](super::Timer::len): waiting, taken by an executor, or running.
     pub len: usize,
     /// The time until the thread wakes up next by itself, if it sleeps and does.
     pub expiration_delay: Option<Duration>,
     /// Jobs that were scheduled, a periodic one counted once.
     pub scheduled: u64,
-    /// Jobs that were given a new deadline, counted each time.
+    /// Jobs that were given a new deadline, counted each time. Resets of a [`Sleep`](super::Sleep) are not counted.
     pub rescheduled: u64,
-    /// Jobs that were cancelled.
+    /// Jobs that were cancelled, and sleeps and timeouts that ended before they fired.
     pub cancelled: u64,
     /// Runs that have begun.
     pub fired: u64,
     /// Panics of runs and of executors, and of the clock if that ended the timer.
     pub panicked: u64,
-    /// Runs that were given up: an executor dropped the job, or it was not run after a shutdown.
+    /// Runs that were given up: an executor dropped the job, or it was not run after a shutdown, or the shutdown
+    /// ended a sleep.
     pub abandoned: u64,
     /// Runs that began later after their deadline than
     /// [`Builder::late_after`](super::Builder::late_after).
