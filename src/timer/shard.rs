@@ -35,11 +35,13 @@ impl Shard {
         Self { queue: Mutex::new(queue), wake: AtomicU64::new(NEVER), shared }
     }
 
+    #[inline]
     pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
         lock(&self.queue)
     }
 
     /// Changes the queue, and wakes the thread if it must look at it sooner than it was going to.
+    #[inline]
     pub(super) fn change<R>(&self, change: impl FnOnce(&mut Queue) -> R) -> R {
         let mut queue = self.queue();
         let answer = change(&mut queue);
@@ -56,6 +58,7 @@ impl Shard {
     }
 
     /// Calls `admit`, which takes in `what` or refuses it, again with room that other shards had to spare if there is none.
+    #[inline]
     pub(super) fn admit<T, R>(
         &self,
         mut what: T,
