@@ -13,7 +13,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use timer_wheel::timer::TimeoutError;
 use timer_wheel::{Job, Shutdown, Timer};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -61,34 +60,33 @@ impl Connection {
 
     /// Answers until the connection ends, or the server does.
     async fn answer_all(&mut self) -> io::Result<End> {
-        let mut allowed = HELLO;
-        let mut is_greeted = false;
+        let mut allowed = None;
+        let mut silence = self.timer.sleep(HELLO);
         loop {
-            // The deadline moves here: each line has a timeout of its own.
-            let line = self.timer.timeout(allowed, read_line(&mut self.stream));
             let line = tokio::select! {
-                line = line => line,
+                line = read_line(&mut self.stream) => line?,
+                over = &mut silence => {
+                    // An error if the timer was shut down, which this program does last, or is full: this one has no limit.
+                    over.map_err(io::Error::other)?;
+                    self.send("silent for too long").await?;
+                    return Ok(End::Silent);
+                }
                 () = stopped(&mut self.stop) => {
                     self.send("good-bye").await?;
                     return Ok(End::Stopped);
                 }
             };
-            match line {
-                Ok(line) => match line? {
-                    Some(message) if is_greeted => self.send(&message).await?,
-                    Some(hello) => {
-                        allowed = Duration::from_millis(hello.parse().map_err(io::Error::other)?);
-                        is_greeted = true;
-                    }
-                    None => return Ok(End::Closed),
-                },
-                Err(TimeoutError::Elapsed) => {
-                    self.send("silent for too long").await?;
-                    return Ok(End::Silent);
+            let allowed = match (line, allowed) {
+                (Some(message), Some(allowed)) => {
+                    self.send(&message).await?;
+                    allowed
                 }
-                // The timer was shut down, which this program does last, or is full, and this one has no limit.
-                Err(error) => return Err(io::Error::other(error)),
-            }
+                (Some(hello), None) => *allowed.insert(Duration::from_millis(hello.parse().map_err(io::Error::other)?)),
+                (None, _) => return Ok(End::Closed),
+            };
+            // The deadline moves with each message: no lock, no allocation.
+            let deadline = Instant::now().checked_add(allowed);
+            silence.reset(deadline.ok_or_else(|| io::Error::other("nobody may be silent for so long"))?);
         }
     }
 

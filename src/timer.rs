@@ -348,13 +348,12 @@ impl Timer {
     /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
     /// more does. Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
     /// [`Sleep`], a [`Timeout`] or an [`Interval`] are not among the jobs: they are woken, and get
-    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run is under way
-    /// ends with it. A second call, or one from another thread meanwhile, waits for the first and
+    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run
+    /// is under way ends with it. A second call, or one from another thread meanwhile, waits for the first and
     /// returns nothing.
     ///
-    /// Sleeps, timeouts and intervals are not among the jobs that it returns: their tasks are woken and get
-    /// [`Reason::ShutDown`], unless they were due. The call blocks, also for a job that is running on the thread. A task
-    /// makes it on another thread: [recipes](crate::guide::drivers#shutting-down-from-a-task) for tokio and for any executor.
+    /// The call blocks, also for a job that is running on the thread. A task makes it on another thread:
+    /// [recipes](crate::guide::drivers#shutting-down-from-a-task) for tokio and for any executor.
     ///
     /// # Errors
     ///
