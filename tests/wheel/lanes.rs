@@ -159,6 +159,8 @@ fn lanes_stay_through_clear_shrink_and_clone_but_are_not_stored() {
 #[test]
 fn one_lane_too_many_is_refused_and_nothing_is_lost() {
     let mut wheel = Wheel::new(0);
+    wheel.reserve(usize::from(MAX_LANES));
+    let bytes = wheel.stats().bytes;
     for n in 0..MAX_LANES {
         let lane = wheel.add_lane();
         wheel.schedule_in(lane, 100 - u64::from(n), n);
@@ -167,6 +169,7 @@ fn one_lane_too_many_is_refused_and_nothing_is_lost() {
     assert_eq!(refused.downcast_ref::<String>().unwrap(), "a timer wheel has at most 64 lanes");
     wheel.check_invariants();
     assert_eq!(wheel.stats().lanes, 64);
+    assert!(wheel.stats().bytes >= bytes + 64 * 16, "the last timer and deadline of each");
     assert!(wheel.advance(100).map(|timer| timer.value).eq((0..MAX_LANES).rev()));
 }
 
