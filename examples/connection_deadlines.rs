@@ -84,7 +84,7 @@ impl Connection {
                 (Some(hello), None) => *allowed.insert(Duration::from_millis(hello.parse().map_err(io::Error::other)?)),
                 (None, _) => return Ok(End::Closed),
             };
-            // The deadline moves with each message: no lock, no allocation.
+            // The deadline moves with each message. After the first that takes no lock and no allocation.
             let deadline = Instant::now().checked_add(allowed);
             silence.reset(deadline.ok_or_else(|| io::Error::other("nobody may be silent for so long"))?);
         }
