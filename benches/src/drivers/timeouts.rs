@@ -1,37 +1,38 @@
-//! W18: timeouts that never fire, around a future that is ready, or is once it was pending.
+//! W18: timeouts that never fire, around a future that is ready or is pending once, and sleeps that each message
+//! postpones.
+//!
+//! With `RUSTFLAGS='--cfg tokio_unstable'` tokio's alternative timer is a subject too.
 
-use std::future::{Future, ready};
+use std::future::{Future, poll_fn, ready};
 use std::hint::black_box;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use timer_wheel::Timer;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::Barrier;
 
 use super::Workload;
 use crate::figure::Figure;
 use crate::results::Counts;
 
-/// A task on each of so many threads makes so many calls, each of the expression: the time of a call in ns.
+/// The time in ns of a call that is answered with `Ok(1)`, from a task on each thread. The task has a clone of the timer.
+///
+/// It is a macro because the call may borrow the timer, and the task has to be `Send`: no function can ask for both.
 macro_rules! calls {
-    ($timer:ident => $call:expr) => {
-        |threads: u64, calls: u64| {
-            let timer = Timer::new().expect("a thread can be started");
-            time(threads, calls, move |calls| {
-                let timer = timer.clone();
-                async move {
-                    let $timer = &timer;
-                    let mut answers = 0;
-                    for _ in 0..calls {
-                        answers += $call.await.expect("it is in time");
-                    }
-                    assert_eq!(answers, calls);
+    ($run:expr $(, $timer:ident)? => $call:expr) => {
+        $run.time(|calls| {
+            $(let $timer = $timer.clone();)?
+            async move {
+                let mut answers = 0;
+                for _ in 0..calls {
+                    answers += $call.await.expect("it is in time");
                 }
-            })
-        }
+                assert_eq!(answers, calls);
+            }
+        })
     };
 }
 
@@ -42,24 +43,42 @@ pub(super) static W18: Workload = Workload {
     figures: &[
         Figure::new("W18 timeout, never pending", "ns", Counts::Median),
         Figure::new("W18 timeout, pending once", "ns", Counts::Median),
+        Figure::new("W18 reset to later", "ns", Counts::Median),
     ],
     subjects: &[
         ("Timer", |threads, calls| {
+            let timer = Timer::new().expect("a thread can be started");
+            let run = Run { threads, calls, configure: Builder::enable_time };
             Ok(vec![
-                calls!(timer => timer.timeout(DELAY, black_box(ready(1))))(threads, calls),
-                calls!(timer => timer.timeout(DELAY, pending_once()))(threads, calls),
+                calls!(run, timer => timer.timeout(DELAY, black_box(ready(1)))),
+                calls!(run, timer => timer.timeout(DELAY, pending_once())),
+                run.resets(|| timer.sleep(DELAY), |sleep, instant| sleep.get_mut().reset(instant)),
             ])
         }),
-        ("tokio::time::timeout", |threads, calls| {
+        ("tokio::time::timeout", |threads, calls| Ok(of_tokio(threads, calls, Builder::enable_time))),
+        #[cfg(tokio_unstable)]
+        ("tokio's alternative timer", |threads, calls| Ok(of_tokio(threads, calls, Builder::enable_alt_timer))),
+        // It has no reset.
+        ("pingora-timeout", |threads, calls| {
+            let run = Run { threads, calls, configure: Builder::enable_time };
             Ok(vec![
-                calls!(_timer => tokio::time::timeout(DELAY, black_box(ready(1))))(threads, calls),
-                calls!(_timer => tokio::time::timeout(DELAY, pending_once()))(threads, calls),
+                calls!(run => pingora_timeout::timeout(DELAY, black_box(ready(1)))),
+                calls!(run => pingora_timeout::timeout(DELAY, pending_once())),
             ])
         }),
     ],
 };
 
 const DELAY: Duration = Duration::from_secs(10);
+
+fn of_tokio(threads: u64, calls: u64, configure: Configure) -> Vec<f64> {
+    let run = Run { threads, calls, configure };
+    vec![
+        calls!(run => tokio::time::timeout(DELAY, black_box(ready(1)))),
+        calls!(run => tokio::time::timeout(DELAY, pending_once())),
+        run.resets(|| tokio::time::sleep(DELAY), |sleep, instant| sleep.reset(instant.into())),
+    ]
+}
 
 /// Pending at its first poll, and ready at the next, for which it asks.
 struct PendingOnce {
@@ -83,26 +102,55 @@ fn pending_once() -> PendingOnce {
     black_box(PendingOnce { was_polled: false })
 }
 
-fn runtime(threads: u64) -> Runtime {
-    let mut builder = Builder::new_multi_thread();
-    let runtime = builder.worker_threads(threads as usize).enable_time();
-    runtime.build().expect("threads can be started")
+/// Enables the timers of a runtime.
+type Configure = fn(&mut Builder) -> &mut Builder;
+
+/// A runtime with a task on each of its threads, each of which makes so many calls.
+struct Run {
+    threads: u64,
+    calls: u64,
+    configure: Configure,
 }
 
-fn time<F: Future<Output = ()> + Send + 'static>(threads: u64, calls: u64, task: impl Fn(u64) -> F) -> f64 {
-    let start = Arc::new(Barrier::new(threads as usize));
-    let spawn_one = |runtime: &Runtime| {
-        let (task, start) = (task(calls), Arc::clone(&start));
-        runtime.spawn(async move {
-            start.wait().await;
-            let clock = Instant::now();
-            task.await;
-            clock.elapsed()
+impl Run {
+    /// The time in ns of a reset that postpones a sleep by a nanosecond.
+    fn resets<S: Future + Send + 'static>(&self, sleep: impl Fn() -> S, reset: fn(Pin<&mut S>, Instant)) -> f64 {
+        self.time(|calls| {
+            let sleep = sleep();
+            async move {
+                let mut sleep = pin!(sleep);
+                assert!(is_pending(sleep.as_mut()).await, "it is not due");
+                let deadline = Instant::now() + DELAY;
+                for call in 0..calls {
+                    reset(sleep.as_mut(), black_box(deadline + Duration::from_nanos(call)));
+                }
+                assert!(is_pending(sleep).await, "it is not due");
+            }
         })
-    };
-    let runtime = runtime(threads);
-    let tasks: Vec<_> = (0..threads).map(|_| spawn_one(&runtime)).collect();
-    let ends = tasks.into_iter().map(|task| runtime.block_on(task));
-    let longest = ends.map(|end| end.expect("all calls are answered")).max();
-    longest.unwrap_or_default().as_nanos() as f64 / calls as f64
+    }
+
+    fn time<F: Future<Output = ()> + Send + 'static>(&self, task: impl Fn(u64) -> F) -> f64 {
+        let mut builder = Builder::new_multi_thread();
+        (self.configure)(builder.worker_threads(self.threads as usize));
+        let runtime = builder.build().expect("threads can be started");
+        let _context = runtime.enter(); // of tokio's sleeps
+        let start = Arc::new(Barrier::new(self.threads as usize));
+        let spawn_one = |_| {
+            let (task, start) = (task(self.calls), Arc::clone(&start));
+            runtime.spawn(async move {
+                start.wait().await;
+                let clock = Instant::now();
+                task.await;
+                clock.elapsed()
+            })
+        };
+        let tasks: Vec<_> = (0..self.threads).map(spawn_one).collect();
+        let ends = tasks.into_iter().map(|task| runtime.block_on(task));
+        let longest = ends.map(|end| end.expect("all calls are answered")).max();
+        longest.unwrap_or_default().as_nanos() as f64 / self.calls as f64
+    }
+}
+
+async fn is_pending<S: Future>(mut sleep: Pin<&mut S>) -> bool {
+    poll_fn(|context| Poll::Ready(sleep.as_mut().poll(context).is_pending())).await
 }

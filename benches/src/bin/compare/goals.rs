@@ -135,6 +135,7 @@ const ALL: &[Goal] = &[
     goal("W18 timeout, never pending", &[1, 2], TIMEOUT, Within(0.1)),
     goal("W18 timeout, pending once", &[1], TIMEOUT, Within(1.0)),
     goal("W18 timeout, pending once", &[2], TIMEOUT, Within(0.7)),
+    goal("W18 reset to later", &[1, 2], TIMEOUT, Within(1.0)),
 ];
 
 /// Judges every goal whose figures were measured: a line for each, and one for all. O(goals x rows).
