@@ -4,7 +4,8 @@
 //! Requests never expire anything. They read the deadline of the entry they find, so that an
 //! overdue one is gone for them whether or not the sweeper has come round to it.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};

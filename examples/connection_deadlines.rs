@@ -3,10 +3,10 @@
 //! As in MQTT, a client says first how long it may be silent: a number of milliseconds on a line of its own. Each further
 //! line is a message, which the server sends back, and which moves the deadline of the connection. At its end the server
 //! accepts no more connections, says good-bye on those that are open, and shuts the timer down without blocking the
-//! runtime.
+//! runtime. It does without the feature `time` of tokio.
 //!
-//! In a package of your own: `cargo add timer-wheel --features timer` and
-//! `cargo add tokio --features io-util,macros,net,rt,sync`. The runtime needs no timer of its own (its feature `time`).
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features timer && cargo add tokio@1 --features io-util,macros,net,rt,sync`
 
 use std::error::Error;
 use std::io;

@@ -1,8 +1,8 @@
 //! Sessions that end when they have not been heard of for a while, in one task: the queue is a
 //! stream that the task polls beside its messages, with no thread or task of its own.
 //!
-//! In a package of your own: `cargo add timer-wheel --features tokio` and
-//! `cargo add tokio --features macros,rt,sync,test-util,time`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features tokio && cargo add tokio@1 --features macros,rt,sync,test-util,time`
 
 use std::collections::HashMap;
 use std::future::poll_fn;

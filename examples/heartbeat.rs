@@ -1,6 +1,7 @@
 //! A heartbeat at a fixed rate, on the system's clock, with jobs on a thread of their own.
 //!
-//! In a package of your own: `cargo add timer-wheel --features timer`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features timer`
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};

@@ -6,7 +6,8 @@
 //!
 //! The cache cancels the timer of a record before it frees the record.
 //!
-//! In a package of your own: `cargo add timer-wheel slab`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel && cargo add slab@0.4`
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -16,7 +16,8 @@
 //! - All threads go by one clock. One whose time lags behind that of a wheel writes an entry that is
 //!   overdue at once, no more.
 //!
-//! In a package of your own: `cargo add timer-wheel quick_cache rand rand_pcg`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel && cargo add quick_cache@0.7 rand@0.10 rand_pcg@0.10 --no-default-features`
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

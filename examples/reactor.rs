@@ -4,7 +4,8 @@
 //! A task's timer is registered, moved and dropped in O(1). A turn of the reactor wakes a bounded number
 //! of tasks, says how long the poller may wait, and never names a moment in the past.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -4,7 +4,8 @@
 //! Answer and timeout may come at the same moment, on two threads. The map of pending requests decides:
 //! the thread that takes the request out of it has won, and the other finds nothing to do.
 //!
-//! In a package of your own: `cargo add timer-wheel --features timer`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features timer`
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Receiver, Sender};

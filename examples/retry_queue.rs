@@ -4,7 +4,8 @@
 //! minute, and goes on. A simulated receiver refuses some deliveries, loses others and answers late. Time is simulated,
 //! too: the loop moves it to whatever comes first, an answer or the queue's wake-up.
 //!
-//! In a package of your own: `cargo add serde_json` and `cargo add timer-wheel --features retry,serde`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features retry,serde && cargo add serde_json@1`
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -4,7 +4,8 @@
 //! Then the request begins another session, and the job must leave that one alone. So each session has
 //! a number, and a job ends the one it was made for.
 //!
-//! In a package of your own: `cargo add timer-wheel --features timer`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features timer`
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

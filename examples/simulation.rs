@@ -14,7 +14,8 @@
 //! standard error, is distributed normally by the central limit theorem, and lies beyond 4 on
 //! either side for one seed in 16,000.
 //!
-//! In a package of your own: `cargo add timer-wheel rand rand_distr rand_pcg`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel && cargo add rand@0.10 rand_distr@0.6 rand_pcg@0.10 --no-default-features`
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,7 @@
 //! A thread that sleeps until the next timer: the wheel reads no clock, so the loop brings one.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -3,7 +3,8 @@
 //! The timer thread wakes the tasks, so any executor will do: here `pollster`, which knows nothing but to
 //! block. A timeout around an answer that is there at once costs next to nothing: no lock, no clock.
 //!
-//! In a package of your own: `cargo add timer-wheel --features timer` and `cargo add pollster`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features timer && cargo add pollster@0.4`
 
 use std::future::{Future, ready};
 use std::time::Duration;

@@ -5,7 +5,8 @@
 //! those timers are in a lane, which costs least for an entry that is not read again. The first read takes the timer out of it;
 //! a further one that postpones the expiry writes one cache line.
 //!
-//! In a package of your own: `cargo add timer-wheel`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::collections::HashMap;
 use std::hash::Hash;
