@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`tutorial`] | the first hour: from an empty project to a store whose sessions expire |
 //! | [`choosing`] | which type you want |
-//! | [`promises`] | what a wheel promises, each promise with its limits |
+//! | [`semantics`] | what a wheel promises, each promise with its limits |
 //! | [`embedding`] | a wheel in a cache: who owns the key, replace, remove and evict, threads, budgets |
 //! | [`replacing`] | a wheel in the place of another crate's timers |
 //! | [`drivers`] | `Timer` and `KeyedTimer`: threads, guarantees, awaiting |
 //! | [`ttl`] | expiry around a replicated log, and a retry queue |
+//! | [`restart`] | timers that outlive the process: what to store, and which time to count |
+//! | [`own_clock`] | tests that never sleep |
 //! | [`design`] | how the wheel works, from zero, and what was decided against |
 //! | [`performance`] | what it costs, how that was measured, where it is not ahead |
 //! | [`terms`] | the words |
@@ -50,14 +52,16 @@ macro_rules! pages {
             #[doc = "[`RetryQueue`]: crate#features"]
             #[doc = "[tutorial.md]: crate::guide::tutorial"]
             #[doc = "[choosing.md]: crate::guide::choosing"]
-            #[doc = "[semantics.md]: crate::guide::promises"]
-            #[doc = "[promise C15]: crate::guide::promises#c15-no-call-takes-long"]
+            #[doc = "[semantics.md]: crate::guide::semantics"]
+            #[doc = "[promise C15]: crate::guide::semantics#c15-no-call-takes-long"]
             #[doc = "[embedding.md]: crate::guide::embedding"]
             #[doc = "[lanes]: crate::guide::embedding#one-time-to-live-for-all"]
             #[doc = "[drivers.md]: crate::guide::drivers"]
             #[doc = "[design.md]: crate::guide::design"]
             #[doc = "[performance.md]: crate::guide::performance"]
             #[doc = "[performance.md#where-the-wheel-is-not-ahead]: crate::guide::performance#where-the-wheel-is-not-ahead"]
+            #[doc = "[restart.md]: crate::guide::restart"]
+            #[doc = "[own-clock.md]: crate::guide::own_clock"]
             #[doc = "[terms.md]: crate::guide::terms"]
             #[doc = "[ttl_cache.rs]: crate::guide::programs#ttl_cache"]
             #[doc = "[concurrent_cache.rs]: crate::guide::programs#concurrent_cache"]
@@ -70,6 +74,7 @@ macro_rules! pages {
             #[doc = "[timeouts_async.rs]: crate::guide::programs#timeouts_async"]
             #[doc = "[connection_deadlines.rs]: crate::guide::programs#connection_deadlines"]
             #[doc = "[retry_queue.rs]: crate::guide::programs#retry_queue"]
+            #[doc = "[reactor.rs]: crate::guide::programs#reactor"]
             #[doc = "[wheel.rs]: crate::Wheel"]
             #[doc = "[index.rs]: crate::index::IndexWheel"]
             #[doc = "[testing.md]: crate#documents"]
@@ -94,8 +99,8 @@ macro_rules! pages {
 }
 
 pages! {
-    tutorial "tutorial" choosing "choosing" promises "semantics" embedding "embedding" replacing "replacing-a-wheel"
-    drivers "drivers" ttl "ttl" performance "performance" terms "terms"
+    tutorial "tutorial" choosing "choosing" semantics "semantics" embedding "embedding" replacing "replacing-a-wheel"
+    drivers "drivers" ttl "ttl" restart "restart" own_clock "own-clock" performance "performance" terms "terms"
     design "design" + "How the wheel works: a timer moves down its levels, and fires in exact order." "wheel.svg"
 }
 

@@ -48,7 +48,7 @@
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
-//! [All seventeen promises](guide::promises) say where their limits are.
+//! [All seventeen promises](guide::semantics) say where their limits are.
 //!
 //! # Time, and choosing a geometry
 //!
@@ -210,10 +210,11 @@
 //! # Documents
 //!
 //! - [The first hour](guide::tutorial), a tutorial, and [which type do I want?](guide::choosing)
-//! - [What the wheel promises](guide::promises): seventeen promises, each with its limits.
+//! - [What the wheel promises](guide::semantics): seventeen promises, each with its limits.
 //! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
 //! - [Replacing another wheel](guide::replacing): what to watch when this wheel takes the place of a crate's own timers.
 //! - [Drivers](guide::drivers) and [the TTL layer](guide::ttl): jobs on threads, and keys of a replicated store.
+//! - [Across a restart](guide::restart), and [testing with a clock of your own](guide::own_clock).
 //! - [How the wheel works](guide::design), [what it costs](guide::performance), and [the words](guide::terms).
 //! - [Programs](guide::programs): whole ones, to read and to copy.
 //!
