@@ -53,7 +53,7 @@ macro_rules! pages {
             #[doc = "[tutorial.md]: crate::guide::tutorial"]
             #[doc = "[choosing.md]: crate::guide::choosing"]
             #[doc = "[semantics.md]: crate::guide::semantics"]
-            #[doc = "[promise C15]: crate::guide::semantics#c15-no-call-takes-long"]
+            #[doc = "[promise C15]: crate::guide::semantics#c15-no-long-pauses-with-regular-advances"]
             #[doc = "[embedding.md]: crate::guide::embedding"]
             #[doc = "[lanes]: crate::guide::embedding#one-time-to-live-for-all"]
             #[doc = "[drivers.md]: crate::guide::drivers"]
@@ -73,6 +73,7 @@ macro_rules! pages {
             #[doc = "[session_expiry.rs]: crate::guide::programs#session_expiry"]
             #[doc = "[timeouts_async.rs]: crate::guide::programs#timeouts_async"]
             #[doc = "[connection_deadlines.rs]: crate::guide::programs#connection_deadlines"]
+            #[doc = "[replicated_store.rs]: crate::guide::programs#replicated_store"]
             #[doc = "[retry_queue.rs]: crate::guide::programs#retry_queue"]
             #[doc = "[reactor.rs]: crate::guide::programs#reactor"]
             #[doc = "[wheel.rs]: crate::Wheel"]
@@ -124,5 +125,6 @@ macro_rules! programs {
 
 programs! {
     "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
-    "session_expiry" "heartbeat" "timeouts_async" "connection_deadlines" "delay_queue" "retry_queue" "reactor" "simulation"
+    "session_expiry" "heartbeat" "timeouts_async" "connection_deadlines" "delay_queue" "retry_queue" "replicated_store"
+    "reactor" "simulation"
 }
