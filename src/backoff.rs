@@ -30,8 +30,8 @@ pub enum Backoff {
     /// As `Exponential`, then shortened by up to a half, so that entries that failed together do not come back
     /// together, and never below the retry delay.
     ///
-    /// How much is taken off depends only on the attempt and on the entry: its log index, or its key in a retry queue.
-    /// The same calls give the same delays on every machine.
+    /// The reduction depends only on the attempt and on the entry: its log index, or its key in a retry queue. The same
+    /// calls give the same delays on every machine.
     Jittered {
         /// The longest delay.
         cap: Duration,
@@ -47,7 +47,7 @@ impl Backoff {
         }
     }
 
-    /// Says what cannot work about these settings, if anything.
+    /// Rejects settings that cannot work, with the reason.
     pub(crate) fn check(self, retry_delay: Duration, pending_timeout: Duration) -> Result<(), &'static str> {
         if retry_delay.min(pending_timeout).is_zero() {
             Err("the retry delay and the pending timeout must not be 0")
@@ -58,8 +58,7 @@ impl Backoff {
         }
     }
 
-    /// How long to wait after the attempt number `attempt` has failed, in nanoseconds. What is taken off follows from
-    /// `seed`.
+    /// How long to wait after attempt number `attempt` has failed, in nanoseconds. Jitter follows from `seed`.
     pub(crate) fn delay_ns(self, retry_delay: Duration, seed: u64, attempt: u32) -> u64 {
         let base = nanoseconds(retry_delay);
         let cap = nanoseconds(self.longest(retry_delay));
@@ -75,7 +74,7 @@ impl Backoff {
     }
 }
 
-/// A number that follows from the seed and looks unlike it: the finalizer of Steele, Lea and
+/// A hash of the seed: the finalizer of Steele, Lea and
 /// Flood's SplitMix64 (2014).
 fn scattered(seed: u64) -> u64 {
     let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);

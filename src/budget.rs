@@ -1,7 +1,7 @@
-//! How much one call may do, or several together.
+//! How much work one or several calls may do.
 
-/// The most that one or several advances do: *work*, which the wheel needs tens of nanoseconds a unit for, and
-/// *fires*, each of which costs whatever the caller does with it.
+/// The most that one or several advances do: *work*, which takes the wheel tens of nanoseconds a unit, and
+/// *fires*, each of which takes as long as the caller needs for it.
 ///
 /// A unit of work is a bucket opened or a timer visited: moved to a finer level, sorted into the
 /// timers that fire next, or fired. So a fire takes a unit of work as well.
@@ -85,14 +85,14 @@ impl Budget {
         self.work == 0 || self.fires == 0
     }
 
-    /// Takes note of a timer that was fired.
+    /// Subtracts a timer that was fired.
     #[inline]
     pub(crate) fn pay_for_fire(&mut self) {
         self.work -= 1;
         self.fires -= 1;
     }
 
-    /// Takes that back for a timer that was looked at and stays due.
+    /// Undoes that for a timer that was looked at and stays due.
     #[cfg(any(feature = "timer", feature = "ttl"))]
     #[inline]
     pub(crate) fn refund_fire(&mut self) {

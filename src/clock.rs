@@ -1,4 +1,4 @@
-//! Clocks, and the one place where `Duration` and `Instant` become the time of a wheel.
+//! Clocks, and the conversion of `Duration` and `Instant` to the time of a wheel.
 //!
 //! A wheel counts nanoseconds since an origin, in a `u64` that lasts for 584 years. So does a
 //! [`Clock`], whose origin is an [`Instant`]. Nanoseconds are what `Duration` and `Instant` count

@@ -10,7 +10,7 @@ use core::ops::Range;
 /// Levels whose buckets all span the same.
 pub(crate) const LEVELS: usize = 4;
 
-/// The fifth level, above all others, for whatever lies beyond them. Its buckets double: bucket *k* spans 2^*k*
+/// The fifth level, above all others, for the timers beyond them. Its buckets double: bucket *k* spans 2^*k*
 /// rotations of the level below.
 pub(crate) const FAR: usize = LEVELS;
 
@@ -22,8 +22,8 @@ const MAX_TICK_BITS: u32 = 32;
 
 /// The length of a tick and the number of buckets in a rotation of each of the four levels.
 ///
-/// A level-0 bucket spans one tick, and a bucket of level *k* spans a rotation of level *k - 1*. What lies beyond the
-/// four levels goes to a fifth, where each bucket spans twice as much as the one before. The presets are [`Millis`],
+/// A level-0 bucket spans one tick, and a bucket of level *k* spans a rotation of level *k - 1*. Timers beyond the
+/// four levels go to a fifth, where each bucket spans twice as much as the one before. The presets are [`Millis`],
 /// [`Caffeine`], [`Micros`] and [`Compact`].
 ///
 /// # Compile-time checks
@@ -195,7 +195,7 @@ pub(crate) struct Bucket {
     pub(crate) number: u64,
 }
 
-/// The index of a bucket among those there is room for.
+/// The index of a bucket in the array of all buckets.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BucketIndex(u16);
 
@@ -216,7 +216,7 @@ impl BucketIndex {
 struct LevelLayout {
     /// Ticks that a bucket spans, as a power of two.
     bits: u8,
-    /// The number of buckets there is room for, less one: a mask, except on the far level.
+    /// The number of buckets in the array, less one: a mask, except on the far level.
     index_mask: u16,
     /// The index of the first of them.
     first: u16,
@@ -224,12 +224,12 @@ struct LevelLayout {
 
 /// Everything that follows from a geometry, computed at compile time.
 ///
-/// There is room for two rotations of buckets a level: the one that time is in and the next. The far buckets, of which
-/// there are few, come first in the array of all. So far timers alone take little memory.
+/// A level has the buckets of two rotations: the one that time is in and the next. The few far buckets come first in the
+/// array of all, so far timers alone take little memory.
 pub(crate) struct Layout<G>(PhantomData<G>);
 
 impl<G: Geometry> Layout<G> {
-    /// Named by whatever makes a wheel, so that a geometry that cannot work does not compile there.
+    /// Each constructor of a wheel names it, so that a geometry that cannot work does not compile there.
     pub(crate) const CHECKED: () = {
         assert!(G::TICK_BITS <= MAX_TICK_BITS, "TICK_BITS must be at most 32");
         let mut level = 0;
@@ -243,17 +243,17 @@ impl<G: Geometry> Layout<G> {
         assert!(G::TICK_BITS + Self::bits(FAR) < u64::BITS, "TICK_BITS and LEVEL_BITS together must stay below 64");
     };
 
-    /// A bucket with more timers than these is crowded: moved down, they would be more than two in each bucket
-    /// of the finest level. Sorting fewer is cheaper than moving them.
+    /// A bucket with more timers is crowded: moved down to the finest level, they would be more than two a bucket. Sorting
+    /// fewer at once is cheaper.
     pub(crate) const FEW: usize = 2 << G::LEVEL_BITS[0];
 
-    /// How many timers, of any deadline, need no bucket: at most as many as the finest level has buckets.
+    /// How many timers, of any deadline, need no bucket: 32, or one for each bucket of the finest level if it has fewer.
     pub(crate) const NEAR: usize = {
         let buckets = 1 << G::LEVEL_BITS[0];
         if buckets < 32 { buckets } else { 32 }
     };
 
-    /// What is known of each level, the far one included.
+    /// The layout of each level, the far one included.
     const LEVELS: [LevelLayout; LEVELS + 1] = {
         let mut levels = [LevelLayout { bits: 0, index_mask: 0, first: 0 }; LEVELS + 1];
         let mut level = 0;
@@ -280,7 +280,7 @@ impl<G: Geometry> Layout<G> {
         Self::LEVELS[level].bits as u32
     }
 
-    /// Buckets of a level that there is room for: two rotations of it, or all that are far.
+    /// The number of buckets of a level in the array: two rotations, or all far ones.
     #[inline]
     pub(crate) const fn room(level: usize) -> usize {
         Self::LEVELS[level].index_mask as usize + 1

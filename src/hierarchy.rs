@@ -15,7 +15,7 @@ use crate::near::lanes::Lane;
 use crate::near::sort::sort;
 use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
 
-/// A hierarchical timer wheel: two rooms, and what merges them.
+/// A hierarchical timer wheel: two rooms, and the merge of the two.
 ///
 /// The node of a scheduled timer is linked into exactly one of these:
 ///
@@ -23,7 +23,7 @@ use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
 /// - a chain of the [near heap](NearHeap), if the timer was due by the cursor's tick when it was placed, or its bucket has
 ///   been opened and sorted. While there are few timers and no buckets, all are there.
 ///
-/// What fires next is the first of the near heap, unless a bucket starts before it: that is opened first.
+/// The first timer of the near heap fires next, unless a bucket starts before it: that is opened first.
 ///
 /// Invariants, checked by name in `check`: a node says where it is linked, and its neighbours there name it; every timer
 /// that is scheduled is linked once and counted; no two have the same sequence number.
@@ -184,7 +184,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.place(index, self.node(index).deadline);
     }
 
-    /// Cancels a timer, if its node is there and scheduled, and `take` takes the owner's value. O(1), O(log k) for the
+    /// Cancels a timer, if its node exists and is scheduled, and `take` takes the owner's value. O(1), O(log k) for the
     /// head of one of k chains.
     #[inline]
     pub(crate) fn cancel<R>(&mut self, index: NodeIndex, take: impl FnOnce(&mut V) -> Option<R>) -> Option<R> {
@@ -200,7 +200,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Some(taken)
     }
 
-    /// Unlinks a timer from where its node has said.
+    /// Unlinks a timer from the place that its node named.
     #[inline]
     fn unlink(&mut self, index: NodeIndex, links: Links) {
         match links.place.as_bucket() {
@@ -214,9 +214,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.near.unlink(&mut self.nodes, links);
     }
 
-    /// Gives a timer a new deadline, if its node is there and scheduled, and `is_live` says so of the owner's
-    /// value. A later one is only written down where the timer is in a bucket. O(1); O(log k) among the k chains of
-    /// the near heap.
+    /// Gives a timer a new deadline, if its node exists and is scheduled, and `is_live` accepts the owner's value. A later
+    /// deadline of a timer in a bucket is only written to the node. O(1); O(log k) among the k chains of the near heap.
     #[inline]
     pub(crate) fn set(&mut self, index: NodeIndex, deadline: u64, is_live: impl FnOnce(&V) -> bool) -> bool {
         let node = self.nodes.get_mut(index.get());
@@ -319,8 +318,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.is_empty() && !self.begin_levels(tick) || tick <= self.levels.cursor()
     }
 
-    /// Whether timers go to buckets now that none holds any: not while there are so few that none is needed. Takes the
-    /// cursor back if it was ahead of the timer's tick.
+    /// Whether a timer goes to a bucket although all buckets are empty: not while so few timers wait that none is needed.
+    /// Moves the cursor back if it was ahead of the timer's tick.
     #[cold]
     fn begin_levels(&mut self, tick: Tick) -> bool {
         if self.near.chains() < Layout::<G>::NEAR + self.near.lanes().len() {
@@ -338,7 +337,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     fn place_near(&mut self, index: NodeIndex) {
         let timer = Ordered::of(&self.nodes, index);
         self.near.push(&mut self.nodes, timer);
-        // Each time that the heap has doubled, so that the buckets are rarely counted.
+        // Only when the heap has doubled, so that the buckets are rarely counted.
         let chains = self.near.chains();
         if chains.is_power_of_two() && (64..=Layout::<G>::FEW).contains(&chains) {
             self.rewind();
@@ -378,7 +377,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         }
     }
 
-    /// One of the timers: which one is of no account. O(1).
+    /// Any one of the timers. O(1).
     pub(crate) fn any(&self) -> Option<NodeIndex> {
         let last = self.near.chains().checked_sub(1);
         let near = last.map(|last| self.near.head(last).node);
@@ -389,7 +388,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// O(n log n), and O(nodes).
     #[cold]
     fn renumber(&mut self) {
-        // Those that are not scheduled as well: the TTL layer puts some of them back.
+        // Also timers that are not scheduled: the TTL layer puts some of them back.
         let mut timers = Vec::with_capacity(self.nodes.len());
         for node in (0..self.nodes.len()).map(NodeIndex::new) {
             timers.push(Ordered { deadline: 0, sequence: self.node(node).sequence(), node });

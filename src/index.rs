@@ -1,7 +1,7 @@
 //! The wheel for a program that has indexes of its own.
 //!
 //! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab of its
-//! own would then have every entry twice, and look one up to find the other. An [`IndexWheel`] has neither values
+//! own would then have every entry twice, and find one by a look-up of the other. An [`IndexWheel`] has neither values
 //! nor keys. The program names each timer by a `u32`, usually the place of its record in a slab, and gets the index
 //! back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is
 //! built on the same core.
@@ -144,8 +144,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// near heap; and O(index) when that is the highest so far.
     ///
     /// Any `u64` is a deadline: one that has passed is due at once. A later deadline than before is usually only
-    /// written to the node, and [`expiration_delay`](IndexWheel::expiration_delay) still answers for the old one
-    /// then.
+    /// written to the node; [`expiration_delay`](IndexWheel::expiration_delay) then still counts to the old one.
     ///
     /// # Panics
     ///
@@ -170,7 +169,7 @@ impl<G: Geometry> IndexWheel<G> {
     }
 
     /// Schedules the timer of an index that has none.
-    // Never: inlined, it makes a reschedule take up to two thirds more instructions.
+    // Never inlined: a reschedule would take up to two thirds more instructions.
     #[inline(never)]
     #[track_caller]
     fn schedule(&mut self, index: u32, deadline: u64) {

@@ -1,4 +1,4 @@
-//! The inside of a wheel, to be looked at: sizes, levels and invariants.
+//! A look inside a wheel: sizes, levels and invariants.
 //!
 //! For dashboards, for pictures, for choosing a geometry, and for tests. The answers describe the structure as it
 //! is today, and may change with any version.
@@ -28,7 +28,7 @@ use crate::wheel::Wheel;
 
 /// The size and shape of a wheel at one moment, from [`Wheel::stats`] and [`IndexWheel::stats`].
 ///
-/// Where the timers are, bucket by bucket, is told by [`Wheel::levels`].
+/// [`Wheel::levels`] says where the timers are, bucket by bucket.
 ///
 /// ```
 /// use timer_wheel::Wheel;
@@ -53,12 +53,12 @@ pub struct Stats {
     pub timers: usize,
     /// Timers of the near heap: in no bucket but in exact order already, to fire next.
     ///
-    /// They are of the current tick or overdue; of a bucket with few timers, sorted at one go; in a
-    /// [lane](crate::Lane); or all there are, while those are few and there are no buckets.
+    /// They are of the current tick or overdue; of a bucket that was opened and sorted; in a
+    /// [lane](crate::Lane); or all timers of a wheel with few.
     pub near: usize,
     /// Lanes that hold timers.
     pub lanes: usize,
-    /// Slots that were made and are kept, free ones included: as many as timers were live at once, less those that
+    /// Slots that were made and are kept, free ones included: the most timers that were live at once, less the slots that
     /// were given back since. In an [`IndexWheel`], the indexes up to the highest.
     pub slots: usize,
     /// Buckets that hold timers on each level, the finest first.
@@ -69,7 +69,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Those of a hierarchy. The bytes are those of the hierarchy on the heap.
+    /// The stats of a hierarchy, with its bytes on the heap.
     fn of<V, G: Geometry>(hierarchy: &Hierarchy<V, G>) -> Self {
         Self {
             timers: hierarchy.len(),

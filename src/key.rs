@@ -60,7 +60,7 @@ impl TimerKey {
     /// The key that a number stands for, or `None` if it is that of no key. O(1).
     ///
     /// Any number is harmless. A key that no wheel has given out is stale, or names some timer of the
-    /// wheel it is shown to, as a key of another wheel would.
+    /// wheel that it is passed to, as a key of another wheel would.
     ///
     /// ```
     /// use timer_wheel::{TimerKey, Wheel};

@@ -1,16 +1,16 @@
 //! The coarse room of the wheel: timers in buckets of five levels, by their ticks and in no order.
 //!
 //! A tick belongs on the lowest level whose reach covers it. The reach of level *k* ends with the last
-//! bucket of level *k + 1* that has been opened. That is the one that the cursor is in, or the next: a
+//! bucket of level *k + 1* that has been opened: the one that the cursor is in, or the next. A
 //! crowded bucket, one of more than [`FEW`](Layout::FEW) timers, is opened one bucket ahead of its
 //! time. Its timers are moved down a few at a time until then.
 //!
-//! The fifth level takes what lies beyond the reach of the fourth, in buckets that double. Far bucket *k* holds the timers
+//! The fifth level takes the timers beyond the reach of the fourth, in buckets that double. Far bucket *k* holds the timers
 //! whose rotation differs from the last one that was opened in bit *k* and in none above: it spans 2^*k* rotations and
-//! begins where that bit becomes one, as in a radix heap. While the last rotation that was opened comes to no
-//! occupied bucket, no timer's bucket changes. When it comes to one, the timers go to lower buckets or to the
+//! begins where that bit becomes one, as in a radix heap. Until the last rotation that was opened reaches an
+//! occupied bucket, no timer's bucket changes. When it reaches one, the timers go to lower buckets or to the
 //! levels below, so a timer is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays
-//! one, so that no other timer gets in.
+//! one, so no other timer belongs in it.
 //!
 //! A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
 //! bucket than its own, which is sufficient for exact order.
@@ -54,7 +54,7 @@ pub(crate) struct Levels<G> {
     /// For levels 1 to 4, the number of the first bucket that has not been opened. A tick before it belongs on a finer
     /// level.
     reach: [u64; LEVELS + 1],
-    /// For levels 1 to 4, until when the share of the bucket ahead has been moved, in nanoseconds.
+    /// For levels 1 to 4, the time up to which the share of the bucket ahead has been moved, in nanoseconds.
     moved_until: [u64; LEVELS + 1],
     agenda: Agenda,
     geometry: PhantomData<fn() -> G>,
@@ -67,7 +67,7 @@ impl<G> Clone for Levels<G> {
 }
 
 impl<G: Geometry> Levels<G> {
-    /// The length of a bucket is looked at only when it has changed by so much: a quarter of what makes a crowd.
+    /// The length of a bucket is checked only when it has changed by this much: a quarter of what makes a crowd.
     const STEP: usize = Layout::<G>::FEW / 4;
 
     pub(crate) fn new(now: u64) -> Self {
@@ -158,7 +158,7 @@ impl<G: Geometry> Levels<G> {
         (Place::bucket(at), prev)
     }
 
-    /// Makes the buckets up to those of a level.
+    /// Allocates the buckets up to those of a level.
     #[cold]
     fn make_level(&mut self, level: usize) {
         let room = Layout::<G>::indexes(level).end;
@@ -196,8 +196,8 @@ impl<G: Geometry> Levels<G> {
         if len == 1 {
             self.occupancy.set(bucket.level, Layout::<G>::index_on_level(bucket.level, bucket.number));
             let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-            // On a tie the present first stays: it is coarser and half moved down. Without a first `start` is `NEVER`,
-            // which is when the last tick of all may start too.
+            // On a tie the present first stays: it is coarser and half moved down. Without a first, `start` is `NEVER`,
+            // but the last tick of all may start then too.
             if self.is_empty() || start < self.agenda.start {
                 self.agenda.set_first(Some(bucket), start);
             }
@@ -213,7 +213,7 @@ impl<G: Geometry> Levels<G> {
         if len == 0 {
             self.emptied(bucket);
         }
-        // A crowd is none any longer, or the first of its level now that the bucket before it is empty.
+        // The bucket is no longer a crowd, or the next one is the first of its level now.
         if (len == Layout::<G>::FEW || len == 0) && bucket.level != 0 {
             self.refresh_moves();
         }
@@ -228,8 +228,8 @@ impl<G: Geometry> Levels<G> {
         }
     }
 
-    /// Opens the first bucket, or goes on doing so, within the budget. The timers that are to be sorted are added to
-    /// `collected`, and are linked nowhere then.
+    /// Opens the first bucket, or continues to, within the budget. Adds the timers that are to be sorted to `collected`;
+    /// they are linked nowhere then.
     ///
     /// The timers of a tick, or of a coarser bucket with few, are sorted; those of any other are moved to where they
     /// belong, as seen from its start.
@@ -261,12 +261,12 @@ impl<G: Geometry> Levels<G> {
             self.move_down(nodes, bucket, count);
         }
         if bucket.level != 0 {
-            // It may be the crowd that was to be moved ahead.
+            // The bucket may be the crowd that was to be moved ahead.
             self.refresh_moves();
         }
     }
 
-    /// Counts the buckets that the cursor is in as opened.
+    /// Extends the reach over the buckets that the cursor is in: they count as opened.
     #[inline(never)]
     fn enter(&mut self) {
         for level in 1..=FAR {
@@ -358,9 +358,9 @@ impl<G: Geometry> Levels<G> {
         next
     }
 
-    /// Whether `bucket` starts before every occupied bucket of `level` and above. May answer no when it does. Those lie
-    /// beyond all finer ones, unless one has been opened ahead of its time, and in any case beyond the bucket
-    /// of level 1 that the cursor is in.
+    /// Whether `bucket` starts before every occupied bucket of `level` and above. May answer no when it does. Coarser
+    /// buckets lie beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the
+    /// bucket of level 1 that the cursor is in.
     #[inline]
     fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
         let of_level_1 = |tick| Layout::<G>::number(1, tick);

@@ -3,9 +3,9 @@
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
-//! cancelling and postponing are O(1), and there are no long pauses when it is advanced regularly. It is made for
-//! caches, servers, simulators and replicated stores that hold thousands to millions of deadlines and cancel or
-//! postpone most of them.
+//! cancelling and postponing are O(1). There are no long pauses when it is advanced regularly: the first advance after
+//! a gap of many ticks is one long call, unless a budget bounds it. It is made for caches, servers, simulators and
+//! replicated stores that hold thousands to millions of deadlines and cancel or postpone most of them.
 //!
 //! For threads, for tokio and for replicated stores there are drivers above it:
 //! [which type do I want?](guide::choosing)
@@ -44,7 +44,7 @@
 //! - Neither the geometry nor how you split an advance changes what fires, or in which order.
 //! - Every `u64` is a deadline. Overdue ones fire next, and `u64::MAX` never wraps.
 //! - A cancelled timer is gone at once: its value and its slot.
-//! - An advance that is called each tick takes little time, whatever lies ahead.
+//! - An advance that is called each tick takes no longer for the timers that lie ahead.
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
@@ -68,8 +68,8 @@
 //!
 //! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty, and a horizon
 //! that covers most timers. Those beyond it lie on a fifth level, in buckets that double, and are moved a few times
-//! more. Up to 32 timers need no buckets in any geometry. If in doubt, take the default. Any type that implements
-//! [`Geometry`] will do, and one that cannot work does not compile.
+//! more. Up to 32 timers need no buckets, if the finest level has 32 or more. If in doubt, take the default. Any type
+//! that implements [`Geometry`] will do, and one that cannot work does not compile.
 //!
 //! # Driving it
 //!
@@ -137,8 +137,8 @@
 //! [`schedule`](Wheel::schedule) returns a [`TimerKey`]: eight bytes, `Copy`, and weak. Once its
 //! timer has fired or was cancelled it is *stale*, for ever: [`cancel`](Wheel::cancel) and
 //! [`get`](Wheel::get) answer `None` to it, [`reschedule`](Wheel::reschedule) `false`, even after the
-//! slot has been used again. So no caller need be told that a timer is gone, and keys may be kept wherever it is
-//! convenient. A key is good for the wheel that gave it, and for clones of that.
+//! slot has been used again. So keys may be kept anywhere, also after the timer is gone. A key is valid for the wheel
+//! that gave it, and for clones of that.
 //!
 //! [`schedule_with`](Wheel::schedule_with) schedules a value that must know its own key.
 //! [`reschedule_or_insert`](Wheel::reschedule_or_insert) is for a key that is kept where its timer may have
@@ -151,9 +151,9 @@
 //!
 //! # Budgets and pauses
 //!
-//! An advance costs O(timers touched), never O(time passed). Called each tick, it touches few: what
-//! fires, what its tick holds, and a share of what comes later. Many at once are touched by an advance
-//! after a long sleep, and by one that comes to a crowd in a single tick.
+//! An advance costs O(timers touched), never O(time passed). Called each tick, it touches few: those that
+//! fire, those of its tick, and a share of the crowds ahead. An advance after a long sleep, or to a crowd in a single tick,
+//! touches many at once.
 //! [`advance_with_budget`](Wheel::advance_with_budget) stops when its [`Budget`] is used up: a number of units of
 //! work, a number of timers fired, or both. The budget holds afterwards what is left of it, for the next wheel.
 //! [`has_backlog`](Wheel::has_backlog) says whether something is left to do; the next call goes on from there, and
@@ -189,8 +189,8 @@
 //! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 256 at
 //! a time, without copying them. After a peak it comes back by itself, a page at a time as timers fire,
 //! or all at once in [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A wheel
-//! holds at most 1,610,612,736 timers; a caller that wants a lower bound compares [`len`](Wheel::len) with it. Large
-//! values are best boxed: they are moved in and out, and a page holds 256 of them.
+//! holds at most 1,610,612,736 timers; a caller that wants a lower bound compares [`len`](Wheel::len) with it. Box
+//! values above some 200 bytes: they are moved in and out, and a page holds 256 of them.
 //!
 //! # Panics
 //!
@@ -205,7 +205,7 @@
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
 //! - Not the fastest where few timers wait and none is cancelled or postponed: up to a thousand or so, a
-//!   `BinaryHeap` is. [performance.md] says where the wheel stands and where it does not.
+//!   `BinaryHeap` is. [performance.md] says where the wheel is ahead and where it is not.
 //!
 //! # Documents
 //!
@@ -239,7 +239,7 @@
 //! `cargo add timer-wheel` gives the wheel; `cargo add timer-wheel --features timer` a [`Timer`] as well.
 //!
 //! [performance.md]: #documents
-// What is not there for want of a feature.
+// Links to items whose features are off.
 #![cfg_attr(not(feature = "retry"), doc = "[`retry`]: #features")]
 #![cfg_attr(not(feature = "retry"), doc = "[`retry::RetryQueue`]: #features")]
 #![cfg_attr(not(feature = "timer"), doc = "[`timer`]: #features")]

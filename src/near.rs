@@ -2,13 +2,13 @@
 //! they fire.
 //!
 //! This is the fine room of the wheel. The timers of a bucket that is opened are sorted and linked into a *chain*. The
-//! heap has an entry for each chain, which is its first timer, the *head*, and so it merges them. When a head fires or is
-//! cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain of
-//! one, and so are the timers of a small wheel, which makes no lists.
+//! heap has an entry for each chain: its first timer, the *head*. So the heap merges the chains. When a head fires or is
+//! cancelled, the next of its chain takes its place. A timer that is scheduled into the cursor's tick or before it is a chain
+//! of one, and so is each timer of a small wheel without buckets.
 //!
-//! A [lane](lanes) is a chain that stays open at its end. The next of its last node is not nil but the end of the lane, which
-//! is no node either. So a node need not say in which lane it is, and one that is unlinked learns of it only where that
-//! matters, at the end.
+//! A [lane](lanes) is a chain that stays open at its end. The `next` of its last node is not nil but names the lane; no node
+//! has that index either. So a node needs no field for its lane: an unlink meets the name only at the end of the chain, where
+//! the lane has to know its new last timer.
 //!
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
 //! entries are.
@@ -43,7 +43,7 @@ pub(crate) struct NearHeap {
     others: Pages<Ordered, PAGE>,
     /// Timers that are linked nowhere, to become a chain. Between two calls there are none.
     pub(crate) collected: Vec<Ordered>,
-    /// The memory in which they are sorted.
+    /// Scratch memory of the sort.
     order: Vec<u64>,
     lanes: Lanes,
 }
@@ -233,7 +233,7 @@ impl NearHeap {
         };
         let last = *self.others.at(end);
         self.others.pop();
-        // What a crowd has left behind is given back as it goes.
+        // The memory of a crowd is given back while its timers fire.
         self.others.trim();
         if index == end + 1 {
             return;
@@ -260,8 +260,8 @@ impl NearHeap {
     }
 
     /// Puts the entry of a head where it belongs, at an index or below it.
-    // Never, and by its node: a caller who makes the entry for it in memory, in parts, and copies it as a whole where there is
-    // only one chain, lets the next fire wait for the copy.
+    // Never inlined, and given a node instead of an entry: otherwise the caller writes the entry in parts and copies it as a
+    // whole, and the next fire waits for that copy.
     #[inline(never)]
     fn sink<V>(&mut self, nodes: &mut Nodes<V>, mut index: usize, head: NodeIndex) {
         let entry = Ordered::of(nodes, head);

@@ -17,16 +17,16 @@ pub(crate) const MAX_TIMERS: usize = 3 << 29;
 pub(crate) struct NodeIndex(u32);
 
 impl NodeIndex {
-    /// No node: no wheel holds as many.
+    /// No node: no wheel holds that many timers.
     pub(crate) const NIL: Self = Self(u32::MAX);
 
-    /// What the last node of a lane has for its next: no node either.
+    /// The `next` of the last node of a lane: no node either.
     #[inline]
     pub(crate) const fn end_of(lane: u8) -> Self {
         Self(Self::NIL.0 - 1 - lane as u32)
     }
 
-    /// The number of the lane that this is the end of. Of nil and of a node it is a number that no lane has.
+    /// The number of the lane whose end this is. For nil and for a node it is a number that no lane has.
     #[inline]
     pub(crate) const fn as_end(self) -> usize {
         (Self::NIL.0 - 1).wrapping_sub(self.0) as usize
@@ -54,8 +54,8 @@ impl NodeIndex {
     }
 }
 
-/// As many sequence numbers as there are: one says when a timer was last scheduled or rescheduled, relative to all
-/// others, which is the order among equal deadlines.
+/// The number of sequence numbers. The sequence number of a timer says when it was last scheduled or rescheduled, relative
+/// to all others, which is the order among equal deadlines.
 ///
 /// 48 bits last for a month at a hundred million operations a second; the timers are renumbered when
 /// they run out.
@@ -100,7 +100,7 @@ pub(crate) struct Links {
     pub(crate) next: NodeIndex,
 }
 
-/// One timer. `V` is what the owner of the wheel keeps of it.
+/// One timer. `V` is the value that the owner of the wheel keeps for it.
 ///
 /// The sequence number is split in two so that a node without a value takes 24 bytes.
 ///
@@ -175,7 +175,7 @@ impl<V> Node<V> {
     }
 }
 
-/// A timer by what orders it.
+/// A timer and its place in the order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ordered {
     pub(crate) deadline: u64,
@@ -189,13 +189,13 @@ impl Vacant for Ordered {
 }
 
 impl Ordered {
-    /// The timer of a node, as the node says.
+    /// The timer of a node.
     #[inline]
     pub(crate) fn of<V>(nodes: &Nodes<V>, index: NodeIndex) -> Self {
         Self::new(nodes.at(index.get()), index)
     }
 
-    /// The timer of the node at an index, as the node says.
+    /// The timer of the node at an index.
     #[inline]
     pub(crate) fn new<V>(node: &Node<V>, index: NodeIndex) -> Self {
         Self { deadline: node.deadline, sequence: node.sequence(), node: index }
@@ -210,8 +210,8 @@ impl Ordered {
 
 /// The timer that fires next: its deadline and its node.
 ///
-/// It is not an [`Ordered`] because that is read in one piece, and the processor cannot do so until the parts that the heap
-/// has just written have arrived: an eviction takes a sixth longer.
+/// It is not an [`Ordered`]: the compiler reads that in one piece, and the processor then waits for the parts that the heap
+/// has just written. An eviction would take a sixth longer.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Next {
     pub(crate) deadline: u64,

@@ -45,7 +45,7 @@ impl Occupancy {
         self.levels.as_ref().map_or(0, |levels| mem::size_of_val(&**levels))
     }
 
-    /// The bits of the far level, which has no more than these.
+    /// The bits of the far level, which has at most 64.
     #[inline]
     pub(crate) fn far(&self) -> u64 {
         self.of(FAR).map_or(0, |bits| bits.words[0])
@@ -74,7 +74,7 @@ impl Occupancy {
         self.of(level).is_some_and(|bits| bits.words[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0)
     }
 
-    /// The index of a level's first occupied bucket from one on, going round. O(1).
+    /// The index of a level's first occupied bucket from `index` on, wrapping around. O(1).
     #[inline]
     pub(crate) fn first_from(&self, level: usize, index: usize) -> Option<usize> {
         let bits = self.of(level).filter(|bits| bits.used != 0)?;
@@ -83,7 +83,7 @@ impl Occupancy {
         if rest != 0 {
             return Some(index + rest.trailing_zeros() as usize);
         }
-        // All the way round: of the word it began with, what was passed is left.
+        // After all others comes the word that it began with, for the bits that were passed.
         let after = (bits.used as u8).rotate_right(first as u32 + 1);
         let word = (first + 1 + after.trailing_zeros() as usize) % WORDS;
         Some(word * WORD_BITS + bits.words[word].trailing_zeros() as usize)

@@ -2,7 +2,7 @@
 //!
 //! A vector that doubles copies everything it holds, which for ten million timers is a pause of
 //! milliseconds in the middle of a `schedule`. A page is allocated once and stays where it is. Only
-//! what is at most half a page grows by doubling, so that a small array stays small.
+//! an array of up to half a page grows by doubling, so that a small array stays small.
 
 use alloc::boxed::Box;
 use alloc::collections::TryReserveError;
@@ -114,7 +114,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
     /// The element at an index, to be changed, unless there is no memory for it.
     #[inline]
     pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut E> {
-        // The borrow of a page that is not there ends too late for a `match`.
+        // Not a `match`: without a page its borrow would still exclude that of `few`.
         if index / PAGE < self.pages() {
             return Some(&mut self.page_mut(index / PAGE)?[index % PAGE]);
         }
@@ -138,7 +138,7 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         (0..self.len).map(|index| self.at(index))
     }
 
-    /// Takes the last element off, which stays behind as a left-over. O(1).
+    /// Removes the last element from the array, and leaves its value behind. O(1).
     #[inline]
     pub(crate) fn pop(&mut self) {
         debug_assert!(self.len != 0, "there is an element to take off");
@@ -210,7 +210,7 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
             self.aligned.push(page);
         } else {
             self.grow_few(PAGE);
-            // It has that length, and so the conversion succeeds.
+            // The vector has that length, so the conversion succeeds.
             self.large.extend(mem::take(&mut self.few).try_into());
         }
     }
@@ -228,12 +228,12 @@ impl<E: Vacant, const PAGE: usize> Pages<E, PAGE> {
         (0..lacking).for_each(|_| self.add_page());
     }
 
-    /// Asks for the memory of `elements` elements in one piece, and gives it back. A system that promises more memory
-    /// than it has refuses large pieces sooner than small ones.
+    /// Asks for the memory of `elements` elements in one piece, and gives it back. A system that overcommits memory refuses
+    /// large pieces sooner than small ones.
     pub(crate) fn probe(&self, elements: usize) -> Result<(), TryReserveError> {
         let mut probe = Vec::<u8>::new();
         probe.try_reserve_exact(elements.saturating_mul(mem::size_of::<E>()))?;
-        // Else the compiler may find that nothing needs the memory, and not ask.
+        // Otherwise the compiler may remove an allocation that nothing uses.
         drop(black_box(probe));
         Ok(())
     }

@@ -111,7 +111,7 @@ struct Entry<T> {
 ///   that was given out after the queue was stored may name another value of the loaded one.
 /// - Without it, store what [`iter`](Self::iter) shows, and give it to [`push_again`](Self::push_again). Keys are new then.
 ///
-/// A delivery that was pending comes back as due, because nobody knows its outcome; if it was the last attempt, the value
+/// A delivery that was pending is due after a restart, because its outcome is unknown; if it was the last attempt, the value
 /// is handed back. Attempts go on counting.
 ///
 /// ```
@@ -216,8 +216,8 @@ impl<T> RetryQueue<T> {
     /// in a loop.
     ///
     /// Values come in order of the time at which they are due, and equal ones in the order in which they were put in or
-    /// tried last. A loop at one time delivers a value once, because its delivery is pending before it is yielded. A retry
-    /// that would come at `u64::MAX` or later is none: the value is handed back at that time.
+    /// tried last. A loop at one time delivers a value once, because its delivery is pending before it is yielded. There are
+    /// no retries at `u64::MAX`: a value is delivered there if it never was, and otherwise handed back.
     ///
     /// Each call takes what it does from the budget. A unit of work is an event, a value moved or sorted on its way there,
     /// or a bucket opened, as for [`Wheel::advance_with_budget`]; an event also takes a fire. `None` if no value is due, or
@@ -252,7 +252,7 @@ impl<T> RetryQueue<T> {
         entry.attempts += 1;
         let attempt = entry.attempts;
         entry.pending_until = now.saturating_add(nanoseconds(self.config.pending_timeout));
-        // One timer will do for the timeout and the retry after it.
+        // One timer serves for the timeout and the retry after it.
         let again = self.config.retry_at(entry.pending_until, key, attempt);
         timer.rearm(again);
         let value = &mut self.entries.get_mut(key)?.value;

@@ -25,7 +25,7 @@ pub(crate) const MOST_WORN: u32 = 1 << 31;
 
 /// The value of a timer, and the generation that tells its key from those of the timers before it.
 ///
-/// A taken slot of a four-byte value is eight bytes: no generation of one is 0, and so the compiler needs no tag.
+/// A slot of a four-byte value is eight bytes: the generation of a taken slot is never 0, so the compiler needs no tag.
 ///
 /// Invariant: the generation is odd if and only if the slot is taken. A free slot of generation 0 was never taken, or
 /// will never be again.
@@ -100,10 +100,10 @@ impl<T> Slot<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     free: FreeSet,
-    /// Slots that are used no more.
+    /// Slots that are no longer used.
     retired: u32,
     /// The least generation of a slot that is to be filled. No slot that was made and dropped had a
-    /// greater one, so a key of such a slot never comes to life again.
+    /// greater one, so a key of such a slot stays stale.
     pub(crate) first_generation: u32,
 }
 
@@ -112,7 +112,7 @@ impl Slots {
         Self { free: FreeSet::new(), retired: 0, first_generation }
     }
 
-    /// Takes note of a slot that was restored at an index.
+    /// Adds a slot that was restored at an index.
     #[cfg(feature = "serde")]
     pub(crate) fn restored<T>(&mut self, index: NodeIndex, slot: &Slot<T>) {
         match *slot {
@@ -122,7 +122,7 @@ impl Slots {
         }
     }
 
-    /// Slots that are used no more.
+    /// The number of slots that are no longer used.
     pub(crate) fn retired(&self) -> usize {
         self.retired as usize
     }
@@ -171,8 +171,8 @@ impl Slots {
         NodeIndex::new(index)
     }
 
-    /// Makes room for the slots in the set of the free, a page at a time, and not when the first of them is freed.
-    /// Less than a page finds room then.
+    /// Makes room for the slots in the set of the free ones, a page at a time, so that freeing one need not. If there is
+    /// less than a page of slots, freeing makes the room.
     #[cold]
     pub(crate) fn make_room_to_free<E, const PAGE: usize>(&mut self, elements: &Pages<E, PAGE>) {
         if elements.capacity() > PAGE {
@@ -185,12 +185,12 @@ impl Slots {
     pub(crate) fn fill<T>(&self, index: NodeIndex, slot: &mut Slot<T>, value: T) -> TimerKey {
         let generation = self.filled(slot.generation());
         let free = mem::replace(slot, Slot::Taken { generation, value });
-        // To drop it would only cost a look at it.
+        // A free slot has nothing to drop; a drop would only check that.
         mem::forget(free);
         TimerKey::new(index, generation)
     }
 
-    /// Takes note that the slot of a key has been vacated. O(1).
+    /// Adds the slot of a key, which has been vacated, to the free ones, or retires it. O(1).
     #[inline]
     pub(crate) fn freed(&mut self, key: TimerKey) {
         // After 2^31 timers the generations of a slot are used up, and it is used no more.
@@ -220,7 +220,7 @@ impl Slots {
     /// all is on another page. If so its slots are forgotten as in [`shrink_to_fit`](Self::shrink_to_fit). O(slots).
     #[inline(never)]
     pub(crate) fn give_back<'a, T: 'a>(&mut self, slots: Range<usize>, slot: impl Fn(usize) -> &'a Slot<T>) -> bool {
-        // Mostly one is taken: the bits say so without a look at the slots.
+        // Usually one slot is taken. The bits tell without a look at the slots.
         if !self.free.has_all(&slots) {
             return false;
         }
@@ -299,7 +299,7 @@ mod tests {
             value
         }
 
-        /// Lets a slot that is taken have been used so often, and returns its key then.
+        /// Sets the generation of a taken slot, and returns the new key.
         fn wear(&mut self, key: TimerKey, worn: u32) -> TimerKey {
             let worn = NonZeroU32::new(worn).expect("a key has a generation");
             match self.elements.at_mut(key.index().get()) {

@@ -23,13 +23,13 @@ pub(crate) use std::{sync::Condvar, sync::atomic, thread::JoinHandle, thread_loc
 
 use std::sync::PoisonError;
 
-/// Locks, also when a thread has panicked with the lock held: what is locked here is left in order
-/// before any code of the user runs.
+/// Locks, also if a thread has panicked with the lock held: the locked data is consistent whenever code of the user
+/// runs.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits, likewise.
+/// Waits, also if a thread has panicked with the lock held.
 #[cfg(feature = "timer")]
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)

@@ -16,20 +16,20 @@
 //! | to | use |
 //! |---|---|
 //! | run something once | [`Timer::schedule_after`], [`Timer::schedule_at`] |
-//! | run it again and again | [`Timer::every`]; [`Missed`] says what becomes of runs that come too late |
+//! | run it again and again | [`Timer::every`]; [`Missed`] says what happens to runs that come too late |
 //! | cancel or postpone it | the [`TimerHandle`] that these return |
 //! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
 //! | move a deadline with each message | [`Sleep::reset`], [`TimerHandle::reschedule_at`] |
-//! | have a name for each job, and one job a name | [`KeyedTimer`] |
+//! | have a key for each job, and one job a key | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
 //! | know how late jobs are | [`Timer::stats`] |
 //! | let jobs be late, for fewer wake-ups | [`Builder::slack`] |
 //! | stop, and have back what has not run | [`Timer::shutdown`] |
 //! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
-//! A [`Timer`] is a [`Clock`](crate::Clock), a thread, and a number of shards: each a [`Wheel`](crate::Wheel)
-//! behind a lock of its own, for the threads that use it. Callers and the timer thread hold a lock for a call
-//! of the wheel, which is short, and no job, closure or clock is ever run or dropped under it.
+//! Each [`Timer`] has one thread, a [`Clock`](crate::Clock), and several shards. A shard is a [`Wheel`](crate::Wheel)
+//! behind a lock of its own. Callers and the timer thread hold a lock for one short call of the wheel, and no job,
+//! closure or clock is ever run or dropped under it.
 
 // The protocol between callers and the timer thread.
 //
@@ -40,7 +40,7 @@
 // key of a job's timer is its handle. Neither a schedule nor a cancel writes what threads with other shards
 // write: lock, counts and references are those of the shard.
 //
-// *Waiting, handed out, running.* The thread takes what is due in pieces: a lock is held for at most
+// *Waiting, handed out, running.* The thread takes due jobs in pieces: a lock is held for at most
 // `PIECE` units of the wheel's work, or until one job has been handed out. A job that has been handed to
 // an executor stays in the wheel, at the end of time, until the executor starts it: then a job that
 // runs once leaves, and a periodic one stays without its work, which comes back when the run has
@@ -56,12 +56,12 @@
 // are read-modify-writes, so of two the second sees what was written before the first: no wake-up is lost.
 // With a slack the alarm is the roundest time from the first of the shards' times to the slack after it. `align` keeps
 // the order of times, so that is the first of the alarms that each shard by itself would need. A thread that is awake
-// goes by the shards' times, not by the alarm: it runs whatever is due.
-// An unpark that comes before the park makes that return; between the alarm and the park nothing runs that
-// could use it up. Calls to settle and to shut down always unpark.
+// goes by the shards' times, not by the alarm: it runs all due jobs.
+// An unpark that comes before the park makes the park return at once. Between the alarm and the park no other code
+// parks, which would use it up. Calls to settle and to shut down always unpark.
 //
-// *Order.* The thread reads the clock first and takes jobs off the wheels after, so whatever was
-// scheduled before the clock showed a time is there when jobs are due by it. It looks at the first job of each
+// *Order.* The thread reads the clock first and takes jobs off the wheels afterwards, so every job that was
+// scheduled before the clock showed a time is in its wheel when that time is due. It looks at the first job of each
 // shard that has due jobs, runs the earliest, and looks at the next job of that shard. Missed runs of periodic
 // jobs that catch up take their place in order within the first turn of a backlog. In the turns after it,
 // each waits behind what was due when its turn began: `Times::missed_from`.
@@ -199,7 +199,7 @@ impl Timer {
 
     /// Runs `job` once, `delay` from now. O(1), and one allocation.
     ///
-    /// Without a delay it runs as soon as the thread comes round to it, not in this call. A delay
+    /// Without a delay it runs as soon as the thread is free, not in this call. A delay
     /// that is too long for the clock (584 years) means never. Dropping the handle does not cancel
     /// the job.
     ///
@@ -262,7 +262,7 @@ impl Timer {
     /// from now, and at whole periods after that, however late a run was. O(1), and one allocation in all.
     ///
     /// No run begins before the one before it has ended, on whatever executor; `missed` says what
-    /// happens to runs that fell due meanwhile, or while the clock jumped. A run that panics does
+    /// happens to runs that were due meanwhile, or while the clock jumped. A run that panics does
     /// not end the series.
     ///
     /// # Errors
@@ -442,7 +442,7 @@ impl Timer {
         self.shared().expiration_delay()
     }
 
-    /// Counts of what the timer has done, and how late its jobs were. It copies a histogram of some 40 KB,
+    /// Counts of the timer's work, and how late its jobs were. It copies a histogram of some 40 KB,
     /// and runs that begin wait for that.
     ///
     /// ```

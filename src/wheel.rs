@@ -34,12 +34,12 @@ use crate::wheel::timer::TimerRef;
 /// moved at most once for each level between where it was scheduled and the finest (beyond the four levels, once for
 /// each bit of its deadline above them), and once more for each time it was postponed and the old time came. The
 /// timers of one tick are sorted when it is reached. An [`advance`](Wheel::advance) over any span costs O(timers
-/// touched), however long the span. Called at least once a tick it takes no longer for what lies ahead, because
-/// crowded buckets are moved down a few timers at a time before they begin.
+/// touched), however long the span. Called at least once a tick it takes no longer for the timers that lie ahead,
+/// because crowded buckets are moved down a few timers at a time before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in pages of 256 that
 /// are never moved. After a peak it comes back by itself, a page at a time as timers fire. Values are
-/// moved in and out: box those of many kilobytes.
+/// moved in and out: box those above some 200 bytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
 /// fires when or in what order.
@@ -114,9 +114,10 @@ impl<T> Wheel<T> {
 impl<T, G: Geometry> Wheel<T, G> {
     /// Makes an empty wheel of the geometry `G` whose clock stands at `now` nanoseconds. O(1).
     ///
-    /// An empty wheel takes less than a kilobyte. With more than 32 timers, its buckets take 36 bytes each, up
-    /// to the highest level in use: at most 74 KB, or 19 KB in [`Compact`](crate::Compact) and 12 KB in
-    /// [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve) gets memory for timers ahead.
+    /// An empty wheel takes less than a kilobyte. With more than 32 timers (or as many as level 0 has buckets, if it has
+    /// fewer), its buckets take 36 bytes each, up to the highest level in use: at most 74 KB, or 19 KB in
+    /// [`Compact`](crate::Compact) and 12 KB in [`Caffeine`](crate::Caffeine) geometry. [`reserve`](Wheel::reserve) gets
+    /// memory for timers ahead.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};
@@ -163,8 +164,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     ///
     /// # Panics
     ///
-    /// If there are 64, which is the most that a wheel has. For one lane a TTL that is enough; a program whose users set
-    /// the TTLs counts them, and schedules those beyond without a lane.
+    /// If there are 64, which is the most that a wheel has. A program whose users set the TTLs counts its lanes, and
+    /// schedules further TTLs without one.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -439,7 +440,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Never later than the earliest deadline. It may be earlier. Then a bucket is to be opened, a postponed
     /// timer is to be looked at, or at least 256 timers of a crowded bucket are to be moved ahead of its
     /// time. So sleeping for it and advancing always makes progress, and a cancelled timer wakes no caller. A
-    /// wheel that never held more than 32 answers exactly. The delay is 0 while there is a
+    /// wheel that never needed a bucket answers exactly. The delay is 0 while there is a
     /// [backlog](Wheel::has_backlog).
     ///
     /// ```
@@ -506,9 +507,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// The delay in nanoseconds until a level's next occupied bucket falls due, or `None` when the
     /// level is empty or there is no such level. O(1).
     ///
-    /// Level 0 is the finest and includes whatever is in no bucket; level 4 is what lies beyond the
+    /// Level 0 is the finest and includes the timers that are in no bucket; level 4 has the timers beyond the
     /// others. The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay), and later only
-    /// where some timers of a bucket of more than 512 (in [`Millis`]) are to be moved ahead first. Caffeine's
+    /// where some timers of a crowded bucket, one of more than 512 (in [`Millis`]) are to be moved ahead first. Caffeine's
     /// `peekAhead` looks at the very next bucket of a level; this one sees them all at once.
     ///
     /// ```

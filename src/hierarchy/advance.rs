@@ -1,4 +1,4 @@
-//! Advancing: the merge of what lies in the near heap with what the levels still hold.
+//! Advancing: the merge of the near heap with the levels.
 
 use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
@@ -29,11 +29,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.start())
     }
 
-    /// The next timer that is due. `None` when nothing more is due, and then what lies ahead has been
-    /// prepared for; or when the budget is used up.
+    /// The next timer that is due. `None` if no more timers are due, and then the share of the crowds ahead has been
+    /// moved; or if the budget is used up.
     ///
-    /// Each timer visited and each bucket opened takes one unit of work; firing the timer is the
-    /// caller's to pay for.
+    /// Each timer visited and each bucket opened takes one unit of work. The caller pays for the fire.
     #[inline]
     pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
         if self.is_idle() || budget.is_used_up() {
@@ -42,14 +41,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.ready().or_else(|| self.next_by(self.now, budget))
     }
 
-    /// The earliest timer, due or not; it has been brought up to the near heap. Amortized O(1) while time goes on.
+    /// Brings the earliest timer to the near heap, due or not. Amortized O(1) while time goes on.
     #[inline]
     pub(crate) fn first(&mut self) -> Option<Next> {
         let first = self.near.first().filter(|first| first.deadline < self.levels.start());
         first.or_else(|| self.next_by(NEVER, &mut { Budget::UNLIMITED }))
     }
 
-    /// The next timer that is due by a time, which the clock has come to or is the end of time.
+    /// The next timer that is due by `time`: the clock's, or the end of time.
     #[inline(never)]
     fn next_by(&mut self, time: u64, budget: &mut Budget) -> Option<Next> {
         while !budget.is_used_up() {
@@ -58,7 +57,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             if self.levels.start() <= by && !self.levels.is_empty() {
                 self.levels.open(&mut self.nodes, budget, &mut self.near.collected);
                 self.near.push_collected(&mut self.nodes);
-                // Not only when nothing more is due: a caller who fires a few with each call may never come to that.
+                // Not only when no more timers are due: a caller who fires a few with each call may never reach that.
                 self.levels.prepare(&mut self.nodes, self.now, budget);
                 continue;
             }
@@ -71,8 +70,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         None
     }
 
-    /// Unlinks the first timer of the near heap, and lets `take` have the owner's value. O(1) if its chain comes
-    /// before all others, else O(log k) for the k chains there.
+    /// Unlinks the first timer of the near heap, and passes the owner's value to `take`. O(1) if its chain comes
+    /// before all others, otherwise O(log k) for the k chains there.
     #[inline]
     pub(crate) fn fire<R>(&mut self, due: Next, take: impl FnOnce(&mut V) -> R) -> R {
         let node = self.nodes.at_mut(due.node.get());
@@ -94,8 +93,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.move_in(lane, due.node, deadline);
     }
 
-    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move
-    /// ahead. The share must be one that a sleeping caller would have had to wake up for.
+    /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move ahead that is large
+    /// enough to wake a sleeping caller.
     pub(crate) fn has_backlog(&self) -> bool {
         self.len != 0 && self.wake() <= self.now
     }

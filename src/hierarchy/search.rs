@@ -1,4 +1,4 @@
-//! Looking through the timers in the order of time, without disturbing them.
+//! Reading the timers in the order of time, without changing the wheel.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -32,8 +32,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.start_on(level).into_iter().chain(near).min()
     }
 
-    /// All timers, of which the heap hands out the latest first. O(nodes): a timer that was postponed may be later
-    /// than those of any bucket behind its own, so all of them are read.
+    /// All timers, in a heap with the latest first. O(nodes): a timer that was postponed may be later than those of
+    /// all buckets behind its own, so all of them are read.
     pub(crate) fn latest_first(&self) -> BinaryHeap<Ordered> {
         let nodes = self.nodes.iter().zip(0..).filter(|(node, _)| node.is_scheduled());
         nodes.map(|(node, index)| Ordered::new(node, NodeIndex::new(index))).collect()
@@ -52,8 +52,8 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 
 /// A walk through all timers in the order in which they fire.
 ///
-/// It reads a bucket when it has used up what comes before it. What it has read and not yet handed
-/// out waits in a heap of its own; chains, which are sorted, are read as it goes.
+/// It reads a bucket when it has yielded all timers before it. Timers that it has read and not yet yielded are in a heap of
+/// its own; chains, which are sorted, are read one timer at a time.
 pub(crate) struct Ascent<'a, V, G> {
     wheel: &'a Hierarchy<V, G>,
     waiting: BinaryHeap<Reverse<Ordered>>,

@@ -1,4 +1,4 @@
-//! The iterators of an index wheel: what is due, and all timers in order.
+//! The iterators of an index wheel: due timers, and all timers in order.
 
 use core::fmt;
 use core::iter::FusedIterator;

@@ -11,7 +11,8 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// Prints the state of the wheel in a line, or with `{:#?}` in a few, however many timers there
     /// are. O(buckets).
     ///
-    /// `near` are the timers of the near heap, which are in no bucket. Levels without timers are left out.
+    /// `near` are the timers of the near heap, which are in no bucket. Levels without timers are left out. A level has the
+    /// buckets of two rotations, 256 each in [`Millis`](crate::Millis).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -27,7 +28,7 @@ impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let levels = self.levels();
-        // A `Duration` only because it prints in a unit that suits it.
+        // As `Duration`, because that prints in a suitable unit.
         f.debug_struct("Wheel")
             .field("now", &Duration::from_nanos(self.now()))
             .field("len", &self.len())

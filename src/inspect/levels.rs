@@ -8,12 +8,11 @@ use crate::geometry::{FAR, Geometry, Layout};
 use crate::wheel::Wheel;
 
 impl<T, G: Geometry> Wheel<T, G> {
-    /// The five levels of the wheel as they stand, the finest first and what lies beyond the others
-    /// last. O(buckets).
+    /// The five levels of the wheel at this moment, the finest first and the far one last. O(buckets).
     ///
-    /// For pictures and for choosing a geometry: [`Level`] tells how its timers are spread over its
+    /// For pictures and for choosing a geometry: [`Level`] says how its timers are spread over its
     /// buckets. The timers of the [near heap](crate::inspect::Stats::near) are on no level. A timer that was postponed
-    /// counts where it was until its old time comes.
+    /// counts in its old bucket until its old deadline comes.
     ///
     /// ```
     /// use timer_wheel::{Caffeine, Wheel};
@@ -81,8 +80,8 @@ pub struct Level {
     /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).
     ///
     /// That is the bucket of [`now`](Wheel::now). It is one behind while there is a backlog and at the very end of
-    /// time, and ahead where the earliest timer was looked for before its time. Without meaning for the last level,
-    /// where it is 0.
+    /// time, and ahead after [`peek_first`](Wheel::peek_first) or [`pop_first`](Wheel::pop_first). Meaningless for the
+    /// last level, where it is 0.
     pub cursor: usize,
     /// The nanoseconds that each of the level's buckets spans; `None` for the last level, whose buckets double.
     pub bucket_span: Option<u64>,

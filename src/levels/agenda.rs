@@ -1,4 +1,4 @@
-//! When the levels have something to do: for an advance, and for a caller who sleeps.
+//! When the levels next have something to do: for an advance, and for a caller who sleeps.
 
 use super::Levels;
 use crate::geometry::{Bucket, FAR, Geometry, Layout};
@@ -16,10 +16,10 @@ pub(super) struct Agenda {
     pub(super) start: u64,
     /// When the next advance has anything to do.
     work: u64,
-    /// When the next advance must update the reach or move a share, also where no bucket starts. The caller need not wake
-    /// up for that.
+    /// When the next advance must update the reach or move a share, although no bucket starts. A sleeping caller need not
+    /// wake up for that.
     chores: u64,
-    /// By then a sleeping caller wakes up to move timers ahead.
+    /// When a sleeping caller wakes up to move timers ahead.
     pub(super) moves_due: u64,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A bucket of a million timers that is opened in one call, at its time, is a pause. So a crowded one is
 //! opened when time enters the bucket before it. Its timers are moved down in proportion to the time that
-//! passes: when it begins, it is empty. A caller who advances often moves a few each time; a caller who
+//! passes, so it is empty when it begins. A caller who advances often moves a few each time; a caller who
 //! sleeps wakes up once for every [`WOKEN_FOR`](Levels::WOKEN_FOR) of them.
 
 use super::Levels;
@@ -24,8 +24,8 @@ impl<G: Geometry> Levels<G> {
     /// The fewest timers that a sleeping caller wakes up for to move them ahead, unless fewer are left.
     pub(super) const WOKEN_FOR: usize = Layout::<G>::FEW / 2;
 
-    /// Does the work for the cursor's new position, within the budget: enters buckets,
-    /// opens crowded ones ahead of their time and moves the share of each.
+    /// Does the work for the cursor's new position, within the budget: extends the reach,
+    /// opens crowded buckets ahead of their time and moves the share of each.
     #[inline]
     pub(crate) fn prepare<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
         if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores() {
@@ -55,22 +55,20 @@ impl<G: Geometry> Levels<G> {
             let count = share.min(budget.work);
             self.move_down(nodes, bucket, count);
             budget.work -= count;
-            // As much of the time as of the share: what a budget leaves of it is still to be done.
+            // Only the part of the time whose share has been moved: the budget may have left the rest.
             self.moved_until[level] = since + passed - part(passed, (share - count) as u64, share as u64);
         }
     }
 
-    /// From when until when the timers of a bucket are moved ahead, in nanoseconds. That is from the
-    /// beginning of the bucket before it, or the time until which its share has been moved, to its own
-    /// beginning.
+    /// The time in which the timers of a bucket are moved ahead, in nanoseconds: from the beginning of the bucket before
+    /// it, or the time up to which its share has been moved, to its own beginning.
     fn share_spans(&self, bucket: Bucket) -> (u64, u64) {
         let before = Bucket { number: bucket.number - 1, ..bucket };
         let [since, start] = [before, bucket].map(|it| Layout::<G>::start_ns(Layout::<G>::start(it)));
         (since.max(self.moved_until[bucket.level]), start)
     }
 
-    /// The beginning of the tick in which the share of a bucket of `len` timers comes to `timers`, in
-    /// nanoseconds.
+    /// The beginning of the tick in which the share of a bucket of `len` timers reaches `timers`, in nanoseconds.
     #[inline(never)]
     pub(super) fn share_is(&self, bucket: Bucket, len: usize, timers: usize) -> u64 {
         let (since, start) = self.share_spans(bucket);
@@ -78,15 +76,15 @@ impl<G: Geometry> Levels<G> {
         Layout::<G>::start_ns(Layout::<G>::tick(time - 1).plus(1))
     }
 
-    /// Looks after a bucket that has not been opened and has become crowded, or more so.
+    /// Updates the agenda for a bucket that has not been opened and has become crowded, or more so.
     #[cold]
     pub(super) fn crowded(&mut self, bucket: Bucket, len: usize) {
         if bucket.number == Layout::<G>::number(bucket.level, self.cursor) + 1 {
-            // It is to be opened at once, and what time has passed until now does not count.
+            // The bucket is to be opened at once. Its share counts from now.
             self.moved_until[bucket.level] = Layout::<G>::start_ns(self.cursor);
             self.agenda.set_chores(0);
         }
-        // Only when it has doubled, or a sleeping caller would wake up for every few that come.
+        // Only when its length has doubled. Otherwise a sleeping caller would wake up for every few new timers.
         let doubled = |len: usize| len.next_power_of_two();
         if doubled(len) != doubled(len.saturating_sub(Self::STEP)) {
             self.agenda.moves_due = self.agenda.moves_due.min(self.share_is(bucket, len, Self::WOKEN_FOR));

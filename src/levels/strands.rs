@@ -1,7 +1,7 @@
 //! The lists of one bucket, linked through the nodes.
 //!
 //! A walk along one list waits for one cache miss after the other. So a bucket has several lists, its *strands*,
-//! and is emptied from both ends of all of them at once: the misses overlap. A node's strand follows from its
+//! and is emptied from both ends of all of them in turn: the misses overlap. A node's strand follows from its
 //! index. The order within a bucket does not matter, because its timers are sorted when it begins.
 
 use crate::node::{Links, NodeIndex, Nodes, Place};
@@ -84,8 +84,8 @@ impl Strands {
         }
     }
 
-    /// Takes up to `most` nodes out, at most a batch of them: head and tail of each strand in turn. They are linked nowhere
-    /// then. O(taken).
+    /// Takes up to `most` nodes out, at most a batch of them: head and tail of each strand in turn. Afterwards they are
+    /// linked nowhere. O(taken).
     pub(super) fn take<V>(&mut self, nodes: &mut Nodes<V>, most: usize, batch: &mut Batch) {
         batch.len = 0;
         let most = most.min(self.len()).min(BATCH);

@@ -16,11 +16,11 @@ const MAX_LANES: usize = 64;
 ///
 /// A lane changes what calls cost and nothing else. A timer that is due before the last one of its lane is scheduled as if
 /// no lane were named. So one timer that is due far later than the others keeps the lane from taking more until it is gone.
-/// A lane that the wheel does not have counts as none: that of another wheel, or of one that was stored and loaded, which has
-/// none. A clone has the lanes of its original.
+/// A lane that the wheel does not have is ignored: one of another wheel, or of a wheel before it was stored and loaded. A
+/// clone has the lanes of its original.
 ///
-/// Name a lane for timers that mostly fire or are evicted: that takes 0.3 to 0.6 of the time. Where most are cancelled, or
-/// rescheduled several times before they fire, do without: a reschedule moves the timer from the middle of the lane to its
+/// Name a lane for timers that mostly fire or are evicted: that takes 0.3 to 0.6 of the time. If most are cancelled, or
+/// rescheduled several times before they fire, use none: a reschedule moves the timer from the middle of the lane to its
 /// end, and [`Wheel::reschedule`](crate::Wheel::reschedule) only writes the new deadline down.
 ///
 /// ```
@@ -44,7 +44,7 @@ const MAX_LANES: usize = 64;
 pub struct Lane(u8);
 
 impl Lane {
-    /// What the last node of the lane has for its next.
+    /// The `next` of the last node of the lane.
     #[inline]
     pub(crate) const fn end(self) -> NodeIndex {
         NodeIndex::end_of(self.0)
@@ -118,7 +118,7 @@ impl Lanes {
         }
     }
 
-    /// Takes note that the lane with that end has lost its last timer, if it is the end of a lane.
+    /// Empties the lane with that end, if it is the end of a lane.
     #[inline]
     pub(super) fn empty(&mut self, end: NodeIndex) {
         self.end_with(end, NodeIndex::NIL, 0);

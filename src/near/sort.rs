@@ -5,14 +5,13 @@ use core::mem;
 
 use crate::node::Ordered;
 
-/// Finds the order in which timers fire, and writes their indexes down in it. It may change their places first.
+/// Writes the indexes of timers in the order in which they fire. It may move the timers within the slice first.
 /// O(n log n).
 ///
 /// Each timer becomes a word: its deadline and its sequence number, as offsets from the least of all, and its
-/// index. The timers of a bucket have nearly the same deadline, or quite the same where the clock is coarse, so
-/// that both offsets mostly fit. Where they do not, the lower bits are sorted first and then the upper bits, as
-/// often as it takes: the index keeps what was sorted before in order. To sort words moves a third of the bytes that
-/// timers have.
+/// index. The timers of a bucket have nearly the same deadline, or the same one where the clock is coarse, so
+/// both offsets usually fit. Otherwise the lower bits are sorted first and then the upper bits, in as many passes as
+/// needed: the index keeps the order of the pass before. Sorting words moves a third of the bytes that timers have.
 pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
     if let [one, other] = timers {
         order.clear();
@@ -50,15 +49,14 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
 ///
 /// A tick rarely holds more than a few dozen timers. At that size the fastest sort has no branch that
 /// depends on the data. It compares each with every other, which the compiler turns into vector
-/// instructions. (The oldest of those compare signed numbers only, and more of them at a time if they
-/// are short.)
+/// instructions. (The oldest vector instructions compare signed numbers only, and more at a time if they are short.)
 fn sort_few(words: &mut [u64], bits: u32) -> bool {
     const MOST: usize = 64;
     if words.len() > MOST {
         return false;
     }
     let shift = bits.saturating_sub(u16::BITS);
-    // What pads the keys is counted by none of them.
+    // The padding is below no key, so no key counts it.
     let mut keys = [i16::MAX; MOST];
     for (key, word) in keys.iter_mut().zip(&*words) {
         *key = (word >> shift) as i16 ^ i16::MIN;
@@ -70,7 +68,7 @@ fn sort_few(words: &mut [u64], bits: u32) -> bool {
         ranks |= 1_u64.wrapping_shl(rank.into());
         sorted[usize::from(rank) % MOST] = word;
     }
-    // Two equal keys share a rank, and leave another one out.
+    // Two equal keys share a rank, so another rank is missing.
     let are_all = ranks.count_ones() as usize == words.len();
     if are_all {
         words.copy_from_slice(&sorted[..words.len()]);

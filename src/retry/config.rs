@@ -1,4 +1,4 @@
-//! How patient a retry queue is.
+//! The settings of a retry queue: delays, timeouts and attempts.
 
 use core::error::Error;
 use core::fmt;

@@ -28,7 +28,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for RetryQueue<T> {
 }
 
 impl<T> RetryQueue<T> {
-    /// Forgets that deliveries are pending: nobody knows their outcomes.
+    /// Makes pending deliveries due: their outcomes are unknown.
     fn make_pending_due(&mut self) {
         let now = self.entries.now();
         let pending = self.entries.ascending().filter(|timer| now < timer.value.pending_until);

@@ -17,10 +17,10 @@ const fn words_for(bits: usize) -> usize {
 /// Words on a page.
 const PAGE: usize = 256;
 
-/// A set of slot indexes that hands out its lowest element first. O(1), and a look at the words of the summary
-/// when a word of the bitmap runs empty: one for each 4,096 slots, at worst.
+/// A set of slot indexes that hands out its lowest element first. O(1). When a word of the bitmap runs empty, it reads
+/// the summary: at worst one word for each 4,096 slots.
 ///
-/// The lowest word of the bitmap is kept apart, so that a slot that is freed and taken again and again touches no
+/// The lowest word of the bitmap is kept in a field, so that a slot that is freed and taken again and again touches no
 /// other memory.
 ///
 /// Invariant: `lowest` has an element unless the set is empty, and none in `words` is below its last; a word is not
@@ -112,7 +112,7 @@ impl FreeSet {
         self.summary.resize(summary, 0);
     }
 
-    /// Takes the next word apart that is not zero.
+    /// Moves the next word that is not zero from the bitmap to its field.
     #[inline(never)]
     fn next_word(&mut self) {
         let from = self.index / WORD_BITS;
@@ -126,7 +126,7 @@ impl FreeSet {
         self.lowest = mem::take(self.words.at_mut(self.index));
     }
 
-    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept apart. O(words).
+    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept in a field. O(words).
     pub(crate) fn has_all(&self, slots: &Range<usize>) -> bool {
         (slots.start..slots.end).step_by(WORD_BITS).all(|first| {
             let bits = WORD_BITS.min(slots.end - first);

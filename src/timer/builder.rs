@@ -19,8 +19,8 @@ use crate::sync::{Mutex, thread};
 /// The work of one turn of the timer thread, unless told otherwise.
 const BUDGET: usize = 1024;
 
-/// Shards for each core, unless told otherwise. With as many shards as cores two threads that run at a
-/// time often share one.
+/// Shards for each core, unless told otherwise. With as many shards as cores, two threads that run at the
+/// same time often share one.
 const SHARDS_PER_CORE: usize = 4;
 
 /// The most shards, unless told otherwise.

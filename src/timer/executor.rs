@@ -7,9 +7,9 @@ use super::job::Job;
 /// Any `Fn(Job)` is one: it may run the job, send it to a pool, or spawn it. Without one, and with [`Job::run`],
 /// jobs run on the timer thread, one after the other.
 ///
-/// It is called on the timer thread, so as long as it blocks, nothing else fires; a pool with a
-/// bounded queue should refuse a job rather than wait. If it panics, the panic is caught as
-/// that of a job. A job it drops is not run, and counted as abandoned.
+/// It is called on the timer thread, so nothing else fires while it blocks; a pool with a
+/// bounded queue should refuse a job rather than wait. A panic of it is caught like one of a job. A job it drops is not
+/// run, and counted as abandoned.
 ///
 /// ```
 /// use std::sync::mpsc;

@@ -28,7 +28,7 @@ use crate::key::TimerKey;
 /// ```
 #[derive(Clone)]
 pub struct TimerHandle {
-    /// Of its own count of references: threads with different shards share none.
+    /// Each shard has its own count of references: threads with different shards share none.
     shard: Arc<Shard>,
     pub(super) key: TimerKey,
 }
@@ -38,7 +38,7 @@ impl TimerHandle {
         Self { shard, key }
     }
 
-    /// Cancels the job, and says whether that prevented its run: `true` exactly if the job does not
+    /// Cancels the job. Returns whether that prevented its run: `true` exactly if the job does not
     /// run, because of this call. O(1), and it never waits for a job.
     ///
     /// So the answer is `false` when the job has started, was cancelled before, or was dropped by an
@@ -64,12 +64,12 @@ impl TimerHandle {
 
     /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
     pub(super) fn take(&self) -> Option<Entry> {
-        // That brings no wake-up closer.
+        // A cancel makes no wake-up earlier.
         self.shard.queue().cancel(self.key)
     }
 
-    /// Lets a waiting job run `delay` from now instead, and says whether it could: `false` when it
-    /// is due and was handed out, has run, was cancelled, or the timer is shut down. O(1).
+    /// Reschedules a waiting job to `delay` from now. Returns `false` if the job is due and was handed
+    /// out, has run or was cancelled, or the timer is shut down. O(1).
     ///
     /// After `true` the job does not run at its old deadline. It has a new place behind all jobs of
     /// equal deadline. A periodic job's next run is moved, and the runs after it
@@ -90,7 +90,7 @@ impl TimerHandle {
         self.reschedule(self.shard.shared.time_after(delay))
     }
 
-    /// Lets a waiting job run at `instant` instead, and says whether it could. O(1).
+    /// Reschedules a waiting job to `instant`. Returns whether it did. O(1).
     ///
     /// See [`reschedule_after`](TimerHandle::reschedule_after).
     ///

@@ -1,4 +1,4 @@
-//! A time that comes again and again, to be awaited.
+//! A future for each tick of a fixed rate.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -120,7 +120,7 @@ impl Interval {
         Duration::from_nanos(self.period.ns)
     }
 
-    /// Lets the next tick be due one period from now, and the others at whole periods after that. O(1).
+    /// Moves the next tick to one period from now, and the others to whole periods after that. O(1).
     ///
     /// For a keep-alive that is due a period after the last message: see [`Sleep::reset`] for what it costs.
     ///
@@ -151,7 +151,7 @@ impl Interval {
         };
         match tick {
             Poll::Ready(Ok(())) => wait.reset(self.period.next(wait.deadline, wait.shard.shared.now())),
-            // The same tick again: the place that it needs may be free by the next call.
+            // The same tick again: there may be a free place by the next call.
             Poll::Ready(Err(Reason::Full)) => wait.reset(wait.deadline),
             Poll::Ready(Err(_)) => self.has_failed = true,
             Poll::Pending => {}

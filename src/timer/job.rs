@@ -36,7 +36,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Of a job that was just handed out.
+    /// A job that was just handed out.
     pub(super) fn new(shard: Arc<Shard>, key: TimerKey, deadline: u64) -> Self {
         Self { shard, key, deadline, is_open: true }
     }

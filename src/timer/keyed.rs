@@ -21,7 +21,7 @@ use crate::sync::{Mutex, lock};
 /// a job runs or its closure is dropped. There is a map for each [shard](super::Builder::shards) of the
 /// timer, and a key has its job in one of them, whichever thread sets it.
 ///
-/// Clones share the jobs, and so do the timer's other users share its thread. Dropping the last
+/// Clones share the jobs; other users of the timer share its thread. Dropping the last
 /// clone cancels nothing, unless no other clone of the timer exists: the timer then ends and discards its jobs.
 ///
 /// Keys are hashed, compared and cloned under that lock, and a caller that sets one waits when the map doubles: 40
@@ -45,7 +45,7 @@ use crate::sync::{Mutex, lock};
 #[derive(Clone)]
 pub struct KeyedTimer<K> {
     timer: Timer,
-    /// Says in which map a key is. The maps have hashes of their own.
+    /// Chooses the map of a key. The maps have hashers of their own.
     hasher: RandomState,
     /// One for each shard of the timer.
     maps: Arc<[Arc<KeyMap<K>>]>,
@@ -146,7 +146,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         let registration = Some(Registration { map: Arc::clone(map), key: key.clone() });
         let (work, shard) =
             (Box::new(Keyed { registration, job: Once(Some(job)) }), &self.timer.shards().all()[number]);
-        // What is dropped of the user's is dropped after the lock, also if a key panics.
+        // Values of the user are dropped after the lock, also if a key panics.
         let (scheduled, _removed);
         let mut jobs = lock(&map.0);
         let old = jobs.get(&key).map(|handle| handle.key);
@@ -160,7 +160,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         is_replaced.map_err(|refused| refused.map(|keyed| keyed.job.into_closure()))
     }
 
-    /// Cancels the job of a key, and says whether that prevented its run. O(1).
+    /// Cancels the job of a key. Returns whether that prevented its run. O(1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -208,7 +208,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         cancelled.len()
     }
 
-    /// Lets the waiting job of a key run `delay` from now instead, and says whether it could. O(1).
+    /// Reschedules the waiting job of a key to `delay` from now. Returns whether it did. O(1).
     ///
     /// See [`TimerHandle::reschedule_after`].
     ///
@@ -230,7 +230,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.of(key, |handle| handle.reschedule(deadline)) == Some(true)
     }
 
-    /// Lets the waiting job of a key run at `instant` instead, and says whether it could. O(1).
+    /// Reschedules the waiting job of a key to `instant`. Returns whether it did. O(1).
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -286,7 +286,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.of(key, TimerHandle::clone)?.deadline()
     }
 
-    /// Asks the job of a key, under the lock: nothing of the user's may be called.
+    /// Calls `f` with the handle of a key's job, under the lock: it must not run code of the user.
     fn of<Q: Eq + Hash + ?Sized, A>(&self, key: &Q, f: impl FnOnce(&TimerHandle) -> A) -> Option<A>
     where
         K: Borrow<Q>,
@@ -383,7 +383,7 @@ struct Keyed<K: Eq + Hash, F> {
 
 impl<K: Eq + Hash + Send + 'static, F: FnOnce() + Send + 'static> Work for Keyed<K, F> {
     fn run(&mut self) {
-        // A key may panic, and its job runs all the same.
+        // A key may panic; its job still runs.
         let given_up = catch_unwind(AssertUnwindSafe(|| drop(self.registration.take())));
         self.job.run();
         given_up.unwrap_or_else(|payload| resume_unwind(payload));

@@ -22,7 +22,7 @@ impl Owner {
             return Vec::new();
         };
         self.shards.end(how);
-        // A panic is not one of a job or of the clock: the thread catches those.
+        // Not a panic of a job or of the clock: the thread catches those.
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

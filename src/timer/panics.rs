@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What reports a panic may panic, and so may what was panicked with when it is dropped.
+/// Runs `f`, and swallows its panic. A report of a panic may panic, and so may the drop of a payload.
 pub(super) fn swallow_panic(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // Dropping it could go on like this for ever.
+        // Dropping the payload could panic again and again.
         std::mem::forget(payload);
     }
 }

@@ -1,4 +1,4 @@
-//! The live jobs of one shard of a timer, and the tasks that sleep: all that the lock of the shard guards.
+//! The live jobs of one shard of a timer, and the tasks that sleep: the data that the lock of the shard guards.
 
 use super::sleeper::{SharedDeadline, Sleeper};
 use super::work::{AnyWork, Work};
@@ -23,14 +23,14 @@ pub(super) struct Queue {
     pub(super) scheduled: u64,
     pub(super) rescheduled: u64,
     pub(super) cancelled: u64,
-    /// How to shut down. Nothing is taken in any more.
+    /// How to shut down. No job is admitted any more.
     pub(super) ending: Option<Shutdown>,
 }
 
-/// What a timer of the wheel stands for. It must be dropped with nothing locked, as its closure or waker is the user's.
+/// The value of a timer in the wheel. It must be dropped without a lock, because its closure or waker is the user's.
 ///
 /// A task that sleeps has its waker here and not in a box: most timeouts are armed and dropped, and an allocation would be a
-/// fifth of what that costs.
+/// fifth of the cost.
 pub(super) enum Entry {
     /// A job that was neither handed out nor runs.
     Waiting(Planned),
@@ -39,8 +39,8 @@ pub(super) enum Entry {
     Sleep(Sleeper),
 }
 
-// With more a timer takes more than 64 bytes in the wheel. Each variant is of whole words: a flag in the padding costs a
-// cancel 10 ns, as the entry is then copied from an odd byte on that was just written.
+// A larger one would take more than 64 bytes in the wheel. Each variant has whole words: with a flag in the padding a cancel
+// takes 10 ns longer, because the copy of the entry then waits for a byte that was just written.
 const _: () = assert!(size_of::<Entry>() <= 4 * size_of::<u64>());
 
 /// A job in the wheel.
@@ -59,7 +59,7 @@ impl Queue {
         self.admit(deadline, work, |work| Entry::Waiting(Planned { work: Some(work), deadline }))
     }
 
-    /// As `schedule`, in place of another job if that is live: then also with no more room.
+    /// As `schedule`, in place of another job if that is live: then also without room.
     pub(super) fn replace<W: Work>(
         &mut self,
         old: Option<TimerKey>,
@@ -71,7 +71,7 @@ impl Queue {
         Ok((self.schedule(deadline, work)?, replaced))
     }
 
-    /// Takes in what becomes an entry, to wait for its deadline, or hands it back.
+    /// Admits a value, which becomes an entry that waits for its deadline, or hands it back.
     #[inline]
     pub(super) fn admit<T>(
         &mut self,
@@ -86,7 +86,7 @@ impl Queue {
             return Err(Refused::new(Reason::Full, what));
         }
         self.scheduled += 1;
-        // Made where it is to lie: a copy would wait for the writes before it.
+        // Made in place: a copy would wait for the writes before it.
         Ok(self.wheel.schedule_with(deadline, |_| entry(what)))
     }
 
@@ -124,7 +124,7 @@ impl Queue {
         }
     }
 
-    /// Lets a task sleep until another time, and share that with the timer thread; `false` once it has been woken.
+    /// Moves the deadline of a task that sleeps, and shares it with the timer thread; `false` once the task has been woken.
     pub(super) fn reset(&mut self, key: TimerKey, deadline: u64, shared: &SharedDeadline) -> bool {
         let Some(sleeper) = self.sleeper(key) else {
             return false;
@@ -134,9 +134,9 @@ impl Queue {
         self.wheel.reschedule(key, deadline)
     }
 
-    /// Hands out what is due by `now`, in order, as far as the budget goes, until `take` declines an entry.
+    /// Hands out the entries that are due by `now`, in order and within the budget, until `take` declines one.
     ///
-    /// A job whose work is taken and is not to be done again leaves, and so does a sleep whose waker is taken.
+    /// A job that runs once leaves when its work is taken, and a sleep when its waker is taken.
     pub(super) fn hand_out<F>(&mut self, now: u64, budget: &mut Budget, mut take: F)
     where
         F: FnMut(TimerKey, u64, &mut Entry) -> bool,
@@ -145,7 +145,7 @@ impl Queue {
             let (key, time) = (due.key(), due.deadline());
             let entry = due.get_mut();
             let is_periodic = match entry {
-                // It waits for nothing: it is at the end of time.
+                // A handed-out job: it is in the wheel at the end of time.
                 Entry::Taken(_) => {
                     due.rearm(NEVER);
                     continue;
@@ -169,7 +169,7 @@ impl Queue {
             };
             match stays_until {
                 Some(time) => due.rearm(time),
-                // With its work or waker gone, nothing of the user's is dropped here.
+                // Its work or waker has been taken, so no value of the user is dropped here.
                 None => drop(due.remove()),
             }
         }
@@ -193,8 +193,8 @@ impl Queue {
         Some(work)
     }
 
-    /// Lets a periodic job that was started wait for its next run, from `earliest` on. Otherwise it ends
-    /// here, and what is left of it is to be dropped with nothing locked.
+    /// Schedules the next run of a periodic job that was started, from `earliest` on. Otherwise the job ends here, and the
+    /// caller must drop the rest of it without a lock.
     pub(super) fn conclude(&mut self, key: TimerKey, work: AnyWork, now: u64, earliest: u64) -> Option<AnyWork> {
         let (period, entry) = (work.period(), self.wheel.get_mut(key));
         let (Some(period), Some(entry @ &mut Entry::Taken(Planned { deadline, .. })), None) =

@@ -1,4 +1,4 @@
-//! The answer to what cannot be scheduled.
+//! The error of a job that cannot be scheduled.
 
 use std::error::Error;
 use std::fmt;
@@ -56,7 +56,7 @@ impl<F> Refused<F> {
         Self { reason, job }
     }
 
-    /// The same of what is left of the job.
+    /// The same reason, with the job mapped.
     pub(super) fn map<G>(self, to: impl FnOnce(F) -> G) -> Refused<G> {
         Refused::new(self.reason, to(self.job))
     }

@@ -11,7 +11,7 @@ use crate::key::TimerKey;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 
-/// A queue, its lock, and when the timer thread is to look at it. Nothing of the user's runs or is
+/// A queue, its lock, and when the timer thread is to look at it. No value of the user runs or is
 /// dropped under the lock: no clock, no job, no hook, no waker.
 ///
 /// It lies on cache lines of its own, so that threads with different shards do not slow each other.
@@ -40,7 +40,7 @@ impl Shard {
         lock(&self.queue)
     }
 
-    /// Changes the queue, and wakes the thread if it must look at it sooner than it was going to.
+    /// Changes the queue, and wakes the thread if it must look at the queue sooner than planned.
     #[inline]
     pub(super) fn change<R>(&self, change: impl FnOnce(&mut Queue) -> R) -> R {
         let mut queue = self.queue();
@@ -57,7 +57,7 @@ impl Shard {
         answer
     }
 
-    /// Calls `admit`, which takes in `what` or refuses it, again with room that other shards had to spare if there is none.
+    /// Calls `admit`, which takes `what` or refuses it. If there is no room, borrows room from other shards and calls it again.
     #[inline]
     pub(super) fn admit<T, R>(
         &self,
@@ -66,7 +66,7 @@ impl Shard {
     ) -> Result<R, Refused<T>> {
         loop {
             match self.change(|queue| admit(queue, what)) {
-                // It ends: what was borrowed is gone only if another thread has scheduled.
+                // The loop ends: borrowed room is used up only if another thread has scheduled.
                 Err(refused) if refused.reason == Reason::Full && self.shared.borrow(self) => {
                     what = refused.job;
                 }
@@ -80,7 +80,7 @@ impl Shard {
         self.wake.load(Ordering::Relaxed)
     }
 
-    /// Nothing in the queue is due by `now`: sets the time of the next look.
+    /// Sets the time of the next look, if nothing in the queue is due by `now`.
     pub(super) fn rest(&self, queue: &Queue, now: u64) {
         let wake = Some(self.wake()).filter(|wake| *wake > now);
         let wake = wake.unwrap_or(NEVER).min(queue.wake());
@@ -92,7 +92,7 @@ impl Shard {
         self.conclude(key, work);
     }
 
-    /// Lets a job that was started wait for its next run, or ends it.
+    /// Schedules the next run of a job that was started, or ends the job.
     pub(super) fn conclude(&self, key: TimerKey, work: AnyWork) {
         let left = if work.period().is_some() {
             let earliest = self.shared.times.missed_from.load(Ordering::Relaxed);

@@ -45,10 +45,10 @@ impl Shards {
         wakes.fold(u64::MAX, u64::min)
     }
 
-    /// Refuses whatever comes from now on. Who says so first says how.
+    /// Closes all shards to new jobs. The first call decides how the timer ends.
     ///
-    /// What was taken in before all shards refuse was scheduled before the thread hears of it, so a drain
-    /// runs it if it was due.
+    /// A job that is admitted before all shards are closed is scheduled before the thread learns of the shutdown, so a drain
+    /// runs it if it is due.
     pub(super) fn end(&self, how: Shutdown) {
         let mut calls = lock(&self.shared.calls);
         if calls.ending.is_none() {
@@ -61,7 +61,7 @@ impl Shards {
         self.shared.unpark();
     }
 
-    /// The live jobs. One that is live all the while is counted once.
+    /// The number of live jobs. A job that is live during the whole call is counted once.
     pub(super) fn live(&self) -> usize {
         let ended = self.shared.runs.ended.load(Ordering::Acquire);
         let live = |shard: &Arc<Shard>| {

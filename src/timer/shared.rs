@@ -34,14 +34,14 @@ thread_local! {
     static RUNNING: RefCell<Vec<usize>> = RefCell::new(Vec::new());
 }
 
-/// Callers only read it, but for `times` when they wake the thread.
+/// Callers only read it, except for `times` when they wake the thread.
 pub(super) struct Shared {
     pub(super) clock: Box<dyn Clock>,
-    /// Set by the timer thread itself, before it looks at anything.
+    /// Set by the timer thread itself, before all else.
     pub(super) thread: OnceLock<Thread>,
     panic_hook: PanicHook,
     late_after_ns: u64,
-    /// The thread may sleep so much longer than a shard asks for.
+    /// How much longer than a shard asks for the thread may sleep.
     slack_ns: u64,
     /// The shards, to borrow from.
     lenders: OnceLock<Vec<Weak<Shard>>>,
@@ -81,9 +81,9 @@ pub(super) struct Runs {
 pub(super) struct Calls {
     /// The calls that wait, or have waited, for the thread to settle, by number.
     pub(super) asked: u64,
-    /// The last of those that need wait no more: [`ENDED`] once the thread has.
+    /// The last of those that need not wait any longer: [`ENDED`] once the thread has ended.
     pub(super) answered: u64,
-    /// How to shut down. All shards refuse by now.
+    /// How to shut down. All shards are closed by then.
     pub(super) ending: Option<Shutdown>,
 }
 
@@ -104,14 +104,14 @@ impl Shared {
         }
     }
 
-    /// Names the shards, which are made once they have this.
+    /// Sets the shards, which are made after this, because they need it.
     pub(super) fn lend(&self, shards: Vec<Weak<Shard>>) {
         _ = self.lenders.set(shards);
     }
 
     /// Gives a shard that is full room that another has to spare; `false` if none has. O(shards).
     ///
-    /// One caller at a time: so all room is in a shard, and `false` says that each was full when asked.
+    /// One caller at a time. So all room is always in some shard, and `false` means that each was full when asked.
     pub(super) fn borrow(&self, full: &Shard) -> bool {
         let _alone = lock(&self.borrowing);
         let lenders = self.lenders.get().into_iter().flatten();
@@ -138,8 +138,8 @@ impl Shared {
         self.clock.now().min(LATEST).max(floor)
     }
 
-    /// The time, or the latest that the timer thread has seen if the clock panics: for what must be
-    /// done all the same.
+    /// The time, or the latest that the timer thread has seen if the clock panics: for work that must be
+    /// done anyway.
     pub(super) fn last_now(&self) -> u64 {
         let mut now = self.times.floor.load(Ordering::Relaxed);
         swallow_panic(|| now = self.now());
@@ -164,7 +164,7 @@ impl Shared {
 /// and then reads the shards. Of two changes the second sees what was written before the first. So either the
 /// thread sees the new time, or the caller sees the alarm and wakes the thread.
 impl Shared {
-    /// Wakes the thread if it would sleep beyond a time that a shard has been given, and the slack.
+    /// Wakes the thread if it would sleep beyond the new time of a shard and the slack.
     pub(super) fn wake_before(&self, wake: u64) {
         let alarm = self.alarm_for(wake);
         if alarm < self.times.alarm.fetch_min(alarm, Ordering::AcqRel) {
@@ -172,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// Until when the thread may sleep if it is to look at a shard at `wake`. Of two times, the earlier has the earlier
+    /// The time until which the thread may sleep if it must look at a shard at `wake`. An earlier `wake` has an earlier
     /// alarm, or the same.
     pub(super) fn alarm_for(&self, wake: u64) -> u64 {
         // A job that is overdue has used up its slack, or some of it.
@@ -187,7 +187,7 @@ impl Shared {
     }
 
     pub(super) fn unpark(&self) {
-        // If it has not started it will find what it would be woken for.
+        // A thread that has not started yet will find the work when it does.
         self.thread.get().map(Thread::unpark);
     }
 
@@ -216,11 +216,11 @@ impl Shared {
     }
 }
 
-/// Running what the user wrote.
+/// Running code of the user.
 impl Shared {
     /// Runs `f` as a job of this timer: its panics are swallowed, and it cannot wait for the timer.
     pub(super) fn guard(&self, f: impl FnOnce()) {
-        // A thread that is ending has none any more.
+        // A thread that is ending has no thread-locals any more.
         _ = RUNNING.try_with(|running| running.borrow_mut().push(ptr::from_ref(self).addr()));
         if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
             self.count(|stats| stats.panicked += 1);

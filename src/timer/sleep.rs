@@ -38,7 +38,7 @@ use super::{Reason, Timer};
 /// ```
 #[must_use = "a future does nothing until it is polled"]
 pub struct Sleep {
-    /// The references of its shard are counted by the threads that use the shard: see `TimerHandle`.
+    /// A shard has its own count of references: see `TimerHandle`.
     pub(super) wait: Wait<Arc<Shard>>,
 }
 
@@ -93,8 +93,8 @@ impl Sleep {
         self.wait.shard.shared.clock.instant_at(self.wait.deadline)
     }
 
-    /// Waits until `instant` instead, whether it waits now, is over, or was never polled: the idle timeout of a
-    /// connection, moved with each message. O(1).
+    /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
+    /// connection, with each message. O(1).
     ///
     /// It is not ready before the latest `instant` of a `reset` that has returned. If the deadline has passed, or the sleep
     /// has given its result, then it starts anew, and has to be polled again to wake its task. So does one whose result was

@@ -1,4 +1,4 @@
-//! A task that sleeps, as the wheel has it.
+//! A task that sleeps, as an entry of the wheel.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -40,9 +40,10 @@ impl Sleeper {
 ///
 /// A connection resets its idle timeout with each message. So a reset to a later time only writes here. The wheel keeps the
 /// sleep at its old time, at which the timer thread looks here. Both change it by comparing it with the last deadline they
-/// know of, and so each sees what the other did: a reset that succeeded is before the look of the thread, which postpones
-/// the sleep, and one that fails finds that the sleep has fired. No other memory depends on it, so the order is relaxed.
-/// Only with the shard locked is a deadline brought forward, as the wheel must hear of it.
+/// know of, so each sees the change of the other. A reset that succeeds comes before the thread looks, and the thread then
+/// postpones the sleep. A reset that fails finds that the sleep has fired. No other memory depends on it, so the order is
+/// relaxed.
+/// A deadline is made earlier only with the shard locked, because the wheel must be changed as well.
 ///
 /// It is made by the first reset of a sleep that is armed. A sleep is usually dropped without a reset, and in a field of the
 /// sleep itself the thread could not read it without `unsafe`.

@@ -13,7 +13,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Counts of a timer's work since its start, from [`Timer::stats`](super::Timer::stats).
 ///
-/// Each count is right. While other threads use the timer, two counts may be of different moments. A task that sleeps,
+/// Each count is exact. While other threads use the timer, two counts may be of different moments. A task that sleeps,
 /// and one in a timeout that was pending, is counted as a job. Of all that runs once `scheduled` is `fired` plus
 /// `cancelled` plus `abandoned` plus `len` while none of it runs, also after a shutdown.
 ///
@@ -37,7 +37,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 pub struct TimerStats {
     /// Live jobs, as in [`Timer::len`](super::Timer::len): waiting, taken by an executor, or running.
     pub len: usize,
-    /// The time until the thread wakes up next by itself, if it sleeps and does.
+    /// The time until the thread wakes up next by itself. `None` if it is awake, or sleeps until it is called.
     pub expiration_delay: Option<Duration>,
     /// Jobs that were scheduled, a periodic one counted once.
     pub scheduled: u64,

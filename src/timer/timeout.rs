@@ -1,4 +1,4 @@
-//! A future that is given only so much time.
+//! A future with a time limit.
 
 use std::error::Error;
 use std::fmt;
@@ -124,7 +124,7 @@ impl<F: Future> Future for Timeout<'_, F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         if let Poll::Ready(output) = this.future.poll(context) {
-            // Who holds the answer may keep the future.
+            // The caller may keep the future after its result.
             *this.wait = None;
             return Poll::Ready(Ok(output));
         }

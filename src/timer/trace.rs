@@ -5,8 +5,7 @@
 use std::any::Any;
 use std::time::Duration;
 
-/// Tells something, under the target of all events, whatever a listener does about it: one that prints panics
-/// when nobody reads that any more.
+/// Emits an event under the crate's target, and swallows a panic of a listener, such as one that prints to a closed output.
 macro_rules! tell {
     ($($event:tt)*) => {
         #[cfg(feature = "tracing")]

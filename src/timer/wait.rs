@@ -10,21 +10,21 @@ use super::shard::Shard;
 use super::sleeper::{SharedDeadline, Sleeper};
 use crate::key::TimerKey;
 
-/// What `Sleep` and `Timeout` have in common. Dropping it gives its place in the timer back.
+/// The common part of `Sleep` and `Timeout`. Dropping it frees its place in the timer.
 ///
 /// `S` is a shard, owned or borrowed: a `Timeout` is made and dropped too often to count references.
 pub(super) struct Wait<S: Deref<Target = Shard>> {
     pub(super) shard: S,
     pub(super) deadline: u64,
     stage: Stage,
-    /// Since it was reset when it was armed. It stays for as long as the wait.
+    /// There is one once the wait was reset while it was armed.
     shared: Option<SharedDeadline>,
 }
 
 #[derive(Copy, Clone)]
 enum Stage {
     New,
-    /// It was in the wheel when it was last polled or reset.
+    /// The wait was in the wheel when it was last polled or reset.
     Armed(TimerKey),
     Over(Result<(), Reason>),
 }
@@ -43,7 +43,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         }
     }
 
-    /// Polls it for the first time: it takes its place in the timer, unless it is due by `now`.
+    /// Polls the wait for the first time: it takes a place in the timer, unless it is due by `now`.
     pub(super) fn arm(&mut self, now: u64, waker: &Waker) -> Poll<Result<(), Reason>> {
         if self.deadline <= now {
             return self.end(Ok(()));
@@ -64,7 +64,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         Poll::Ready(result)
     }
 
-    /// Lets the timer thread wake `waker`; `false` if it has woken one already.
+    /// Stores the waker for the timer thread to wake; `false` if the thread has woken one already.
     fn set_waker(&self, key: TimerKey, waker: &Waker) -> bool {
         let is_other = |sleeper: &mut Sleeper| !sleeper.waker.as_ref().is_some_and(|own| own.will_wake(waker));
         let is_other = self.shard.queue().sleeper(key).map(is_other);
@@ -77,7 +77,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         replaced.is_some()
     }
 
-    /// How it has ended, now that it is not in the wheel any more.
+    /// How the wait has ended, now that it is no longer in the wheel.
     fn result(&self) -> Result<(), Reason> {
         let is_ending = self.shard.queue().ending.is_some();
         match is_ending && self.shard.shared.now() < self.deadline {
@@ -86,7 +86,7 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         }
     }
 
-    /// Waits for another time: in its place in the timer if it still has that, else from the beginning.
+    /// Moves the deadline: in the wait's place in the timer if it still has one, otherwise the wait starts anew.
     pub(super) fn reset(&mut self, deadline: u64) {
         let old = mem::replace(&mut self.deadline, deadline);
         let is_armed = match (self.stage, &self.shared) {

@@ -55,7 +55,7 @@ impl Period {
 
 /// The work of a job. Dropping it drops the closure.
 pub(super) trait Work: Send + 'static {
-    /// Runs the closure, and once more only if there is a period.
+    /// Runs the closure. It may be called again only if there is a period.
     fn run(&mut self);
 
     /// Only of a periodic job.

@@ -20,7 +20,7 @@ pub(super) type AnyExecutor = Option<Box<dyn Executor>>;
 /// The most work that is done under a lock at a time.
 const PIECE: usize = 256;
 
-/// What is to be done with what is due.
+/// What to do with a due entry.
 enum Task {
     Run(AnyWork),
     Wake(Waker),
@@ -44,7 +44,7 @@ pub(super) fn run(shards: Shards, executor: AnyExecutor, budget: usize) -> Vec<J
     } else {
         shared.guard(|| worker.work()); // A panic is the clock's, as those of jobs are caught within.
     }
-    // That is new to nobody but if the clock has panicked: without the time there is nothing to run.
+    // Only after a panic of the clock are the shards still open: without the time there is nothing to run.
     shards.end(Shutdown::Discard);
     shared.set_alarm(AWAKE);
     let unrun = worker.take_back();
@@ -79,7 +79,7 @@ impl Worker<'_> {
                 while self.hand_out_due(now) {}
                 return;
             }
-            // Missed runs take their place in order, but after a turn that has come to no end.
+            // Missed runs take their place in order, except after a turn that used up its budget.
             let missed_from = if has_backlog { now } else { 0 };
             let times = &self.shared.times;
             times.missed_from.store(missed_from, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Worker<'_> {
         let times = || self.heads.iter().map(|(time, _)| *time);
         let first = times().enumerate().min_by_key(|(_, time)| *time);
         let first = first.map_or(0, |(place, _)| place);
-        // Those before it are later than it, as of equal ones the first was taken.
+        // Jobs of the shards before it are later, because of equal ones the first was taken.
         let before = times().take(first).map(|time| time - 1);
         let until = before.chain(times().skip(first + 1)).min();
         (first, until.unwrap_or(NEVER))
@@ -180,8 +180,8 @@ impl Worker<'_> {
         true
     }
 
-    /// Answers the first `asked` of those that wait for the thread to settle, and sleeps until there is
-    /// something to do, but for what has turned up already.
+    /// Answers the first `asked` of the calls that wait for the thread to settle. Then sleeps until there is something to
+    /// do, unless there is already.
     fn sleep(&self, now: u64, asked: u64) {
         let wake = self.shards.wake();
         if wake <= now {
@@ -208,12 +208,12 @@ impl Worker<'_> {
         self.shared.count(|stats| stats.wake_ups += 1);
     }
 
-    /// Takes back whatever still waits, due or not, in order, and wakes the tasks that sleep.
+    /// Takes back all jobs that still wait, due or not, in order, and wakes the tasks that sleep.
     fn take_back(&self) -> Vec<Job> {
         let (mut unrun, mut wakers) = (Vec::new(), Vec::new());
         for shard in self.shards.all() {
             let mut left = shard.queue().wheel.len();
-            // As nothing can be scheduled any more, that many come before one that comes again.
+            // Nothing can be scheduled any more, so each entry comes once among that many.
             while left > 0 {
                 let mut queue = shard.queue();
                 left = left.min(queue.wheel.len());
@@ -234,13 +234,13 @@ impl Worker<'_> {
         for waker in wakers {
             self.shared.guard(|| waker.wake());
         }
-        // Those of each shard are in order, but for missed runs, which were ahead of their turn.
+        // Jobs of each shard are in order, except missed runs, which were moved.
         unrun.sort_by_key(|job| job.deadline);
         unrun
     }
 }
 
-/// Refuses and answers all callers when the thread ends, be it in a panic.
+/// Refuses and answers all callers when the thread ends, also by a panic.
 struct End<'a>(&'a Shards);
 
 impl Drop for End<'_> {

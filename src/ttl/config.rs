@@ -1,4 +1,4 @@
-//! How many expiries a poll may yield, and how patient it is with their answers.
+//! The settings of the layer: batches, delays, timeouts and limits.
 
 use core::time::Duration;
 
@@ -14,8 +14,8 @@ const LONGEST: Duration = Duration::from_nanos(u64::MAX);
 
 /// The settings of a [`TtlSet`](super::TtlSet) or a [`TtlQueue`](super::TtlQueue).
 ///
-/// The defaults are those of Dongting, and a pending timeout of 10 s. The maximum TTL decides what
-/// is refused, so it must be the same on all replicas; the rest may differ. With feature `serde`,
+/// The defaults are those of Dongting, a Raft engine in Java, and a pending timeout of 10 s. The maximum TTL decides
+/// which TTLs are refused, so it must be the same on all replicas; the rest may differ. With feature `serde`,
 /// settings that are left out have their defaults.
 ///
 /// ```

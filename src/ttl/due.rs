@@ -22,7 +22,7 @@ impl Allowance {
     const NONE: Self = Self { expiries: 0, retries: 0, timeouts: 0, budget: Budget::of_work(0) };
 }
 
-/// Entries that a poll has made pending ahead of their turn: their memory is fetched at once, not one after the other.
+/// Entries that a poll has made pending before it yields them, so that the processor fetches them all at once.
 struct Batch {
     slots: [NodeIndex; BATCH],
     next: usize,
@@ -35,7 +35,7 @@ impl Default for Batch {
     }
 }
 
-/// As many reads of memory as processors keep going at once.
+/// The number of memory reads that a processor has in progress at a time.
 const BATCH: usize = 16;
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -48,8 +48,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. One that is leaked by
     /// [`mem::forget`](core::mem::forget) leaves up to sixteen of them pending: they are proposed after the pending
-    /// timeout. [`wake_at`](Self::wake_at) says afterwards when to poll again: at once if the iterator was not pulled to
-    /// its end, or if a batch or the budget was used up.
+    /// timeout. So is an entry whose key panics in `clone`. [`wake_at`](Self::wake_at) says afterwards when to poll
+    /// again: at once if the iterator was not pulled to its end, or if a batch or the budget was used up.
     ///
     /// Proposals that have been pending for too long count as failed on the way, as many a poll as both
     /// batches together. A poll yields no entry twice, even at the end of time. A `now` before that of an earlier call
@@ -79,8 +79,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
         let mut left = Allowance::NONE;
         if self.is_proposing() {
             let (expiries, retries) = (self.config.expire_batch, self.config.retry_batch);
-            // No more than there are: a flight that this poll begins does not end in it, even at the end of time,
-            // where both would be at once.
+            // At most as many as there are now: a flight that this poll begins must not end in it, even at the end of
+            // time, where both happen at once.
             left = Allowance {
                 expiries,
                 retries: retries.min(self.retrying_len()),
@@ -141,7 +141,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.entries.launch(slots, self.now.saturating_add(timeout_ns), flight);
     }
 
-    /// Lets a pending entry wait for its next proposal.
+    /// Turns a pending entry into one that waits for a retry.
     pub(super) fn fail(&mut self, slot: NodeIndex, flight: Flight) {
         let index = self.entries.entry(slot).index;
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);

@@ -1,7 +1,7 @@
-//! The entries and the two wheels they may be on: by deadline, or in flight by what happens next.
+//! The entries and the two wheels they may be on: by deadline, or in flight by timeout or retry.
 //!
-//! An entry in flight is taken off the wheel of deadlines, which still knows its deadline and its place in the
-//! order. So a change of role puts it back just where it was.
+//! An entry in flight is not on the wheel of deadlines, but its node there keeps its deadline and its place in the
+//! order. So a change of role puts it back exactly where it was.
 
 use alloc::vec::{self, Vec};
 use core::iter::Peekable;
@@ -176,9 +176,8 @@ impl<K, G: Geometry> Entries<K, G> {
         (entry, flight)
     }
 
-    /// Takes entries that are due off the wheel, in order, as many as there is room for in `batch` and as the
-    /// budget suffices to find. If nothing of the budget is left, there may be more. They are to be
-    /// [launched](Self::launch).
+    /// Takes entries that are due off the wheel, in order, up to the length of `batch` and within the budget. If nothing
+    /// of the budget is left, there may be more. They are to be [launched](Self::launch).
     pub(super) fn take_due(&mut self, now: u64, budget: &mut Budget, batch: &mut [NodeIndex]) -> usize {
         let mut taken = 0;
         for (slot, due) in batch.iter_mut().zip(self.deadlines.advance_with_budget(now, budget)) {
@@ -188,9 +187,9 @@ impl<K, G: Geometry> Entries<K, G> {
         taken
     }
 
-    /// Takes note of flights, until then, of entries that are on neither wheel. O(flights).
+    /// Begins a flight until `until_ns` for each of some entries that are on neither wheel. O(flights).
     ///
-    /// All entries are written to before the wheel is: so the processor fetches them at once, not one after the other.
+    /// It writes to all entries and then to the wheel, so the processor fetches them at once, not one after the other.
     pub(super) fn launch(&mut self, slots: &[NodeIndex], until_ns: u64, flight: Flight) {
         for &entry in slots {
             let index = self.flights.insert(Flight { entry, ..flight }) as u32;
@@ -214,8 +213,8 @@ impl<K, G: Geometry> Entries<K, G> {
         Some(flight)
     }
 
-    /// The entry whose flight ended first, if one has ended by `now` and the budget suffices to find it: if nothing of
-    /// it is left afterwards, there may be one. The flight stays.
+    /// The entry whose flight ended first, if one has ended by `now` and is found within the budget. If nothing of the
+    /// budget is left, there may be one. The flight stays.
     pub(super) fn ended_flight(&mut self, now: u64, budget: &mut Budget) -> Option<NodeIndex> {
         let ended = self.in_flight.peek_expired_with_budget(now, budget)?.index();
         budget.refund_fire();

@@ -24,8 +24,8 @@ pub struct TtlKey(pub(super) TimerKey);
 
 /// A key with a TTL, as it is replicated: the part that is the same on every replica.
 ///
-/// What [`TtlSet::snapshot`](super::TtlSet::snapshot) yields and
-/// [`TtlQueue::restore`](super::TtlQueue::restore) takes.
+/// [`TtlSet::snapshot`](super::TtlSet::snapshot) yields entries and
+/// [`TtlQueue::restore`](super::TtlQueue::restore) takes them.
 ///
 /// ```
 /// use timer_wheel::ttl::{Entry, TtlQueue};
@@ -41,7 +41,7 @@ pub struct TtlKey(pub(super) TimerKey);
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Entry<K> {
-    /// The key that expires, or whatever else tells the store what to delete.
+    /// The key that expires, or another value that tells the store what to delete.
     pub key: K,
     /// The log index that set the TTL: an expiry counts only for this index.
     pub index: u64,
@@ -150,7 +150,7 @@ impl Context {
     }
 }
 
-/// Where an entry stands between its deadline and its end.
+/// The state of an entry between its deadline and its end.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Phase, Role, TtlQueue};
@@ -176,7 +176,7 @@ pub enum Phase {
     Retrying,
 }
 
-/// One entry with what this replica knows of it.
+/// One entry, with its state on this replica.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, TtlQueue};
@@ -196,7 +196,7 @@ pub struct TtlInfo<'a, K> {
     pub entry: &'a Entry<K>,
     /// When the key is due by this replica's monotonic clock, in nanoseconds.
     pub deadline_ns: u64,
-    /// Where the entry stands.
+    /// The state of the entry.
     pub phase: Phase,
     /// How often the entry has been proposed since the last change of role.
     pub attempts: u32,
@@ -259,19 +259,19 @@ pub enum Outcome {
     Scheduled,
     /// The key had a TTL of an older index and has this one now.
     Updated,
-    /// Nothing changed: what the call speaks of has been overtaken, or is not (or no longer) so.
+    /// Nothing changed: the call is about an older index, or about an entry or a proposal that does not exist (any more).
     Stale,
     /// Nothing changed: there is no TTL to update.
     Missing,
     /// Nothing changed: a TTL of 0 means none.
     Ignored,
-    /// The expiry came about, and the key has no TTL any more.
+    /// The entry has ended, and the key has no TTL any more.
     Applied,
-    /// The failure is noted, and the expiry will be proposed again.
+    /// The proposal counts as failed, and the expiry will be proposed again.
     Failed,
 }
 
-/// Whether this replica is to propose expiries.
+/// Whether this replica proposes expiries.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlQueue};

@@ -32,7 +32,7 @@ use crate::node::NodeIndex;
 ///
 /// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
 /// A hash table grows in one call. So there are 256, and each grows by itself: the [`init`](Self::init) that doubles
-/// one moves a 256th of what is known of the keys. An empty queue has 8 kB for them.
+/// one moves a 256th of the elements. An empty queue has 8 kB for the tables.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -54,19 +54,20 @@ pub struct TtlQueue<K, G: Geometry = Millis, S = DefaultHashBuilder> {
     hasher: S,
 }
 
-/// Where an entry is, as a table has it. Half of the hash is kept: so the table grows without running any
-/// code of a key, and eight bytes hold all of it.
+/// The slot of an entry, as a table lists it, and half of the hash of its key. So the table grows without running any code
+/// of a key, and an element takes eight bytes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Listed {
     half: u32,
     slot: NodeIndex,
 }
 
-/// The number of hash tables, which [`table`] tells apart. The one that doubles holds a 256th of all keys, so no call takes
-/// long.
+/// The number of hash tables; [`table`] chooses one. A table that doubles holds a 256th of all keys, which keeps the pause
+/// short.
 const TABLES: usize = 256;
 
-/// Doubles a hash of 32 bits: the table finds places by the low end and tells entries apart by the high.
+/// Repeats a hash of 32 bits in the upper half: a hash table uses the low bits for places and the high bits to tell
+/// entries apart.
 const TWICE: u64 = 1 << 32 | 1;
 
 impl<K, G: Geometry, S: Default> TtlQueue<K, G, S> {
@@ -138,7 +139,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
         self.reserve_tables(additional);
     }
 
-    /// Hashes scatter: six standard deviations more than its share, and no table has to grow.
+    /// Makes room in each table for its share and six standard deviations more, so that none has to grow.
     fn reserve_tables(&mut self, additional: usize) {
         let share = additional.div_ceil(TABLES);
         let share = share + 6 * share.isqrt();
@@ -327,7 +328,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         if let Some(handle) = self.find_hashed(hash, &key) {
             return self.set.update(handle, index, ttl_ms, ctx);
         }
-        // Whatever can fail for want of memory comes before the first change.
+        // Everything that can fail to get memory comes before the first change.
         self.tables[table(hash)].reserve(1, Listed::hash);
         let Some(handle) = self.set.init(key, index, ttl_ms, ctx)? else {
             return Ok(Outcome::Ignored);
@@ -552,7 +553,7 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
         Some(entries.key(listed.slot))
     }
 
-    /// Takes an entry off its table if the entry is as the caller wants it.
+    /// Removes an entry from its table if `is_wanted` accepts it.
     fn unlist_if<Q>(&mut self, key: &Q, is_wanted: impl FnOnce(&Entry<K>) -> bool) -> Option<TtlKey>
     where
         Q: Hash + Equivalent<K> + ?Sized,

@@ -1,4 +1,4 @@
-//! The replicated part: taken out whole, and put in whole.
+//! Snapshots of the replicated part: all entries out, and all entries in.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// All entries in order of key, and of index if two have one key. They are the same on every replica
     /// that applied the same log, whatever its role, its clock and its handles. O(n log n).
     ///
-    /// What is local stays out of it: deadlines, phases, attempts, handles. With the feature `serde` it
+    /// It has nothing local: no deadlines, phases, attempts or handles. With the feature `serde` it
     /// can be serialized, and read back as a `Vec` of entries.
     ///
     /// ```
@@ -40,7 +40,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// leader_start)`, in the past if it is overdue. `now` is this replica's monotonic clock in
     /// nanoseconds, `wall_now_ms` its wall clock in milliseconds. So a TTL does not begin anew, and
     /// a wall clock behind that of the leader only lengthens it, to the whole TTL at most. Indexes
-    /// are kept; what was pending or waiting for a retry is forgotten, and all handles of before are stale.
+    /// are kept. No entry is pending or waits for a retry afterwards, and all earlier handles are stale.
     /// The role, the stats and whether the set is stopped stay as they are.
     ///
     /// # Errors

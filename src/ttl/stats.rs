@@ -41,7 +41,7 @@ pub struct TtlStats {
     /// Entries that a change of role took from pending, or from waiting for a retry, back to due.
     pub requeued: u64,
     /// The longest time that any proposal was pending, in nanoseconds: until it was answered, counted as
-    /// failed, overtaken or put back. By the times that were told.
+    /// failed, overtaken or put back. By the times that the calls were told.
     pub longest_pending_ns: u64,
 }
 

@@ -20,8 +20,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// what it did not yield comes first in the next advance. A `now` before that of an earlier
     /// advance counts as that one.
     ///
-    /// Costs O(timers touched), never O(time passed). `advance(now).next()` takes one timer, for loops that use the
-    /// wheel in between.
+    /// Costs O(timers touched), never O(time passed). The first call after a gap of many ticks is a long one, unless
+    /// [a budget](Wheel::advance_with_budget) bounds it. `advance(now).next()` takes one timer, for loops that use the wheel
+    /// in between.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -81,8 +82,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// soonest, and for simulators that jump from event to event. Amortized O(1) while time goes on.
     ///
     /// The order is that of [`advance`](Wheel::advance). Finding the earliest timer prepares the next
-    /// calls, so they are cheap; the first may have a crowded bucket to open. A timer that is scheduled
-    /// before the earliest one from then on waits in a heap. If many do and at most 512 timers (in
+    /// calls, so they are cheap; the first may have a crowded bucket to open. A timer that is then scheduled
+    /// before the earliest one waits in a heap. If many do and at most 512 timers (in
     /// [`Millis`](crate::Millis)) are in buckets, they move to buckets.
     ///
     /// ```

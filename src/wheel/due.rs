@@ -13,7 +13,7 @@ use crate::wheel::timer::Expired;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, if there is one,
-    /// without firing it. It is for loops that decide what becomes of each timer, and when to stop.
+    /// without firing it. It is for loops that decide what to do with each timer, and when to stop.
     ///
     /// Dropping the [`DueTimer`] changes nothing: the timer stays due, and is shown again by the next
     /// call. Costs what the first step of an [`advance`](Wheel::advance) does, O(timers touched);
@@ -42,7 +42,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// As [`peek_expired`](Wheel::peek_expired), within a budget that several calls share: each call subtracts what it
-    /// does, and a fire for the timer that it shows, whatever becomes of that.
+    /// does, and a fire for the timer that it shows, whether that is removed or not.
     ///
     /// `None` when nothing is due, or when the budget is used up; [`has_backlog`](Wheel::has_backlog) tells which.
     /// For loops that remove some timers, rearm others, and are bounded.

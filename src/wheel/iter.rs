@@ -1,4 +1,4 @@
-//! All timers of a wheel at once: shown in any order, in the order of time or its reverse; sorted out; taken out.
+//! All timers of a wheel at once: shown in any order, in the order of time or its reverse; filtered; taken out.
 
 use core::iter::{self, FusedIterator};
 
@@ -136,7 +136,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 }
 
-/// Timers, of which there are so many that none is looked for behind the last.
+/// An iterator over a known number of timers, which ends without a search after the last.
 #[derive(Clone)]
 struct Counted<I> {
     left: usize,
@@ -182,7 +182,7 @@ impl<T, G: Geometry> FusedIterator for Drain<'_, T, G> {}
 impl<T, G: Geometry> Drop for Drain<'_, T, G> {
     fn drop(&mut self) {
         if !self.0.is_empty() {
-            // Its drop goes on if a value panics when it is dropped.
+            // If the drop of a value panics, the drop of `rest` continues.
             let rest = Drain(self.0);
             while rest.0.take_any().is_some() {}
         }
