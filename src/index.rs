@@ -1,7 +1,7 @@
 //! The wheel for a program that has indexes of its own.
 //!
 //! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab of its
-//! own would then have every entry twice, and find one by a look-up of the other. An [`IndexWheel`] has neither values
+//! own would then have every entry twice, and look one up to find the other. An [`IndexWheel`] has neither values
 //! nor keys. The program names each timer by a `u32`, usually the place of its record in a slab, and gets the index
 //! back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is
 //! built on the same core.

@@ -3,8 +3,8 @@
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
-//! cancelling and postponing are O(1). There are no long pauses when it is advanced regularly: the first advance after
-//! a gap of many ticks is one long call, unless a budget bounds it. It is made for caches, servers, simulators and
+//! cancelling and postponing are O(1). There are no long pauses when it is advanced regularly. After a gap of many ticks
+//! the first advance is one long call, unless a budget bounds it. It is made for caches, servers, simulators and
 //! replicated stores that hold thousands to millions of deadlines and cancel or postpone most of them.
 //!
 //! For threads, for tokio and for replicated stores there are drivers above it:

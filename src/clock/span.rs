@@ -1,4 +1,4 @@
-//! Spans of time as a wheel counts them. Nothing here reads a clock: it is there without `std`, too.
+//! Spans of time as a wheel counts them. No item here reads a clock, so all exist without `std`.
 
 use core::time::Duration;
 

@@ -2,8 +2,8 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test --release --lib timer::model`
 //!
-//! A wake-up that is lost leaves everybody asleep, which `loom` reports as a deadlock; so each
-//! model ends by waiting for something. The reference counts are those of `std`, as a closure
+//! After a lost wake-up all threads sleep, which `loom` reports as a deadlock. So each model ends by waiting for
+//! something. The reference counts are those of `std`, as a closure
 //! of unknown type cannot be put into an `Arc` of `loom`'s.
 
 mod awaiting;

@@ -29,7 +29,7 @@ pub enum Missed {
     /// Each is run late, one after the other, and other jobs do not wait long for them.
     ///
     /// A missed run takes its place among other jobs by the time at which it was due. But once the
-    /// timer has used up a [budget](super::Builder::budget) without coming to the end of what is due,
+    /// timer has used up a [budget](super::Builder::budget) and more jobs are due,
     /// missed runs go behind all jobs that were due by then. So another job waits for at most that
     /// budget, and for one run of each job that is behind.
     CatchUp,

@@ -3,8 +3,8 @@
 //! The stored form says nothing of levels or buckets: a wheel may be loaded into another geometry.
 //! It holds the clock and every slot, free ones with their generation. So keys stored
 //! elsewhere find their timers again, and keys that were stale then stay stale. A key that was
-//! given out after the wheel was stored may name another timer of the loaded one. What is loaded is
-//! checked; damaged input is an error, never a broken wheel.
+//! given out after the wheel was stored may name another timer of the loaded one. Input is
+//! checked: if it is damaged, loading is an error, and never gives a broken wheel.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;

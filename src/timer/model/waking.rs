@@ -81,7 +81,7 @@ fn settle_returns_once_what_is_due_has_run() {
     });
 }
 
-/// Who asks for what is due has the clock read after.
+/// A call to settle is answered only after the clock has been read again.
 #[test]
 fn settle_returns_once_what_was_due_when_it_was_called_has_run() {
     model(|| {
@@ -107,7 +107,7 @@ fn two_that_settle_at_once_are_both_answered() {
     });
 }
 
-/// Nobody calls the timer: the end of the run is all that can wake the thread.
+/// No call is made to the timer: only the end of the run can wake the thread.
 #[test]
 fn run_that_ends_in_a_pool_while_the_thread_falls_asleep_is_followed_by_the_next() {
     model(|| {
