@@ -2,7 +2,8 @@
 //!
 //! One replica stands for all, and its log commits whatever is proposed. `demos/raft-ttl` has the same on a consensus engine.
 //!
-//! In a package of your own: `cargo add timer-wheel --features ttl`.
+//! In a package beside the checkout:
+//! `cargo add timer-wheel --path ../timer-wheel --features ttl`
 
 use std::collections::BTreeMap;
 use std::error::Error;

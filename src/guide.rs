@@ -83,6 +83,7 @@ macro_rules! pages {
             #[doc = "[testing.md#the-ttl-layer]: crate#documents"]
             #[doc = "[raft-ttl]: crate#documents"]
             #[doc = "[replay]: crate#documents"]
+            #[doc = "[lanes.svg]: <data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/%3E>"]
             #[doc = "[wheel.svg]: <data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/%3E>"]
             #[doc = ""]
             $(
@@ -101,7 +102,8 @@ macro_rules! pages {
 
 pages! {
     tutorial "tutorial" choosing "choosing" semantics "semantics" embedding "embedding" replacing "replacing-a-wheel"
-    drivers "drivers" ttl "ttl" restart "restart" own_clock "own-clock" performance "performance" terms "terms"
+    drivers "drivers" ttl "ttl" restart "restart" own_clock "own-clock" terms "terms"
+    performance "performance" + "What a timer of one TTL costs, what one that is renewed, and what a request of a server." "lanes.svg"
     design "design" + "How the wheel works: a timer moves down its levels, and fires in exact order." "wheel.svg"
 }
 

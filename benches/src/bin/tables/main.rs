@@ -1,4 +1,4 @@
-//! `tables`: makes every table of figures in the documents from the results files.
+//! `tables`: makes every table and every chart of figures in the documents from the results files.
 //!
 //! A document says what it wants, and the table stands below:
 //!
@@ -11,11 +11,16 @@
 //! Between semicolons: a file of `benches/results`; the figures, each a whole name or its first words; the sizes; the
 //! subjects, the one that the others are held against first. `btree+slab=a set` gives a figure or a subject another name.
 //! What is left out is all there is. Files alone, with commas between, give a line each that says where their figures come
-//! from.
+//! from. A chart is a picture beside the document, with the same query after its name:
+//!
+//! ```text
+//! <!-- chart: one_ttl.svg; lanes; W19 full life, W19 eviction; ; wheel, lane, textbook -->
+//! ```
 //!
 //! `cargo run -p timer-wheel-bench --bin tables` writes the documents, and drops from the results what none of them asks
 //! for. With `--check` it writes nothing, and fails if anything is not as it would write it.
 
+mod chart;
 mod table;
 
 use std::collections::BTreeMap;
@@ -27,6 +32,7 @@ use std::process::ExitCode;
 use timer_wheel_bench::results::{self, Results};
 
 const MARKER: &str = "<!-- results: ";
+const CHART: &str = "<!-- chart: ";
 const END: &str = "<!-- end -->";
 
 /// By the names of their files.
@@ -63,6 +69,8 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
     for path in files(&root.join("docs"), "md")? {
         let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
         let filled = fill(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
+        let charts = draw(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
+        wanted.extend(charts.into_iter().map(|(name, chart)| (path.with_file_name(name), chart)));
         wanted.push((path, filled));
     }
     for (file, mut results) in all {
@@ -109,6 +117,16 @@ fn fill(text: &str, all: &AllResults, asked: &mut Asked) -> Result<String, Strin
     Ok(filled)
 }
 
+/// The charts that a document asks for, by the names of their files. Adds what it asks for.
+fn draw<'a>(text: &'a str, all: &AllResults, asked: &mut Asked) -> Result<Vec<(&'a str, String)>, String> {
+    let queries = text.lines().filter_map(|line| line.strip_prefix(CHART)?.strip_suffix(" -->"));
+    let drawn = queries.map(|query| {
+        let (name, query) = query.split_once(';').ok_or_else(|| format!("'{query}' has no name of a file"))?;
+        Ok((name, chart::draw(&table::find(query, all, asked)?)?))
+    });
+    drawn.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use timer_wheel_bench::results::{Counts, Row, Spread};
@@ -140,6 +158,16 @@ mod tests {
         assert_eq!(asked, [("compare".to_owned(), "W1a schedule".to_owned(), 10)]);
         let sizes = filled("<!-- results: compare; ; ; heap, wheel -->\n<!-- end -->\n").unwrap();
         assert!(sizes.contains("| W1a schedule | 1,000,000 | **5.00 ns** | 2.00 ns (0.40 x) |"), "{sizes}");
+    }
+
+    #[test]
+    fn chart_has_a_line_and_its_points_for_each_subject() {
+        let text = "<!-- chart: a.svg; compare; W1a=a schedule; ; wheel=ours, heap -->\n";
+        let mut asked = Asked::new();
+        let [(name, svg)] = &draw(text, &results(), &mut asked).unwrap()[..] else { panic!("there is one") };
+        assert_eq!((*name, asked.len()), ("a.svg", 2));
+        assert_eq!((svg.matches("<circle").count(), svg.contains("ours"), svg.contains("\n\n")), (4, true, false));
+        assert!(draw("<!-- chart: a.svg -->\n", &results(), &mut asked).is_err());
     }
 
     #[test]

@@ -6,17 +6,31 @@ use timer_wheel_bench::results::{Results, Row};
 use crate::{AllResults, Asked};
 
 /// A name in the results, and what it is called in the document: `btree+slab=BTreeSet and slab`.
-type Name<'a> = (&'a str, &'a str);
+pub(crate) type Name<'a> = (&'a str, &'a str);
 
-/// The rows that answer a query, or for files alone where their figures come from. Adds what is asked for.
+/// What a query asks for.
+pub(crate) struct Answer<'a> {
+    /// With what the document calls their figures.
+    pub(crate) rows: Vec<(&'a str, &'a Row)>,
+    pub(crate) subjects: Vec<Name<'a>>,
+}
+
+/// The table that answers a query, or for files alone where their figures come from. Adds what is asked for.
 pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result<String, String> {
-    let results = |file: &str| all.get(file).ok_or_else(|| format!("no results of '{file}'"));
+    if query.contains(';') {
+        return Ok(table(&find(query, all, asked)?));
+    }
+    query.split(',').map(str::trim).map(|file| Ok(source(file, results(file, all)?))).collect()
+}
+
+fn results<'a>(file: &str, all: &'a AllResults) -> Result<&'a Results, String> {
+    all.get(file).ok_or_else(|| format!("no results of '{file}'"))
+}
+
+/// The rows and the subjects that a query asks for. Adds them to what is asked for.
+pub(crate) fn find<'a>(query: &'a str, all: &'a AllResults, asked: &mut Asked) -> Result<Answer<'a>, String> {
     let mut parts = query.split(';').map(str::trim);
     let file = parts.next().unwrap_or_default();
-    if file == query {
-        let sources = query.split(',').map(str::trim).map(|file| Ok(source(file, results(file)?)));
-        return sources.collect();
-    }
     let mut names = |separator| {
         let names = parts.next().unwrap_or_default().split(separator).map(str::trim).filter(|it| !it.is_empty());
         names.map(|it| it.split_once('=').unwrap_or((it, it))).collect::<Vec<Name<'_>>>()
@@ -33,7 +47,7 @@ pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result
                 && (sizes.is_empty() || sizes.iter().any(|(size, _)| *size == row.n.to_string()))
                 && (subjects.len() == 0 || subjects.any(|(subject, _)| row.value(subject).is_some()))
         };
-        let found = results(file)?.rows.iter().filter(is_wanted);
+        let found = results(file, all)?.rows.iter().filter(is_wanted);
         rows.extend(found.map(|row| (if name == label { &*row.figure } else { label }, row)));
     }
     let has = |subject| rows.iter().any(|(_, row)| row.value(subject).is_some());
@@ -48,10 +62,10 @@ pub(crate) fn answer(query: &str, all: &AllResults, asked: &mut Asked) -> Result
         }
     }
     asked.extend(rows.iter().map(|(_, row)| (file.to_owned(), row.figure.clone(), row.n)));
-    Ok(table(&rows, &subjects))
+    Ok(Answer { rows, subjects })
 }
 
-fn table(rows: &[(&str, &Row)], subjects: &[Name<'_>]) -> String {
+fn table(Answer { rows, subjects }: &Answer<'_>) -> String {
     let has_sizes = rows.iter().any(|(_, row)| row.n != rows[0].1.n);
     let labels: Vec<&str> = subjects.iter().map(|(_, label)| *label).collect();
     let mut table = format!("| |{} `{}` |\n|", if has_sizes { " n |" } else { "" }, labels.join("` | `"));
@@ -89,7 +103,7 @@ fn source(file: &str, of: &Results) -> String {
 }
 
 /// A value in a unit that keeps it short.
-fn human(value: f64, unit: &str) -> String {
+pub(crate) fn human(value: f64, unit: &str) -> String {
     let (factor, unit) = match unit {
         "ns" if value >= 1e9 => (1e-9, "s"),
         "ns" if value >= 1e6 => (1e-6, "ms"),

@@ -1,0 +1,109 @@
+//! A chart that a document asks for: what a figure is at each size, a line for each subject. Both axes are logarithmic, and
+//! all figures have the same.
+
+use plotters::prelude::{
+    ChartBuilder, Circle, IntoDrawingArea, IntoLogRange, LineSeries, PathElement, SVGBackend, Text,
+};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, IntoFont, IntoTextStyle, RGBColor, TextStyle, WHITE};
+use timer_wheel_bench::results::Row;
+
+use crate::table::{Answer, human};
+
+/// Of one figure, in the units of the picture.
+const WIDTH: u32 = 420;
+const HEIGHT: u32 = 300;
+/// For the names of the subjects, below.
+const LEGEND: u32 = 60;
+const LETTERS: u32 = 13;
+
+const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
+const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xe9);
+
+/// Seven that also people who see few colours can tell apart, after Okabe and Ito (2008).
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x59, 0x63, 0x6e),
+];
+
+/// The picture, with the figures side by side.
+pub(crate) fn draw(answer: &Answer<'_>) -> Result<String, String> {
+    let mut figures: Vec<&str> = answer.rows.iter().map(|(label, _)| *label).collect();
+    figures.dedup();
+    let size = (WIDTH * figures.len() as u32, HEIGHT + LEGEND);
+    if answer.subjects.len() > COLOURS.len() {
+        return Err(format!("a chart has colours for {} subjects", COLOURS.len()));
+    }
+    let mut svg = String::new();
+    draw_all(&mut svg, size, answer, &figures).map_err(|error| error.to_string())?;
+    // Without a size of its own it is as wide as the page.
+    Ok(svg.replacen(&format!("width=\"{}\" height=\"{}\" ", size.0, size.1), "", 1))
+}
+
+fn draw_all(
+    svg: &mut String,
+    size: (u32, u32),
+    answer: &Answer<'_>,
+    figures: &[&str],
+) -> Result<(), Box<dyn std::error::Error>> {
+    let canvas = SVGBackend::with_string(svg, size).into_drawing_area();
+    canvas.fill(&WHITE)?;
+    let rows = || answer.rows.iter().map(|(_, row)| *row);
+    let values = || rows().flat_map(|row| answer.subjects.iter().filter_map(|(name, _)| row.value(name)));
+    let sizes = || rows().map(|row| row.n as f64);
+    let x_range = (sizes().fold(f64::MAX, f64::min)..sizes().fold(0.0, f64::max)).log_scale();
+    let power = |value: f64, round: fn(f64) -> f64| 10f64.powf(round(value.log10()));
+    let bottom = power(values().fold(f64::MAX, f64::min), f64::floor);
+    let y_range = (bottom..power(values().fold(bottom, f64::max), f64::ceil)).log_scale();
+    let unit = rows().next().map_or("", |row| &row.unit);
+    let (above, legend) = canvas.split_vertically(HEIGHT);
+    for (area, &figure) in above.split_evenly((1, figures.len())).iter().zip(figures) {
+        let mut chart = ChartBuilder::on(area)
+            .caption(figure, letters(HPos::Center, VPos::Top))
+            .margin(8)
+            .margin_right(36)
+            .x_label_area_size(40)
+            .y_label_area_size(70)
+            .build_cartesian_2d(x_range.clone(), y_range.clone())?;
+        chart
+            .configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(GRID)
+            .axis_style(INK)
+            .label_style(letters(HPos::Left, VPos::Top))
+            .x_labels(4)
+            .y_labels(6)
+            .x_label_formatter(&|n| human(*n, "").replace(".0 ", ""))
+            .y_label_formatter(&|value| human(*value, unit).replace(".0 ", " "))
+            .x_desc("timers")
+            .draw()?;
+        for ((subject, _), colour) in answer.subjects.iter().zip(COLOURS) {
+            let of_figure = answer.rows.iter().filter(|(label, _)| *label == figure);
+            let points: Vec<(f64, f64)> = of_figure.filter_map(|(_, row)| point(row, subject)).collect();
+            chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
+        }
+    }
+    let step = size.0 as i32 / answer.subjects.len().div_ceil(2) as i32;
+    for (place, ((_, label), colour)) in answer.subjects.iter().zip(COLOURS).enumerate() {
+        let (x, y) = (24 + place as i32 / 2 * step, 12 + place as i32 % 2 * 24);
+        legend.draw(&PathElement::new(vec![(x, y), (x + 26, y)], colour.stroke_width(3)))?;
+        legend.draw(&Text::new((*label).to_owned(), (x + 34, y), letters(HPos::Left, VPos::Center)))?;
+    }
+    canvas.present()?;
+    Ok(())
+}
+
+fn point(row: &Row, subject: &str) -> Option<(f64, f64)> {
+    Some((row.n as f64, row.value(subject)?))
+}
+
+fn letters(horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+    let style = ("sans-serif", LETTERS).into_font().color(&INK.to_rgba());
+    style.pos(Pos::new(horizontal, vertical)).into_text_style(&(WIDTH, LETTERS))
+}
