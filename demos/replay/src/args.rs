@@ -71,9 +71,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UNITS")]
     pub(crate) budget: Option<NonZeroUsize>,
 
-    /// Geometry of the wheel, and of the textbook one
-    #[arg(long, value_enum, default_value_t = GeometryName::Millis)]
-    pub(crate) geometry: GeometryName,
+    /// Geometry of the wheel, and of the textbook one [default: millis, with --watch caffeine]
+    #[arg(long, value_enum)]
+    geometry: Option<GeometryName>,
 
     /// Rounds of measuring; medians are quoted [default: 5, up to 25 for short traces]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..100))]
@@ -118,6 +118,11 @@ impl Args {
             }
         }
         queues
+    }
+
+    /// With `--watch` one whose ticks can be seen.
+    pub(crate) fn geometry(&self) -> GeometryName {
+        self.geometry.unwrap_or(if self.watch { GeometryName::Caffeine } else { GeometryName::Millis })
     }
 
     pub(crate) fn policy(&self) -> Policy {

@@ -36,7 +36,7 @@ pub(crate) fn document(setup: &Setup<'_>, comparison: &Comparison) -> String {
             "expire": name_of(&args.expire), "capacity": args.capacity,
             "ttl_seconds": args.ttl.map(|ttl| ttl.as_secs_f64()),
         },
-        "wheel": { "geometry": name_of(&args.geometry), "budget": args.budget },
+        "wheel": { "geometry": name_of(&args.geometry()), "budget": args.budget },
         "rounds": setup.rounds,
         "workload": workload,
         "verdict": {

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 fn watch(args: &Args) -> Result<()> {
     watch::check_terminal()?;
     let trace = obtain(args, Progress::Shown)?;
-    let watch = match args.geometry {
+    let watch = match args.geometry() {
         GeometryName::Millis => watch::run::<Millis>,
         GeometryName::Caffeine => watch::run::<Caffeine>,
         GeometryName::Micros => watch::run::<Micros>,
@@ -123,7 +123,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
 
 /// The queues that the arguments ask for.
 fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
-    let contender = match args.geometry {
+    let contender = match args.geometry() {
         GeometryName::Millis => contender::<Millis>,
         GeometryName::Caffeine => contender::<Caffeine>,
         GeometryName::Micros => contender::<Micros>,

@@ -63,7 +63,7 @@ impl<'a> Setup<'a> {
             ("requests", requests),
             ("expiry", format!("{}, {ttl}", name_of(&args.expire))),
             ("capacity", capacity),
-            ("geometry", format!("{}, {budget}", name_of(&args.geometry))),
+            ("geometry", format!("{}, {budget}", name_of(&args.geometry()))),
             ("rounds", format!("{}, medians quoted", self.rounds)),
         ];
         if trace.skipped_lines > 0 {

@@ -1,7 +1,7 @@
 //! The wheel turning, live in the terminal.
 //!
 //! The same cache replays the same trace as in the comparison, at a pace that the viewer chooses, while the screen
-//! shows the wheel: rows of buckets for each level, shaded by how many timers they hold, and a mark at the current
+//! shows the wheel: two rotations of buckets for each level, a bar for the timers of each, and a mark at the current
 //! bucket. Only the time of each advance is measured; drawing happens between the advances.
 
 mod pace;
@@ -51,7 +51,7 @@ struct Watch<'a, G: Geometry> {
 
 /// Shows the wheel of a cache that replays a trace, until the viewer quits.
 pub(crate) fn run<G: Geometry>(args: &Args, trace: &Trace) -> Result<()> {
-    let title = format!("timer wheel · {} · {}", name_of(&args.geometry), trace.name);
+    let title = format!("timer wheel · geometry {} · {}", name_of(&args.geometry()), trace.name);
     let (policy, budget) = (args.policy(), args.budget);
     let mut watch = Watch::<G>::new(Setting { trace, policy, budget }, title);
     watch_in(&mut Terminal::open()?, &mut watch)?;
@@ -149,11 +149,12 @@ impl<'a, G: Geometry> Watch<'a, G> {
         let [requests, scheduled, expired, postponed, cancelled] = tally.counts.map(grouped);
         let elapsed = time_of_day(self.elapsed_ns());
         let left = grouped(self.session.wheel().len() as u64);
-        let longest = pause(tally.longest_ns as f64);
+        let [longest, pause] = [tally.longest_ns, tally.longest_pause_ns].map(|ns| pause(ns as f64));
         format!(
             "watched   {elapsed} of the trace, {requests} requests\n\
              timers    {scheduled} scheduled, {postponed} postponed, {cancelled} cancelled, \
-             {expired} expired, {left} left\nlongest   advance {longest}\n"
+             {expired} expired, {left} left\n\
+             longest   advance {longest}; the machine's longest pause in the middle of one {pause}\n"
         )
     }
 }

@@ -1,36 +1,38 @@
-//! The screen, in terminals of any size.
+//! The screen, in terminals of any size: from top to bottom as a timer moves, from far to the near heap.
 //!
-//! In 80 columns and 24 lines everything fits; larger, the levels spread out; smaller, buckets share cells first, then
-//! the figures go, and below [`SMALLEST`] only a line says so.
+//! In 80 columns and 24 lines everything fits. In larger terminals the rows of buckets grow longer and lines are left
+//! empty between the levels. In smaller ones lines go, the least needed first; below [`SMALLEST`] only a line says so.
 
 mod level;
 
 use indicatif::DecimalBytes;
 use ratatui::Frame;
-use ratatui::layout::{Alignment, Constraint, Layout, Rect, Size};
+use ratatui::layout::Size;
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::text::{Line, Span, Text};
 use timer_wheel::Geometry;
 
 use super::Watch;
 use crate::figure::{grouped, pause, three_digits, time_of_day};
 
-use level::LevelView;
-
 /// The smallest terminal in which levels are drawn.
 const SMALLEST: Size = Size::new(50, 8);
-
-/// The most lines that a level can use.
-const LEVEL_LINES: u16 = 4;
 
 /// What should be less visible than the rest, and what more.
 const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 
+/// What a viewer has to know, and what may be left out in a small terminal.
+const NOTES: [&str; 2] = [
+    "Each cache entry has a timer, in the bucket of its deadline. When time reaches a bucket, the timers in it move \
+     down to a finer level, or fire if they are due.",
+    "The buckets of a level make up a rotation, as long as one bucket of the level above. A crowded bucket is opened \
+     ahead of its time: its timers move into the next rotation of the level below.",
+];
+
 /// The keys, the most needed first.
 const KEYS: [(&str, &str); 6] =
-    [("q", "quit"), ("space", "pause, go on"), ("+ -", "speed"), ("s", "tick"), ("w", "wake-up"), ("r", "restart")];
+    [("q", "quit"), ("space", "pause"), ("+ -", "speed"), ("s", "next tick"), ("w", "next wake-up"), ("r", "restart")];
 
 pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
     let area = frame.area();
@@ -39,61 +41,76 @@ pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
         frame.render_widget(Line::raw(text), area);
         return;
     }
-    let levels = watch.session.wheel().levels();
-    let levels: Vec<LevelView> = levels.into_iter().enumerate().filter_map(LevelView::of).collect();
-    let count = levels.len() as u16;
-    // The title, the legend, the facts and the keys always have a line, and so has each level.
-    let mut spare = area.height - (4 + count);
-    let mut take = |lines: u16| {
-        let taken = if spare >= lines { lines } else { 0 };
-        spare -= taken;
-        taken
+    let width = usize::from(area.width);
+    let mut spare = area.height - SMALLEST.height;
+    let mut fits = |lines: usize| {
+        let fits = lines <= spare.into();
+        spare -= if fits { lines as u16 } else { 0 };
+        fits
     };
-    let [time_lines, table_lines] = [take(1), take(3)];
-    let more = (1..LEVEL_LINES).filter(|_| take(count) > 0).count();
-    let level_lines = 1 + more as u16 + u16::from(take(count) > 0);
-    let heights = [1, time_lines, count * level_lines, 1, 1, table_lines];
-    let constraints = heights.map(Constraint::Length).into_iter();
-    let rows = Layout::vertical(constraints.chain([Constraint::Fill(1)])).split(area);
-    title(watch, frame, rows[0]);
-    frame.render_widget(time(watch, area.width), rows[1]);
-    let tops = rows[2].rows().step_by(level_lines.into());
-    for (level, top) in levels.iter().zip(tops) {
-        let height = level_lines.min(LEVEL_LINES);
-        level::draw(level, frame, Rect { height, ..top });
+    let (has_time, has_legend, has_facts) = (fits(1), fits(1), fits(1));
+    let level_lines = if !fits(4) {
+        1
+    } else if !fits(4) {
+        2
+    } else {
+        3
+    };
+    let has_table = fits(3);
+    let notes = NOTES.map(|note| textwrap::wrap(note, width)).into_iter();
+    let notes: Vec<_> = notes.filter(|lines| fits(lines.len())).flatten().collect();
+    let gap = Line::default();
+    let gap = if fits(9) { &[gap][..] } else { &[] };
+
+    let mut lines = vec![title(watch, width)];
+    lines.extend(has_time.then(|| time(watch, width)));
+    lines.extend_from_slice(gap);
+    lines.extend(notes.into_iter().map(Line::raw));
+    let [levels @ .., far] = watch.session.wheel().levels();
+    lines.extend_from_slice(gap);
+    let last = levels.len() - 1;
+    lines.push(place("far", format!("{} timers, due after this rotation of level {last}", grouped(far.timers as u64))));
+    for (number, level) in levels.iter().enumerate().rev() {
+        lines.extend_from_slice(gap);
+        lines.extend(level::lines(number, level, watch.session.now_ns(), width, level_lines));
     }
-    frame.render_widget(fitting(level::legend(), area.width), rows[3]);
-    frame.render_widget(fitting(facts(watch), area.width), rows[4]);
-    frame.render_widget(table(watch), rows[5]);
+    lines.extend_from_slice(gap);
+    lines.push(near_heap(watch));
+    lines.extend_from_slice(gap);
+    lines.extend(has_legend.then(|| fitting(level::legend(), width)));
+    lines.extend_from_slice(gap);
+    lines.extend(has_facts.then(|| fitting(facts(watch), width)));
+    if has_table {
+        lines.extend(table(watch, width));
+    }
+    frame.render_widget(Text::from(lines), area);
     let keys = KEYS.map(|(key, meaning)| (Span::styled(key, STRONG), meaning.to_owned()));
-    let last = area.rows().next_back().unwrap_or_default();
-    frame.render_widget(fitting(keys, area.width), last);
+    let bottom = area.rows().next_back().unwrap_or_default();
+    frame.render_widget(fitting(keys, width), bottom);
 }
 
 /// What is watched, and whether it is running.
-fn title<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>, area: Rect) {
+fn title<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
     let (state, color) = match (watch.session.is_over(), watch.is_paused) {
         (true, _) => (" at the end ", Color::Cyan),
         (false, true) => (" paused ", Color::Yellow),
         (false, false) => (" running ", Color::Green),
     };
-    let mut pace = format!(" {}", watch.pace);
+    let mut pace = format!(" speed {}", watch.pace);
     if let Some(speed) = watch.window.speed().filter(|_| watch.is_behind) {
         pace += &format!(", {} x reached", three_digits(speed));
     }
-    let state = Span::styled(state, Style::new().fg(color).reversed());
-    let state = Line::from_iter([state, Span::raw(pace)]);
-    let room = usize::from(area.width).saturating_sub(state.width() + 1);
+    let room = width.saturating_sub(state.len() + pace.len() + 1);
     let title: String = watch.title.chars().take(room).collect();
-    frame.render_widget(Line::styled(title, STRONG), area);
-    frame.render_widget(state.alignment(Alignment::Right), area);
+    let title = Span::styled(format!("{title:<room$} "), STRONG);
+    Line::from_iter([title, Span::styled(state, Style::new().fg(color).reversed()), Span::raw(pace)])
 }
 
 /// The trace's time, and a bar of it.
-fn time<G: Geometry>(watch: &Watch<'_, G>, width: u16) -> Line<'static> {
+fn time<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
     let (elapsed_ns, length_ns) = (watch.elapsed_ns(), watch.setting.trace.length_ns());
-    let time = format!("{} of {} ", time_of_day(elapsed_ns), time_of_day(length_ns));
-    let width = usize::from(width).saturating_sub(time.len());
+    let time = format!("trace time {} of {} ", time_of_day(elapsed_ns), time_of_day(length_ns));
+    let width = width.saturating_sub(time.len());
     let share = elapsed_ns as f64 / length_ns.max(1) as f64;
     let done = ((share * width as f64) as usize).min(width);
     Line::from_iter([
@@ -103,60 +120,66 @@ fn time<G: Geometry>(watch: &Watch<'_, G>, width: u16) -> Line<'static> {
     ])
 }
 
-/// The timers in no bucket, the next wake-up, the longest call to advance, the memory.
-fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
-    let (wheel, tally) = (watch.session.wheel(), &watch.session.tally);
-    let (levels, stats) = (wheel.levels(), wheel.stats());
-    let far = levels[levels.len() - 1].timers;
+/// A place where timers wait, and what is said of it.
+fn place(name: &str, text: String) -> Line<'static> {
+    Line::from_iter([Span::styled(format!("{name:<11}"), STRONG), Span::raw(text)])
+}
+
+fn near_heap<G: Geometry>(watch: &Watch<'_, G>) -> Line<'static> {
+    let wheel = watch.session.wheel();
+    let near = grouped(wheel.stats().near as u64);
     let wake_up = wheel.expiration_delay();
-    let wake_up = wake_up.map_or("not needed".to_owned(), |ns| format!("in {}", pause(ns as f64)));
-    let mut facts = vec![
-        ("far", grouped(far as u64)),
-        ("near", grouped(stats.near as u64)),
-        ("wake-up", wake_up),
-        ("longest advance", pause(tally.longest_ns as f64)),
-        ("memory", DecimalBytes(stats.bytes as u64).to_string()),
+    let wake_up = wake_up.map_or("no wake-up needed".to_owned(), |ns| format!("next wake-up in {}", pause(ns as f64)));
+    place("near heap", format!("{near} timers, which fire next, in exact order; {wake_up}"))
+}
+
+/// The longest call to advance, the longest time that the machine took for something else meanwhile, and the memory.
+fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
+    let tally = &watch.session.tally;
+    let over_budget = (tally.repeated > 0).then(|| ("over budget", grouped(tally.repeated)));
+    let wheel = pause(tally.longest_ns as f64);
+    let machine = match tally.longest_pause_ns {
+        0 => "none".to_owned(),
+        ns => pause(ns as f64),
+    };
+    let facts = [
+        ("longest", format!("wheel's advance {wheel}, machine's pause {machine}")),
+        ("memory", DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string()),
     ];
-    if tally.repeated > 0 {
-        facts.push(("over budget", grouped(tally.repeated)));
-    }
-    facts.into_iter().map(|(name, value)| (Span::styled(name, FAINT), value))
+    facts.into_iter().chain(over_budget).map(|(name, value)| (Span::styled(name, FAINT), value))
 }
 
 /// How often things have happened, in all and a second of the trace.
-fn table<G: Geometry>(watch: &Watch<'_, G>) -> Paragraph<'static> {
+fn table<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> [Line<'static>; 3] {
     let names = ["requests", "scheduled", "expired", "postponed", "cancelled"];
     let counts = watch.session.tally.counts.map(grouped);
     let rates = watch.window.rates().map(|rates| rates.map(a_second));
     let rates = rates.unwrap_or_else(|| names.map(|_| "-".to_owned()));
     let live = grouped(watch.session.wheel().len() as u64);
+    let column = ((width - 8) / 6).max(12);
     let row = |name: &str, cells: [String; 5], last: &str| {
-        let cells = cells.map(|cell| format!("{cell:>12}")).concat();
-        Line::raw(format!("{name:<8}{cells}{last:>12}"))
+        let cells = cells.map(|cell| format!("{cell:>column$}")).concat();
+        Line::raw(format!("{name:<8}{cells}{last:>column$}"))
     };
-    Paragraph::new(vec![
-        row("", names.map(str::to_owned), "live").style(FAINT),
-        row("in all", counts, &live),
-        row("a second", rates, ""),
-    ])
+    [row("", names.map(str::to_owned), "live").style(FAINT), row("in all", counts, &live), row("a second", rates, "")]
 }
 
 /// A rate, with fewer digits the larger it is.
 fn a_second(rate: f64) -> String {
     match rate {
+        0.0 => "0".to_owned(),
         rate if rate < 99.95 => three_digits(rate),
         rate => grouped(rate.round() as u64),
     }
 }
 
 /// Symbols or names, each with a text, as many as fit.
-fn fitting(pairs: impl IntoIterator<Item = (Span<'static>, String)>, width: u16) -> Line<'static> {
+fn fitting(pairs: impl IntoIterator<Item = (Span<'static>, String)>, width: usize) -> Line<'static> {
     let mut line = Line::default();
     for (symbol, text) in pairs {
         let gap = if line.spans.is_empty() { "" } else { "  " };
-        let pair = [Span::raw(gap), symbol, Span::raw(format!(" {text}"))];
-        let pair = Line::from_iter(pair);
-        if line.width() + pair.width() > width.into() {
+        let pair = Line::from_iter([Span::raw(gap), symbol, Span::raw(format!(" {text}"))]);
+        if line.width() + pair.width() > width {
             break;
         }
         line.spans.extend(pair.spans);

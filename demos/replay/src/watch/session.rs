@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
+use cpu_time::ThreadTime;
 use timer_wheel::Geometry;
 
 use crate::cache::{Cache, Policy};
@@ -31,20 +32,26 @@ pub(super) struct Tally {
     pub(super) counts: Counts,
     /// Calls that took up the backlog of the one before.
     pub(super) repeated: u64,
+    /// The longest advance, without the machine's pauses.
     pub(super) longest_ns: u64,
-    /// The call that is under way.
-    begun: Option<Instant>,
+    /// The longest time during which the machine did something else in the middle of an advance.
+    pub(super) longest_pause_ns: u64,
+    /// When the call that is under way began: on the thread's own clock, and on everybody's.
+    begun: Option<(ThreadTime, Instant)>,
     calls_of_advance: u64,
 }
 
 impl Observer for Tally {
     fn call_begins(&mut self) {
-        self.begun = Some(Instant::now());
+        self.begun = Some((ThreadTime::now(), Instant::now()));
     }
 
     fn call_ended(&mut self) {
-        let ns = self.begun.map_or(0, |begun| begun.elapsed().as_nanos() as u64);
-        self.longest_ns = self.longest_ns.max(ns);
+        let Some((own, common)) = self.begun.take() else { return };
+        let (common, own) = (common.elapsed(), own.elapsed());
+        // Reading the thread's clock takes a while, so the other one is right where there was no pause.
+        self.longest_ns = self.longest_ns.max(common.min(own).as_nanos() as u64);
+        self.longest_pause_ns = self.longest_pause_ns.max(common.saturating_sub(own).as_nanos() as u64);
         self.calls_of_advance += 1;
     }
 

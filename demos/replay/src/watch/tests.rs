@@ -55,21 +55,21 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
             assert!(screen.contains(text), "no `{text}` in\n{screen}");
         }
     };
-    let empty = ["0 timers", "in 0 of 512", "wake-up not needed", "a second           -"];
+    let empty = ["0 timers; 256 buckets of 1.05 ms", "no wake-up needed", "a second           -"];
     shows(&watch, (80, 24), &empty);
     for second in 1..=60 {
         let time_ns = trace.start_ns() + second * NS_PER_S;
         watch.session.run_until(time_ns, &|| false);
         watch.note(Duration::from_millis(80));
     }
-    let small = [" running  1 x", "00:01:00.000000 of 00:01:29", "level 3 4h 53m", "◆ now", "far 0"];
+    let small = [" running  speed 1 x", "00:01:00.000000 of 00:01:29", "level 3", "level 0 ", "far        0 timers"];
     shows(&watch, (50, 10), &small);
-    let usual = ["100,000+ timers", "in all        12,001", "a second         200", "r restart"];
+    let usual = ["10k+", "make a rotation of 52d 2h", "in all        12,001", "a second         200", "r restart"];
     shows(&watch, (80, 24), &[&small[..], &usual].concat());
     shows(&watch, (20, 3), &["needs 50 x 8"]);
     (watch.is_behind, watch.session.tally.repeated) = (true, 23_457);
     watch.is_paused = true;
-    shows(&watch, (120, 24), &[" paused ", "12.5 x reached", "over budget 23,457"]);
+    shows(&watch, (120, 40), &[" paused ", "12.5 x reached", "over budget 23,457", "next rotation of the level"]);
     watch.session.run_until(u64::MAX, &|| false);
     shows(&watch, (80, 24), &[" at the end "]);
     for nth in 0..720 {

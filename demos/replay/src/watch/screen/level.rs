@@ -1,111 +1,98 @@
-//! One level: its label, and rows of buckets shaded by how many timers they hold.
+//! One level: its size, and two rows of buckets, each a bar that is the higher the more timers the bucket holds.
 
-use std::ops::Range;
-
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
 use timer_wheel::inspect::Level;
 
-use super::{FAINT, STRONG};
-use crate::figure::{NS_PER_S, grouped, pause, span};
+use super::{FAINT, STRONG, place};
+use crate::figure::{NS_PER_S, grouped, pause, short, span};
 
-const LABEL: u16 = 16;
+/// The columns left of a row of buckets.
+const LABEL: usize = 16;
 
-/// The fewest timers in a cell for each shade.
-const SHADES: [(usize, &str, Color); 6] = [
-    (1, "░", Color::Blue),
-    (10, "▒", Color::Cyan),
-    (100, "▓", Color::Green),
-    (1_000, "█", Color::Green),
-    (10_000, "█", Color::Yellow),
-    (100_000, "█", Color::Red),
+/// The fewest timers in a cell for each bar.
+const BARS: [(usize, &str, Color); 8] = [
+    (1, "▁", Color::Blue),
+    (10, "▂", Color::Blue),
+    (30, "▃", Color::Cyan),
+    (100, "▄", Color::Cyan),
+    (300, "▅", Color::Green),
+    (1_000, "▆", Color::Green),
+    (3_000, "▇", Color::Yellow),
+    (10_000, "█", Color::Red),
 ];
 
-/// An empty bucket, to come and passed.
+/// An empty bucket, to come and past.
 const EMPTY: &str = "·";
-const PASSED: &str = "─";
+const PAST: &str = "─";
 
-const CURSOR: &str = "◆";
-const CURSOR_STYLE: Style = Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD);
+const NOW: &str = "◆";
+const NOW_STYLE: Style = Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD);
 
-/// One level of the wheel that has buckets.
-pub(super) struct LevelView {
-    number: usize,
-    /// Nanoseconds that a bucket spans.
-    span_ns: u64,
-    cursor: usize,
-    /// The timers in each bucket.
-    buckets: Vec<usize>,
-}
-
-impl LevelView {
-    /// What the wheel shows of a level; nothing of the far timers, which have no buckets.
-    pub(super) fn of((number, level): (usize, Level)) -> Option<Self> {
-        Some(Self { number, span_ns: level.bucket_span?, cursor: level.cursor, buckets: level.buckets })
-    }
-}
-
-/// What the symbols mean: a shade has at least so many timers.
+/// What the symbols mean: a bar has at least so many timers.
 pub(super) fn legend() -> impl Iterator<Item = (Span<'static>, String)> {
-    let marks = [(CURSOR, CURSOR_STYLE, "now"), (PASSED, FAINT, "passed"), (EMPTY, FAINT, "empty")];
+    let marks = [(NOW, NOW_STYLE, "now"), (PAST, FAINT, "past"), (EMPTY, FAINT, "empty")];
     let marks = marks.map(|(glyph, style, name)| (Span::styled(glyph, style), name.to_owned()));
-    let shades = SHADES.map(|(fewest, glyph, color)| {
-        let unit = if fewest == 100_000 { "+ timers" } else { "" };
-        let fewest = grouped(fewest as u64);
-        (Span::styled(glyph, Style::new().fg(color)), fewest + unit)
+    let bars = BARS.map(|(fewest, glyph, color)| {
+        let unit = match glyph {
+            "▁" => " timer",
+            "█" => "+",
+            _ => "",
+        };
+        (Span::styled(glyph, Style::new().fg(color)), short(fewest as f64) + unit)
     });
-    marks.into_iter().chain(shades)
+    marks.into_iter().chain(bars)
 }
 
-pub(super) fn draw(level: &LevelView, frame: &mut Frame<'_>, area: Rect) {
-    let [labels, _, cells] =
-        Layout::horizontal([Constraint::Length(LABEL - 1), Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    frame.render_widget(label(level), labels);
-    let (columns, buckets_a_cell) = grid(level.buckets.len(), cells.width, cells.height);
-    let firsts: Vec<usize> = (0..level.buckets.len()).step_by(buckets_a_cell).collect();
-    let row = |row: &[usize]| Line::from_iter(row.iter().map(|first| cell(level, *first..first + buckets_a_cell)));
-    frame.render_widget(Paragraph::new(Vec::from_iter(firsts.chunks(columns).map(row))), cells);
-}
-
-/// How many columns and buckets a cell a level has. All are powers of two, as the number of buckets is.
-fn grid(buckets: usize, width: u16, height: u16) -> (usize, usize) {
-    let power_of_two_up_to = |most: u16| most.checked_ilog2().map_or(1, |bits| 1 << bits);
-    let columns = power_of_two_up_to(width).min(buckets);
-    let rows = power_of_two_up_to(height).min(buckets / columns);
-    (columns, buckets / (columns * rows))
-}
-
-/// One cell: the cursor, the past, or the timers that are to come.
-fn cell(level: &LevelView, buckets: Range<usize>) -> Span<'static> {
-    if buckets.contains(&level.cursor) {
-        return Span::styled(CURSOR, CURSOR_STYLE);
-    }
-    let timers: usize = level.buckets[buckets.clone()].iter().sum();
-    let shade = SHADES.iter().rev().find(|(fewest, ..)| timers >= *fewest);
-    match shade {
-        Some(&(_, glyph, color)) => Span::styled(glyph, Style::new().fg(color)),
-        None if buckets.end <= level.cursor => Span::styled(PASSED, FAINT),
-        None => Span::styled(EMPTY, FAINT),
-    }
-}
-
-/// The label, of which the last lines need not fit.
-fn label(level: &LevelView) -> Paragraph<'static> {
-    let each = match level.span_ns {
-        ns if ns < 60 * NS_PER_S => pause(ns as f64),
-        ns => span(ns),
+/// The lines of a level that has rotations. The first to go, where there is room for fewer than three, is the one that
+/// tells its size; then the next rotation.
+pub(super) fn lines(number: usize, level: &Level, now_ns: u64, width: usize, room: usize) -> Vec<Line<'static>> {
+    let name = format!("level {number}");
+    let (this, next) = level.buckets.split_at(level.buckets.len() / 2);
+    let span_ns = level.bucket_span.unwrap_or(1);
+    let columns = width - LABEL;
+    // The bucket that time is in, and how much of it is over.
+    let reached = level.cursor as f64 + (now_ns % span_ns) as f64 / span_ns as f64;
+    let now = (reached / this.len() as f64 * columns as f64) as usize;
+    let labels = if room < 3 { [&name, ""] } else { ["  this rotation", "  next rotation"] };
+    let row = |label: &str, cells: Vec<Span<'static>>| {
+        let label = Span::styled(format!("{label:<LABEL$}"), if room < 3 { STRONG } else { FAINT });
+        Line::from_iter([label].into_iter().chain(cells))
     };
-    let timers: usize = level.buckets.iter().sum();
-    let occupied = level.buckets.iter().filter(|&&timers| timers != 0).count();
-    let number = Span::styled(format!("level {}", level.number), STRONG);
-    Paragraph::new(vec![
-        Line::from_iter([number, Span::styled(format!(" {each}"), FAINT)]),
-        Line::raw(format!("{} timers", grouped(timers as u64))),
-        Line::styled(format!("in {occupied} of {}", level.buckets.len()), FAINT),
-    ])
+    let size = || {
+        let (timers, buckets) = (grouped(level.timers as u64), this.len());
+        let [bucket, rotation] = [span_ns, span_ns * buckets as u64].map(length);
+        place(&name, format!("{timers} timers; {buckets} buckets of {bucket} make a rotation of {rotation}"))
+    };
+    let mut lines = Vec::from_iter((room > 2).then(size));
+    lines.push(row(labels[0], cells(this, columns, Some(now))));
+    lines.extend((room > 1).then(|| row(labels[1], cells(next, columns, None))));
+    lines
+}
+
+/// A rotation, in equal parts of the columns: a cell has several buckets, or a bucket several cells. Time has come to
+/// the column `now`, or not to this rotation yet.
+fn cells(buckets: &[usize], columns: usize, now: Option<usize>) -> Vec<Span<'static>> {
+    let cell = |column: usize| {
+        let [first, after] = [column, column + 1].map(|column| column * buckets.len() / columns);
+        let timers: usize = buckets[first..after.max(first + 1)].iter().sum();
+        let bar = BARS.iter().rev().find(|(fewest, ..)| timers >= *fewest);
+        // Where there is room for it, a bucket ends with a space.
+        let is_space = after > first && columns >= 2 * buckets.len();
+        match bar {
+            _ if now == Some(column) => Span::styled(NOW, NOW_STYLE),
+            Some(_) if is_space => Span::raw(" "),
+            Some(&(_, glyph, color)) => Span::styled(glyph, Style::new().fg(color)),
+            None if now.is_some_and(|now| column < now) => Span::styled(PAST, FAINT),
+            None => Span::styled(EMPTY, FAINT),
+        }
+    };
+    (0..columns).map(cell).collect()
+}
+
+/// The length of a bucket or a rotation.
+fn length(ns: u64) -> String {
+    if ns < 60 * NS_PER_S { pause(ns as f64) } else { span(ns) }
 }
 
 #[cfg(test)]
@@ -113,26 +100,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grid_of_any_room_fits_with_a_cell_for_every_bucket() {
-        for buckets in [1, 2, 4, 32, 64, 128, 256] {
-            for nth in 0..1_500 {
-                let (width, height) = (nth / 5 + 1, nth % 5 + 1);
-                let (columns, buckets_a_cell) = grid(buckets, width, height);
-                let rows = buckets / buckets_a_cell / columns;
-                assert!((1..=width.into()).contains(&columns) && (1..=height.into()).contains(&rows));
-                assert_eq!(rows * columns * buckets_a_cell, buckets, "{width} x {height}");
-            }
-        }
-        assert_eq!(grid(256, 80 - LABEL, 4), (64, 1));
+    fn cells_show_each_bucket_once_in_less_room_and_in_equal_parts_in_more() {
+        let buckets = [0, 0, 0, 9, 1, 0, 400, 0];
+        let row = |columns, now| cells(&buckets, columns, now).iter().map(|cell| cell.content.as_ref()).collect();
+        let rows: [String; 5] = [row(8, Some(2)), row(4, Some(0)), row(3, None), row(12, Some(11)), row(24, Some(4))];
+        assert_eq!(rows, ["──◆▁▁·▅·", "◆▁▁▅", "·▂▅", "─────▁▁▁─▅▅◆", "────◆····▁▁ ▁▁ ···▅▅ ···"]);
     }
 
     #[test]
-    fn cell_is_shaded_by_the_timers_in_all_its_buckets() {
-        let level = LevelView { number: 0, span_ns: 1, cursor: 2, buckets: vec![0, 0, 0, 0, 9, 1, 0, 0] };
-        let glyphs = |width: usize| -> String {
-            let cells = (0..8).step_by(width).map(|first| cell(&level, first..first + width));
-            cells.map(|cell| cell.content.into_owned()).collect()
-        };
-        assert_eq!([1, 2].map(glyphs), ["──◆·░░··", "─◆▒·"]);
+    fn cells_of_any_room_count_every_timer() {
+        for buckets in [1, 4, 64, 256] {
+            for columns in 1..300 {
+                let all_in_one = |full: usize| {
+                    let mut timers = vec![0; buckets];
+                    timers[full] = 1;
+                    cells(&timers, columns, None).iter().any(|cell| cell.content == "▁")
+                };
+                assert!((0..buckets).all(all_in_one), "{buckets} in {columns}");
+            }
+        }
     }
 }
