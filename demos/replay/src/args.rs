@@ -17,12 +17,11 @@ pub(crate) const DEFAULT_REQUESTS: u64 = 5_000_000;
 /// How many requests, over all rounds, are enough for a median to settle.
 const ENOUGH_REQUESTS: usize = 10_000_000;
 
-/// Replays a cache access trace through a cache whose entries expire by a timer wheel, and through the
-/// same cache on other queues; shows that all expire the same keys at the same times in the same order,
-/// and what each costs.
+/// Replays a cache access trace through a cache whose entries expire by a timer wheel, and through the same cache on
+/// other queues.
 ///
-/// Exits with 0 when all agree and nothing was early or late, with 1 when not, with 2 for bad input and
-/// with 130 when interrupted.
+/// It shows that all queues expire the same keys at the same times in the same order, and what each costs. The exit
+/// status is 0 if they agree and nothing was early or late, 1 if not, 2 for bad input, and 130 after an interrupt.
 #[derive(Parser, Debug)]
 #[command(name = "replay", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -59,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = ttl)]
     pub(crate) ttl: Option<Duration>,
 
-    /// Most entries held; past it, the least recently used is evicted [default: unbounded]
+    /// Most entries held; beyond that, the least recently used is evicted [default: unbounded]
     #[arg(long, value_name = "ENTRIES")]
     pub(crate) capacity: Option<NonZeroUsize>,
 
@@ -83,7 +82,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "target/replay")]
     pub(crate) report: PathBuf,
 
-    /// File for the figures as JSON, or - for stdout, without the table then
+    /// File for the figures as JSON; with -, stdout has them instead of the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -146,20 +145,20 @@ pub(crate) enum QueueName {
     Lane,
     /// A BTreeSet of deadlines and a slab
     Btree,
-    /// The wheel as published elsewhere: one list node a timer
+    /// A wheel of linked lists, as published elsewhere
     Textbook,
 }
 
 /// A geometry of the wheel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum GeometryName {
-    /// Ticks of 1.05 ms, 256 buckets a level
+    /// Ticks of 1.05 ms, rotations of 256 buckets
     Millis,
-    /// Ticks of 1.07 s, Caffeine's buckets
+    /// Ticks of 1.07 s, rotations of 64, 64, 32 and 4 buckets, as in Caffeine
     Caffeine,
-    /// Ticks of 1.02 us, 256 buckets a level
+    /// Ticks of 1.02 us, rotations of 256 buckets
     Micros,
-    /// Ticks of 1.05 ms, 64 buckets a level
+    /// Ticks of 1.05 ms, rotations of 64 buckets
     Compact,
 }
 

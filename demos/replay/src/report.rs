@@ -21,23 +21,24 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let dark = chart::dark_style();
     let standing = if comparison.is_clean() { "good" } else { "bad" };
     let title = escaped(&setup.trace.name);
-    let finding = escaped(&summary::finding(comparison));
+    let finding = summary::finding(comparison);
+    let finding: String = finding.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     let verdict = escaped(&summary::verdict(comparison));
     let timeline = &comparison.outcomes[0].findings.timeline;
     let sections = [
         figure(
             "Cost side by side",
-            "Shorter is better. A bar is the median of the rounds; the thin line at its end spans the best and the \
-             worst round. Where bars would differ a hundredfold, the scale is logarithmic.",
+            "Shorter is better. A bar is the median of the rounds. The thin line at its end spans the best and the \
+             worst round.",
             |width| bars::chart(&comparison.outcomes, width),
         ),
         format!("<p class=\"verdict {standing}\">{verdict}</p>\n"),
         table(comparison),
         figure(
             "Pauses: how often does an advance take longer?",
-            "The share of calls to advance that take at least that long, both scales logarithmic; lower and further \
-             left is better. 1 in 10k is the 99.99th percentile. A call's time is the least over the rounds and \
-             includes reading the clock.",
+            "The share of calls to advance that take at least that long. Both scales are logarithmic; lower and \
+             further left is better. 1 in 10k is the 99.99th percentile. A call's time is the least over the rounds, \
+             which leaves out what else the machine did, and includes reading the clock.",
             |width| pauses::chart(&comparison.outcomes, width),
         ),
         figure("Live timers over the trace", "Timers at the end of each bin of the chart.", |width| {
@@ -55,7 +56,8 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Replay: {title}</title>\n<style>\n{STYLE}\n{dark}</style>\n</head>\n<body>\n<main>\n\
-         <h1>The cost of timers in a cache</h1>\n<p class=\"finding\">{finding}</p>\n\
+         <h1>The cost of timers in a cache</h1>\n<p>A cache served the same requests with each of these queues of timers.</p>\n\
+         <ul class=\"finding\">\n{finding}</ul>\n\
          {sections}</main>\n</body>\n</html>\n"
     )
 }
@@ -74,10 +76,10 @@ fn table(comparison: &Comparison) -> String {
     };
     let head = row("th", summary::HEADINGS.map(|heading| heading.replace('\n', " ")));
     let rows: String = summary::figures(comparison).into_iter().map(|cells| row("td", cells)).collect();
-    let (note, calls) = (escaped(summary::NOTE), grouped(comparison.calls));
+    let (note, calls) = (escaped(&summary::note(comparison)), grouped(comparison.calls));
     format!(
         "<h2>The figures</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead>{head}</thead>\n\
-         <tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"note\">{note} There are {calls} of them.</p>\n"
+         <tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"note\">{note} There were {calls} calls.</p>\n"
     )
 }
 

@@ -19,11 +19,6 @@ const WIDTH: usize = 80;
 /// The columns of a subject, left of what is said of it.
 const SUBJECT: usize = 10;
 
-/// What the columns of [`figures`] mean.
-pub(crate) const NOTE: &str = "speed-up: how many times as fast as btree, a BTreeSet and a slab. \
-    textbook: a wheel of linked lists, one node a timer; lane: the wheel with all timers in one lane. A queue call is any call of the queue, timed on the bare \
-    queue, without the cache.";
-
 /// Facts, a subject and a text each, for a terminal.
 pub(crate) fn lines(facts: &[Fact]) -> String {
     let line = |(subject, text): &Fact| {
@@ -48,8 +43,8 @@ pub(crate) fn result(comparison: &Comparison) -> String {
         }
     }
     let mut text = format!("{}\n{}\n\n", lines(&sums(comparison)), table.trim_fmt());
-    for paragraph in [NOTE, &finding(comparison), &verdict(comparison)] {
-        text += &textwrap::fill(paragraph, WIDTH);
+    for paragraph in [note(comparison), verdict(comparison)] {
+        text += &textwrap::fill(&paragraph, WIDTH);
         text += "\n\n";
     }
     text
@@ -61,30 +56,37 @@ fn speed_up(comparison: &Comparison, outcome: &Outcome, time_of: impl Fn(&Outcom
     Some(time_of(baseline).median / time_of(outcome).median)
 }
 
-/// The main finding, in a sentence.
-pub(crate) fn finding(comparison: &Comparison) -> String {
-    let (first, others) = comparison.outcomes.split_at(1);
-    let ns = |outcome: &Outcome| outcome.request_ns.median;
-    let longest = |outcome: &Outcome| pause(outcome.pauses.max() as f64);
-    let (name, time, wait) = (title(&first[0]), pause(ns(&first[0])), longest(&first[0]));
-    let mut finding = format!("With {name} the cache served a request in {time}");
-    finding += &format!(", and none waited longer than {wait} for expired entries");
-    for other in others {
-        let ratio = three_digits(ns(other) / ns(&first[0]));
-        let (name, wait) = (title(other), longest(other));
-        finding += &format!("; with {name}, {ratio} times as long, and {wait}");
-    }
-    finding + "."
+/// What the rows and columns of [`figures`] mean.
+pub(crate) fn note(comparison: &Comparison) -> String {
+    let queues = comparison.outcomes.iter().map(|outcome| format!("{}: {}. ", outcome.name, title(outcome)));
+    queues.collect::<String>()
+        + "Speed-up: the time with btree divided by the time with this queue. A queue call is any call of the queue; \
+           it is timed without the cache."
+}
+
+/// The main finding: each queue's time a request, those after the first as a ratio to it, and its longest advance.
+pub(crate) fn finding(comparison: &Comparison) -> Vec<String> {
+    let first_ns = comparison.outcomes[0].request_ns.median;
+    let line = |(place, outcome): (usize, &Outcome)| {
+        let (ns, wait) = (outcome.request_ns.median, pause(outcome.pauses.max() as f64));
+        let time = match place {
+            0 => format!("{} a request", pause(ns)),
+            _ => format!("{} x the time of a request", three_digits(ns / first_ns)),
+        };
+        let (initial, rest) = title(outcome).split_at(1);
+        format!("{}{rest}: {time}, longest wait {wait}", initial.to_uppercase())
+    };
+    comparison.outcomes.iter().enumerate().map(line).collect()
 }
 
 /// A queue in words.
 fn title(outcome: &Outcome) -> &str {
     match outcome.name.as_str() {
-        "wheel" => "the timer wheel",
-        "index" => "the index wheel",
-        "lane" => "a lane of the wheel",
-        "btree" => "a BTreeSet",
-        "textbook" => "a textbook wheel",
+        "wheel" => "timer wheel",
+        "index" => "timer wheel over its caller's indexes",
+        "lane" => "timer wheel with one lane",
+        "btree" => "BTreeSet and slab",
+        "textbook" => "textbook wheel of linked lists",
         other => other,
     }
 }
@@ -95,15 +97,14 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
     let expired = grouped(outcomes[0].counts.expired);
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.name.as_str()).collect();
     let names = names.join(", ");
-    let same = "the same entries at the same times in the same order";
     let agreement = if !comparison.digests_equal() {
-        format!("DIGESTS DIFFER: the queues did not expire {same}.")
+        "DIGESTS DIFFER: the queues did not expire the same entries at the same times in the same order.".to_owned()
     } else if expired == "0" {
-        "Nothing expired, so there was nothing to compare: give --ttl or more requests.".to_owned()
+        "Nothing expired, so there was nothing to compare. Give --ttl or more requests.".to_owned()
     } else if outcomes.len() == 1 {
         format!("Only {names} ran, so its {expired} expiries were not compared.")
     } else {
-        format!("All queues agree: {names} expired {same}, {expired} of them.")
+        format!("All queues agree: {names} expired the same {expired} entries at the same times in the same order.")
     };
     let [early, late, _] = comparison.faults().map(grouped);
     let mut verdict = format!("{agreement} Early: {early}, late: {late}.");

@@ -64,11 +64,11 @@ fn text_names_every_figure_in_80_columns() {
         (
             "--requests 300000 --ttl 3s --capacity 1000 --budget 1000",
             "hits, misses, writes, made, expired, evicted, deleted, left, at once, a new deadline, ns a, queue call, \
-             longest, p99.99, speed-up, With the timer wheel the cache, All queues agree: wheel, Early: 0, report.html",
+             longest, p99.99, speed-up, All queues agree: wheel, Early: 0, report.html",
         ),
         ("--trace trace --ttl 1500ms", "All queues agree"),
         ("--requests 1", "Nothing expired"),
-        ("--trace trace --queue index", "Only index ran, With the index wheel"),
+        ("--trace trace --queue index", "Only index ran"),
         ("--trace trace --queue btree,wheel,btree", "agree: btree, wheel expired"),
     ] {
         let ran = folder.run(arguments);
@@ -118,7 +118,7 @@ fn page_is_self_contained_and_replaces_the_one_before() {
     // Four charts, each for a wide and for a narrow screen.
     assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (8, 8));
     assert!(page.contains("&lt;b&gt;&amp;.csv") && !page.contains("<b>"));
-    let places = ["With the timer wheel", "<svg", "All queues agree", "commit"].map(|text| page.find(text));
+    let places = ["Timer wheel: ", "<svg", "All queues agree", "commit"].map(|text| page.find(text));
     assert!(places[0].is_some() && places.is_sorted(), "{places:?}");
     let outside = page.replace("http://www.w3.org/2000/svg", "");
     for reference in ["http", "src=", "href=", "url(", "@import", "<script"] {
