@@ -100,12 +100,10 @@ fn run(args: &Args) -> Result<u8> {
     if json_on_stdout {
         output::print(&json)?;
     }
-    let mut drafts = vec![output::draft(&page_file, report::page(&setup, &comparison))?];
-    if let Some(file) = json_file {
-        drafts.push(output::draft(file, json)?);
-    }
+    let page = report::page(&setup, &comparison);
     interrupt::check()?;
-    drafts.into_iter().try_for_each(output::Draft::publish)?;
+    output::write(&page_file, &page)?;
+    json_file.map_or(Ok(()), |file| output::write(file, &json))?;
     if is_talkative {
         output::print(&summary::lines(&[("report", page_file.display().to_string())]))?;
     }

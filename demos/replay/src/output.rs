@@ -2,34 +2,26 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
 
-/// A file that is written but not yet in its place. Dropped, it leaves nothing behind.
-pub(crate) struct Draft {
-    destination: PathBuf,
-    text: String,
-    /// The temporary file next to the destination. A pipe, a device or a link has none: it cannot be replaced, so it is
-    /// written to in the end.
-    file: Option<NamedTempFile>,
-}
-
-/// Writes a text to a temporary file, which [`Draft::publish`] puts in its place.
-pub(crate) fn draft(destination: &Path, text: String) -> Result<Draft> {
-    Ok(Draft {
-        destination: destination.to_owned(),
-        file: temporary(destination, &text).with_context(|| cannot_write(destination))?,
-        text,
-    })
-}
-
 /// Makes sure that a file can be written, before the work for it begins.
 pub(crate) fn check(destination: &Path) -> Result<()> {
-    draft(destination, String::new()).map(drop)
+    temporary(destination, "").map(drop).with_context(|| cannot_write(destination))
 }
 
+/// Writes a file, whole or not at all.
+pub(crate) fn write(destination: &Path, text: &str) -> Result<()> {
+    let written = temporary(destination, text).and_then(|file| match file {
+        Some(file) => Ok(file.persist(destination).map(drop)?),
+        None => fs::write(destination, text),
+    });
+    written.with_context(|| cannot_write(destination))
+}
+
+/// A temporary file with a text, next to its destination. A pipe, a device or a link has none: it cannot be replaced.
 fn temporary(destination: &Path, text: &str) -> io::Result<Option<NamedTempFile>> {
     if destination.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -48,16 +40,6 @@ fn temporary(destination: &Path, text: &str) -> io::Result<Option<NamedTempFile>
     let mut file = file.map_err(|error| io::Error::from(error.kind()))?;
     file.write_all(text.as_bytes())?;
     Ok(Some(file))
-}
-
-impl Draft {
-    pub(crate) fn publish(self) -> Result<()> {
-        let published = match self.file {
-            Some(file) => file.persist(&self.destination).map(drop).map_err(io::Error::from),
-            None => fs::write(&self.destination, self.text),
-        };
-        published.with_context(|| cannot_write(&self.destination))
-    }
 }
 
 /// What to say of a file that cannot be written, before the reason.
