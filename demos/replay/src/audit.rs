@@ -12,11 +12,10 @@
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::observer::Observer;
-use crate::timeline::Timeline;
-use crate::trace::{KeyId, Trace};
+use crate::trace::KeyId;
 
 /// What the audit found.
-#[derive(Clone, PartialEq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(crate) struct Findings {
     /// A hash over (time of the advance, key, deadline) of all expiries in order.
     pub(crate) digest: u64,
@@ -28,7 +27,6 @@ pub(crate) struct Findings {
     pub(crate) miscounted: u64,
     pub(crate) most_live: u64,
     pub(crate) advances: u64,
-    pub(crate) timeline: Timeline,
 }
 
 pub(crate) struct Audit {
@@ -44,13 +42,14 @@ pub(crate) struct Audit {
 const NONE: u64 = u64::MAX;
 
 impl Audit {
-    pub(crate) fn new(trace: &Trace) -> Self {
+    /// An account of keys below a number.
+    pub(crate) fn new(keys: u32) -> Self {
         Self {
-            deadlines_ns: vec![NONE; trace.keys as usize],
+            deadlines_ns: vec![NONE; keys as usize],
             digest: Xxh3Default::new(),
             live: 0,
             last_advance_ns: None,
-            findings: Findings { timeline: Timeline::new(trace), ..Findings::default() },
+            findings: Findings::default(),
         }
     }
 
@@ -59,7 +58,6 @@ impl Audit {
         if let Some(end_ns) = self.last_advance_ns {
             let overdue = self.deadlines_ns.iter().filter(|&&deadline_ns| deadline_ns <= end_ns);
             self.findings.late += overdue.count() as u64;
-            self.findings.timeline.finish(self.live);
         }
         self.findings.digest = self.digest.digest();
         self.findings.miscounted = self.live.abs_diff(queue_len as u64);
@@ -71,7 +69,6 @@ impl Observer for Audit {
     fn advanced(&mut self, now_ns: u64) {
         self.findings.advances += 1;
         self.last_advance_ns = Some(now_ns);
-        self.findings.timeline.reach(now_ns, self.live);
     }
 
     fn scheduled(&mut self, key: KeyId, deadline_ns: u64) {
@@ -102,19 +99,17 @@ impl Observer for Audit {
         if deadline_ns != NONE {
             self.live -= 1;
         }
-        self.findings.timeline.expire(now_ns);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::tests::of_two_requests;
 
     /// How many of two timers, of 10 and 11, are early, late and miscounted after advances to `reached`, when the first
     /// expires on the way to `expired`, if at all.
     fn faults(reached: &[u64], expired: Option<u64>, queue_len: usize) -> [u64; 3] {
-        let mut audit = Audit::new(&of_two_requests(0, 100, 1));
+        let mut audit = Audit::new(3);
         audit.scheduled(KeyId(1), 10);
         audit.scheduled(KeyId(2), 11);
         reached.iter().for_each(|&now_ns| audit.advanced(now_ns));
@@ -131,7 +126,7 @@ mod tests {
         assert_eq!(faults(&[8], Some(9), 1), [1, 0, 0]);
         assert_eq!(faults(&[9, 10], Some(10), 1), [0, 1, 0]);
         assert_eq!(faults(&[9, 10], None, 1), [0, 1, 1]);
-        let mut without_a_timer = Audit::new(&of_two_requests(0, 100, 1));
+        let mut without_a_timer = Audit::new(3);
         without_a_timer.scheduled(KeyId(1), 10);
         without_a_timer.cancelled(KeyId(1));
         without_a_timer.expired(20, KeyId(1), 10);
@@ -141,7 +136,7 @@ mod tests {
     #[test]
     fn digest_depends_on_time_key_deadline_and_order() {
         let digest = |expiries: &[(u64, u32, u64)]| {
-            let mut audit = Audit::new(&of_two_requests(0, 100, 1));
+            let mut audit = Audit::new(3);
             for &(now_ns, key, deadline_ns) in expiries {
                 audit.expired(now_ns, KeyId(key), deadline_ns);
             }

@@ -30,7 +30,6 @@ mod replay;
 mod report;
 mod setup;
 mod summary;
-mod timeline;
 mod trace;
 mod watch;
 

@@ -2,7 +2,7 @@
 //!
 //! A queue replays the whole trace several times, on a fresh cache each time, in passes of four kinds:
 //!
-//! 1. The **audit**, once: counts, digest, early and late expiries, the timeline. Not timed.
+//! 1. The **audit**, once: counts, digest, early and late expiries. Not timed.
 //! 2. **Requests**: the replay as a whole is timed, nothing is observed.
 //! 3. **Pauses**: each call to advance is timed.
 //! 4. **Queue**: what was asked of the queue, recorded beforehand, is asked again of the bare queue.

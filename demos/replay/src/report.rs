@@ -7,7 +7,6 @@
 mod bars;
 mod chart;
 mod pauses;
-mod timeline;
 
 use crate::figure::grouped;
 use crate::replay::Comparison;
@@ -24,7 +23,6 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let finding = summary::finding(comparison);
     let finding: String = finding.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     let verdict = escaped(&summary::verdict(comparison));
-    let timeline = &comparison.outcomes[0].findings.timeline;
     let sections = [
         figure(
             "Cost side by side",
@@ -41,12 +39,6 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
              which leaves out what else the machine did, and includes reading the clock.",
             |width| pauses::chart(&comparison.outcomes, width),
         ),
-        figure("Live timers over the trace", "Timers at the end of each bin of the chart.", |width| {
-            timeline::live(timeline, width)
-        }),
-        figure("Expiries over the trace", "Entries that expired, as a rate over each bin.", |width| {
-            timeline::expiries(timeline, width)
-        }),
         section("What was replayed", &setup.facts()),
         section("What happened in the cache", &summary::sums(comparison)),
         section("How to repeat it", &setup.repeat()),

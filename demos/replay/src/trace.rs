@@ -126,8 +126,6 @@ pub(crate) struct Trace {
     pub(crate) requests: Vec<Request>,
     /// How many distinct keys it names.
     pub(crate) keys: u32,
-    /// The finest step that a chart over time should show, in nanoseconds.
-    pub(crate) resolution_ns: u64,
     pub(crate) skipped_lines: u64,
 }
 
@@ -151,14 +149,8 @@ impl Trace {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-
-    /// A trace of a look-up at each of two times, with room for three keys.
-    pub(crate) fn of_two_requests(start_ns: u64, end_ns: u64, resolution_ns: u64) -> Trace {
-        let requests = [start_ns, end_ns].map(|at_ns| Request::new(at_ns, Operation::Get, KeyId(0), 0));
-        Trace { name: String::new(), requests: requests.to_vec(), keys: 3, resolution_ns, skipped_lines: 0 }
-    }
 
     #[test]
     fn request_packed_gives_back_every_operation_and_key() {

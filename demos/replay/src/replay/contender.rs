@@ -58,7 +58,7 @@ impl<Q: Queue, M: Fn(u64) -> Q> Contender for Named<M> {
 
     fn audit(&self, course: &Course<'_>) -> Result<(Counts, Findings)> {
         let mut cache = self.new_cache(course);
-        let mut audit = Audit::new(course.trace);
+        let mut audit = Audit::new(course.trace.keys);
         serve_all(&mut cache, course, &mut audit)?;
         Ok((cache.counts(), audit.finish(cache.queue().len())))
     }

@@ -13,10 +13,9 @@ const LETTERS: u32 = 15;
 
 /// Each colour on a light and on a dark screen. On the light one all are different, so that a style sheet can tell
 /// them apart.
-const COLOURS: [(RGBColor, RGBColor); 7] = [
+const COLOURS: [(RGBColor, RGBColor); 6] = [
     (INK, rgb(0xd9_dd_e3)),
     (GRID, rgb(0x33_38_40)),
-    (WORKLOAD, rgb(0x9a_a7_ba)),
     (QUEUES[0], rgb(0x5b_a3_f5)),
     (QUEUES[1], rgb(0xf0_8d_49)),
     (QUEUES[2], rgb(0x45_c4_9d)),
@@ -27,8 +26,6 @@ const COLOURS: [(RGBColor, RGBColor); 7] = [
 pub(super) const INK: RGBColor = rgb(0x2b_2f_36);
 /// The lines behind a chart.
 pub(super) const GRID: RGBColor = rgb(0xe3_e5_e9);
-/// The workload, which is the same for all queues.
-pub(super) const WORKLOAD: RGBColor = rgb(0x5f_6b_7d);
 /// The queues, in the order they ran.
 const QUEUES: [RGBColor; 4] = [rgb(0x1f_6f_d1), rgb(0xc7_5a_12), rgb(0x1b_8a_6b), rgb(0x7a_4c_b8)];
 

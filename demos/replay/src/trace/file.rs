@@ -67,7 +67,6 @@ pub(crate) fn load(path: &Path, args: &Args, progress: Progress) -> Result<Trace
         name: file_name.to_string_lossy().into_owned(),
         requests: reading.requests,
         keys: reading.keys.len() as u32,
-        resolution_ns: NS_PER_S,
         skipped_lines: skipped,
     })
 }

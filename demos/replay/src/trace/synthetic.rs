@@ -21,7 +21,6 @@ use rand_pcg::Pcg64;
 
 use super::profile::Profile;
 use super::{KeyId, Operation, Request, Trace};
-use crate::figure::NS_PER_S;
 use crate::interrupt;
 use crate::progress::Progress;
 
@@ -31,9 +30,6 @@ const WEEK_S: f64 = 7.0 * 86_400.0;
 const KEY_LIMIT: u32 = 1 << 22;
 
 const _: () = assert!(KEY_LIMIT <= KeyId::LIMIT);
-
-/// A chart of the trace needs no finer time than this.
-const RESOLUTION_NS: u64 = NS_PER_S / 1_000;
 
 pub(crate) fn generate(profile: &Profile, requests: u64, seed: u64, progress: Progress) -> Result<Trace> {
     let mut trace = Vec::new();
@@ -54,7 +50,6 @@ pub(crate) fn generate(profile: &Profile, requests: u64, seed: u64, progress: Pr
         name: format!("synthetic {}, seed {seed}", profile.name),
         requests: trace,
         keys: model.ttls_s.len() as u32,
-        resolution_ns: RESOLUTION_NS,
         skipped_lines: 0,
     })
 }
@@ -133,6 +128,7 @@ fn meaning(name: &str) -> Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::NS_PER_S;
     use crate::trace::profile::{self, PROFILES};
 
     #[test]

@@ -18,13 +18,7 @@ pub(super) fn trace() -> Trace {
         let ttl_s = [1, 2, 5, 20, 60, 600, 7_200, 260_000][(nth % 31 % 8) as usize];
         Request::new(7_000_000_000 + nth * 5_000_000, operation, key, ttl_s)
     });
-    Trace {
-        name: "a minute and a half".to_owned(),
-        requests: requests.collect(),
-        keys: 4_001,
-        resolution_ns: 1,
-        skipped_lines: 0,
-    }
+    Trace { name: "a minute and a half".to_owned(), requests: requests.collect(), keys: 4_001, skipped_lines: 0 }
 }
 
 pub(super) fn setting(trace: &Trace) -> Setting<'_> {
