@@ -1,8 +1,8 @@
 //! The result as one self-contained page with charts.
 //!
 //! The charts are SVG within the page. They are drawn in colours for a light screen; the page's style sheet redefines
-//! each of these colours for a dark screen. Each chart is drawn twice, for a wide screen and for a phone's, because
-//! letters that are scaled down with a chart are too small to read; the style sheet shows one of them.
+//! each of these colours for a dark screen. The chart with letters is drawn twice, for a wide screen and for a phone's,
+//! because letters that are scaled down are too small to read; the style sheet shows one of them.
 
 mod bars;
 mod chart;
@@ -24,21 +24,14 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let finding: String = finding.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     let verdict = escaped(&summary::verdict(comparison));
     let sections = [
-        figure(
-            "Cost side by side",
-            "Shorter is better. A bar is the median of the rounds. The thin line at its end spans the best and the \
-             worst round.",
-            |width| bars::chart(&comparison.outcomes, width),
-        ),
+        "<h2>Cost side by side</h2>\n".to_owned(),
+        bars::charts(&comparison.outcomes),
+        "<p class=\"note\">Shorter is better. A bar is the median of the rounds. The thin line at its end spans the best \
+         and the worst round.</p>\n"
+            .to_owned(),
         format!("<p class=\"verdict {standing}\">{verdict}</p>\n"),
         table(comparison),
-        figure(
-            "Pauses: how often does an advance take longer?",
-            "The share of calls to advance that take at least that long. Both scales are logarithmic; lower and \
-             further left is better. 1 in 10k is the 99.99th percentile. A call's time is the least over the rounds, \
-             which leaves out what else the machine did, and includes reading the clock.",
-            |width| pauses::chart(&comparison.outcomes, width),
-        ),
+        figure(comparison),
         section("What was replayed", &setup.facts()),
         section("What happened in the cache", &summary::sums(comparison)),
         section("How to repeat it", &setup.repeat()),
@@ -75,16 +68,19 @@ fn table(comparison: &Comparison) -> String {
     )
 }
 
-/// A chart for screens of either width.
-fn figure(title: &str, caption: &str, draw: impl Fn(u32) -> String) -> String {
-    let caption = escaped(caption);
-    let [wide, narrow] = [chart::WIDE, chart::NARROW].map(draw);
-    let picture =
-        |class: &str, svg: &str| format!("<div class=\"{class}\" role=\"img\" aria-label=\"{title}\">\n{svg}</div>\n");
+/// The chart of the pauses, for screens of either width.
+fn figure(comparison: &Comparison) -> String {
+    let title = "Pauses: how often does an advance take longer?";
+    let picture = |(class, width): (&str, u32)| {
+        let svg = pauses::chart(&comparison.outcomes, width);
+        format!("<div class=\"{class}\" role=\"img\" aria-label=\"{title}\">\n{svg}</div>\n")
+    };
+    let pictures = [("wide", chart::WIDE), ("narrow", chart::NARROW)].map(picture).concat();
     format!(
-        "<figure>\n<h2>{title}</h2>\n{}{}<figcaption>{caption}</figcaption>\n</figure>\n",
-        picture("wide", &wide),
-        picture("narrow", &narrow)
+        "<figure>\n<h2>{title}</h2>\n{pictures}<figcaption>The share of calls to advance that take at least that long. \
+         Both scales are logarithmic; lower and further left is better. 1 in 10k is the 99.99th percentile. A call's \
+         time is the least over the rounds, which leaves out what else the machine did, and includes reading the \
+         clock.</figcaption>\n</figure>\n"
     )
 }
 

@@ -13,13 +13,14 @@ const LETTERS: u32 = 15;
 
 /// Each colour on a light and on a dark screen. On the light one all are different, so that a style sheet can tell
 /// them apart.
-const COLOURS: [(RGBColor, RGBColor); 6] = [
+const COLOURS: [(RGBColor, RGBColor); 7] = [
     (INK, rgb(0xd9_dd_e3)),
     (GRID, rgb(0x33_38_40)),
     (QUEUES[0], rgb(0x5b_a3_f5)),
     (QUEUES[1], rgb(0xf0_8d_49)),
     (QUEUES[2], rgb(0x45_c4_9d)),
     (QUEUES[3], rgb(0xb3_8f_ea)),
+    (QUEUES[4], rgb(0xd9_c2_4a)),
 ];
 
 /// Titles, labels and axes.
@@ -27,7 +28,7 @@ pub(super) const INK: RGBColor = rgb(0x2b_2f_36);
 /// The lines behind a chart.
 pub(super) const GRID: RGBColor = rgb(0xe3_e5_e9);
 /// The queues, in the order they ran.
-const QUEUES: [RGBColor; 4] = [rgb(0x1f_6f_d1), rgb(0xc7_5a_12), rgb(0x1b_8a_6b), rgb(0x7a_4c_b8)];
+const QUEUES: [RGBColor; 5] = [rgb(0x1f_6f_d1), rgb(0xc7_5a_12), rgb(0x1b_8a_6b), rgb(0x7a_4c_b8), rgb(0x8a_75_0f)];
 
 const fn rgb(code: u32) -> RGBColor {
     let [_, red, green, blue] = code.to_be_bytes();
@@ -38,9 +39,13 @@ pub(super) fn queue(place: usize) -> RGBColor {
     QUEUES[place % QUEUES.len()]
 }
 
+/// A colour as style sheets have it.
+pub(super) fn code(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
 /// Style rules that replace each light colour by its dark one.
 pub(super) fn dark_style() -> String {
-    let code = |RGBColor(red, green, blue)| format!("#{red:02X}{green:02X}{blue:02X}");
     let rules = COLOURS.map(|(light, dark)| (code(light), code(dark))).map(|(light, dark)| {
         format!("  [fill=\"{light}\"] {{ fill: {dark}; }}\n  [stroke=\"{light}\"] {{ stroke: {dark}; }}\n")
     });

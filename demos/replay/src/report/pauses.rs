@@ -5,9 +5,8 @@ use plotters::prelude::{ChartBuilder, IntoLogRange, LineSeries, PathElement, Tex
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
-use super::bars::round_pause;
 use super::chart::{self, Drawn};
-use crate::figure::short;
+use crate::figure::{pause, short};
 use crate::replay::Outcome;
 
 const HEIGHT: u32 = 400;
@@ -63,6 +62,11 @@ fn exceeding(pauses: &Histogram<u64>) -> Vec<(f64, f64)> {
         }
     }
     steps
+}
+
+/// A round number of ns as a pause: `10 µs`.
+fn round_pause(ns: f64) -> String {
+    pause(ns).replace(".00 ", " ").replace(".0 ", " ")
 }
 
 /// A share as odds: `1 in 10k`.

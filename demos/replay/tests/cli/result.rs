@@ -115,8 +115,8 @@ fn page_is_self_contained_and_replaces_the_one_before() {
     folder.run("--trace <b>&.csv").figures();
     assert_eq!(folder.files(), ["<b>&.csv", "figures.json", "report.html"]);
     let page = fs::read_to_string(folder.path("report/report.html")).unwrap();
-    // Two charts, each for a wide and for a narrow screen.
-    assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (4, 4));
+    // Three bars in each of four charts, and a chart for a wide and for a narrow screen.
+    assert_eq!((page.matches("<svg").count(), page.matches("</svg>").count()), (14, 14));
     assert!(page.contains("&lt;b&gt;&amp;.csv") && !page.contains("<b>"));
     let places = ["Timer wheel: ", "<svg", "All queues agree", "commit"].map(|text| page.find(text));
     assert!(places[0].is_some() && places.is_sorted(), "{places:?}");
