@@ -17,7 +17,7 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use timer_wheel::Geometry;
 
 use crate::args::{Args, name_of};
-use crate::figure::{grouped, pause, time_of_day};
+use crate::figure::{grouped, time_of_day};
 use crate::interrupt;
 use crate::output;
 use crate::trace::Trace;
@@ -149,12 +149,12 @@ impl<'a, G: Geometry> Watch<'a, G> {
         let [requests, scheduled, expired, postponed, cancelled] = tally.counts.map(grouped);
         let elapsed = time_of_day(self.elapsed_ns());
         let left = grouped(self.session.wheel().len() as u64);
-        let [longest, pause] = [tally.longest_ns, tally.longest_pause_ns].map(|ns| pause(ns as f64));
+        let longest = tally.longest();
         format!(
             "watched   {elapsed} of the trace, {requests} requests\n\
              timers    {scheduled} scheduled, {postponed} postponed, {cancelled} cancelled, \
              {expired} expired, {left} left\n\
-             longest   advance {longest}; the machine's longest pause in the middle of one {pause}\n"
+             longest   {longest}\n"
         )
     }
 }

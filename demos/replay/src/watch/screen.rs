@@ -137,13 +137,8 @@ fn near_heap<G: Geometry>(watch: &Watch<'_, G>) -> Line<'static> {
 fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
     let tally = &watch.session.tally;
     let over_budget = (tally.repeated > 0).then(|| ("over budget", grouped(tally.repeated)));
-    let wheel = pause(tally.longest_ns as f64);
-    let machine = match tally.longest_pause_ns {
-        0 => "none".to_owned(),
-        ns => pause(ns as f64),
-    };
     let facts = [
-        ("longest", format!("wheel's advance {wheel}, machine's pause {machine}")),
+        ("longest", tally.longest()),
         ("memory", DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string()),
     ];
     facts.into_iter().chain(over_budget).map(|(name, value)| (Span::styled(name, FAINT), value))

@@ -7,6 +7,7 @@ use cpu_time::ThreadTime;
 use timer_wheel::Geometry;
 
 use crate::cache::{Cache, Policy};
+use crate::figure::pause;
 use crate::observer::Observer;
 use crate::queue::Wheel;
 use crate::trace::{KeyId, Trace};
@@ -33,12 +34,24 @@ pub(super) struct Tally {
     /// Calls that took up the backlog of the one before.
     pub(super) repeated: u64,
     /// The longest advance, without the machine's pauses.
-    pub(super) longest_ns: u64,
+    longest_ns: u64,
     /// The longest time during which the machine did something else in the middle of an advance.
-    pub(super) longest_pause_ns: u64,
+    longest_pause_ns: u64,
     /// When the call that is under way began: on the thread's own clock, and on everybody's.
     begun: Option<(ThreadTime, Instant)>,
     calls_of_advance: u64,
+}
+
+impl Tally {
+    /// The longest advance and the machine's longest pause, in words.
+    pub(super) fn longest(&self) -> String {
+        let wheel = pause(self.longest_ns as f64);
+        let machine = match self.longest_pause_ns {
+            0 => "none".to_owned(),
+            ns => pause(ns as f64),
+        };
+        format!("wheel's advance {wheel}, machine's pause {machine}")
+    }
 }
 
 impl Observer for Tally {
