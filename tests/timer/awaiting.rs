@@ -53,21 +53,6 @@ fn timeout_counts_from_when_its_future_is_found_pending() {
 }
 
 #[test]
-fn timeout_that_is_dropped_or_answered_leaves_nothing_behind() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    let mut answers = [Poll::Pending, Poll::Ready(())].into_iter();
-    let mut answered = bench.timer.timeout(SECOND, poll_fn(|_| answers.next().unwrap()));
-    let mut dropped = bench.timer.timeout(SECOND, pending::<()>());
-    hand.start([&mut answered]);
-    hand.start([&mut dropped]);
-    assert_eq!((bench.timer.len(), hand.wakers()), (2, 2));
-    drop(dropped);
-    assert_eq!(hand.poll(&mut answered), Poll::Ready(Ok(())));
-    drop(answered);
-    assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
-}
-
-#[test]
 fn timeout_that_is_ready_keeps_no_place_though_it_is_not_dropped() {
     let (bench, hand) = (Bench::new(), Hand::default());
     let mut answers = [Poll::Pending, Poll::Ready(())].into_iter();

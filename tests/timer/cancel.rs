@@ -86,30 +86,6 @@ fn job_that_an_executor_has_not_started_is_cancelled() {
 }
 
 #[test]
-fn rescheduled_job_runs_at_its_new_time_only() {
-    for is_filed in [false, true] {
-        for delay in [Duration::ZERO, MS, 5 * SECOND, HOUR, 100 * HOUR] {
-            let bench = Bench::new();
-            let handle = bench.schedule(10 * SECOND, 1);
-            if is_filed {
-                bench.settle();
-            }
-            assert!(handle.reschedule_after(delay));
-            if delay > Duration::ZERO {
-                bench.advance(delay - Duration::from_nanos(1));
-                assert_eq!(bench.log.len(), 0, "early, {delay:?}");
-                bench.advance(Duration::from_nanos(1));
-            }
-            bench.settle();
-            assert_eq!(bench.log.len(), 1, "late, {delay:?}");
-            bench.advance(HOUR);
-            assert_eq!(bench.log.len(), 1, "twice, {delay:?}");
-            assert_eq!(bench.timer.stats().rescheduled, 1);
-        }
-    }
-}
-
-#[test]
 #[allow(clippy::mutable_key_type, reason = "what is hashed and compared does not change")]
 fn handles_are_equal_exactly_if_they_are_of_one_job() {
     let (bench, other) = (Bench::new(), Bench::new());

@@ -1,55 +1,12 @@
-//! What is scheduled runs once, at its time, on the executor that the caller brought.
+//! A timer as programs start it: its clock, its thread, and where its types may go.
 
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use timer_wheel::{Clock, Job, KeyedTimer, Timer, TimerHandle};
+use timer_wheel::{Job, KeyedTimer, Timer, TimerHandle};
 
 use crate::log::{Bench, HOUR, MS, SECOND};
-
-const NANOSECOND: Duration = Duration::from_nanos(1);
-
-/// The handle is dropped, which cancels nothing.
-#[test]
-fn job_runs_at_its_deadline_to_the_nanosecond_and_once() {
-    let bench = Bench::new();
-    for (runs, delay) in [NANOSECOND, MS, SECOND, HOUR, 1_000 * HOUR].into_iter().enumerate() {
-        drop(bench.schedule(delay, 1));
-        bench.advance(delay - NANOSECOND);
-        assert_eq!(bench.log.len(), runs, "early, {delay:?}");
-        bench.advance(NANOSECOND);
-        assert_eq!(bench.log.len(), runs + 1, "late, {delay:?}");
-        bench.advance(HOUR);
-        assert_eq!(bench.log.len(), runs + 1, "twice, {delay:?}");
-    }
-    assert!(bench.timer.is_empty());
-}
-
-#[test]
-fn job_without_delay_or_in_the_past_runs_at_once() {
-    let bench = Bench::new();
-    bench.advance(HOUR);
-    bench.schedule(Duration::ZERO, 1);
-    bench.settle();
-    for (number, at) in [(2, bench.clock.origin()), (3, bench.clock.origin() + HOUR)] {
-        bench.timer.schedule_at(at, bench.log.job(number)).unwrap();
-        bench.settle();
-    }
-    assert_eq!(bench.log.read(), [1, 2, 3]);
-}
-
-#[test]
-fn instants_and_delays_name_the_same_deadlines() {
-    let bench = Bench::new();
-    let at = bench.clock.origin() + 3 * SECOND;
-    bench.timer.schedule_at(at, bench.log.job(1)).unwrap();
-    bench.schedule(3 * SECOND, 2);
-    assert!(bench.schedule(HOUR, 3).reschedule_at(at));
-    bench.timer.schedule_at(at - NANOSECOND, bench.log.job(0)).unwrap();
-    bench.advance(3 * SECOND);
-    assert_eq!(bench.log.read(), [0, 1, 2, 3]);
-}
 
 /// The system clock parks the thread as clocks do that say nothing else.
 #[test]
@@ -74,22 +31,6 @@ fn jobs_run_on_the_timer_thread_unless_an_executor_is_brought() {
     let job = move || sender.send(thread::current().name().map(str::to_owned)).unwrap();
     timer.schedule_after(Duration::ZERO, job).unwrap();
     assert_eq!(receiver.recv().unwrap().as_deref(), Some("clockwork"));
-}
-
-#[test]
-fn function_is_an_executor_and_gets_the_jobs_in_order() {
-    let (bench, jobs) = Bench::with_pool();
-    for number in [3, 1, 2] {
-        bench.schedule(number * SECOND, number.into());
-    }
-    bench.advance(HOUR);
-    assert_eq!((bench.log.len(), bench.timer.len()), (0, 3), "handed over");
-    for (number, job) in (1..).zip(jobs.try_iter()) {
-        assert_eq!(job.deadline(), Some(bench.clock.origin() + number * SECOND));
-        job.run();
-    }
-    assert_eq!(bench.log.read(), [1, 2, 3]);
-    assert!(bench.timer.is_empty());
 }
 
 #[test]

@@ -2,56 +2,12 @@
 
 use std::thread;
 
-use timer_wheel::{Clock, KeyedTimer, Shutdown};
+use timer_wheel::{KeyedTimer, Shutdown};
 
-use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::log::{Bench, MS, SECOND};
 
 fn keyed(bench: &Bench) -> KeyedTimer<String> {
     KeyedTimer::new(bench.timer.clone())
-}
-
-#[test]
-fn set_replaces_the_job_of_the_key_and_of_no_other() {
-    let bench = Bench::new();
-    let keyed = keyed(&bench);
-    assert!(!keyed.set_after("a".into(), SECOND, bench.log.job(1)).unwrap());
-    assert!(!keyed.set_after("b".into(), SECOND, bench.log.job(2)).unwrap());
-    assert!(keyed.set_after("a".into(), 2 * SECOND, bench.log.job(3)).unwrap());
-    assert_eq!((keyed.len(), bench.timer.len()), (2, 2));
-    bench.advance(HOUR);
-    assert_eq!(bench.log.read(), [2, 3]);
-    assert!(keyed.is_empty() && bench.timer.is_empty());
-}
-
-#[test]
-fn remove_prevents_the_run_and_contains_tells() {
-    let bench = Bench::new();
-    let keyed = keyed(&bench);
-    let at = bench.clock.origin() + SECOND;
-    keyed.set_at("a".into(), at, bench.log.job(1)).unwrap();
-    assert!(keyed.contains("a") && !keyed.contains("b") && !keyed.is_empty());
-    assert!(!keyed.remove("b"));
-    assert!(keyed.remove("a"));
-    assert!(!keyed.remove("a") && !keyed.contains("a") && keyed.is_empty());
-    bench.advance(HOUR);
-    assert_eq!(bench.log.len(), 0);
-}
-
-#[test]
-fn refreshed_job_runs_at_the_new_time() {
-    let bench = Bench::new();
-    let keyed = keyed(&bench);
-    keyed.set_after("a".into(), 10 * SECOND, bench.log.job(1)).unwrap();
-    for _ in 0..10 {
-        bench.advance(9 * SECOND);
-        assert!(keyed.reschedule_after("a", 10 * SECOND));
-    }
-    assert_eq!(bench.log.len(), 0);
-    let soon = bench.clock.origin() + 91 * SECOND;
-    assert!(keyed.reschedule_at("a", soon));
-    bench.advance(SECOND);
-    assert_eq!(bench.log.read(), [1]);
-    assert!(!keyed.reschedule_after("a", SECOND));
 }
 
 #[test]
@@ -124,21 +80,4 @@ fn keys_set_by_two_threads_while_they_fire_keep_one_live_job_each() {
     bench.advance(SECOND);
     assert_eq!(bench.log.len() as u64 + replaced, 10_000);
     assert!(keyed.is_empty() && bench.timer.is_empty());
-}
-
-#[test]
-fn keys_and_deadlines_are_those_of_live_jobs() {
-    let bench = Bench::new();
-    let keyed = keyed(&bench);
-    let origin = bench.clock.origin();
-    for (key, delay) in [("a", 1), ("b", 2), ("c", 3)] {
-        keyed.set_after(key.into(), delay * SECOND, || ()).unwrap();
-    }
-    assert!(keyed.reschedule_after("c", HOUR));
-    keyed.remove("b");
-    assert_eq!(["a", "b", "c"].map(|key| keyed.contains(key)), [true, false, true]);
-    assert_eq!(keyed.deadline("a"), Some(origin + SECOND));
-    assert_eq!((keyed.deadline("b"), keyed.deadline("c")), (None, Some(origin + HOUR)));
-    bench.advance(SECOND);
-    assert_eq!((keyed.len(), keyed.contains("c"), keyed.deadline("a")), (1, true, None));
 }

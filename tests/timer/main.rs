@@ -24,6 +24,7 @@ mod numbers;
 mod order;
 mod panics;
 mod periodic;
+mod random;
 mod reset;
 mod shards;
 mod shutdown;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::Missed;
-use timer_wheel::{Clock, Job, ManualClock, Shutdown, TimerHandle};
+use timer_wheel::{Clock, ManualClock, TimerHandle};
 
 use crate::log::{Bench, HOUR, Log, MS, SECOND};
 
@@ -86,17 +86,6 @@ fn run_dropped_by_the_executor_does_not_end_the_series() {
     }
     assert_eq!((bench.log.len(), bench.timer.stats().abandoned), (0, 3));
     assert!(beat.is_live() && bench.timer.len() == 1);
-}
-
-#[test]
-fn periodic_job_is_returned_by_a_shutdown() {
-    let bench = Bench::new();
-    bench.timer.every(SECOND, Missed::Skip, bench.log.job(1)).unwrap();
-    bench.advance(SECOND);
-    let unrun = bench.timer.shutdown(Shutdown::Drain).unwrap();
-    assert_eq!(unrun.len(), 1);
-    unrun.into_iter().for_each(Job::run);
-    assert_eq!((bench.log.read(), bench.timer.len()), (vec![1, 1], 0));
 }
 
 /// A job that writes how many runs there have been.

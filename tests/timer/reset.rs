@@ -1,4 +1,4 @@
-//! Sleeps whose deadline is moved: they fire at the last one, once.
+//! Sleeps whose deadline is moved, at the ends of time, in a full timer, and while it ends. When they fire is in `random`.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,7 +12,6 @@ use crate::hand::Hand;
 use crate::log::{Bench, HOUR, MS, SECOND};
 
 const READY: Poll<Result<(), Reason>> = Poll::Ready(Ok(()));
-const NANOSECOND: Duration = Duration::from_nanos(1);
 
 impl Bench {
     /// Moves a sleep to a time since the clock's origin.
@@ -27,119 +26,6 @@ impl Bench {
         (0..resets).for_each(|_| self.reset(&mut sleep, SECOND));
         sleep
     }
-
-    /// Moves the clock on to a time since its origin.
-    fn advance_to(&self, time: Duration) {
-        self.advance(time - self.clock_shows());
-    }
-}
-
-/// The first reset is another way than those after it.
-#[test]
-fn sleep_reset_to_later_fires_at_its_last_deadline_to_the_nanosecond_and_not_before() {
-    for resets in 0..3 {
-        let (bench, hand) = (Bench::new(), Hand::default());
-        let mut sleep = bench.armed(&hand, resets);
-        for second in 2..100 {
-            bench.reset(&mut sleep, second * SECOND);
-            assert_eq!(sleep.deadline(), Some(bench.clock.origin() + second * SECOND));
-            bench.advance_to((second - 1) * SECOND);
-            assert_eq!((hand.wakes(), bench.timer.len()), (0, 1));
-        }
-        bench.advance_to(99 * SECOND - NANOSECOND);
-        assert_eq!(hand.wakes(), 0);
-        bench.advance(NANOSECOND);
-        assert_eq!((hand.wakes(), hand.wakers(), bench.timer.len()), (1, 0, 0));
-        assert_eq!(hand.poll(&mut sleep), READY);
-        drop(sleep);
-        let stats = bench.timer.stats();
-        assert_eq!((stats.scheduled, stats.fired, stats.cancelled, stats.rescheduled), (1, 1, 0, 0));
-        assert_eq!(stats.late, 0);
-    }
-}
-
-#[test]
-fn sleep_reset_to_earlier_wakes_the_thread_and_fires_at_that_time() {
-    for resets in 0..3 {
-        let (bench, hand) = (Bench::new(), Hand::default());
-        let mut sleep = bench.armed(&hand, resets);
-        bench.settle();
-        bench.reset(&mut sleep, 10 * MS);
-        bench.advance(10 * MS - NANOSECOND);
-        assert_eq!(hand.wakes(), 0);
-        bench.advance(NANOSECOND);
-        assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
-        bench.advance(HOUR);
-        assert_eq!(bench.timer.stats().fired, 1);
-    }
-}
-
-/// Whether or not the timer thread has moved it to the later time in the meantime.
-#[test]
-fn sleep_reset_to_later_and_back_fires_at_its_last_deadline() {
-    for resets in 0..3 {
-        for looks_at in [0, 1] {
-            let (bench, hand) = (Bench::new(), Hand::default());
-            let mut sleep = bench.armed(&hand, resets);
-            bench.reset(&mut sleep, HOUR);
-            bench.advance_to(looks_at * SECOND);
-            bench.reset(&mut sleep, 2 * SECOND);
-            bench.advance_to(2 * SECOND - NANOSECOND);
-            assert_eq!(hand.wakes(), 0);
-            bench.advance(NANOSECOND);
-            assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
-        }
-    }
-}
-
-#[test]
-fn sleep_reset_to_the_past_fires_at_once() {
-    for resets in 0..3 {
-        let (bench, hand) = (Bench::new(), Hand::default());
-        bench.advance(MS);
-        let mut sleep = bench.timer.sleep(SECOND);
-        bench.reset(&mut sleep, SECOND);
-        hand.start([&mut sleep]);
-        (0..resets).for_each(|_| bench.reset(&mut sleep, SECOND));
-        bench.reset(&mut sleep, Duration::ZERO);
-        bench.settle();
-        assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
-    }
-}
-
-#[test]
-fn sleep_that_has_fired_starts_anew_when_it_is_reset_whether_it_was_polled_or_not() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    let mut sleep = bench.armed(&hand, 0);
-    for round in 1..10 {
-        bench.advance_to(round * SECOND);
-        assert_eq!(hand.wakes(), round as usize);
-        if round % 3 == 0 {
-            assert_eq!(hand.poll(&mut sleep), READY);
-        }
-        bench.reset(&mut sleep, (round + 1) * SECOND);
-        assert!(!sleep.is_elapsed());
-        assert_eq!(bench.timer.len(), 0, "not before it is polled");
-        hand.start([&mut sleep]);
-        // Once more, on its place.
-        bench.reset(&mut sleep, (round + 1) * SECOND);
-    }
-    bench.reset(&mut sleep, HOUR);
-    drop(sleep);
-    let stats = bench.timer.stats();
-    assert_eq!((stats.scheduled, stats.fired, stats.cancelled, stats.len), (10, 9, 1, 0));
-}
-
-#[test]
-fn sleep_reset_before_its_first_poll_takes_no_place() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    let mut sleep = bench.timer.sleep(SECOND);
-    bench.reset(&mut sleep, 2 * SECOND);
-    assert_eq!(bench.timer.len(), 0);
-    bench.advance(SECOND);
-    hand.start([&mut sleep]);
-    bench.advance(SECOND);
-    assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
 }
 
 #[test]
@@ -217,21 +103,6 @@ fn sleep_reset_before_or_after_a_shutdown_is_an_error_unless_it_is_due() {
             assert_eq!(hand.poll(&mut before), READY);
         }
     }
-}
-
-#[test]
-fn sleep_is_elapsed_exactly_from_its_deadline_on() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    let (mut sleep, unpolled) = (bench.armed(&hand, 0), bench.timer.sleep(SECOND));
-    for is_elapsed in [false, true] {
-        assert_eq!([&sleep, &unpolled].map(Sleep::is_elapsed), [is_elapsed; 2]);
-        bench.clock.advance(SECOND);
-    }
-    bench.settle();
-    assert_eq!((hand.poll(&mut sleep), sleep.is_elapsed()), (READY, true));
-    let never = bench.timer.sleep(Duration::MAX);
-    bench.clock.advance(Duration::MAX);
-    assert!(!never.is_elapsed());
 }
 
 /// Wherever the looks of the thread fall.

@@ -10,44 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::{Reason, Sleep};
-use timer_wheel::{Clock, Job, Shutdown, Timer};
+use timer_wheel::{Job, Shutdown, Timer};
 
 use crate::hand::Hand;
 use crate::log::{Bench, HOUR, MS, SECOND};
-
-#[test]
-fn sleep_wakes_its_task_once_and_to_the_nanosecond() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    let mut sleep = bench.timer.sleep(SECOND);
-    assert_eq!(sleep.deadline(), Some(bench.clock.origin() + SECOND));
-    assert_eq!(bench.timer.len(), 0, "not before it is polled");
-    hand.start([&mut sleep]);
-    assert_eq!(bench.timer.len(), 1);
-    bench.advance(SECOND - Duration::from_nanos(1));
-    assert_eq!(hand.wakes(), 0);
-    hand.start([&mut sleep]);
-    bench.advance(Duration::from_nanos(1));
-    assert_eq!((hand.wakes(), hand.wakers()), (1, 0));
-    for _ in 0..3 {
-        assert_eq!(hand.poll(&mut sleep), Poll::Ready(Ok(())), "for ever");
-    }
-    drop(sleep);
-    let stats = bench.timer.stats();
-    assert_eq!((stats.scheduled, stats.fired, stats.len), (1, 1, 0));
-    assert_eq!((stats.cancelled, stats.fired), (0, 1));
-}
-
-#[test]
-fn sleep_whose_time_has_come_is_ready_at_its_first_poll_and_takes_no_place() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    let sleep = bench.timer.sleep(SECOND);
-    let until = bench.timer.sleep_until(bench.clock.origin() + SECOND);
-    bench.advance(SECOND);
-    for mut sleep in [bench.timer.sleep(Duration::ZERO), sleep, until] {
-        assert_eq!(hand.poll(&mut sleep), Poll::Ready(Ok(())));
-    }
-    assert_eq!(bench.timer.stats().scheduled, 0);
-}
 
 #[test]
 fn sleep_beyond_the_clock_never_comes() {
@@ -74,22 +40,6 @@ fn waker_that_changes_is_replaced_in_place_and_the_last_one_is_called() {
     bench.advance(SECOND);
     assert_eq!((hands[0].wakes(), hands[1].wakes()), (0, 1));
     assert_eq!(hands[0].poll(&mut sleep), Poll::Ready(Ok(())));
-}
-
-#[test]
-fn dropped_sleeps_leave_nothing_behind() {
-    let (bench, hand) = (Bench::new(), Hand::default());
-    for _ in 0..10 {
-        let sleep = |number: u32| bench.timer.sleep(SECOND + number * MS);
-        let mut sleeps: Vec<Sleep> = (0..10_000).map(sleep).collect();
-        hand.start(&mut sleeps);
-        assert_eq!((bench.timer.len(), hand.wakers()), (10_000, 10_000));
-    }
-    assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
-    drop(bench.timer.sleep(SECOND)); // never polled
-    bench.advance(HOUR);
-    let stats = bench.timer.stats();
-    assert_eq!((hand.wakes(), stats.cancelled, stats.fired), (0, 100_000, 0));
 }
 
 /// The job before it is due at the same time: the timer is firing.

@@ -4,35 +4,10 @@ use std::future::pending;
 use std::panic::resume_unwind;
 use std::time::Duration;
 
-use timer_wheel::timer::Missed;
 use timer_wheel::{Clock, Job, KeyedTimer, Shutdown, Timer};
 
 use crate::hand::Hand;
 use crate::log::{Bench, HOUR, MS, SECOND};
-use crate::shards::on_threads;
-
-#[test]
-fn every_job_is_counted_where_it_went() {
-    for shards in [1, 4] {
-        let bench = Bench::with(|builder| builder.shards(shards));
-        let schedule = |delay| bench.timer.schedule_after(delay, || ()).unwrap();
-        let handles = on_threads(8, |_| [SECOND, HOUR, HOUR, HOUR].map(schedule));
-        assert_eq!(bench.timer.len(), 32);
-        for [_, second, third, _] in &handles {
-            assert!(second.cancel() && third.reschedule_after(2 * HOUR));
-        }
-        bench.timer.every(10 * SECOND, Missed::Skip, || ()).unwrap();
-        bench.advance(30 * SECOND);
-        bench.expiration_delay();
-        let stats = bench.timer.stats();
-        assert_eq!((stats.scheduled, stats.cancelled), (33, 8));
-        // The runs that the series has missed are skipped.
-        assert_eq!((stats.fired, stats.rescheduled), (9, 8));
-        assert_eq!((stats.panicked, stats.abandoned), (0, 0));
-        assert_eq!((stats.len, bench.timer.len()), (17, 17));
-        assert!(stats.expiration_delay.is_some());
-    }
-}
 
 /// What was scheduled and runs once has ended in one way, or waits; none of it runs at the moment.
 #[track_caller]

@@ -110,20 +110,6 @@ fn far_job_wakes_the_thread_a_few_times_only() {
     assert!((1..=7).contains(&wake_ups), "{wake_ups} wake-ups");
 }
 
-#[test]
-fn expiration_delay_is_never_later_than_the_next_job() {
-    let bench = Bench::new();
-    bench.schedule(HOUR, 1);
-    bench.settle();
-    while bench.log.len() == 0 {
-        let delay = bench.expiration_delay();
-        assert!(delay > Duration::ZERO);
-        bench.advance(delay);
-        assert!(bench.clock_shows() <= HOUR);
-    }
-    assert_eq!(bench.clock_shows(), HOUR);
-}
-
 /// The thread sleeps until the far job; each of these must reach it all the same.
 #[test]
 fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
