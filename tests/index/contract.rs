@@ -3,10 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use slab::Slab;
+use timer_wheel::Budget;
 use timer_wheel::index::IndexWheel;
-use timer_wheel::{Budget, Wheel};
-
-use crate::numbers::Numbers;
 
 /// No index is so high.
 const INDEXES: u32 = 1_610_612_736;
@@ -24,49 +22,12 @@ fn crowd(timers: u32) -> IndexWheel {
 }
 
 #[test]
-fn same_calls_fire_and_wake_at_the_same_times_as_a_wheel() {
-    let (mut ours, mut theirs) = (IndexWheel::new(0), Wheel::new(0));
-    let mut numbers = Numbers(7);
-    for step in 0..200 {
-        let now = u64::from(step) << 24;
-        for index in 50 * step..50 * (step + 1) {
-            let deadline = now + numbers.below(1 << 32);
-            ours.set(index, deadline);
-            theirs.schedule(deadline, index);
-        }
-        let ours_fired = ours.advance(now).map(|it| (it.index, it.deadline));
-        let theirs_fired = theirs.advance(now).map(|it| (it.value, it.deadline));
-        assert!(ours_fired.eq(theirs_fired));
-        assert_eq!(ours.expiration_delay(), theirs.expiration_delay());
-        assert_eq!((ours.len(), ours.now()), (theirs.len(), theirs.now()));
-    }
-}
-
-#[test]
 fn index_takes_24_bytes() {
     let mut wheel = IndexWheel::new(0);
     wheel.set(10 * 1_024 - 1, 0);
     // And a table of the forty pages, which doubles.
     let table = wheel.stats().bytes - 24 * 10 * 1_024 - size_of::<IndexWheel>();
     assert!(table <= 64 * size_of::<usize>(), "{table} bytes");
-}
-
-#[test]
-fn few_timers_wake_up_at_their_deadlines() {
-    let mut wheel = IndexWheel::new(0);
-    (1..=6).for_each(|index| wheel.set(index, u64::from(index) << 40));
-    let delay = |wheel: &IndexWheel| (wheel.has_backlog(), wheel.expiration_delay());
-    assert!(wheel.advance(1 << 40).next().is_some());
-    assert_eq!(delay(&wheel), (false, Some(1 << 40)));
-    assert!(wheel.cancel(2));
-    assert_eq!(delay(&wheel), (false, Some(2 << 40)));
-    assert!(wheel.pop_first().is_some());
-    assert_eq!(delay(&wheel), (false, Some(3 << 40)));
-    wheel.peek_expired(4 << 40).expect("it is due").remove();
-    assert_eq!(delay(&wheel), (false, Some(1 << 40)));
-    let due = wheel.peek_expired(5 << 40);
-    due.expect("it is due").rearm(7 << 40);
-    assert_eq!(delay(&wheel), (false, Some(1 << 40)));
 }
 
 #[test]
@@ -131,17 +92,6 @@ fn record_freed_without_a_cancel_is_told_when_due_and_affects_no_other() {
         wheel.check_invariants();
     }
     assert_eq!((told, records.len()), (vec![0, 7, 1_000, 1_999], 0));
-}
-
-#[test]
-fn record_reused_without_a_cancel_has_one_timer_its_own() {
-    let mut wheel = crowd(2_000);
-    wheel.set(100, 1 << 40);
-    wheel.set(200, 0);
-    assert_eq!(wheel.len(), 2_000);
-    let others = (0..2_000).filter(|index| ![100, 200].contains(index));
-    let expected: Vec<u32> = [200].into_iter().chain(others).chain([100]).collect();
-    assert_eq!(fired(&mut wheel), expected);
 }
 
 #[test]

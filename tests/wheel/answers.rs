@@ -2,32 +2,10 @@
 
 use timer_wheel::{Budget, Compact, Millis, TimerKey, Wheel};
 
-use crate::geometries::{FAR_TIMERS, with_lists};
+use crate::geometries::with_lists;
 use crate::script::spans;
 
 const TICK: u64 = 1 << 20;
-
-#[test]
-fn statistics_count_buckets_near_timers_and_slots() {
-    let mut wheel = with_lists::<Millis>(0);
-    let [_, _, second, _, rotation] = spans::<Millis>();
-    let others = FAR_TIMERS;
-    for deadline in [TICK, TICK + 1, TICK + 2, 2 * TICK, second, 3 * rotation] {
-        wheel.schedule(deadline, 0);
-    }
-    let stats = wheel.stats();
-    // One far bucket is that of the ballast.
-    assert_eq!(stats.occupied, [2, 0, 1, 0, 2]);
-    let counted = (stats.timers, stats.near, stats.slots);
-    assert_eq!(counted, (others + 6, 1, others + 6));
-    assert!(wheel.advance(TICK).next().is_some());
-    let stats = wheel.stats();
-    assert_eq!(stats.occupied, [1, 0, 1, 0, 2]);
-    let counted = (stats.timers, stats.near, stats.slots);
-    assert_eq!(counted, (others + 5, 1 + 2, others + 6));
-    assert_eq!(wheel.advance(TICK + 2).count(), 2);
-    assert_eq!(wheel.stats().near, 1);
-}
 
 /// A touch writes to the timer and to nothing else: its entry stays where it is.
 #[test]

@@ -1,6 +1,5 @@
 //! A budget bounds one call, repeated calls come to an end, and work follows the timers.
 
-use timer_wheel::index::IndexWheel;
 use timer_wheel::{Budget, Caffeine, Compact, Geometry, Millis, Wheel};
 
 use crate::geometries::{Tiny, with_lists};
@@ -66,36 +65,6 @@ fn calls_that_share_a_budget_do_what_an_advance_with_it_does() {
             check::<Millis>(Budget::of_work(work).with_fires(fires), 700);
             check::<Tiny>(Budget::of_work(work).with_fires(fires), 200);
         }
-    }
-}
-
-/// A timer that is shown counts as a fire, and stays due when it is only looked at.
-#[test]
-fn peek_with_budget_that_is_dropped_counts_and_loses_nothing() {
-    let mut wheel = Wheel::new(0);
-    let key = wheel.schedule(10, 'a');
-    let mut budget = Budget::of_fires(2);
-    for left in [1, 0] {
-        assert!(wheel.peek_expired_with_budget(10, &mut budget).is_some());
-        assert_eq!(budget.fires, left);
-    }
-    assert!(wheel.peek_expired_with_budget(10, &mut budget).is_none());
-    assert!(wheel.has_backlog() && wheel.contains(key));
-}
-
-/// What one wheel leaves of a budget is there for the next, on both faces.
-#[test]
-fn wheels_that_share_a_budget_fire_together_what_it_allows() {
-    for (mut budget, fired) in [(Budget::of_fires(25), [10, 10, 5]), (Budget::of_work(12), [10, 2, 0])] {
-        let mut wheels = [(); 2].map(|()| Wheel::new(0));
-        wheels.iter_mut().for_each(|wheel| (0..10).for_each(|n| _ = wheel.schedule(10, n)));
-        let mut indexes = IndexWheel::new(0);
-        (0..10).for_each(|index| indexes.set(index, 10));
-        let mut found = wheels.each_mut().map(|wheel| wheel.advance_with_budget(10, &mut budget).count()).to_vec();
-        found.push(indexes.advance_with_budget(10, &mut budget).count());
-        assert_eq!(found, fired);
-        assert_eq!(budget.work.min(budget.fires), 0);
-        assert!(!wheels[0].has_backlog() && indexes.has_backlog());
     }
 }
 

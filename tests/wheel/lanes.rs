@@ -56,27 +56,6 @@ fn wake_up_for_a_lane_is_exact() {
     in_every_geometry!(check);
 }
 
-/// Lanes with different delays are merged, with each other and with what is in no lane, in the order of scheduling among
-/// equals.
-#[test]
-fn equal_deadlines_fire_first_in_first_out_across_lanes_and_buckets() {
-    fn check<G: Geometry>() {
-        let (mut wheel, _) = with_lane::<G>(0);
-        let lanes: Vec<Lane> = (0..5).map(|_| wheel.add_lane()).collect();
-        let deadline = 7 * spans::<G>()[1];
-        for n in 0..600 {
-            match n % 7 {
-                nth @ 0..=4 => wheel.schedule_in(lanes[nth as usize], deadline, n),
-                _ => wheel.schedule(deadline, n),
-            };
-        }
-        wheel.check_invariants();
-        assert_eq!(wheel.stats().lanes, 5);
-        assert!(wheel.advance(deadline).map(|timer| timer.value).eq(0..600));
-    }
-    in_every_geometry!(check);
-}
-
 /// A timer that is early for its lane goes where it would go without one, and takes as much work.
 #[test]
 fn out_of_order_a_lane_costs_what_none_costs() {
@@ -111,20 +90,6 @@ fn out_of_order_a_lane_costs_what_none_costs() {
     let plain = units(None);
     assert_eq!(units(Some(Wheel::add_lane)), plain);
     assert_eq!(units(Some(|_| lane(9))), plain);
-}
-
-#[test]
-fn lane_that_the_wheel_does_not_have_is_as_none() {
-    let mut wheel = Wheel::new(0);
-    for n in [0, 1, MAX_LANES - 1] {
-        let key = wheel.schedule_in(lane(n), SECOND, n);
-        assert!(wheel.reschedule_in(lane(n), key, 2 * SECOND));
-        wheel.peek_expired(2 * SECOND).unwrap().rearm_in(lane(n), 3 * SECOND);
-        wheel.check_invariants();
-        assert_eq!((wheel.stats().lanes, wheel.next_deadline()), (0, Some(3 * SECOND)));
-        assert_eq!(wheel.cancel(key), Some(n));
-        assert!(!wheel.reschedule_in(lane(n), key, 4 * SECOND), "it is stale");
-    }
 }
 
 #[test]
@@ -186,21 +151,4 @@ fn lanes_do_not_end_the_time_without_buckets() {
     (0..100).for_each(|n| _ = wheel.schedule(n * SECOND, n));
     assert!(wheel.stats().occupied != [0; 5]);
     wheel.check_invariants();
-}
-
-/// Renewals: each moves a timer from somewhere in the lane to its end.
-#[test]
-fn renewed_timers_fire_in_the_order_of_renewal() {
-    let (mut wheel, lane) = with_lane::<timer_wheel::Millis>(0);
-    let mut numbers = Numbers(3);
-    let keys: Vec<TimerKey> = (0..100).map(|n| wheel.schedule_in(lane, 30 * SECOND, n)).collect();
-    let mut order: Vec<u64> = (0..100).collect();
-    for now in 1..=10_000 {
-        let nth = numbers.below(100);
-        assert!(wheel.reschedule_in(lane, keys[nth as usize], 30 * SECOND + now));
-        order.retain(|&other| other != nth);
-        order.push(nth);
-    }
-    wheel.check_invariants();
-    assert!(wheel.advance(u64::MAX >> 1).map(|timer| timer.value).eq(order));
 }

@@ -161,25 +161,6 @@ fn panic_between_peeks_leaves_that_timer_due() {
 }
 
 #[test]
-fn panic_with_a_due_timer_in_hand_leaves_it_due() {
-    for state in STATES {
-        let (mut wheel, ledger, _) = prepared::<Compact>(state);
-        let first = wheel.ascending().next().expect("timers live").key;
-        let live = wheel.len();
-        panicking(|| {
-            let mut timer = wheel.peek_expired(u64::MAX).expect("all are due");
-            timer.get_mut().number += 0;
-            panic!("with {:?} in hand", timer.key());
-        });
-        wheel.check_invariants();
-        assert_eq!((wheel.len(), wheel.has_backlog()), (live, true));
-        assert_eq!(wheel.peek_expired(0).map(|timer| timer.key()), Some(first));
-        check_rest(&mut wheel);
-        ledger.assert_each_once(COUNT);
-    }
-}
-
-#[test]
 fn panic_in_retain_keeps_what_was_not_answered_for() {
     for state in STATES {
         let (mut wheel, ledger, _) = prepared::<Millis>(state);

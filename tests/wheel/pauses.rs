@@ -3,10 +3,9 @@
 
 use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
-use crate::geometries::{Narrow, Tiny, TinyTick, far_work, with_lists};
+use crate::geometries::{Narrow, Tiny, TinyTick, far_work};
 use crate::numbers::Numbers;
 use crate::script::spans;
-use crate::shares::crowd;
 
 pub(crate) const TICK: u64 = 1 << 20;
 
@@ -173,27 +172,6 @@ fn stops_in_each_far_rotation_and_a_jump_over_all_look_at_each_timer_once_a_bit(
     check::<Micros>(2_000);
     check::<Tiny>(20_000);
     check::<TinyTick>(500);
-}
-
-/// Taking the earliest of a crowd opens its bucket once, and what is scheduled meanwhile, before it or
-/// behind it, keeps its place and its time.
-#[test]
-fn pop_first_before_its_time_leaves_the_clock_and_the_others() {
-    let start = 5 << 36;
-    let mut wheel = with_lists::<Millis>(0);
-    let keys = crowd(&mut wheel, 2, 5, 5_000);
-    assert_eq!(wheel.pop_first().map(|item| item.key), Some(keys[0]));
-    assert_eq!(wheel.now(), 0);
-    wheel.check_invariants();
-    let before = wheel.schedule(TICK, 1);
-    assert_eq!(wheel.expiration_delay(), Some(TICK));
-    assert_eq!(wheel.peek_first().map(|timer| timer.key), Some(before));
-    assert_eq!(advance(&mut wheel, TICK).fired, 1);
-    assert!(!wheel.has_backlog(), "nothing is due");
-    let delay = wheel.expiration_delay().expect("timers live");
-    assert!(wheel.now() + delay <= start + (1 << 36) / 5_000);
-    assert_eq!(wheel.pop_first().map(|item| item.key), Some(keys[1]));
-    assert!(wheel.advance(start + (1 << 36)).map(|item| item.key).eq(keys[2..].iter().copied()));
 }
 
 /// A cache that evicts the earliest entry for each that it writes: a call opens one bucket at most that is no crowd.

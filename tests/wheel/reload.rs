@@ -93,22 +93,6 @@ fn loaded_wheel_gives_no_page_back_that_has_the_lowest_free_slot() {
     assert_eq!(wheel.advance(u64::MAX).count(), 257);
 }
 
-/// A shrink drops slots and must remember how far their keys went; a reload must as well.
-#[test]
-fn keys_gone_before_a_shrink_and_a_reload_stay_stale() {
-    let mut wheel: Wheel<u64> = Wheel::new(0);
-    let mut gone: Vec<TimerKey> = Vec::new();
-    for round in 0..5 {
-        let keys: Vec<TimerKey> = (0..10 + round).map(|n| wheel.schedule(n, n)).collect();
-        assert!(keys.iter().all(|key| !gone.contains(key)), "a key twice");
-        assert!(gone.iter().all(|&key| !wheel.contains(key)));
-        assert!(keys.iter().all(|&key| wheel.cancel(key).is_some()));
-        gone.extend(keys);
-        wheel.shrink_to_fit();
-        wheel = reload(wheel, Road::Straight);
-    }
-}
-
 #[test]
 fn statistics_come_back_as_they_went() {
     for wheel in wheels::<Millis>() {
