@@ -5,39 +5,29 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::time::Duration;
 
 use timer_wheel::Millis;
-use timer_wheel::ttl::{
-    Context, DefaultHashBuilder, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlQueue,
-};
+use timer_wheel::ttl::{DefaultHashBuilder, Entry, Expiry, Outcome, Role, TtlError, TtlQueue};
 
-use crate::model::Key;
-use crate::pair::Pair;
 use crate::script::MS;
 use crate::start::{SECOND, config, created, fill, flights, leader, leader_with, poll};
 
+/// The numbers of Dongting's `TtlManager`.
 #[test]
-fn entry_keeps_what_set_it() {
+fn fifty_expiries_and_ten_retries_are_a_batch_and_no_wait_means_more() {
+    let now = 6 * MS;
     let mut queue = leader();
-    let ctx = Context::new(5).with_owner(1 << 127 | 7).with_leader_start_ms(1_700_000_000_123);
-    queue.init("key".to_string(), 41, 30, ctx).unwrap();
-    let timer = queue.get("key").unwrap();
-    let entry = Entry::new("key".to_string(), 41, 30).with_owner(1 << 127 | 7).with_leader_start_ms(1_700_000_000_123);
-    assert_eq!(timer.entry, &entry);
-    assert_eq!((timer.deadline_ns, timer.phase), (5 + 30 * MS, Phase::Queued));
-    let Expiry { key, owner, attempt, .. } = queue.poll(SECOND).next().unwrap();
-    assert_eq!((key.as_str(), owner, attempt), ("key", 1 << 127 | 7, 1));
-}
-
-#[test]
-fn ttl_past_the_maximum_is_refused_and_changes_nothing() {
-    let mut queue = leader();
-    let max_ms = 36_500 * 86_400_000;
-    assert_eq!(queue.init(1, 1, max_ms, created(0)), Ok(Outcome::Scheduled));
-    let ttl_ms = max_ms + 1;
-    let refusal = TtlError::TtlTooLong { ttl_ms, max_ms };
-    assert_eq!(queue.init(1, 2, ttl_ms, created(0)), Err(refusal));
-    assert_eq!(queue.update(&1, 2, ttl_ms, created(0)), Err(refusal));
-    assert_eq!(queue.init(2, 2, ttl_ms, created(0)), Err(refusal));
-    assert_eq!((queue.len(), queue.remaining(&1, 0)), (1, Some(max_ms * MS)));
+    fill(&mut queue, 61, |_| 5);
+    // The wait for a timeout may be early.
+    let assert_poll = |queue: &mut TtlQueue<u32>, now, count, seconds: Option<u64>| {
+        assert_eq!(queue.poll(now).count(), count);
+        let (least, most) = seconds.map_or((0, 0), |seconds| ((seconds - 1) * SECOND + 1, seconds * SECOND));
+        let wait = queue.expiration_delay().expect("a proposal is pending");
+        assert!((least..=most).contains(&wait), "{wait}");
+    };
+    assert_poll(&mut queue, now, 50, None);
+    assert_poll(&mut queue, now, 11, Some(10));
+    (0..11).for_each(|key| assert_eq!(queue.failed(&key, 1, now), Outcome::Failed));
+    assert_poll(&mut queue, now + SECOND, 10, None);
+    assert_poll(&mut queue, now + SECOND, 1, Some(9));
 }
 
 /// The same operations under hashers that could not differ more: the same answers, in the same
@@ -77,24 +67,6 @@ fn order_of_hashing_shows_nowhere() {
     assert_eq!(run(DefaultHashBuilder::default()), expected);
 }
 
-/// With calls of every kind between.
-#[test]
-fn keys_are_found_while_their_index_grows() {
-    let mut pair = Pair::<Millis>::new(0, TtlConfig::default());
-    for step in 1..=1_200 {
-        let (key, known) = (step as Key, step as Key / 3);
-        pair.init(key, step, 5, created(0)).unwrap();
-        match step % 5 {
-            0 => pair.remove(known),
-            1 => _ = pair.applied(known, pair.model.get(known).map_or(0, |known| known.entry.index)),
-            _ => _ = pair.update(known, step, 7, created(0)).unwrap(),
-        }
-        pair.queue.check_invariants();
-    }
-    pair.compare_all();
-    (0..=1_200).for_each(|key| pair.remove(key));
-}
-
 /// Times that were set stay, and what is in flight remains bounded.
 #[test]
 fn new_settings_hold_from_the_next_call_on() {
@@ -110,67 +82,6 @@ fn new_settings_hold_from_the_next_call_on() {
     assert!(poll(&mut queue, MS + 3 * SECOND).is_empty());
     assert_eq!(poll(&mut queue, MS + 4 * SECOND), [3]);
     assert_eq!(queue.wake_at(), Some(MS + 6 * SECOND));
-}
-
-/// An answer, a timeout and a change of role each make room for another proposal.
-#[test]
-fn full_flight_yields_again_with_each_that_lands() {
-    const NONE: [u32; 0] = [];
-    let mut queue = leader_with(|it| it.max_pending = 3);
-    fill(&mut queue, 10, |_| 1);
-    let poll = |queue: &mut TtlQueue<u32>, now| -> Vec<u32> {
-        let keys = queue.poll(now).map(|due| due.key).collect();
-        assert_ne!(queue.expiration_delay(), Some(0), "nothing to do until one lands");
-        keys
-    };
-    assert_eq!(poll(&mut queue, MS), [0, 1, 2]);
-    assert_eq!(poll(&mut queue, MS), NONE);
-    queue.applied(&1, 1);
-    assert_eq!(queue.expiration_delay(), Some(0));
-    assert_eq!(poll(&mut queue, MS), [3]);
-    // What failed is still in flight.
-    queue.failed(&0, 1, MS);
-    assert_eq!(poll(&mut queue, MS), NONE);
-    assert_eq!(queue.expiration_delay(), Some(SECOND));
-    queue.remove(&0);
-    queue.update(&2, 2, 5_000, created(0)).unwrap();
-    assert_eq!(poll(&mut queue, MS), [4, 5]);
-    let timeout = MS + 10 * SECOND;
-    assert_eq!(poll(&mut queue, timeout), NONE, "they fail");
-    assert_eq!(poll(&mut queue, timeout + SECOND), [3, 4, 5]);
-    queue.role_change(Role::Leader, timeout + SECOND);
-    assert_eq!(poll(&mut queue, timeout + SECOND), [3, 4, 5]);
-}
-
-#[test]
-fn second_answer_to_one_proposal_is_stale() {
-    let mut queue = leader();
-    queue.init("key", 3, 1, created(0)).unwrap();
-    assert_eq!(queue.failed("key", 3, 0), Outcome::Stale, "not proposed yet");
-    assert_eq!(queue.poll(MS).count(), 1);
-    assert_eq!(queue.failed("key", 2, MS), Outcome::Stale, "another index");
-    assert_eq!(queue.failed("key", 3, MS), Outcome::Failed);
-    assert_eq!(queue.failed("key", 3, 5 * MS), Outcome::Stale);
-    assert_eq!(queue.expiration_delay(), Some(SECOND - 4 * MS));
-    assert_eq!(queue.applied("key", 3), Outcome::Applied);
-    assert_eq!(queue.as_set().stats().stale, 3);
-}
-
-#[test]
-fn restore_forgets_everything_else() {
-    let mut queue = leader();
-    fill(&mut queue, 9, |key| 1 + u64::from(key));
-    assert_eq!(queue.poll(6 * MS).count(), 6);
-    queue.failed(&2, 1, 6 * MS);
-    let entry = |key, ttl_ms| Entry::new(key, 70, ttl_ms).with_leader_start_ms(1_000);
-    // Out of order, one of them known before.
-    queue.restore([entry(12, 900), entry(3, 400), entry(8, 650)], 10 * MS, 1_500).unwrap();
-    queue.check_invariants();
-    assert_eq!((queue.len(), flights(&queue)), (3, (0, 0)));
-    assert_eq!(queue.applied(&3, 1), Outcome::Stale);
-    assert_eq!(queue.failed(&2, 1, 10 * MS), Outcome::Stale);
-    assert_eq!(poll(&mut queue, 10 * MS), [3], "it is still the leader");
-    assert_eq!(queue.expiration_delay(), Some(150 * MS));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Entries by handle: what a handle is good for, and for how long.
 
-use timer_wheel::ttl::{Entry, Outcome, Role, TtlError, TtlKey, TtlSet};
+use timer_wheel::ttl::{Entry, Outcome, Role, TtlKey, TtlSet};
 
 use crate::script::MS;
 use crate::start::{SECOND, created};
@@ -48,30 +48,6 @@ fn stale_handle_names_nothing_for_ever() {
     }
 }
 
-/// Places that are free already when the set is cleared, and places that are given back with the memory.
-#[test]
-fn handles_of_a_cleared_set_stay_stale_whatever_was_free() {
-    for removed in [0, 1, 7, 299, 300] {
-        let mut set = leader();
-        let mut old = Vec::new();
-        for round in 1..4 {
-            old.extend((0..300).map(|_| init(&mut set, round, "old", 5)));
-            set.check_invariants();
-            for handle in &old[old.len() - removed..] {
-                assert_eq!(set.remove(*handle), Some("old"));
-            }
-            assert_eq!(set.poll(5 * MS).count(), (300 - removed).min(50));
-            set.clear();
-            set.check_invariants();
-            assert_eq!((set.len(), set.pending_len()), (0, 0));
-        }
-        let new: Vec<TtlKey> = (0..300).map(|_| init(&mut set, 1, "new", 5)).collect();
-        set.check_invariants();
-        assert!(old.iter().all(|&handle| set.get(handle).is_none()));
-        assert!(new.iter().all(|&handle| set.get(handle).is_some()));
-    }
-}
-
 /// A set does not know that keys are different: two entries of one key are two entries.
 #[test]
 fn snapshot_is_in_order_of_key_and_index_whatever_the_handles() {
@@ -88,16 +64,6 @@ fn snapshot_is_in_order_of_key_and_index_whatever_the_handles() {
     init(&mut set, 3, "b", 1_000);
     assert_eq!(set.poll(SECOND).count(), 4);
     assert!(set.snapshot().into_iter().eq(&in_order));
-}
-
-#[test]
-fn restore_of_bad_entries_leaves_every_handle_good() {
-    let mut set = leader();
-    let handle = init(&mut set, 5, "key", 50);
-    let entry = |ttl_ms| Entry::new("other", 1, ttl_ms);
-    assert_eq!(set.restore([entry(1), entry(0)], 9, 9), Err(TtlError::ZeroTtl));
-    assert!(set.restore([entry(u64::MAX)], 9, 9).is_err());
-    assert_eq!(set.remaining(handle, 0), Some(50 * MS));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The TTL layer against its rules: a model that is obviously right, three replicas around a log,
-//! the traps that others fell into, each by name, and what Dongting does, number by number.
+//! and the traps that others fell into, each by name.
 //!
 //! `model`, `pair`, `script` and `cluster` need nothing but the crate and `bytes`, so that fuzz targets can include
 //! them by path.
@@ -15,7 +15,6 @@ mod script;
 mod start;
 
 mod contract;
-mod dongting;
 #[path = "../wheel/drawn.rs"]
 mod drawn;
 mod handles;

@@ -35,21 +35,6 @@ fn panic_between_two_items_loses_nothing() {
     assert!(retried.contains(&3), "nothing heard of it: retried");
 }
 
-#[test]
-fn dropped_poll_leaves_the_rest_due() {
-    let mut queue = leader();
-    fill(&mut queue, 100, |_| 5);
-    drop(queue.poll(5 * MS));
-    assert_eq!(queue.as_set().pending_len(), 0);
-    let mut keys = Vec::new();
-    for take in [1, 0, 3, 2, 50, 60] {
-        keys.extend(queue.poll(5 * MS).take(take).map(|due| due.key));
-        assert_eq!(queue.as_set().pending_len(), keys.len());
-        queue.check_invariants();
-    }
-    assert!(keys.into_iter().eq(0..100));
-}
-
 /// What a leaked poll had made pending ahead of its turn is proposed after the pending timeout.
 #[test]
 fn leaked_poll_loses_nothing() {

@@ -3,7 +3,7 @@
 use timer_wheel::ttl::{Outcome, Role, TtlConfig};
 
 use crate::script::MS;
-use crate::start::{SECOND, created, expire, fill, flights, is_due, leader, poll};
+use crate::start::{SECOND, created, expire, flights, is_due, leader, poll};
 
 const NONE: [u32; 0] = [];
 
@@ -41,45 +41,4 @@ fn role_change_puts_back_what_is_in_flight_in_order_and_that_is_bounded() {
     assert!(expected.starts_with(&[0, 2, COUNT, 10]), "{:?}", &expected[..5]);
     assert_eq!(expire(&mut queue, 3 * SECOND), expected);
     assert!(queue.is_empty());
-}
-
-/// What is put back stands before what is due later, or is due then and came later, as it did before.
-#[test]
-fn leader_flaps_while_putting_back_keep_the_order() {
-    for apart in [0, 1] {
-        let mut queue = leader();
-        fill(&mut queue, 500, |key| 1 + apart * u64::from(key));
-        let mut now = SECOND;
-        for flap in 0..20 {
-            assert!(poll(&mut queue, now).into_iter().eq(0..50), "flap {flap}");
-            queue.poll(now).for_each(drop);
-            queue.failed(&2, 1, now);
-            now += MS;
-            queue.role_change(Role::Leader, now);
-            queue.check_invariants();
-        }
-        assert!(queue.as_set().iter().map(|info| info.entry.key).eq(0..500));
-        assert!(expire(&mut queue, now).into_iter().eq(0..500));
-    }
-}
-
-#[test]
-fn follower_and_stopped_queue_propose_nothing_and_answer_all_else() {
-    let mut queue = leader();
-    fill(&mut queue, 3, |_| 1);
-    queue.role_change(Role::Follower, 0);
-    assert_eq!((queue.wake_at(), queue.poll(MS).count(), queue.wake_at()), (None, 0, None));
-    queue.role_change(Role::Leader, MS);
-    assert_eq!(queue.expiration_delay(), Some(0));
-    assert_eq!(queue.poll(MS).count(), 3);
-    queue.failed(&0, 1, MS);
-    queue.stop();
-    assert_eq!(queue.failed(&1, 1, MS), Outcome::Failed);
-    assert_eq!(queue.applied(&2, 1), Outcome::Applied);
-    for now in [2 * SECOND, 60 * SECOND] {
-        assert_eq!((queue.poll(now).count(), queue.wake_at()), (0, None));
-    }
-    queue.role_change(Role::Leader, 60 * SECOND);
-    assert_eq!((queue.poll(61 * SECOND).count(), queue.wake_at()), (0, None));
-    assert_eq!(queue.as_set().snapshot().len(), 2);
 }

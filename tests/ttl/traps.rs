@@ -6,20 +6,9 @@ use std::time::Duration;
 use timer_wheel::ttl::{Context, Entry, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::script::MS;
-use crate::start::{SECOND, config, created, expire, fill, is_due, leader, leader_with, poll};
+use crate::start::{SECOND, config, created, fill, is_due, leader, leader_with, poll};
 
 const HOUR_MS: u64 = 3_600_000;
-
-/// Dongting orders by deadline and a counter; a comparator on the deadline alone drops all but one of
-/// the entries that share one.
-#[test]
-fn ten_thousand_entries_at_one_deadline_all_come_first_in_first_out() {
-    let mut queue = leader();
-    fill(&mut queue, 10_000, |_| 5);
-    queue.update(&7, 2, 5, created(0)).unwrap();
-    let expected = (0..10_000).filter(|&key| key != 7).chain([7]);
-    assert!(expire(&mut queue, 5 * MS).into_iter().eq(expected));
-}
 
 /// Dongting: an expiry fenced by the index at which the key was created deletes a key that has been
 /// updated since.

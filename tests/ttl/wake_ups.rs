@@ -7,24 +7,7 @@ use timer_wheel::ttl::{Context, Outcome, Role, TtlConfig, TtlQueue};
 
 use crate::pair::LEVELS;
 use crate::script::MS;
-use crate::start::{SECOND, created, fill, flights, leader, leader_with, poll};
-
-#[test]
-fn pending_timeout_is_a_wake_up_and_counts_as_failure() {
-    let mut queue = leader();
-    fill(&mut queue, 1, |_| 5);
-    let proposed = 5 * MS;
-    assert_eq!(queue.poll(proposed).count(), 1);
-    assert_eq!(queue.expiration_delay(), Some(10 * SECOND));
-    let timeout = proposed + 10 * SECOND;
-    assert_eq!((queue.poll(timeout - 1).count(), flights(&queue)), (0, (1, 0)));
-    assert_eq!(queue.expiration_delay(), Some(1));
-    assert_eq!((queue.poll(timeout).count(), flights(&queue)), (0, (0, 1)));
-    assert_eq!(queue.expiration_delay(), Some(SECOND));
-    assert_eq!(queue.poll(timeout + SECOND).next().unwrap().attempt, 2);
-    let stats = queue.as_set().stats();
-    assert_eq!((stats.timed_out, stats.failed, stats.longest_pending_ns), (1, 0, 10 * SECOND));
-}
+use crate::start::{SECOND, created, fill, leader, leader_with, poll};
 
 #[test]
 fn jittered_backoff_spreads_retries_within_its_bounds() {
@@ -69,63 +52,6 @@ fn sleep_until_due(queue: &mut TtlQueue<u32>, mut now: u64) -> (u64, Vec<u32>, u
         idle += usize::from(wait != 0);
     }
     panic!("no progress");
-}
-
-/// A caller that sleeps for the wait wakes up once for each expiry, and early no more than once a level and once for
-/// each time that the earliest entry was postponed.
-#[test]
-fn sleeping_for_the_wait_makes_progress_while_the_earliest_is_postponed() {
-    let mut queue = leader();
-    let count = 500;
-    fill(&mut queue, count, |key| 60_000 + u64::from(key) * 37);
-    let (mut now, mut wake_ups, mut expired) = (0, 0, 0);
-    for round in 0.. {
-        let Some(wait) = queue.expiration_delay() else {
-            break;
-        };
-        now += wait;
-        let due: Vec<_> = queue.poll(now).collect();
-        for due in due {
-            queue.applied(&due.key, due.index);
-            expired += 1;
-        }
-        if round < count {
-            // Those next in line are postponed, as by a heartbeat in turn.
-            let ctx = Context::new(now);
-            let oldest = queue.as_set().iter().next().map(|timer| timer.entry.key);
-            oldest.map(|key| queue.update(&key, 2 + u64::from(round), 90_000, ctx));
-        }
-        wake_ups += 1;
-        assert!(wake_ups <= 2 * count, "too many wake-ups");
-    }
-    assert_eq!(expired, count);
-}
-
-/// However a crowd lies, and with however little work a poll: a wait of 0 after a poll that has come to
-/// its end means that there is something to propose.
-#[test]
-fn wait_of_nothing_is_never_told_twice_with_nothing_to_do() {
-    for (apart_ns, count) in [(0, 3_000), (1_000, 3_000), (MS, 2_000), (77 * MS, 2_000)] {
-        let mut queue = leader();
-        for nth in 0..count {
-            let ctx = Context::new(u64::from(nth) * apart_ns);
-            queue.init(nth, 1, 300_000, ctx).unwrap();
-        }
-        let (mut now, mut idle_at_once) = (0, 0);
-        while let Some(wait) = queue.expiration_delay() {
-            now += wait;
-            let due = poll(&mut queue, now);
-            idle_at_once = if due.is_empty() && wait == 0 { idle_at_once + 1 } else { 0 };
-            assert!(idle_at_once < 2, "at {now}, {apart_ns} apart");
-            for key in due {
-                assert!(now >= 300_000 * MS + u64::from(key) * apart_ns);
-                queue.applied(&key, 1);
-            }
-        }
-        assert!(queue.is_empty());
-        let end = 300_000 * MS + u64::from(count - 1) * apart_ns;
-        assert_eq!(now, end, "the last has been waited for exactly");
-    }
 }
 
 /// Ten thousand sessions are refreshed, those that would expire first before the others, and polled in
