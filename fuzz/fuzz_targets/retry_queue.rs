@@ -4,13 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../../tests/wheel/bytes.rs"]
+mod bytes;
 #[path = "../../tests/retry_queue/script.rs"]
 mod script;
 #[path = "../../tests/retry_queue/world.rs"]
 mod world;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Some((begin, ops)) = bytes.split_first_chunk() {
-        world::run(&script::Script::decode(*begin, ops.chunks_exact(2).map(|op| [op[0], op[1]])));
-    }
-});
+fuzz_target!(|bytes: &[u8]| world::run(&bytes::decode::<script::Script>(bytes, usize::MAX)));

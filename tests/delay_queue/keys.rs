@@ -20,26 +20,6 @@ fn assert_stale(queue: &mut DelayQueue<u32>, key: Key) {
 }
 
 #[test]
-fn key_survives_compacting_and_staleness_does_too() {
-    let mut queue = DelayQueue::new();
-    let keys: Vec<Key> = (0..1_000).map(|n| queue.insert(n, ms(1_000))).collect();
-    for key in keys.iter().skip(1).step_by(2) {
-        queue.remove(key);
-    }
-    queue.compact();
-    queue.shrink_to_fit();
-    let more: Vec<Key> = (0..500).map(|n| queue.insert(n, ms(1_000))).collect();
-    for (n, &key) in (0..).zip(&keys) {
-        if n % 2 == 0 {
-            assert_eq!(queue.get(&key), Some(&n));
-        } else {
-            assert!(!more.contains(&key));
-            assert_stale(&mut queue, key);
-        }
-    }
-}
-
-#[test]
 fn stream_is_terminated_exactly_while_the_queue_is_empty() {
     let mut queue = DelayQueue::new();
     assert!(queue.is_terminated(), "polled now, it would end");

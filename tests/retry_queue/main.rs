@@ -1,8 +1,12 @@
 //! The retry queue against a model of it, and what it promises in single cases.
 //!
-//! `script` and `world` need nothing but `std`, the crate and `serde_json`, so that a fuzz target can include them by
-//! path.
+//! `script` and `world` need nothing but `std`, the crate, `serde_json` and `bytes`, so that a fuzz target can include
+//! them by path.
 
+#[path = "../wheel/bytes.rs"]
+mod bytes;
+#[path = "../wheel/drawn.rs"]
+mod drawn;
 mod script;
 mod world;
 
@@ -64,27 +68,6 @@ fn retry_delay_doubles_up_to_the_cap() {
     }
 }
 
-/// However the last attempt ends, a poll hands the value back, and no retry delay comes before that.
-#[test]
-fn value_is_handed_back_after_its_last_attempt() {
-    let queue = || configured(|it| it.attempts = 2);
-    let (mut refused, mut silent) = (queue(), queue());
-    let keys = [refused.push("refused", 0), silent.push("silent", 0)];
-    for attempt in 1..=2 {
-        let now = u64::from(attempt - 1) * 11_000 * MS;
-        assert_eq!(deliveries(&mut refused, now), [("refused", attempt)]);
-        assert_eq!(deliveries(&mut silent, now), [("silent", attempt)]);
-        let again = [1_000 * MS, now][attempt as usize - 1];
-        assert_eq!(refused.failed(keys[0], now), Some(again));
-    }
-    assert_eq!(refused.expiration_delay(), Some(0));
-    assert_eq!(given_up(&mut refused, 11_000 * MS), [("refused", 2)]);
-    assert!(given_up(&mut silent, 21_000 * MS - 1).is_empty());
-    assert_eq!(given_up(&mut silent, 21_000 * MS), [("silent", 2)]);
-    assert!(refused.is_empty() && silent.is_empty());
-    assert_eq!((refused.done(keys[0]), refused.failed(keys[0], 0), silent.get(keys[1])), (None, None, None));
-}
-
 #[test]
 fn value_with_no_attempt_left_is_handed_back_when_it_is_due() {
     let mut queue = configured(|it| it.attempts = 5);
@@ -98,21 +81,6 @@ fn value_with_no_attempt_left_is_handed_back_when_it_is_due() {
     queue.push_again(7, u32::MAX - 1, 0);
     assert_eq!(deliveries(&mut queue, 0), [(7, u32::MAX)]);
     assert_eq!(given_up(&mut queue, 10_000 * MS), [(7, u32::MAX)]);
-}
-
-/// The state of a value does not matter to `done`: waiting, pending, timed out, or to be tried again.
-#[test]
-fn done_takes_a_value_out_whether_it_was_delivered_or_not() {
-    let mut queue = configured(|_| {});
-    let keys = [0, 0, 0, 500].map(|at| queue.push(at, at));
-    assert_eq!(queue.done(keys[3]), Some(500), "never delivered");
-    assert_eq!(queue.done(keys[0]), Some(0), "never delivered, and due");
-    assert_eq!(deliveries(&mut queue, 0).len(), 2);
-    queue.failed(keys[1], 0);
-    assert_eq!(queue.done(keys[1]), Some(0), "refused before");
-    assert_eq!(deliveries(&mut queue, 10_500 * MS), [], "timed out");
-    assert_eq!(queue.done(keys[2]), Some(0), "an answer that came late");
-    assert!(keys.map(|key| queue.done(key)) == [None; 4] && queue.wake_at().is_none());
 }
 
 #[test]

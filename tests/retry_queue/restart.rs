@@ -1,10 +1,8 @@
 //! Restarts: nothing is lost, what was pending comes back as due, and attempts go on counting.
 
-use std::collections::BTreeMap;
+use timer_wheel::retry::RetryQueue;
 
-use timer_wheel::retry::{RetryConfig, RetryQueue};
-
-use crate::{MS, configured, deliveries, events, given_up};
+use crate::{MS, configured, deliveries, events};
 
 const SECOND: u64 = 1_000 * MS;
 
@@ -52,46 +50,6 @@ fn restart_delivers_again_only_what_was_pending() {
     }
 }
 
-/// A program that dies with every third answer, again and again, gets everything delivered, and counts on.
-#[test]
-fn values_outlive_a_hundred_restarts() {
-    for restart in WAYS {
-        let mut queue = RetryQueue::new(START);
-        (0..50).for_each(|value| _ = queue.push(value, START));
-        let (mut attempts, mut done) = (BTreeMap::new(), 0);
-        for nth in 0..100 {
-            let now = START + nth * SECOND;
-            for (value, attempt) in deliveries(&mut queue, now) {
-                let counted = attempts.entry(value).or_insert(0);
-                *counted += 1;
-                assert_eq!(*counted, attempt, "it goes on counting");
-            }
-            let acknowledged = queue.iter().map(|(key, ..)| key).nth(nth as usize % 7);
-            done += usize::from(acknowledged.and_then(|key| queue.done(key)).is_some());
-            assert_eq!(queue.len() + done, 50, "nothing is lost");
-            queue = restart(&queue);
-        }
-        assert!(queue.is_empty());
-    }
-}
-
-/// Whether the last attempt went well, nobody knows.
-#[test]
-fn value_whose_last_attempt_was_pending_is_handed_back() {
-    for restart in WAYS {
-        let mut queue = configured(|it| it.attempts = 2);
-        queue.push_again(7, 1, 0);
-        assert_eq!(deliveries(&mut queue, START), [(7, 2)]);
-        let mut queue = restart(&queue);
-        // The settings are those that the program gives it, or the default ones.
-        let mut config = RetryConfig::default();
-        config.attempts = 2;
-        queue.set_config(config).unwrap();
-        assert_eq!(given_up(&mut queue, START), [(7, 2)]);
-        assert!(queue.is_empty());
-    }
-}
-
 #[test]
 fn keys_and_clock_are_stored_and_settings_are_not() {
     let mut queue = configured(|it| it.attempts = 1);
@@ -104,19 +62,6 @@ fn keys_and_clock_are_stored_and_settings_are_not() {
     assert_eq!(queue.failed(keys[1], START), None, "an answer of before the restart comes too late");
     assert_eq!(deliveries(&mut queue, 0), [(2, 2)], "by default a value has more attempts than one");
     assert_eq!(queue.done(keys[1]), Some(2));
-}
-
-/// The wall clock was set back while the program was down.
-#[test]
-fn clock_that_went_backwards_stands_still_after_a_restart() {
-    let mut queue = RetryQueue::new(START);
-    let key = queue.push(1, START);
-    assert_eq!(deliveries(&mut queue, START), [(1, 1)]);
-    assert_eq!(queue.failed(key, START + SECOND), Some(START + 2 * SECOND));
-    let mut queue = reloaded(&queue);
-    assert_eq!((queue.wake_at(), queue.expiration_delay()), (Some(START + 2 * SECOND), Some(SECOND)));
-    assert_eq!(deliveries(&mut queue, START - 3_600 * SECOND), []);
-    assert_eq!(deliveries(&mut queue, START + 2 * SECOND), [(1, 2)]);
 }
 
 #[test]

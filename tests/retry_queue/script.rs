@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use timer_wheel::retry::RetryConfig;
 
+use crate::bytes::{Decoder, Draw};
+
 /// One operation. Times count from the caller's clock. A value is named by its place among those in the queue and a
 /// few that have left it; where there is none, nothing happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +36,13 @@ pub(crate) enum Op {
 }
 
 /// What is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Setup {
     patience: u8,
     attempts: u8,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) setup: Setup,
     pub(crate) start: u64,
@@ -58,32 +60,30 @@ impl Setup {
     }
 }
 
-impl Op {
-    /// The operation that two bytes stand for.
-    pub(crate) fn of([kind, number]: [u8; 2]) -> Self {
-        let span = u64::from(number % 8) << (number / 8);
-        match kind % 32 {
-            0..=5 => Self::Push { attempts: 0, ahead: span },
-            6..=8 => Self::Overdue { age: span },
-            9 => Self::Push { attempts: kind / 32, ahead: span },
-            10..=13 => Self::Pass(span),
-            14 => Self::Back(span),
-            15..=19 => Self::Poll { units: number },
-            20..=22 => Self::Sleep,
-            23..=24 => Self::Done(number),
-            25..=28 => Self::Failed(number),
-            29 => Self::Configure(Setup { patience: number % 3, attempts: number / 3 % 4 }),
-            30 => Self::Reload,
-            _ => Self::Refill,
-        }
-    }
-}
+impl Draw for Script {
+    type Script = Self;
 
-impl Script {
-    /// The script that bytes stand for.
-    pub(crate) fn decode([patience, attempts, start]: [u8; 3], ops: impl Iterator<Item = [u8; 2]>) -> Self {
-        let start = [0, 1 << 40, u64::MAX - (1 << 33)][usize::from(start % 3)];
-        let setup = Setup { patience: patience % 3, attempts: attempts % 4 };
-        Self { setup, start, ops: ops.map(Op::of).collect() }
+    fn begin(decoder: &mut Decoder<'_>) -> Self {
+        let setup = Setup { patience: decoder.below(3), attempts: decoder.below(4) };
+        Self { setup, start: decoder.choose(&[0, 1 << 40, u64::MAX - (1 << 33)]), ops: Vec::new() }
+    }
+
+    fn extend(script: &mut Self, decoder: &mut Decoder<'_>) {
+        let (kind, number) = (decoder.byte(), decoder.byte());
+        let span = u64::from(number % 8) << (number / 8);
+        script.ops.push(match kind % 32 {
+            0..=5 => Op::Push { attempts: 0, ahead: span },
+            6..=8 => Op::Overdue { age: span },
+            9 => Op::Push { attempts: kind / 32, ahead: span },
+            10..=13 => Op::Pass(span),
+            14 => Op::Back(span),
+            15..=19 => Op::Poll { units: number },
+            20..=22 => Op::Sleep,
+            23..=24 => Op::Done(number),
+            25..=28 => Op::Failed(number),
+            29 => Op::Configure(Setup { patience: number % 3, attempts: number / 3 % 4 }),
+            30 => Op::Reload,
+            _ => Op::Refill,
+        });
     }
 }

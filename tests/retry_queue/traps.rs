@@ -84,18 +84,6 @@ fn poll_does_no_more_than_its_budget_at_a_crowd_in_one_tick() {
     assert!((delivered, given_up) == (COUNT, COUNT) && queue.is_empty());
 }
 
-/// A budget that allows one event, or nothing.
-#[test]
-fn budget_of_events_is_kept_and_an_empty_one_only_moves_the_clock() {
-    let mut queue = configured(|_| {});
-    (0..3).for_each(|value| _ = queue.push(value, 10));
-    let mut budget = Budget::UNLIMITED.with_fires(2);
-    assert!(queue.poll(10, &mut budget).is_some() && queue.poll(10, &mut budget).is_some());
-    assert!(queue.poll(20, &mut budget).is_none() && budget.fires == 0);
-    assert_eq!((queue.wake_at(), queue.expiration_delay()), (Some(20), Some(0)), "one is still due");
-    assert_eq!(deliveries(&mut queue, 0), [(2, 1)]);
-}
-
 /// Where a retry cannot come later than the attempt, it would come again and again.
 #[test]
 fn loop_at_the_end_of_time_ends() {

@@ -22,22 +22,6 @@ fn poll<T>(task: &Task, queue: &mut DelayQueue<T>) -> Poll<Option<T>> {
 }
 
 #[test]
-fn empty_queue_ends_and_goes_on_when_filled() {
-    paused(async {
-        let task = Task::new();
-        let mut queue = DelayQueue::new();
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
-        queue.insert("item", ms(10));
-        assert!(task.is_woken(), "whoever was told the end hears of more");
-        assert_eq!(poll(&task, &mut queue), Poll::Pending);
-        pass(ms(10)).await;
-        assert!(task.is_woken());
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
-        assert_eq!(poll(&task, &mut queue), Poll::Ready(None));
-    });
-}
-
-#[test]
 fn key_without_an_item_panics_or_gives_none() {
     paused(async {
         let mut queue = DelayQueue::new();
@@ -77,35 +61,6 @@ fn removing_the_last_item_clearing_and_a_reset_to_the_past_wake() {
             assert_eq!((queue.len(), queue.peek()), (0, None));
         });
     }
-}
-
-#[test]
-fn memory_is_kept_and_given_back_on_demand() {
-    paused(async {
-        let mut queue = DelayQueue::with_capacity(10);
-        assert!(queue.capacity() >= 10);
-        let mut keys: Vec<_> = (0..100).map(|n| queue.insert(n, ms(1_000 + n))).collect();
-        queue.reserve(1_000);
-        assert!(queue.capacity() >= 1_100);
-        queue.shrink_to_fit();
-        assert!(queue.capacity() >= 100);
-        for key in keys.drain(..90) {
-            queue.remove(&key);
-        }
-        queue.compact();
-        // The keys that are left still name the same items.
-        let (removed, reset) = (keys[3], keys[7]);
-        assert_eq!(queue.remove(&removed).into_inner(), 93);
-        queue.reset(&reset, ms(1));
-        assert_eq!(next(&mut queue).await.map(Expired::into_inner), Some(97));
-        assert_eq!(queue.len(), 8);
-        queue.clear();
-        queue.compact();
-        queue.shrink_to_fit();
-        assert!(queue.capacity() < 1_000);
-        queue.insert(0, ms(1));
-        assert!(next(&mut queue).await.is_some());
-    });
 }
 
 #[test]
