@@ -15,7 +15,7 @@ mod slab;
 use timer_wheel::{Caffeine, Geometry, Millis};
 
 pub use bitwheel::BitWheel;
-pub use delay_queue::{Delays, OwnDelays};
+pub use delay_queue::Delays;
 pub use heap::Heap;
 pub use hhwt::HashWheel;
 pub use list::OneList;

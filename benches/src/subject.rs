@@ -9,7 +9,7 @@ use crate::answer::Parts;
 use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue};
 use crate::experiments::{Family, Kind, Samples};
 use crate::queue::{Applied, InLane, Indexed, Need, Queue, TwoSets};
-use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora, OwnDelays};
+use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora};
 use crate::rivals::{COARSE, FINE};
 use crate::textbook::TextbookWheel;
 use crate::workload::MILLISECOND;
@@ -59,7 +59,6 @@ pub static ALL: &[Subject] = &[
     Subject::of::<Same<BTreeQueue<u32>>>(),
     Subject::of::<Same<Heap>>(),
     Subject::of::<OfTicks<Delays<FINE>, Delays<COARSE>, Delays<MILLISECOND>>>(),
-    Subject::of::<OfTicks<OwnDelays<FINE>, OwnDelays<COARSE>, OwnDelays<MILLISECOND>>>(),
     Subject::of::<OfTicks<HashWheel<FINE>, HashWheel<COARSE>, HashWheel<MILLISECOND>>>(),
     Subject::of::<OfTicks<Nexus<FINE>, Nexus<COARSE>, Nexus<MILLISECOND>>>(),
     Subject::of::<Same<NexusTimeouts<FINE>>>(),

@@ -1,9 +1,8 @@
-//! `tokio_util::time::DelayQueue` and this crate's `DelayQueue`, polled by hand on a paused clock.
+//! `tokio_util::time::DelayQueue`, polled by hand on a paused clock.
 //!
-//! Both keep time in milliseconds or round to them; here one of them stands for a tick of the wheel they are compared
-//! with. A queue learns the time from the runtime's timers only, so the runtime has to be turned at every advance, which
-//! takes longer than the queue does in most of them. That is not charged: as many turns with nothing to do are timed
-//! and taken off. Deadlines are handed over as instants: from durations the queue would read the clock.
+//! It keeps time in milliseconds; here one of them stands for a tick of the wheel it is compared with. It learns the time
+//! from the runtime's timers only, so the runtime has to be turned at every advance, which takes longer than the queue
+//! does in most of them. That is not charged: as many turns with nothing to do are timed and taken off. Deadlines are handed over as instants: from durations the queue would read the clock.
 
 use std::cell::Cell;
 use std::mem;
@@ -14,23 +13,23 @@ use std::time::{self, Duration};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
+use tokio_util::time::DelayQueue;
+use tokio_util::time::delay_queue::Key;
 
 use super::{due_at, reached_by};
 use crate::queue::Need;
 use crate::queue::Need::{Budget, Clear, First, Horizon, List, SingleCalls};
 use crate::queue::{Order, Queue};
 
-const LACKS: &[Need] = &[SingleCalls, Need::Wake, Clear, First, List, Budget, Horizon];
-
-/// A queue, with a tick of so many nanoseconds.
+/// The queue, with a tick of so many nanoseconds.
 #[derive(Debug)]
-pub struct Polled<Q, const TICK_NS: u64> {
+pub struct Delays<const TICK_NS: u64> {
     runtime: &'static Runtime,
     origin: Instant,
     now: u64,
     turns: u32,
     woken: Arc<Woken>,
-    queue: Q,
+    queue: DelayQueue<u32>,
 }
 
 /// Whether the queue has asked to be polled again, as one does that bounds the work of a poll.
@@ -42,11 +41,6 @@ impl Wake for Woken {
         self.0.store(true, Ordering::Relaxed);
     }
 }
-
-/// That of tokio-util.
-pub type Delays<const TICK_NS: u64> = Polled<tokio_util::time::DelayQueue<u32>, TICK_NS>;
-/// That of this crate.
-pub type OwnDelays<const TICK_NS: u64> = Polled<timer_wheel::DelayQueue<u32>, TICK_NS>;
 
 thread_local! {
     static RUNTIME: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
@@ -67,7 +61,7 @@ fn runtime() -> &'static Runtime {
     })
 }
 
-impl<Q, const TICK_NS: u64> Polled<Q, TICK_NS> {
+impl<const TICK_NS: u64> Delays<TICK_NS> {
     /// Lets so many ticks pass, and the runtime notice.
     #[inline]
     fn pass(&self, ticks: u64) {
@@ -81,74 +75,67 @@ impl<Q, const TICK_NS: u64> Polled<Q, TICK_NS> {
     }
 }
 
-macro_rules! polled {
-    ($name:literal, $($path:ident)::+) => {
-        impl<const TICK_NS: u64> Queue for Polled<$($path)::+::DelayQueue<u32>, TICK_NS> {
-            const NAME: &'static str = $name;
-            const ORDER: Order = Order::Step;
-            const LACKS: &'static [Need] = LACKS;
-            type Key = $($path)::+::delay_queue::Key;
+impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
+    const NAME: &'static str = "delayqueue";
+    const ORDER: Order = Order::Step;
+    const LACKS: &'static [Need] = &[SingleCalls, Need::Wake, Clear, First, List, Budget, Horizon];
+    type Key = Key;
 
-            fn new(now: u64) -> Self {
-                let mut queue = Self {
-                    runtime: runtime(),
-                    origin: Instant::now(),
-                    now: 0,
-                    turns: 0,
-                    woken: Arc::default(),
-                    queue: $($path)::+::DelayQueue::new(),
-                };
-                queue.advance(now, |_, _| ());
-                queue
-            }
+    fn new(now: u64) -> Self {
+        let mut queue = Self {
+            runtime: runtime(),
+            origin: Instant::now(),
+            now: 0,
+            turns: 0,
+            woken: Arc::default(),
+            queue: DelayQueue::new(),
+        };
+        queue.advance(now, |_, _| ());
+        queue
+    }
 
-            #[inline]
-            fn schedule(&mut self, deadline: u64, value: u32) -> Self::Key {
-                self.queue.insert_at(value, self.instant(deadline))
-            }
+    #[inline]
+    fn schedule(&mut self, deadline: u64, value: u32) -> Self::Key {
+        self.queue.insert_at(value, self.instant(deadline))
+    }
 
-            #[inline]
-            fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
-                let now = reached_by::<TICK_NS>(now);
-                let elapsed = now.saturating_sub(self.now);
-                if elapsed > 0 {
-                    self.now = now;
-                    self.turns += 1;
-                    self.pass(elapsed);
-                }
-                let waker = Waker::from(Arc::clone(&self.woken));
-                let mut context = Context::from_waker(&waker);
-                loop {
-                    match self.queue.poll_expired(&mut context) {
-                        Poll::Ready(Some(expired)) => fire(self.now * TICK_NS, expired.into_inner()),
-                        _ if self.woken.0.swap(false, Ordering::Relaxed) => {}
-                        _ => break,
-                    }
-                }
-            }
-
-            fn clock_cost(&mut self) -> Duration {
-                let start = time::Instant::now();
-                for _ in 0..mem::take(&mut self.turns) {
-                    self.pass(0);
-                }
-                start.elapsed()
-            }
-
-            #[inline]
-            fn cancel(&mut self, key: Self::Key) -> Option<u32> {
-                self.queue.try_remove(&key).map(|expired| expired.into_inner())
-            }
-
-            #[inline]
-            fn reschedule(&mut self, key: &mut Self::Key, deadline: u64) -> bool {
-                let when = self.instant(deadline);
-                self.queue.reset_at(key, when);
-                true
+    #[inline]
+    fn advance(&mut self, now: u64, mut fire: impl FnMut(u64, u32)) {
+        let now = reached_by::<TICK_NS>(now);
+        let elapsed = now.saturating_sub(self.now);
+        if elapsed > 0 {
+            self.now = now;
+            self.turns += 1;
+            self.pass(elapsed);
+        }
+        let waker = Waker::from(Arc::clone(&self.woken));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match self.queue.poll_expired(&mut context) {
+                Poll::Ready(Some(expired)) => fire(self.now * TICK_NS, expired.into_inner()),
+                _ if self.woken.0.swap(false, Ordering::Relaxed) => {}
+                _ => break,
             }
         }
-    };
-}
+    }
 
-polled!("delayqueue", tokio_util::time);
-polled!("own delayqueue", timer_wheel);
+    fn clock_cost(&mut self) -> Duration {
+        let start = time::Instant::now();
+        for _ in 0..mem::take(&mut self.turns) {
+            self.pass(0);
+        }
+        start.elapsed()
+    }
+
+    #[inline]
+    fn cancel(&mut self, key: Self::Key) -> Option<u32> {
+        self.queue.try_remove(&key).map(|expired| expired.into_inner())
+    }
+
+    #[inline]
+    fn reschedule(&mut self, key: &mut Self::Key, deadline: u64) -> bool {
+        let when = self.instant(deadline);
+        self.queue.reset_at(key, when);
+        true
+    }
+}
