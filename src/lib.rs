@@ -236,8 +236,6 @@
 //! is `no_std` with `alloc`. It contains no `unsafe`. The wheel, with `std` or without, needs Rust 1.71, and all
 //! other features 1.85.
 //!
-//! `cargo add timer-wheel` gives the wheel; `cargo add timer-wheel --features timer` a [`Timer`] as well.
-//!
 //! [performance.md]: #documents
 // Links to items whose features are off.
 #![cfg_attr(not(feature = "retry"), doc = "[`retry`]: #features")]

@@ -100,8 +100,8 @@ impl Sleep {
     /// has given its result, then it starts anew, and has to be polled again to wake its task. So does one whose result was
     /// an error.
     ///
-    /// A reset to a later time takes no lock, and does not allocate but for the first one of a sleep that waits. A
-    /// reset to an earlier time takes the lock that a poll takes. Neither is counted in
+    /// A reset to a later time takes no lock and does not allocate, except the first one of a sleep that waits, which
+    /// does both. A reset to an earlier time takes the lock that a poll takes. Neither is counted in
     /// [`rescheduled`](super::TimerStats::rescheduled).
     ///
     /// ```

@@ -55,7 +55,8 @@ pub struct TimerStats {
     /// Runs that began later after their deadline than
     /// [`Builder::late_after`](super::Builder::late_after).
     pub late: u64,
-    /// How often the timer thread woke up.
+    /// How often the timer thread woke up: for jobs, for callers that need an earlier time, and to open or move a bucket
+    /// ahead of time.
     pub wake_ups: u64,
     pub(super) lateness: Lateness,
 }
