@@ -42,8 +42,8 @@ use crate::sync::thread;
 
 /// A clock that drives a [`Timer`]: nanoseconds since its origin.
 ///
-/// It should be monotonic. A driver takes a clock that runs backwards for one that stands still
-/// until it has caught up with itself, so that nothing fires twice, and nothing early.
+/// It should be monotonic. A driver treats a clock that runs backwards as stopped until it has
+/// caught up with itself. So nothing fires twice, and nothing early.
 ///
 /// The methods should be O(1), as those provided are; a driver reads the clock for every call.
 ///

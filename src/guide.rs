@@ -80,7 +80,6 @@ macro_rules! pages {
             #[doc = "[index.rs]: crate::index::IndexWheel"]
             #[doc = "[testing.md]: crate#documents"]
             #[doc = "[testing.md#the-drivers]: crate#documents"]
-            #[doc = "[testing.md#the-ttl-layer]: crate#documents"]
             #[doc = "[raft-ttl]: crate#documents"]
             #[doc = "[replay]: crate#documents"]
             #[doc = "[lanes.svg]: <data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/%3E>"]

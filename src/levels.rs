@@ -6,11 +6,11 @@
 //! time. Its timers are moved down a few at a time until then.
 //!
 //! The fifth level takes the timers beyond the reach of the fourth, in buckets that double. Far bucket *k* holds the timers
-//! whose rotation differs from the last one that was opened in bit *k* and in none above: it spans 2^*k* rotations and
-//! begins where that bit becomes one, as in a radix heap. Until the last rotation that was opened reaches an
-//! occupied bucket, no timer's bucket changes. When it reaches one, the timers go to lower buckets or to the
-//! levels below, so a timer is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays
-//! one, so no other timer belongs in it.
+//! for which bit *k* is the highest bit in which the number of their rotation differs from that of the last rotation
+//! opened. It spans 2^*k* rotations and begins where that bit becomes one, as in a radix heap. No timer's bucket changes
+//! until time comes to an occupied far bucket. Then its timers go to lower far buckets or to the levels below, so a timer
+//! is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays one, so no other timer
+//! belongs in it.
 //!
 //! A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
 //! bucket than its own, which is sufficient for exact order.

@@ -41,7 +41,7 @@ pub(super) struct Shared {
     pub(super) thread: OnceLock<Thread>,
     panic_hook: PanicHook,
     late_after_ns: u64,
-    /// How much longer than a shard asks for the thread may sleep.
+    /// How long the thread may sleep beyond the wake-up time of its shards.
     slack_ns: u64,
     /// The shards, to borrow from.
     lenders: OnceLock<Vec<Weak<Shard>>>,

@@ -38,15 +38,16 @@ impl Sleeper {
 
 /// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired: no sleep fires then.
 ///
-/// A connection resets its idle timeout with each message. So a reset to a later time only writes here. The wheel keeps the
-/// sleep at its old time, at which the timer thread looks here. Both change it by comparing it with the last deadline they
-/// know of, so each sees the change of the other. A reset that succeeds comes before the thread looks, and the thread then
-/// postpones the sleep. A reset that fails finds that the sleep has fired. No other memory depends on it, so the order is
-/// relaxed.
+/// A connection resets its idle timeout with each message, so a reset to a later time only writes this atomic. The wheel keeps
+/// the sleep at the old time. When that time comes, the timer thread tries to replace it here by [`NEVER`]. If it succeeds, the
+/// sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that it finds. A reset
+/// replaces the deadline that it knows in the same way; if that fails, the sleep has fired. Of the two only one can succeed. No
+/// other memory depends on the deadline, so the order is relaxed.
+///
 /// A deadline is made earlier only with the shard locked, because the wheel must be changed as well.
 ///
-/// It is made by the first reset of a sleep that is armed. A sleep is usually dropped without a reset, and in a field of the
-/// sleep itself the thread could not read it without `unsafe`.
+/// The atomic is made by the first reset of a sleep that is armed. A sleep is usually dropped without a reset, and in a field of
+/// the sleep itself the thread could not read it without `unsafe`.
 #[derive(Clone, Default)]
 pub(super) struct SharedDeadline(Arc<AtomicU64>);
 
