@@ -59,7 +59,6 @@ macro_rules! pages {
             #[doc = "[drivers.md]: crate::guide::drivers"]
             #[doc = "[design.md]: crate::guide::design"]
             #[doc = "[performance.md]: crate::guide::performance"]
-            #[doc = "[performance.md#where-the-wheel-is-not-ahead]: crate::guide::performance#where-the-wheel-is-not-ahead"]
             #[doc = "[restart.md]: crate::guide::restart"]
             #[doc = "[own-clock.md]: crate::guide::own_clock"]
             #[doc = "[terms.md]: crate::guide::terms"]
