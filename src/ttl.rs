@@ -50,7 +50,7 @@
 //! proposed, by deadline. An entry that the leader proposes leaves that wheel and is *in flight*: pending, or waiting to
 //! be proposed again. A second `IndexWheel` has the entries in flight, by the time of their timeout or retry. At most
 //! [`max_pending`](TtlConfig::max_pending) entries are in flight. So a change of role, which puts each of them back on
-//! the first wheel, takes a short time (1.9 ms with 4,096), and a leader does not flood a log that is behind.
+//! the first wheel, takes a short time (some 2 ms with 4,096), and a leader does not flood a log that is behind.
 
 mod check;
 mod config;

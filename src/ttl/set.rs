@@ -242,7 +242,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     }
 
     /// Sets this replica's role, and makes every entry in flight due again. O(n log n) for the n in flight, of which there are
-    /// at most [`max_pending`](TtlConfig::max_pending): up to 1.9 ms with 4,096.
+    /// at most [`max_pending`](TtlConfig::max_pending): some 2 ms with 4,096.
     ///
     /// Call it with every change of role *or term*. All that was pending or waiting for a retry is
     /// due again, in order of deadline and with no attempts counted, also if the role is the same

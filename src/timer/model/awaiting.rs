@@ -107,21 +107,28 @@ fn ticking(clock: &ManualClock) -> thread::JoinHandle<()> {
     thread::spawn(move || clock.advance(SECOND))
 }
 
-#[test]
-fn sleep_reset_to_later_while_it_fires_is_ready_at_its_last_deadline_and_not_before() {
+/// Resets a sleep to a second later while the thread fires it, with and without a reset before, and does the rest.
+fn reset_while_it_fires(rest: fn(Timer, ManualClock, Sleep, thread::JoinHandle<()>)) {
     for resets in [0, 1] {
         model(move || {
             let (timer, clock) = timer();
             let mut sleep = armed(&timer, &clock, resets);
             let other = ticking(&clock);
             sleep.reset(clock.origin() + 2 * SECOND);
-            assert!(poll(&mut sleep, &Bell::new()).is_pending(), "it is a second at most");
-            other.join().unwrap();
-            clock.advance(SECOND);
-            assert_eq!(wait_for(&mut sleep), Ok(()));
-            assert_eq!(timer.len(), 0);
+            rest(timer, clock, sleep, other);
         });
     }
+}
+
+#[test]
+fn sleep_reset_to_later_while_it_fires_is_ready_at_its_last_deadline_and_not_before() {
+    reset_while_it_fires(|timer, clock, mut sleep, other| {
+        assert!(poll(&mut sleep, &Bell::new()).is_pending(), "it is a second at most");
+        other.join().unwrap();
+        clock.advance(SECOND);
+        assert_eq!(wait_for(&mut sleep), Ok(()));
+        assert_eq!(timer.len(), 0);
+    });
 }
 
 /// The thread may have moved it to the later time, or be about to.
@@ -141,20 +148,14 @@ fn sleep_reset_to_later_and_back_while_the_thread_looks_at_it_is_ready_in_time()
 
 #[test]
 fn sleep_dropped_after_a_reset_while_it_fires_leaves_nothing_behind() {
-    for resets in [0, 1] {
-        model(move || {
-            let (timer, clock) = timer();
-            let mut sleep = armed(&timer, &clock, resets);
-            let other = ticking(&clock);
-            sleep.reset(clock.origin() + 2 * SECOND);
-            drop(sleep);
-            assert_eq!(timer.len(), 0);
-            other.join().unwrap();
-            timer.shutdown(Shutdown::Drain).unwrap();
-            let stats = timer.stats();
-            assert_eq!(stats.fired + stats.cancelled, 1);
-        });
-    }
+    reset_while_it_fires(|timer, _clock, sleep, other| {
+        drop(sleep);
+        assert_eq!(timer.len(), 0);
+        other.join().unwrap();
+        timer.shutdown(Shutdown::Drain).unwrap();
+        let stats = timer.stats();
+        assert_eq!(stats.fired + stats.cancelled, 1);
+    });
 }
 
 /// It fires, is moved, or is ended by the shutdown: none of them is a hang, and none is an early end.
