@@ -407,7 +407,7 @@ impl<T> DelayQueue<T> {
 
     /// The key of the item that will be delivered next, due or not.
     ///
-    /// O(items that are due, or share the first bucket of the wheel with that one), with each call: 24 ms with a million
+    /// O(items that are due, or share the first bucket of the wheel with that one), with each call: 20 ms with a million
     /// items within 200 ms. Do not call it for each item that is inserted.
     ///
     /// ```
