@@ -189,3 +189,30 @@ fn evictions_sort_a_bucket_and_no_other() {
     }
     assert!((1..=FEW).contains(&most), "{most} timers were sorted by one call");
 }
+
+/// A crowd in one tick, every timer of which was put off, has no share that could move ahead: when the tick comes, one call
+/// looks at each timer once, or calls with a budget at as many as it allows.
+#[test]
+fn crowd_of_one_tick_that_was_put_off_is_looked_at_once_and_within_any_budget() {
+    const CROWD: usize = 20_000;
+    let mut wheel: Wheel<usize> = Wheel::new(0);
+    for n in 0..CROWD {
+        let key = wheel.schedule(100 * TICK, n);
+        assert!(wheel.reschedule(key, 1_000 * TICK));
+    }
+    let mut split = wheel.clone();
+    // Some of the first 32 may be elsewhere.
+    let looks = CROWD - 32..=CROWD;
+    let [before, call, after] = [99, 101, 102].map(|tick| advance(&mut wheel, tick * TICK).units);
+    assert!(before == 0 && looks.contains(&call) && after == 0, "{before}, {call} and {after} units");
+
+    let budget = Budget::of_work(256);
+    let mut units = 0;
+    while split.now() < 101 * TICK || split.has_backlog() {
+        let mut left = budget;
+        assert!(split.advance_with_budget(101 * TICK, &mut left).next().is_none());
+        units += budget.work - left.work;
+    }
+    assert!(looks.contains(&units), "{units} units");
+    assert_eq!([wheel, split].map(|mut wheel| advance(&mut wheel, 1_000 * TICK).fired), [CROWD; 2]);
+}
