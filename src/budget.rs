@@ -100,3 +100,18 @@ impl Budget {
         self.fires += 1;
     }
 }
+
+#[cfg(all(test, any(feature = "timer", feature = "ttl")))]
+mod tests {
+    use super::Budget;
+
+    #[test]
+    fn refund_restores_both_limits() {
+        let budget = Budget::of_work(7).with_fires(3);
+        let mut left = budget;
+        left.pay_for_fire();
+        assert_eq!(left, Budget::of_work(6).with_fires(2));
+        left.refund_fire();
+        assert_eq!(left, budget);
+    }
+}
