@@ -14,7 +14,7 @@ use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
 use crate::near::lanes::Lane;
-use crate::node::{MAX_TIMERS, NodeIndex, Nodes, PAGE};
+use crate::node::{MAX_TIMERS, NodeIndex, PAGE};
 use crate::slots::{Slot, Slots};
 use crate::wheel::timer::TimerRef;
 
@@ -38,7 +38,7 @@ use crate::wheel::timer::TimerRef;
 /// because crowded buckets are moved down a few timers at a time before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in pages of 256 that
-/// are never moved. After a peak it comes back by itself, a page at a time as timers fire. Values are
+/// are never moved. After a peak it comes back by itself, a page with each advance. Values are
 /// moved in and out: box those above some 200 bytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
@@ -689,13 +689,13 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.shrink_to_fit();
     }
 
-    /// Whether more pages of nodes are free than in use, and one more.
+    /// Whether more nodes are free than in use, by more than two pages.
     #[inline]
     fn has_spare_pages(&self) -> bool {
-        self.hierarchy.nodes.pages() > 2 * Nodes::<Slot<T>>::pages_for(self.len()) + 1
+        self.hierarchy.nodes.len() / 2 > self.len() + PAGE
     }
 
-    /// Gives back the last page of nodes if all of it is free, once for each time that an advance comes to. O(nodes of a
+    /// Gives back the last page of nodes if all of it is free, once for each time that the clock comes to. O(nodes of a
     /// page).
     #[cold]
     #[inline(never)]

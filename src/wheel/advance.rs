@@ -138,15 +138,22 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.has_backlog()
     }
 
+    /// The next timer that is due. If no more are due, or the budget is used up, a page may come back.
+    #[inline]
+    pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
+        let due = self.hierarchy.next_due(budget);
+        if due.is_none() && self.has_spare_pages() {
+            self.give_back_page();
+        }
+        due
+    }
+
     /// Removes the first timer of the near heap.
     #[inline]
     pub(super) fn fire(&mut self, due: Next) -> Expired<T> {
         let vacated = self.hierarchy.fire(due, |slot| slot.vacate(due.node));
         let (key, value) = vacated.expect(LIVE);
         self.slots.freed(key);
-        if self.has_spare_pages() {
-            self.give_back_page();
-        }
         Expired { key, deadline: due.deadline, value }
     }
 }
@@ -187,7 +194,7 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
     fn next(&mut self) -> Option<Expired<T>> {
         let mut unlimited = Budget::UNLIMITED;
         let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
-        let due = self.wheel.hierarchy.next_due(budget)?;
+        let due = self.wheel.next_due(budget)?;
         budget.pay_for_fire();
         Some(self.wheel.fire(due))
     }

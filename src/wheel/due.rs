@@ -65,7 +65,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueTimer<'_, T, G>> {
         self.hierarchy.set_now(now);
-        let due = self.hierarchy.next_due(budget)?;
+        let due = self.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueTimer { wheel: self, due })
     }

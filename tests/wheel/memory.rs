@@ -285,6 +285,20 @@ fn page_comes_back_once_for_each_time_that_an_advance_comes_to() {
     assert!(slots < 90_000, "{slots} slots are left");
 }
 
+/// Most timers never fire. Those of a peak that was cancelled leave their memory to advances that fire nothing.
+#[test]
+fn pages_come_back_while_all_timers_are_cancelled_and_none_fires() {
+    let (hour, mut wheel) = (3_600 << 30, Wheel::new(0));
+    let keys: Vec<TimerKey> = (0..100_000).map(|n| wheel.schedule(hour + n, 0)).collect();
+    keys[1_000..].iter().for_each(|&key| assert!(wheel.cancel(key).is_some()));
+    let now = 100_000 / PAGE as u64;
+    (1..=now).for_each(|now| assert_eq!(wheel.advance(now).count(), 0));
+    let pages = 1_000_usize.div_ceil(PAGE);
+    assert!(wheel.stats().slots <= (2 * pages + 1) * PAGE, "{:?}", wheel.stats());
+    assert!(keys[..1_000].iter().all(|&key| wheel.contains(key)) && wheel.len() == 1_000);
+    wheel.check_invariants();
+}
+
 /// Whether pages came back by themselves or by a shrink.
 #[test]
 fn keys_stay_stale_while_pages_come_back_and_a_shrink_comes_in_between() {

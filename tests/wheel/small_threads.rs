@@ -47,7 +47,7 @@ fn use_wheel<T: Clone, G: Geometry>(value: T) {
 fn wheel_of_a_hundred_thousand_timers_is_used_on_a_small_thread() {
     on_small_thread(|| use_wheel::<u32, Millis>(7));
     on_small_thread(|| use_wheel::<[u64; 4], Millis>([7; 4]));
-    on_small_thread(|| use_wheel::<[u64; 4], Compact>([7; 4]));
+    on_small_thread(|| use_wheel::<[u64; 32], Compact>([7; 32]));
 }
 
 #[test]

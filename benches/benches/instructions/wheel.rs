@@ -25,6 +25,6 @@ counted!(wheel, Wheel:
     schedule from without_oldest at most 114_800,
     cancel from with_oldest at most 103_700,
     reschedule_to_later from with_random at most 35_600,
-    advance_idly from with_oldest at most 22_060,
-    expire from about_to_expire at most 408_800,
+    advance_idly from with_oldest at most 29_600,
+    expire from about_to_expire at most 403_400,
 );
