@@ -7,9 +7,9 @@
 //!
 //! The fifth level takes the timers beyond the reach of the fourth, in buckets that double. Far bucket *k* holds the timers
 //! for which bit *k* is the highest bit in which the number of their rotation differs from that of the last rotation
-//! opened. It spans 2^*k* rotations and begins where that bit becomes one, as in a radix heap. No timer's bucket changes
+//! opened. It spans 2^*k* rotations and begins where that bit becomes 1, as in a radix heap. No timer's bucket changes
 //! until time comes to an occupied far bucket. Then its timers go to lower far buckets or to the levels below, so a timer
-//! is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays one, so no other timer
+//! is moved at most once for each bit of its rotation. Until the bucket is empty its bit stays 1, so no other timer
 //! belongs in it.
 //!
 //! A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
@@ -101,7 +101,7 @@ impl<G: Geometry> Levels<G> {
         self.agenda.set_chores(0);
     }
 
-    /// The tick that placement is relative to. Timers by it go to the near room.
+    /// The tick that placement is relative to. Timers by it go to the near heap.
     #[inline]
     pub(crate) fn cursor(&self) -> Tick {
         self.cursor

@@ -25,7 +25,7 @@
 //!
 //! # The idea
 //!
-//! Time is cut into ticks, and each of the next ticks has a bucket; farther ahead a bucket spans as
+//! Time is cut into ticks, and each near tick has its own bucket; farther ahead a bucket spans as
 //! many ticks as all of the level below. A timer is dropped into the bucket of its deadline, without
 //! being compared with any other. When time reaches a coarse bucket, its timers move down to finer
 //! ones; most were cancelled or postponed long before.
@@ -44,7 +44,7 @@
 //! - Neither the geometry nor how you split an advance changes what fires, or in which order.
 //! - Every `u64` is a deadline. Overdue ones fire next, and `u64::MAX` never wraps.
 //! - A cancelled timer is gone at once: its value and its slot.
-//! - An advance that is called each tick takes no longer for the timers that lie ahead.
+//! - An advance that is called each tick moves no more than a share of the timers that lie ahead.
 //! - The same calls give the same results on every machine. There is no clock and no randomness
 //!   inside.
 //!
@@ -99,7 +99,7 @@
 //! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
 //! The wake-up is never late. It may be early, and the advance then fires nothing. It opens a bucket, moves a timer
-//! that was postponed, or moves at least 256 timers of a crowded bucket ahead. A timer costs at most one such wake-up
+//! that was postponed, or moves at least 256 timers of a crowded bucket ahead (in [`Millis`]). A timer costs at most one such wake-up
 //! for each time it is moved, and one for each time it was postponed; a cancelled timer costs none. Asking is the
 //! read of a field, so a driver compares it before and after a `schedule` to learn whether it must wake up sooner.
 //! [`next_deadline`](Wheel::next_deadline) is exact, and searches.
@@ -124,7 +124,7 @@
 //! assert_eq!((runs, wheel.next_deadline()), (3, Some(400)));
 //! ```
 //!
-//! [`peek_expired`](Wheel::peek_expired) shows the first timer that is due where it is: the loop removes
+//! [`peek_expired`](Wheel::peek_expired) shows the first due timer in place: the loop removes
 //! it, keeps it under the same key until another deadline, or stops and leaves it due.
 //! [`peek_expired_with_budget`](Wheel::peek_expired_with_budget) does that within a budget.
 //! [`pop_first`](Wheel::pop_first) takes
@@ -205,7 +205,7 @@
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
 //! - Not the fastest where few timers wait and none is cancelled or postponed: up to a thousand or so, a
-//!   `BinaryHeap` is. [performance.md] says where the wheel is ahead and where it is not.
+//!   `BinaryHeap` is. [Performance](guide::performance) says where the wheel is ahead and where it is not.
 //!
 //! # Documents
 //!
@@ -236,7 +236,6 @@
 //! is `no_std` with `alloc`. It contains no `unsafe`. The wheel, with `std` or without, needs Rust 1.71, and all
 //! other features 1.85.
 //!
-//! [performance.md]: #documents
 // Links to items whose features are off.
 #![cfg_attr(not(feature = "retry"), doc = "[`retry`]: #features")]
 #![cfg_attr(not(feature = "retry"), doc = "[`retry::RetryQueue`]: #features")]

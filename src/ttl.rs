@@ -41,8 +41,8 @@
 //!
 //! Deadlines count from [`Context::created_ns`] by this replica's monotonic clock, in nanoseconds;
 //! time that goes backwards counts as standing still. Wall clocks, in milliseconds, matter only
-//! when a snapshot is [restored](TtlSet::restore). `docs/ttl.md` in the repository says what can
-//! be early or late and by how much.
+//! when a snapshot is [restored](TtlSet::restore). [Expiry in a replicated store](crate::guide::ttl) says what
+//! can be early or late and by how much.
 //!
 //! # How it is built
 //!

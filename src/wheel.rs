@@ -34,8 +34,8 @@ use crate::wheel::timer::TimerRef;
 /// moved at most once for each level between where it was scheduled and the finest (beyond the four levels, once for
 /// each bit of its deadline above them), and once more for each time it was postponed and the old time came. The
 /// timers of one tick are sorted when it is reached. An [`advance`](Wheel::advance) over any span costs O(timers
-/// touched), however long the span. Called at least once a tick it takes no longer for the timers that lie ahead,
-/// because crowded buckets are moved down a few timers at a time before they begin.
+/// touched), however long the span. Called at least once a tick it has no long pause for what lies ahead, because
+/// crowded buckets are moved down a share at a time before they begin.
 ///
 /// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in pages of 256 that
 /// are never moved. After a peak it comes back by itself, a page with each advance. Values are

@@ -96,7 +96,7 @@ impl Sleep {
     /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
     /// connection, with each message. O(1).
     ///
-    /// It is not ready before the latest `instant` of a `reset` that has returned. If the deadline has passed, or the sleep
+    /// It is not ready before the `instant` of the last `reset` that has returned. If the deadline has passed, or the sleep
     /// has given its result, then it starts anew, and has to be polled again to wake its task. So does one whose result was
     /// an error.
     ///

@@ -12,7 +12,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Sleeper {
     /// `None` once it has been taken.
     pub(super) waker: Option<Waker>,
-    /// `None` as long as the sleep has not been reset while it was armed.
+    /// `None` as long as the sleep has not been reset while it waited.
     pub(super) deadline: Option<SharedDeadline>,
 }
 
@@ -36,23 +36,23 @@ impl Sleeper {
     }
 }
 
-/// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired: no sleep fires then.
+/// The deadline of a sleep that has been reset, or [`NEVER`] once it has fired; no sleep is due at [`NEVER`].
 ///
 /// A connection resets its idle timeout with each message, so a reset to a later time only writes this atomic. The wheel keeps
-/// the sleep at the old time. When that time comes, the timer thread tries to replace it here by [`NEVER`]. If it succeeds, the
-/// sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that it finds. A reset
-/// replaces the deadline that it knows in the same way; if that fails, the sleep has fired. Of the two only one can succeed. No
-/// other memory depends on the deadline, so the order is relaxed.
+/// the sleep at the old time. When that time comes, the timer thread tries to swap that time here for [`NEVER`]. If it succeeds,
+/// the sleep fires. If it fails, a reset came first, and the thread postpones the sleep to the deadline that it finds. A reset
+/// swaps the deadline that it knows in the same way; if that fails, the sleep has fired. Of thread and reset only one can
+/// succeed. No other memory depends on the deadline, so the order is relaxed.
 ///
 /// A deadline is made earlier only with the shard locked, because the wheel must be changed as well.
 ///
-/// The atomic is made by the first reset of a sleep that is armed. A sleep is usually dropped without a reset, and in a field of
+/// The atomic is made by the first reset of a sleep that waits. A sleep is usually dropped without a reset, and in a field of
 /// the sleep itself the thread could not read it without `unsafe`.
 #[derive(Clone, Default)]
 pub(super) struct SharedDeadline(Arc<AtomicU64>);
 
 impl SharedDeadline {
-    /// For a sleep that is not in the wheel, or with the shard locked.
+    /// Call it only for a sleep that is not in the wheel, or with the shard locked.
     pub(super) fn set(&self, deadline: u64) {
         self.0.store(deadline, Ordering::Relaxed);
     }

@@ -371,8 +371,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// while as many entries are in flight [as may be](TtlConfig::max_pending).
     ///
     /// The time may be too early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
-    /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each level of the
-    /// wheel, and one for each time that it was postponed. A caller that sleeps until then and polls to the end
+    /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each time that the
+    /// wheel moves it, and one for each time that it was postponed. A caller that sleeps until then and polls to the end
     /// always makes progress.
     ///
     /// ```
