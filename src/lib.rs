@@ -99,10 +99,10 @@
 //! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
 //! The wake-up is never late. It may be early, and the advance then fires nothing. It opens a bucket, moves a timer
-//! that was postponed, or moves at least 256 timers of a crowded bucket ahead (in [`Millis`]). A timer costs at most one such wake-up
-//! for each time it is moved, and one for each time it was postponed; a cancelled timer costs none. Asking is the
-//! read of a field, so a driver compares it before and after a `schedule` to learn whether it must wake up sooner.
-//! [`next_deadline`](Wheel::next_deadline) is exact, and searches.
+//! that was postponed, or moves at least 256 timers of a crowded bucket ahead (in [`Millis`]). A timer costs at most
+//! one such wake-up for each time it is moved, and one for each time it was postponed; a cancelled timer costs none.
+//! Asking is the read of a field, so a driver compares it before and after a `schedule` to learn whether it must wake
+//! up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! A timer that may be late need not cost a wake-up of its own. [`align`]`(earliest, latest)` is the roundest time in its
 //! window, and timers that are scheduled at round times share them.
