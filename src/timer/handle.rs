@@ -64,7 +64,7 @@ impl TimerHandle {
 
     /// Cancels the job, and leaves its closure to be dropped when the caller holds no lock.
     pub(super) fn take(&self) -> Option<Entry> {
-        // A cancel makes no wake-up earlier.
+        // The thread need not look: a cancel makes no deadline earlier.
         self.shard.queue().cancel(self.key)
     }
 

@@ -147,6 +147,8 @@ impl Interval {
         let wait = &mut self.sleep.wait;
         let tick = match self.period.ns {
             0 => Poll::Ready(Err(Reason::ZeroPeriod)),
+            // Also if the tick is late. Otherwise a caller who is late each time would never see that the timer has ended.
+            _ if wait.is_ending() => Poll::Ready(Err(Reason::ShutDown)),
             _ => wait.poll(context.waker()),
         };
         match tick {

@@ -124,9 +124,11 @@ impl Queue {
         }
     }
 
-    /// Moves the deadline of a task that sleeps, and shares it with the timer thread; `false` once the task has been woken.
+    /// Moves the deadline of a task that sleeps, and shares it with the timer thread; `false` once the task has been woken,
+    /// or is about to be because the timer ends.
     pub(super) fn reset(&mut self, key: TimerKey, deadline: u64, shared: &SharedDeadline) -> bool {
-        let Some(sleeper) = self.sleeper(key) else {
+        let is_ending = self.ending.is_some();
+        let Some(sleeper) = self.sleeper(key).filter(|_| !is_ending) else {
             return false;
         };
         shared.set(deadline);

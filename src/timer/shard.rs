@@ -20,9 +20,9 @@ pub(super) struct Shard {
     queue: Mutex<Queue>,
     /// The thread looks at the queue at this time or before. Written under the lock, read without.
     ///
-    /// Invariant: whenever the lock is free, nothing in the wheel needs the thread sooner.
+    /// Invariant: whenever the lock is free, no deadline in the wheel needs the thread sooner.
     ///
-    /// A cancel leaves it: callers that schedule and cancel one job after the other do not wake the thread
+    /// A cancel leaves it, although the wheel may then ask for some work earlier than it did: callers that schedule and cancel one job after the other do not wake the thread
     /// for each of them.
     wake: AtomicU64,
     pub(super) shared: Arc<Shared>,

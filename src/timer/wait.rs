@@ -77,10 +77,14 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         replaced.is_some()
     }
 
+    /// Whether the timer ends or has ended.
+    pub(super) fn is_ending(&self) -> bool {
+        self.shard.queue().ending.is_some()
+    }
+
     /// How the wait has ended, now that it is no longer in the wheel.
     fn result(&self) -> Result<(), Reason> {
-        let is_ending = self.shard.queue().ending.is_some();
-        match is_ending && self.shard.shared.now() < self.deadline {
+        match self.is_ending() && self.shard.shared.now() < self.deadline {
             true => Err(Reason::ShutDown),
             false => Ok(()),
         }

@@ -213,7 +213,7 @@ impl Worker<'_> {
         let (mut unrun, mut wakers) = (Vec::new(), Vec::new());
         for shard in self.shards.all() {
             let mut left = shard.queue().wheel.len();
-            // Nothing can be scheduled any more, so each entry comes once among that many.
+            // Nothing can be scheduled or moved any more, so each entry comes once among that many.
             while left > 0 {
                 let mut queue = shard.queue();
                 left = left.min(queue.wheel.len());

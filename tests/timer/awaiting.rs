@@ -120,6 +120,20 @@ fn future_over_the_limit_is_an_error() {
     hand.start([&mut third]);
 }
 
+/// One whose caller is late each time never waits, and went on for ever.
+#[test]
+fn interval_that_is_late_ends_with_the_timer() {
+    let bench = Bench::new();
+    let mut beat = bench.timer.interval(10 * MS);
+    bench.clock.advance(15 * MS);
+    assert_eq!(pollster::block_on(beat.tick()), Ok(()));
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    for _ in 0..3 {
+        bench.clock.advance(15 * MS);
+        assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ShutDown));
+    }
+}
+
 #[test]
 fn interval_ticks_at_whole_periods_however_late_it_is_polled() {
     let (bench, hand) = (Bench::new(), Hand::default());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use timer_wheel::timer::{Reason, Sleep};
 use timer_wheel::{Clock, Shutdown};
@@ -17,6 +17,11 @@ impl Bench {
     /// Moves a sleep to a time since the clock's origin.
     fn reset(&self, sleep: &mut Sleep, to: Duration) {
         sleep.reset(self.clock.origin() + to);
+    }
+
+    /// An instant that the clock never shows.
+    fn far(&self) -> Instant {
+        (0..10).fold(self.clock.origin(), |far, _| far.checked_add(900_000 * HOUR).unwrap_or(far))
     }
 
     /// A sleep that waits for a second, and has been reset as often.
@@ -33,7 +38,7 @@ fn sleep_reset_beyond_the_clock_never_fires_unless_it_is_reset_again() {
     for resets in 0..3 {
         let (bench, hand) = (Bench::new(), Hand::default());
         let mut sleep = bench.armed(&hand, resets);
-        let far = (0..10).fold(bench.clock.origin(), |far, _| far.checked_add(900_000 * HOUR).unwrap_or(far));
+        let far = bench.far();
         sleep.reset(far);
         bench.advance(HOUR);
         assert_eq!((hand.wakes(), sleep.is_elapsed()), (0, false));
@@ -102,6 +107,28 @@ fn sleep_reset_before_or_after_a_shutdown_is_an_error_unless_it_is_due() {
             bench.reset(&mut before, SECOND);
             assert_eq!(hand.poll(&mut before), READY);
         }
+    }
+}
+
+/// The thread takes back what is left in pieces, and lets go of the lock in between. A sleep that was moved behind what had
+/// been taken back was never woken.
+#[test]
+fn sleep_reset_to_the_end_of_time_during_a_shutdown_is_woken() {
+    for round in 0..10 {
+        let (bench, hand) = (Bench::with(|builder| builder.shards(1)), Hand::default());
+        (0..20_000).for_each(|_| _ = bench.timer.schedule_after(SECOND, || ()).unwrap());
+        let mut sleep = bench.timer.sleep(HOUR);
+        hand.start([&mut sleep]);
+        let far = bench.far();
+        let timer = bench.timer.clone();
+        let ending = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len());
+        while bench.timer.schedule_after(HOUR, || ()).is_ok_and(|handle| handle.cancel()) {
+            thread::yield_now();
+        }
+        (0..round * 20).for_each(|_| std::hint::spin_loop());
+        sleep.reset(far);
+        assert_eq!(ending.join().unwrap(), 20_000);
+        assert_eq!((hand.poll(&mut sleep), hand.wakers()), (Poll::Ready(Err(Reason::ShutDown)), 0));
     }
 }
 
