@@ -783,6 +783,20 @@ mod tests {
         assert_eq!(fired, after);
     }
 
+    /// A postponement takes the last number, or the first one for which all must be renumbered.
+    #[test]
+    fn timer_that_is_postponed_when_numbers_run_out_comes_last() {
+        for left in [1, 0] {
+            let mut wheel = Wheel::new(0);
+            let keys: Vec<TimerKey> = (0..40).map(|value| wheel.schedule(50 << 20, value)).collect();
+            wheel.hierarchy.exhaust_sequence(left);
+            assert!(wheel.reschedule(keys[35], 50 << 20));
+            wheel.check_invariants();
+            let fired: Vec<u32> = wheel.advance(u64::MAX).map(|timer| timer.value).collect();
+            assert_eq!((fired.len(), fired.last()), (40, Some(&35)));
+        }
+    }
+
     /// Those of one deadline are told apart by their numbers, and what was cancelled has left holes in the order.
     #[test]
     fn timers_that_are_sorted_already_are_renumbered_with_the_others() {
