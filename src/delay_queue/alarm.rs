@@ -50,7 +50,8 @@ impl Alarm {
             self.set(time, timeline);
         }
         let sleep = self.sleep.as_mut().expect("it has just been set");
-        let rung = sleep.as_mut().poll(cx);
+        // A runtime that is dropped rings its timers, and tokio panics when one of them is polled.
+        let rung = if sleep.is_elapsed() { Poll::Ready(()) } else { sleep.as_mut().poll(cx) };
         if rung.is_ready() {
             self.set_for = None;
         }
@@ -65,7 +66,9 @@ impl Alarm {
     fn set(&mut self, time: u64, timeline: Timeline) {
         let instant = timeline.instant(time).min(Instant::now() + LONGEST_SLEEP);
         match &mut self.sleep {
-            Some(sleep) => sleep.as_mut().reset(instant),
+            Some(sleep) if !sleep.is_elapsed() => sleep.as_mut().reset(instant),
+            // In the runtime of this poll, because that of the last one may have been dropped.
+            Some(sleep) => sleep.set(sleep_until(instant)),
             None => self.sleep = Some(Box::pin(sleep_until(instant))),
         }
         self.set_for = Some(time);

@@ -29,7 +29,8 @@ impl Timeline {
     }
 
     pub(super) fn after(self, delay: Duration) -> u64 {
-        self.now().saturating_add(nanoseconds(delay))
+        // Not from `now()`: the clock of a paused runtime may be behind the origin, which is time 0.
+        Instant::now().checked_add(delay).map_or(u64::MAX, |instant| self.at(instant))
     }
 
     /// The instant of a time, or one far in the future where an `Instant` does not reach as far

@@ -1,12 +1,14 @@
 //! Deadlines of every kind: far, past, equal, and apart by a nanosecond.
 
 use std::future::poll_fn;
+use std::thread;
 use std::time::Duration;
 
 use timer_wheel::DelayQueue;
+use tokio::runtime::Builder;
 use tokio::time::{Instant, advance};
 
-use crate::rig::{ms, paused};
+use crate::rig::{Task, ms, paused};
 
 /// Beyond this tokio-util's queue panics.
 const TOKIO_UTIL_LIMIT: Duration = Duration::from_millis(1 << 36);
@@ -14,6 +16,34 @@ const TOKIO_UTIL_LIMIT: Duration = Duration::from_millis(1 << 36);
 async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
     let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
     expired.map(|expired| expired.into_inner())
+}
+
+/// The alarm in it rang when it was dropped.
+#[test]
+fn item_comes_when_it_is_due_in_another_runtime() {
+    let (mut queue, task) = (DelayQueue::new(), Task::new());
+    paused(async {
+        queue.insert("item", ms(1_000));
+        assert!(task.poll(|cx| queue.poll_expired(cx)).is_pending());
+    });
+    paused(async {
+        assert!(task.poll(|cx| queue.poll_expired(cx)).is_pending());
+        assert_eq!(next(&mut queue).await, Some("item"));
+    });
+}
+
+/// A paused clock stands where the runtime was built.
+#[test]
+fn delay_counts_from_a_clock_that_is_behind_the_queue() {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+    thread::sleep(ms(20));
+    let mut queue = DelayQueue::new();
+    runtime.block_on(async {
+        let start = Instant::now();
+        queue.insert("item", ms(1_000));
+        assert_eq!(next(&mut queue).await, Some("item"));
+        assert!(start.elapsed() <= ms(1_002), "{:?}", start.elapsed());
+    });
 }
 
 /// tokio#5536, kube#1772, restate#5017.

@@ -21,6 +21,20 @@ fn poll<T>(task: &Task, queue: &mut DelayQueue<T>) -> Poll<Option<T>> {
     polled.map(|expired| expired.map(Expired::into_inner))
 }
 
+/// A queue that is shared by the tests of a program, each with a runtime of its own.
+#[test]
+fn queue_goes_on_in_another_runtime_when_the_first_is_dropped() {
+    let (mut queue, task) = (DelayQueue::new(), Task::new());
+    paused(async {
+        queue.insert("item", ms(50));
+        assert_eq!(poll(&task, &mut queue), Poll::Pending);
+    });
+    paused(async {
+        pass(ms(60)).await;
+        assert_eq!(poll(&task, &mut queue), Poll::Ready(Some("item")));
+    });
+}
+
 #[test]
 fn key_without_an_item_panics_or_gives_none() {
     paused(async {
