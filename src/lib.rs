@@ -187,7 +187,7 @@
 //! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of
 //! four bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A free slot
 //! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 256 at
-//! a time, without copying them. After a peak it comes back by itself, a page at a time as timers fire,
+//! a time, without copying them. After a peak it comes back by itself, a page with each advance,
 //! or all at once in [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A wheel
 //! holds at most 1,610,612,736 timers; a caller that wants a lower bound compares [`len`](Wheel::len) with it. Box
 //! values above some 200 bytes: they are moved in and out, and a page holds 256 of them.

@@ -132,7 +132,7 @@ use crate::clock::nanoseconds;
 ///
 /// - Nothing starts before its deadline, on the clock of the timer.
 /// - Jobs start in order of their deadlines. Jobs with equal deadlines start in the order in which they
-///   were scheduled if one thread has scheduled them, or if there is one [shard](Builder::shards) only.
+///   were scheduled if one thread has scheduled them without keys, or if there is one [shard](Builder::shards) only.
 ///   A pool runs them as it pleases; they are handed to it in that order.
 /// - Every job runs once, or is cancelled by a call that answered true, or is returned by
 ///   [`shutdown`](Timer::shutdown).

@@ -665,7 +665,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Gives back at once the memory that the live timers do not need. O(n).
     ///
     /// A timer keeps its slot, so memory is kept up to the highest slot in use. Keys stay valid, and stale ones stale.
-    /// Without a call, timers that fire give back a page at a time, while more pages are free than in use.
+    /// Without a call, advances give back a page at a time, while more is free than in use.
     ///
     /// ```
     /// use timer_wheel::Wheel;

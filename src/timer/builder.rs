@@ -202,7 +202,7 @@ impl Builder {
     /// rounded up to one, and a number above 1,024 down to it. Four for each core, at most 16, unless told
     /// otherwise.
     ///
-    /// A thread keeps to one shard, and threads with different ones do not wait for each other. Among the jobs
+    /// A thread keeps to one shard, and a key to the one of its hash; threads with different ones do not wait for each other. Among the jobs
     /// of one shard the order is exact. Among those of different shards it is that of their deadlines, as the
     /// timer thread sees them when it looks; equal ones start in any order. With one shard the order is exact
     /// for all jobs.

@@ -185,7 +185,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     }
 
     /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) in the most keys
-    /// there were since the last call. The maps are locked one after the other.
+    /// there were since the last call. The maps are locked one after the other, each until its jobs are cancelled: calls
+    /// and jobs of its keys wait for that.
     ///
     /// ```
     /// use std::time::Duration;

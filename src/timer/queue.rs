@@ -18,7 +18,7 @@ pub(super) struct Queue {
     pub(super) wheel: Wheel<Entry>,
     /// The shard's part of the limit of its timer.
     pub(super) limit: usize,
-    /// Jobs whose only run has begun: they have left the wheel.
+    /// Jobs whose only run has begun: they have left the wheel. Modulo 2^32 where a `usize` has 32 bits.
     pub(super) begun: usize,
     pub(super) scheduled: u64,
     pub(super) rescheduled: u64,
@@ -165,7 +165,7 @@ impl Queue {
                     let (work, deadline) = (job.work.take(), job.deadline);
                     let stays = work.is_some() || is_periodic;
                     *entry = Entry::Taken(Planned { work, deadline });
-                    self.begun += usize::from(!stays);
+                    self.begun = self.begun.wrapping_add(usize::from(!stays));
                     stays.then_some(NEVER)
                 }
             };
@@ -189,7 +189,7 @@ impl Queue {
     pub(super) fn start(&mut self, key: TimerKey) -> Option<AnyWork> {
         let work = self.job(key)?.work.take()?;
         if work.period().is_none() {
-            self.begun += 1;
+            self.begun = self.begun.wrapping_add(1);
             self.wheel.cancel(key);
         }
         Some(work)

@@ -66,9 +66,9 @@ impl Shards {
         let ended = self.shared.runs.ended.load(Ordering::Acquire);
         let live = |shard: &Arc<Shard>| {
             let queue = shard.queue();
-            queue.wheel.len() + queue.begun
+            queue.wheel.len().wrapping_add(queue.begun)
         };
-        self.all.iter().map(live).sum::<usize>() - ended
+        self.all.iter().map(live).fold(0, usize::wrapping_add).wrapping_sub(ended)
     }
 
     pub(super) fn stats(&self) -> TimerStats {

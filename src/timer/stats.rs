@@ -15,7 +15,7 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 ///
 /// Each count is exact. While other threads use the timer, two counts may be of different moments. A task that sleeps,
 /// and one in a timeout that was pending, is counted as a job. Of all that runs once `scheduled` is `fired` plus
-/// `cancelled` plus `abandoned` plus `len` while none of it runs, also after a shutdown.
+/// `cancelled` plus `abandoned` plus `len` while none of it runs or is woken, also once `shutdown` has returned.
 ///
 /// ```
 /// use std::time::Duration;
