@@ -822,6 +822,20 @@ mod tests {
         assert_eq!(fired, expected);
     }
 
+    /// One slot whose generations are used up is room for nothing.
+    #[test]
+    fn room_that_is_reserved_does_not_count_a_retired_slot() {
+        let mut wheel: Wheel<u32> = Wheel::new(0);
+        wheel.schedule(1, 0);
+        let Slot::Taken { generation, .. } = &mut wheel.hierarchy.nodes.at_mut(0).value else {
+            panic!("the slot is taken");
+        };
+        *generation = core::num::NonZeroU32::MAX;
+        assert_eq!((wheel.advance(1).count(), wheel.slots.retired()), (1, 1));
+        wheel.reserve(PAGE);
+        assert!(wheel.capacity() >= PAGE, "{}", wheel.capacity());
+    }
+
     #[test]
     fn descending_walk_after_a_renumbering_knows_early_timers() {
         let mut wheel: Wheel<u32> = Wheel::new(0);
