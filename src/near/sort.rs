@@ -215,6 +215,13 @@ mod tests {
                 let mut words: Vec<u64> = skewed.rev().collect();
                 let mut expected = words.clone();
                 expected.sort_unstable();
+                let (mut parts, mut spare) = (words.clone(), words.clone());
+                sort_parts(&mut parts, &mut spare, u64::BITS);
+                let places = parts.iter().map(|word| expected.binary_search(word).unwrap());
+                assert!(
+                    places.enumerate().all(|(nth, place)| nth.abs_diff(place) < 12),
+                    "too much is left to insertion"
+                );
                 sort_many(&mut words, u64::BITS);
                 assert_eq!(words, expected);
             }
