@@ -147,9 +147,12 @@ impl Interval {
         let wait = &mut self.sleep.wait;
         let tick = match self.period.ns {
             0 => Poll::Ready(Err(Reason::ZeroPeriod)),
-            // Also if the tick is late. Otherwise a caller who is late each time would never see that the timer has ended.
-            _ if wait.is_ending() => Poll::Ready(Err(Reason::ShutDown)),
             _ => wait.poll(context.waker()),
+        };
+        let tick = match tick {
+            // Otherwise a caller who is late for each tick would never see that the timer has ended.
+            Poll::Ready(Ok(())) if wait.is_ending() => Poll::Ready(Err(Reason::ShutDown)),
+            tick => tick,
         };
         match tick {
             Poll::Ready(Ok(())) => wait.reset(self.period.next(wait.deadline, wait.shard.shared.now())),
