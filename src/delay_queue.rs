@@ -23,7 +23,7 @@ mod poll;
 mod timeline;
 
 use core::fmt;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -193,11 +193,49 @@ impl<T> DelayQueue<T> {
         self.insert_for(value, self.timeline.at(when))
     }
 
-    #[track_caller]
-    fn insert_for(&mut self, value: T, deadline: u64) -> Key {
-        let key = self.wheel.schedule(deadline, value);
-        self.wake_if_late();
-        Key(key)
+    /// Takes out the next item that is due, or arranges for the task to be woken once one is. A
+    /// bounded amount of work, usually O(1): see [costs](DelayQueue#costs).
+    ///
+    /// Answers `None` when the queue is empty. That is the end of the stream only until an item is
+    /// inserted: the task is woken then, too.
+    ///
+    /// # Panics
+    ///
+    /// If it has to wait and there is no tokio runtime around it, or one without time.
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(1));
+    /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await.expect("there is an item");
+    /// assert_eq!((expired.key(), *expired.get_ref()), (key, "item"));
+    /// assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_none());
+    /// # }
+    /// ```
+    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<ExpiredItem<T>>> {
+        if self.is_empty() {
+            self.remember(cx);
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(timer) = self.poll_due(cx) else {
+            self.remember(cx);
+            return Poll::Pending;
+        };
+        // The task will ask again before it waits.
+        self.waiting = None;
+        if self.is_empty() {
+            self.alarm.cancel();
+        }
+        Poll::Ready(Some(ExpiredItem {
+            key: Key(timer.key),
+            deadline: self.timeline.instant(timer.deadline),
+            data: timer.value,
+        }))
     }
 
     /// Takes an item out, due or not, with the deadline that it had. O(1).
@@ -423,28 +461,6 @@ impl<T> DelayQueue<T> {
         self.wheel.ascending().next().map(|timer| Key(timer.key))
     }
 
-    /// Removes all items. O(n).
-    ///
-    /// The memory stays. A task that waits for the queue is woken, and finds it at its end.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::DelayQueue;
-    ///
-    /// let mut queue = DelayQueue::new();
-    /// let key = queue.insert("item", Duration::from_secs(5));
-    /// queue.clear();
-    /// assert!(queue.is_empty() && queue.try_remove(&key).is_none());
-    /// ```
-    pub fn clear(&mut self) {
-        if !self.is_empty() {
-            self.alarm.cancel();
-            // Before any value is dropped: that may panic.
-            self.wake();
-        }
-        self.wheel.clear();
-    }
-
     /// The number of items in the queue, due or not. O(1).
     ///
     /// ```
@@ -475,6 +491,28 @@ impl<T> DelayQueue<T> {
     /// ```
     pub fn is_empty(&self) -> bool {
         self.wheel.is_empty()
+    }
+
+    /// Removes all items. O(n).
+    ///
+    /// The memory stays. A task that waits for the queue is woken, and finds it at its end.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::DelayQueue;
+    ///
+    /// let mut queue = DelayQueue::new();
+    /// let key = queue.insert("item", Duration::from_secs(5));
+    /// queue.clear();
+    /// assert!(queue.is_empty() && queue.try_remove(&key).is_none());
+    /// ```
+    pub fn clear(&mut self) {
+        if !self.is_empty() {
+            self.alarm.cancel();
+            // Before any value is dropped: that may panic.
+            self.wake();
+        }
+        self.wheel.clear();
     }
 
     /// The number of items that fit before more memory is asked for. O(1).
@@ -542,6 +580,13 @@ impl<T> DelayQueue<T> {
     /// ```
     pub fn compact(&mut self) {
         self.shrink_to_fit();
+    }
+
+    #[track_caller]
+    fn insert_for(&mut self, value: T, deadline: u64) -> Key {
+        let key = self.wheel.schedule(deadline, value);
+        self.wake_if_late();
+        Key(key)
     }
 
     /// The wheel's time at which it wants to be advanced next; the end of time if it is empty.

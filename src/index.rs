@@ -266,20 +266,6 @@ impl<G: Geometry> IndexWheel<G> {
         true
     }
 
-    /// When the timer of an index is due, in nanoseconds, or `None` if none is scheduled. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(0, 500);
-    /// assert_eq!((wheel.deadline(0), wheel.deadline(1)), (Some(500), None));
-    /// ```
-    #[inline]
-    pub fn deadline(&self, index: u32) -> Option<u64> {
-        self.hierarchy.deadline(NodeIndex::from_bits(index))
-    }
-
     /// Moves the clock to `now` nanoseconds and yields every timer that is due, in order of deadline and first in
     /// first out among equals. As [`Wheel::advance`](crate::Wheel::advance), lazily, and at that cost.
     ///
@@ -419,20 +405,18 @@ impl<G: Geometry> IndexWheel<G> {
         self.hierarchy.put_back(index);
     }
 
-    /// How many nanoseconds may pass after [`now`](IndexWheel::now) before there is anything to do; `None` exactly
-    /// when no timer is scheduled. O(1). As [`Wheel::expiration_delay`](crate::Wheel::expiration_delay).
+    /// When the timer of an index is due, in nanoseconds, or `None` if none is scheduled. O(1).
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;
     ///
     /// let mut wheel = IndexWheel::new(0);
-    /// assert_eq!(wheel.expiration_delay(), None);
     /// wheel.set(0, 500);
-    /// assert_eq!(wheel.expiration_delay(), Some(500));
+    /// assert_eq!((wheel.deadline(0), wheel.deadline(1)), (Some(500), None));
     /// ```
     #[inline]
-    pub fn expiration_delay(&self) -> Option<u64> {
-        Some(self.wake_at()?.saturating_sub(self.now()))
+    pub fn deadline(&self, index: u32) -> Option<u64> {
+        self.hierarchy.deadline(NodeIndex::from_bits(index))
     }
 
     /// When the next advance has something to do, in nanoseconds, as an absolute time; `None` exactly when no timer is
@@ -449,6 +433,22 @@ impl<G: Geometry> IndexWheel<G> {
     pub fn wake_at(&self) -> Option<u64> {
         let at = self.hierarchy.wake().max(self.now());
         (!self.is_empty()).then_some(at)
+    }
+
+    /// How many nanoseconds may pass after [`now`](IndexWheel::now) before there is anything to do; `None` exactly
+    /// when no timer is scheduled. O(1). As [`Wheel::expiration_delay`](crate::Wheel::expiration_delay).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// assert_eq!(wheel.expiration_delay(), None);
+    /// wheel.set(0, 500);
+    /// assert_eq!(wheel.expiration_delay(), Some(500));
+    /// ```
+    #[inline]
+    pub fn expiration_delay(&self) -> Option<u64> {
+        Some(self.wake_at()?.saturating_sub(self.now()))
     }
 
     /// The earliest deadline of all timers in nanoseconds. As
@@ -521,6 +521,22 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// All timers in the order in which they will fire, without disturbing the wheel. As
+    /// [`Wheel::ascending`](crate::Wheel::ascending), lazily.
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// for (index, deadline) in [(0, 30), (1, 10), (2, 20)] {
+    ///     wheel.set(index, deadline);
+    /// }
+    /// assert!(wheel.ascending().take(2).map(|due| due.index).eq([1, 2]));
+    /// ```
+    pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
+        self.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
     }
 
     /// Makes room for `additional` indexes above the highest that was ever set. O(additional).

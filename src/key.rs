@@ -41,22 +41,6 @@ impl TimerKey {
         Self { index, generation }
     }
 
-    /// The key as a number, for places that take nothing else: the user data of an epoll or io_uring
-    /// event, a pointer-sized word of a C library. Never 0. Ordered as the keys are. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::{TimerKey, Wheel};
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// let key = wheel.schedule(10, "value");
-    /// let word: u64 = key.to_bits();
-    /// assert_eq!(TimerKey::from_bits(word), Some(key));
-    /// ```
-    #[inline]
-    pub const fn to_bits(self) -> u64 {
-        (self.index.to_bits() as u64) << 32 | self.generation.get() as u64
-    }
-
     /// The key that a number stands for, or `None` if it is that of no key. O(1).
     ///
     /// Any number is harmless. A key that no wheel has given out is stale, or names some timer of the
@@ -81,6 +65,22 @@ impl TimerKey {
             }
             _ => None,
         }
+    }
+
+    /// The key as a number, for places that take nothing else: the user data of an epoll or io_uring
+    /// event, a pointer-sized word of a C library. Never 0. Ordered as the keys are. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// let word: u64 = key.to_bits();
+    /// assert_eq!(TimerKey::from_bits(word), Some(key));
+    /// ```
+    #[inline]
+    pub const fn to_bits(self) -> u64 {
+        (self.index.to_bits() as u64) << 32 | self.generation.get() as u64
     }
 
     #[inline]

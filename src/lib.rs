@@ -262,7 +262,6 @@ pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
 pub mod index;
-pub mod inspect;
 #[cfg(feature = "retry")]
 pub mod retry;
 #[cfg(feature = "timer")]
@@ -286,6 +285,9 @@ mod slots;
 #[cfg(feature = "std")]
 mod sync;
 mod wheel;
+
+// After the wheels, as rustdoc shows the methods of a type in the order of the modules that have them.
+pub mod inspect;
 
 pub use align::align;
 #[cfg(any(feature = "retry", feature = "ttl"))]

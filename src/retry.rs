@@ -147,30 +147,6 @@ impl<T> RetryQueue<T> {
         Self { entries: Wheel::new(now), config: RetryConfig::default() }
     }
 
-    /// Changes the settings from the next call on. Times that have been set already stay. O(1).
-    ///
-    /// # Errors
-    ///
-    /// [`RetryError::InvalidConfig`] if the retry delay or the pending timeout is 0, if there is no attempt, or if the cap
-    /// of the backoff is below the retry delay.
-    ///
-    /// ```
-    /// use core::time::Duration;
-    /// use timer_wheel::retry::{RetryConfig, RetryQueue};
-    ///
-    /// let mut config = RetryConfig::default();
-    /// config.pending_timeout = Duration::from_secs(2);
-    /// let mut queue = RetryQueue::<u32>::new(0);
-    /// assert!(queue.set_config(config).is_ok());
-    /// config.retry_delay = Duration::ZERO;
-    /// assert!(queue.set_config(config).is_err());
-    /// ```
-    pub fn set_config(&mut self, config: RetryConfig) -> Result<(), RetryError> {
-        config.check()?;
-        self.config = config;
-        Ok(())
-    }
-
     /// Puts in a value that is to be delivered at `at` nanoseconds. O(1).
     ///
     /// # Panics
@@ -404,5 +380,29 @@ impl<T> RetryQueue<T> {
     /// ```
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Changes the settings from the next call on. Times that have been set already stay. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`RetryError::InvalidConfig`] if the retry delay or the pending timeout is 0, if there is no attempt, or if the cap
+    /// of the backoff is below the retry delay.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use timer_wheel::retry::{RetryConfig, RetryQueue};
+    ///
+    /// let mut config = RetryConfig::default();
+    /// config.pending_timeout = Duration::from_secs(2);
+    /// let mut queue = RetryQueue::<u32>::new(0);
+    /// assert!(queue.set_config(config).is_ok());
+    /// config.retry_delay = Duration::ZERO;
+    /// assert!(queue.set_config(config).is_err());
+    /// ```
+    pub fn set_config(&mut self, config: RetryConfig) -> Result<(), RetryError> {
+        config.check()?;
+        self.config = config;
+        Ok(())
     }
 }

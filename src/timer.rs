@@ -70,10 +70,16 @@
 //
 // *Locks nest in one order*: a map of a keyed timer; the calls, or the right to borrow; a queue, one at a time.
 
+// In this order the methods of `Timer` are shown, and those of this file last: rustdoc goes by that of the modules.
 mod builder;
+mod schedule;
+mod sleep;
+mod timeout;
+
+mod interval;
+
 mod executor;
 mod handle;
-mod interval;
 mod job;
 mod keyed;
 mod owner;
@@ -84,10 +90,8 @@ mod shard;
 mod shards;
 mod shared;
 mod shutdown;
-mod sleep;
 mod sleeper;
 mod stats;
-mod timeout;
 mod trace;
 mod wait;
 mod work;
@@ -110,16 +114,12 @@ pub use self::timeout::{Timeout, TimeoutError};
 pub use self::work::Missed;
 
 use std::fmt;
-use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use self::owner::Owner;
-use self::shard::Shard;
 use self::shards::Shards;
 use self::shared::Shared;
-use self::work::{Once, Period, Repeat, Work};
-use crate::clock::nanoseconds;
 
 /// Runs jobs when they are due, on a thread of its own or on an [`Executor`] of yours.
 ///
@@ -166,222 +166,6 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// Starts a timer: a thread that runs jobs by the system's clock.
-    ///
-    /// # Errors
-    ///
-    /// That of the system when it cannot start a thread.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    ///
-    /// let timer = Timer::new()?;
-    /// timer.schedule_after(Duration::from_secs(1), || println!("a second later"))?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn new() -> io::Result<Self> {
-        Self::builder().start()
-    }
-
-    /// Configures a timer: its clock, its executor, and more. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::{ManualClock, Timer};
-    ///
-    /// let timer = Timer::builder().clock(ManualClock::new()).start()?;
-    /// assert!(timer.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
-
-    /// Runs `job` once, `delay` from now. O(1), and one allocation.
-    ///
-    /// Without a delay it runs as soon as the thread is free, not in this call. A delay
-    /// that is too long for the clock (584 years) means never. Dropping the handle does not cancel
-    /// the job.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`] after a shutdown and over the [limit](Builder::limit). It hands the job back.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    ///
-    /// let timer = Timer::new()?;
-    /// let (sender, rang) = mpsc::channel();
-    /// let later = sender.clone();
-    /// timer.schedule_after(Duration::ZERO, move || sender.send(1).unwrap())?;
-    /// timer.schedule_after(Duration::from_millis(3), move || later.send(2).unwrap())?;
-    /// assert_eq!(rang.iter().collect::<Vec<_>>(), [1, 2]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn schedule_after<F>(&self, delay: Duration, job: F) -> Result<TimerHandle, Refused<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        let deadline = self.shared().time_after(delay);
-        self.schedule(self.shards().own(), deadline, Once(Some(job))).map_err(|refused| refused.map(Once::into_closure))
-    }
-
-    /// Runs `job` once, at `instant` or as soon as possible after it. O(1), and one allocation.
-    ///
-    /// See [`schedule_after`](Timer::schedule_after).
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`] after a shutdown and over the [limit](Builder::limit). It hands the job back.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use std::time::{Duration, Instant};
-    /// use timer_wheel::Timer;
-    ///
-    /// let timer = Timer::new()?;
-    /// let (sender, rang) = mpsc::channel();
-    /// let later = sender.clone();
-    /// let now = Instant::now();
-    /// timer.schedule_at(now, move || sender.send(1).unwrap())?;
-    /// timer.schedule_at(now + Duration::from_millis(3), move || later.send(2).unwrap())?;
-    /// assert_eq!(rang.iter().collect::<Vec<_>>(), [1, 2]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn schedule_at<F>(&self, instant: Instant, job: F) -> Result<TimerHandle, Refused<F>>
-    where
-        F: FnOnce() + Send + 'static,
-    {
-        let deadline = self.shared().clock.deadline_at(instant);
-        self.schedule(self.shards().own(), deadline, Once(Some(job))).map_err(|refused| refused.map(Once::into_closure))
-    }
-
-    /// Runs `job` again and again at a fixed rate, until it is cancelled or the timer is shut down: due one `period`
-    /// from now, and at whole periods after that, however late a run was. O(1), and one allocation in all.
-    ///
-    /// No run begins before the one before it has ended, on whatever executor; `missed` says what
-    /// happens to runs that were due meanwhile, or while the clock jumped. A run that panics does
-    /// not end the series.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`] after a shutdown, over the [limit](Builder::limit), and for a period of zero. It hands the
-    /// job back.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use std::time::Duration;
-    /// use timer_wheel::{ManualClock, Timer};
-    /// use timer_wheel::timer::{Missed, Reason};
-    ///
-    /// let clock = ManualClock::new();
-    /// let timer = Timer::builder().clock(clock.clone()).start()?;
-    /// let (tick, ticks) = mpsc::channel();
-    /// let beat = timer.every(Duration::from_secs(1), Missed::CatchUp, move || {
-    ///     tick.send(()).unwrap();
-    /// })?;
-    /// clock.advance(Duration::from_secs(3));
-    /// timer.settle()?;
-    /// assert_eq!(ticks.try_iter().count(), 3);
-    /// assert!(beat.cancel());
-    ///
-    /// let refused = timer.every(Duration::ZERO, Missed::Skip, || ()).unwrap_err();
-    /// assert_eq!(refused.reason, Reason::ZeroPeriod);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn every<F>(&self, period: Duration, missed: Missed, job: F) -> Result<TimerHandle, Refused<F>>
-    where
-        F: FnMut() + Send + 'static,
-    {
-        if period.is_zero() {
-            return Err(Refused::new(Reason::ZeroPeriod, job));
-        }
-        let deadline = self.shared().time_after(period);
-        let period = Period { ns: nanoseconds(period), missed };
-        let work = Repeat { period, closure: job };
-        self.schedule(self.shards().own(), deadline, work).map_err(|refused| refused.map(|work| work.closure))
-    }
-
-    fn schedule<W: Work>(&self, shard: &Arc<Shard>, deadline: u64, work: W) -> Result<TimerHandle, Refused<W>> {
-        // Before the lock and not after it: what callers contend for then comes to a core once, not twice.
-        // Measured on two cores: 1.1 to 1.2 times as many schedules a second.
-        let (work, shard) = (Box::new(work), Arc::clone(shard));
-        match shard.admit(work, |queue, work| queue.schedule(deadline, work)) {
-            Ok(key) => Ok(TimerHandle::new(shard, key)),
-            Err(refused) => Err(refused.map(|work| *work)),
-        }
-    }
-
-    /// Blocks until the thread has run, or handed to its executor, all that is due by now. Returns at
-    /// once after a shutdown.
-    ///
-    /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself
-    /// there may be something due at all times, and this never returns.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::InsideJob`], as the job would wait for itself.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{ManualClock, Timer};
-    ///
-    /// let clock = ManualClock::new();
-    /// let timer = Timer::builder().clock(clock.clone()).start()?;
-    /// let handle = timer.schedule_after(Duration::from_secs(60), || println!("a minute later"))?;
-    /// clock.advance(Duration::from_secs(60));
-    /// timer.settle()?;
-    /// assert!(!handle.is_live(), "it has run");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn settle(&self) -> Result<(), Reason> {
-        self.refuse_inside_job()?;
-        self.shared().settle();
-        Ok(())
-    }
-
-    /// Ends the timer, waits until its thread has ended, and returns the jobs that have not
-    /// started, in order of their deadlines. O(n log n) in those.
-    ///
-    /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
-    /// more does. Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
-    /// [`Sleep`], a [`Timeout`] or an [`Interval`] are not among the jobs: they are woken, and get
-    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run
-    /// is under way ends with it. A second call, or one from another thread meanwhile, waits for the first and
-    /// returns nothing.
-    ///
-    /// The call blocks, also for a job that is running on the thread. A task makes it on another thread:
-    /// [recipes](crate::guide::drivers#shutting-down-from-a-task) for tokio and for any executor.
-    ///
-    /// # Errors
-    ///
-    /// [`Reason::InsideJob`] when it is called from within a job of this timer, which cannot wait for its
-    /// own end; the timer goes on. Dropping the last `Timer` within a job is fine: the thread
-    /// ends after it.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    /// use timer_wheel::timer::{Reason, Shutdown};
-    ///
-    /// let timer = Timer::new()?;
-    /// timer.schedule_after(Duration::from_secs(60), || println!("later"))?;
-    /// let unrun = timer.shutdown(Shutdown::Drain)?;
-    /// assert_eq!(unrun.len(), 1);
-    /// for job in unrun {
-    ///     job.run(); // or drop it
-    /// }
-    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
-    /// assert_eq!(refused.reason, Reason::ShutDown);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, Reason> {
-        self.refuse_inside_job()?;
-        Ok(self.owner.shut_down(how))
-    }
-
     /// The number of live jobs: waiting, taken by an executor, or running; and of tasks that sleep. O(shards).
     ///
     /// It is the sum of one look at each shard, one after the other. While other threads schedule and cancel, it may be
@@ -460,6 +244,74 @@ impl Timer {
     /// ```
     pub fn stats(&self) -> TimerStats {
         self.shards().stats()
+    }
+
+    /// Blocks until the thread has run, or handed to its executor, all that is due by now. Returns at
+    /// once after a shutdown.
+    ///
+    /// For tests with a [`ManualClock`](crate::ManualClock). With a clock that moves by itself
+    /// there may be something due at all times, and this never returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InsideJob`], as the job would wait for itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let handle = timer.schedule_after(Duration::from_secs(60), || println!("a minute later"))?;
+    /// clock.advance(Duration::from_secs(60));
+    /// timer.settle()?;
+    /// assert!(!handle.is_live(), "it has run");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn settle(&self) -> Result<(), Reason> {
+        self.refuse_inside_job()?;
+        self.shared().settle();
+        Ok(())
+    }
+
+    /// Ends the timer, waits until its thread has ended, and returns the jobs that have not
+    /// started, in order of their deadlines. O(n log n) in those.
+    ///
+    /// With [`Shutdown::Drain`] jobs that are due by now still run; with [`Shutdown::Discard`] nothing
+    /// more does. Each job that is returned can be run, dropped, or cancelled by its handle. Tasks that wait in a
+    /// [`Sleep`], a [`Timeout`] or an [`Interval`] are not among the jobs: they are woken, and get
+    /// [`Reason::ShutDown`] unless they were due. Jobs that an executor has taken belong to it. A periodic job whose run
+    /// is under way ends with it. A second call, or one from another thread meanwhile, waits for the first and
+    /// returns nothing.
+    ///
+    /// The call blocks, also for a job that is running on the thread. A task makes it on another thread:
+    /// [recipes](crate::guide::drivers#shutting-down-from-a-task) for tokio and for any executor.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::InsideJob`] when it is called from within a job of this timer, which cannot wait for its
+    /// own end; the timer goes on. Dropping the last `Timer` within a job is fine: the thread
+    /// ends after it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::{Reason, Shutdown};
+    ///
+    /// let timer = Timer::new()?;
+    /// timer.schedule_after(Duration::from_secs(60), || println!("later"))?;
+    /// let unrun = timer.shutdown(Shutdown::Drain)?;
+    /// assert_eq!(unrun.len(), 1);
+    /// for job in unrun {
+    ///     job.run(); // or drop it
+    /// }
+    /// let refused = timer.schedule_after(Duration::ZERO, || ()).unwrap_err();
+    /// assert_eq!(refused.reason, Reason::ShutDown);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown(&self, how: Shutdown) -> Result<Vec<Job>, Reason> {
+        self.refuse_inside_job()?;
+        Ok(self.owner.shut_down(how))
     }
 
     fn refuse_inside_job(&self) -> Result<(), Reason> {

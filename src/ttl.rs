@@ -52,16 +52,19 @@
 //! [`max_pending`](TtlConfig::max_pending) entries are in flight. So a change of role, which puts each of them back on
 //! the first wheel, takes a short time (some 2 ms with 4,096), and a leader does not flood a log that is behind.
 
-mod check;
-mod config;
+// In this order the methods of `TtlSet` and `TtlQueue` are shown: rustdoc goes by that of the modules.
+mod queue;
+mod set;
+
 mod due;
+mod look;
+mod snapshot;
+mod upkeep;
+
+mod config;
 mod entries;
 mod entry;
 mod error;
-mod iter;
-mod queue;
-mod set;
-mod snapshot;
 mod stats;
 
 pub use self::config::TtlConfig;

@@ -9,7 +9,6 @@ use tokio::task::coop;
 use crate::budget::Budget;
 use crate::delay_queue::DelayQueue;
 use crate::delay_queue::expired_item::ExpiredItem;
-use crate::delay_queue::key::Key;
 use crate::wheel::timer::Expired;
 
 /// The most entries that one advance moves within the wheel: some tens of microseconds of work.
@@ -24,53 +23,8 @@ enum Due<T> {
 }
 
 impl<T> DelayQueue<T> {
-    /// Takes out the next item that is due, or arranges for the task to be woken once one is. A
-    /// bounded amount of work, usually O(1): see [costs](DelayQueue#costs).
-    ///
-    /// Answers `None` when the queue is empty. That is the end of the stream only until an item is
-    /// inserted: the task is woken then, too.
-    ///
-    /// # Panics
-    ///
-    /// If it has to wait and there is no tokio runtime around it, or one without time.
-    ///
-    /// ```
-    /// use std::future::poll_fn;
-    /// use std::time::Duration;
-    /// use timer_wheel::DelayQueue;
-    ///
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let mut queue = DelayQueue::new();
-    /// let key = queue.insert("item", Duration::from_secs(1));
-    /// let expired = poll_fn(|cx| queue.poll_expired(cx)).await.expect("there is an item");
-    /// assert_eq!((expired.key(), *expired.get_ref()), (key, "item"));
-    /// assert!(poll_fn(|cx| queue.poll_expired(cx)).await.is_none());
-    /// # }
-    /// ```
-    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<ExpiredItem<T>>> {
-        if self.is_empty() {
-            self.remember(cx);
-            return Poll::Ready(None);
-        }
-        let Poll::Ready(timer) = self.poll_due(cx) else {
-            self.remember(cx);
-            return Poll::Pending;
-        };
-        // The task will ask again before it waits.
-        self.waiting = None;
-        if self.is_empty() {
-            self.alarm.cancel();
-        }
-        Poll::Ready(Some(ExpiredItem {
-            key: Key(timer.key),
-            deadline: self.timeline.instant(timer.deadline),
-            data: timer.value,
-        }))
-    }
-
     /// Waits for the next item of a queue that is not empty.
-    fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Expired<T>> {
+    pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<Expired<T>> {
         // The wheel asks to be advanced at most once a level before it has the next item.
         loop {
             // While an alarm is set for what is next, there is no need to look at the clock.
@@ -117,7 +71,7 @@ impl<T> DelayQueue<T> {
         }
     }
 
-    fn remember(&mut self, cx: &Context<'_>) {
+    pub(super) fn remember(&mut self, cx: &Context<'_>) {
         match &mut self.waiting {
             Some(waker) => waker.clone_from(cx.waker()),
             None => self.waiting = Some(cx.waker().clone()),

@@ -28,32 +28,6 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
         Self { wheel, due }
     }
 
-    /// The caller's index. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(7, 500);
-    /// assert_eq!(wheel.peek_expired(700).map(|due| due.index()), Some(7));
-    /// ```
-    pub fn index(&self) -> u32 {
-        self.due.node.to_bits()
-    }
-
-    /// When the timer was due, in nanoseconds. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// wheel.set(7, 500);
-    /// assert_eq!(wheel.peek_expired(700).map(|due| due.deadline()), Some(500));
-    /// ```
-    pub fn deadline(&self) -> u64 {
-        self.due.deadline
-    }
-
     /// Takes the timer out, as [`IndexWheel::advance`] would. O(1); O(log k) among the k timers of the near
     /// heap.
     ///
@@ -99,6 +73,32 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
     /// ```
     pub fn rearm_in(self, lane: Lane, deadline: u64) {
         self.wheel.hierarchy.rearm_in(self.due, lane, deadline);
+    }
+
+    /// The caller's index. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 500);
+    /// assert_eq!(wheel.peek_expired(700).map(|due| due.index()), Some(7));
+    /// ```
+    pub fn index(&self) -> u32 {
+        self.due.node.to_bits()
+    }
+
+    /// When the timer was due, in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::index::IndexWheel;
+    ///
+    /// let mut wheel = IndexWheel::new(0);
+    /// wheel.set(7, 500);
+    /// assert_eq!(wheel.peek_expired(700).map(|due| due.deadline()), Some(500));
+    /// ```
+    pub fn deadline(&self) -> u64 {
+        self.due.deadline
     }
 }
 

@@ -9,22 +9,6 @@ use crate::geometry::Geometry;
 use crate::hierarchy::search::Ascent;
 
 impl<G: Geometry> IndexWheel<G> {
-    /// All timers in the order in which they will fire, without disturbing the wheel. As
-    /// [`Wheel::ascending`](crate::Wheel::ascending), lazily.
-    ///
-    /// ```
-    /// use timer_wheel::index::IndexWheel;
-    ///
-    /// let mut wheel = IndexWheel::new(0);
-    /// for (index, deadline) in [(0, 30), (1, 10), (2, 20)] {
-    ///     wheel.set(index, deadline);
-    /// }
-    /// assert!(wheel.ascending().take(2).map(|due| due.index).eq([1, 2]));
-    /// ```
-    pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
-        self.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
-    }
-
     /// As [`ascending`](Self::ascending), with what orders each timer.
     pub(crate) fn ascent(&self) -> Ascent<'_, (), G> {
         self.hierarchy.ascent()

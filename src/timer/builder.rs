@@ -58,6 +58,39 @@ pub struct Builder {
     name: String,
 }
 
+impl Timer {
+    /// Starts a timer: a thread that runs jobs by the system's clock.
+    ///
+    /// # Errors
+    ///
+    /// That of the system when it cannot start a thread.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let timer = Timer::new()?;
+    /// timer.schedule_after(Duration::from_secs(1), || println!("a second later"))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new() -> io::Result<Self> {
+        Self::builder().start()
+    }
+
+    /// Configures a timer: its clock, its executor, and more. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{ManualClock, Timer};
+    ///
+    /// let timer = Timer::builder().clock(ManualClock::new()).start()?;
+    /// assert!(timer.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
 impl Builder {
     pub(super) fn new() -> Self {
         Self {

@@ -106,20 +106,6 @@ impl Interval {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
-    /// The time from one tick to the next, at most the 584 years that a clock can show. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::Timer;
-    ///
-    /// let beat = Timer::new()?.interval(Duration::from_millis(250));
-    /// assert_eq!(beat.period(), Duration::from_millis(250));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn period(&self) -> Duration {
-        Duration::from_nanos(self.period.ns)
-    }
-
     /// Moves the next tick to one period from now, and the others to whole periods after that. O(1).
     ///
     /// For a keep-alive that is due a period after the last message: see [`Sleep::reset`] for what it costs.
@@ -141,6 +127,20 @@ impl Interval {
     pub fn reset(&mut self) {
         let wait = &mut self.sleep.wait;
         wait.reset(wait.shard.shared.now().saturating_add(self.period.ns));
+    }
+
+    /// The time from one tick to the next, at most the 584 years that a clock can show. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// let beat = Timer::new()?.interval(Duration::from_millis(250));
+    /// assert_eq!(beat.period(), Duration::from_millis(250));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(self.period.ns)
     }
 
     fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Reason>> {

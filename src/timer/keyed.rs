@@ -73,21 +73,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         Self { timer, hasher: RandomState::new(), maps }
     }
 
-    /// The timer that runs the jobs. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::<u64>::new(Timer::new()?);
-    /// sessions.timer().schedule_after(Duration::from_secs(1), || ())?; // without a key
-    /// assert_eq!((sessions.len(), sessions.timer().len()), (0, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn timer(&self) -> &Timer {
-        &self.timer
-    }
-
     /// Runs `job` once, `delay` from now, in place of the key's live job if there is one. Returns
     /// whether there was one, which then does not run. O(1).
     ///
@@ -160,55 +145,6 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         is_replaced.map_err(|refused| refused.map(|keyed| keyed.job.into_closure()))
     }
 
-    /// Cancels the job of a key. Returns whether that prevented its run. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
-    /// assert!(sessions.remove("ann"));
-    /// assert!(!sessions.remove("ann"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(alias = "cancel")]
-    pub fn remove<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-    {
-        let mut jobs = lock(&self.maps[self.number(key)].0);
-        let removed = jobs.remove_entry(key);
-        let cancelled = removed.as_ref().and_then(|(_, handle)| handle.take());
-        drop(jobs);
-        cancelled.is_some()
-    }
-
-    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) in the most keys
-    /// there were since the last call. The maps are locked one after the other, each until its jobs are cancelled: calls
-    /// and jobs of its keys wait for that.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{KeyedTimer, Timer};
-    ///
-    /// let sessions = KeyedTimer::new(Timer::new()?);
-    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
-    /// sessions.set_after("bob", Duration::from_secs(60), || unreachable!())?;
-    /// assert_eq!(sessions.clear(), 2);
-    /// assert!(sessions.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn clear(&self) -> usize {
-        let (mut removed, mut cancelled) = (Vec::new(), Vec::new());
-        for map in self.maps.iter() {
-            let mut jobs = lock(&map.0);
-            cancelled.extend(jobs.values().filter_map(TimerHandle::take));
-            removed.push(mem::take(&mut *jobs));
-        }
-        cancelled.len()
-    }
-
     /// Reschedules the waiting job of a key to `delay` from now. Returns whether it did. O(1).
     ///
     /// See [`TimerHandle::reschedule_after`].
@@ -248,6 +184,30 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     {
         let deadline = self.timer.shared().clock.deadline_at(instant);
         self.of(key, |handle| handle.reschedule(deadline)) == Some(true)
+    }
+
+    /// Cancels the job of a key. Returns whether that prevented its run. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// assert!(sessions.remove("ann"));
+    /// assert!(!sessions.remove("ann"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "cancel")]
+    pub fn remove<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        let mut jobs = lock(&self.maps[self.number(key)].0);
+        let removed = jobs.remove_entry(key);
+        let cancelled = removed.as_ref().and_then(|(_, handle)| handle.take());
+        drop(jobs);
+        cancelled.is_some()
     }
 
     /// Whether the key has a live job. O(1).
@@ -300,6 +260,21 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.hasher.hash_one(key) as usize % self.maps.len()
     }
 
+    /// The timer that runs the jobs. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::<u64>::new(Timer::new()?);
+    /// sessions.timer().schedule_after(Duration::from_secs(1), || ())?; // without a key
+    /// assert_eq!((sessions.len(), sessions.timer().len()), (0, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
     /// The number of keys that have a job. O(shards).
     ///
     /// ```
@@ -330,6 +305,31 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Cancels the jobs of all keys, and returns how many runs that prevented. O(n) in the most keys
+    /// there were since the last call. The maps are locked one after the other, each until its jobs are cancelled: calls
+    /// and jobs of its keys wait for that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let sessions = KeyedTimer::new(Timer::new()?);
+    /// sessions.set_after("ann", Duration::from_secs(60), || unreachable!())?;
+    /// sessions.set_after("bob", Duration::from_secs(60), || unreachable!())?;
+    /// assert_eq!(sessions.clear(), 2);
+    /// assert!(sessions.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clear(&self) -> usize {
+        let (mut removed, mut cancelled) = (Vec::new(), Vec::new());
+        for map in self.maps.iter() {
+            let mut jobs = lock(&map.0);
+            cancelled.extend(jobs.values().filter_map(TimerHandle::take));
+            removed.push(mem::take(&mut *jobs));
+        }
+        cancelled.len()
     }
 
     /// Ends the timer, also for its other users, and returns the jobs that have not started, in order of

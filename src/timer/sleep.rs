@@ -79,20 +79,6 @@ impl Sleep {
         Self { wait: Wait::new(Arc::clone(timer.shards().own()), deadline) }
     }
 
-    /// The time for which it waits, or `None` for never, or too far ahead for an [`Instant`]. O(1).
-    ///
-    /// ```
-    /// use std::time::{Duration, Instant};
-    /// use timer_wheel::Timer;
-    ///
-    /// let instant = Instant::now() + Duration::from_secs(5);
-    /// assert_eq!(Timer::new()?.sleep_until(instant).deadline(), Some(instant));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn deadline(&self) -> Option<Instant> {
-        self.wait.shard.shared.clock.instant_at(self.wait.deadline)
-    }
-
     /// Moves the deadline to `instant`, whether the sleep waits, is over, or was never polled: for the idle timeout of a
     /// connection, with each message. O(1).
     ///
@@ -123,6 +109,20 @@ impl Sleep {
     /// ```
     pub fn reset(&mut self, instant: Instant) {
         self.wait.reset(self.wait.shard.shared.clock.deadline_at(instant));
+    }
+
+    /// The time for which it waits, or `None` for never, or too far ahead for an [`Instant`]. O(1).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::Timer;
+    ///
+    /// let instant = Instant::now() + Duration::from_secs(5);
+    /// assert_eq!(Timer::new()?.sleep_until(instant).deadline(), Some(instant));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn deadline(&self) -> Option<Instant> {
+        self.wait.shard.shared.clock.instant_at(self.wait.deadline)
     }
 
     /// Whether its deadline has passed, polled or not. O(1): it reads the clock.

@@ -100,198 +100,6 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     pub fn with_hasher(now: u64, hasher: S) -> Self {
         Self { set: TtlSet::new(now), tables: alloc::vec![HashTable::new(); TABLES], hasher }
     }
-
-    /// As [`TtlSet::set_config`]. O(1).
-    ///
-    /// # Errors
-    ///
-    /// [`TtlError::InvalidConfig`] if the settings cannot work.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
-    ///
-    /// let mut config = TtlConfig::default();
-    /// config.expire_batch = 200;
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// assert_eq!(queue.set_config(config), Ok(()));
-    /// ```
-    pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
-        self.set.set_config(config)
-    }
-
-    /// Makes room for `additional` more entries. O(n + additional), as the tables of the keys may
-    /// grow.
-    ///
-    /// # Panics
-    ///
-    /// If the queue could never hold that many.
-    ///
-    /// ```
-    /// use timer_wheel::ttl::TtlQueue;
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.reserve(1_000);
-    /// assert!(queue.is_empty());
-    /// ```
-    #[track_caller]
-    pub fn reserve(&mut self, additional: usize) {
-        self.set.reserve(additional);
-        self.reserve_tables(additional);
-    }
-
-    /// Makes room in each table for its share and six standard deviations more, so that none has to grow.
-    fn reserve_tables(&mut self, additional: usize) {
-        let share = additional.div_ceil(TABLES);
-        let share = share + 6 * share.isqrt();
-        let tables = self.tables.iter_mut();
-        tables.for_each(|table| table.reserve(share, Listed::hash));
-    }
-
-    /// Drops all entries and gives their memory back. The clock, the role and the statistics stay. As
-    /// [`TtlSet::clear`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// queue.clear();
-    /// assert_eq!((queue.len(), queue.as_set().stats().scheduled), (0, 1));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn clear(&mut self) {
-        self.tables.fill(HashTable::new());
-        // Last, because keys may panic when they are dropped.
-        self.set.clear();
-    }
-
-    /// The set below the table: its statistics, role and configuration, entries in order, and snapshots. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!((queue.as_set().pending_len(), queue.as_set().stats().scheduled), (0, 1));
-    /// assert_eq!(queue.as_set().snapshot().len(), 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn as_set(&self) -> &TtlSet<K, G> {
-        &self.set
-    }
-
-    /// As [`TtlSet::poll`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// for key in 0..51 {
-    ///     queue.init(key, 1, 5, Context::default())?;
-    /// }
-    /// assert_eq!(queue.poll(6_000_000).count(), 50);
-    /// assert_eq!(queue.expiration_delay(), Some(0));
-    /// assert_eq!(queue.poll(6_000_000).count(), 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
-    where
-        K: Clone,
-    {
-        self.set.poll(now)
-    }
-
-    /// As [`TtlSet::role_change`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init(7, 1, 5, Context::default())?;
-    /// assert_eq!(queue.poll(6_000_000).count(), 1);
-    /// queue.role_change(Role::Leader, 7_000_000); // another term
-    /// assert_eq!(queue.poll(7_000_000).count(), 1);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn role_change(&mut self, role: Role, now: u64) {
-        self.set.role_change(role, now);
-    }
-
-    /// As [`TtlSet::stop`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// queue.stop();
-    /// assert_eq!(queue.wake_at(), None);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn stop(&mut self) {
-        self.set.stop();
-    }
-
-    /// As [`TtlSet::wake_at`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.wake_at(), Some(5_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn wake_at(&self) -> Option<u64> {
-        self.set.wake_at()
-    }
-
-    /// As [`TtlSet::expiration_delay`].
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.role_change(Role::Leader, 2_000_000);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.expiration_delay(), Some(3_000_000));
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn expiration_delay(&self) -> Option<u64> {
-        self.set.expiration_delay()
-    }
-
-    /// The number of entries, in whatever phase. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::{Context, TtlQueue};
-    ///
-    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// queue.init("other", 2, 9, Context::default())?;
-    /// assert_eq!(queue.len(), 2);
-    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
-    /// ```
-    pub fn len(&self) -> usize {
-        self.set.len()
-    }
-
-    /// Whether there is no entry. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::ttl::TtlQueue;
-    ///
-    /// let queue: TtlQueue<&str> = TtlQueue::new(0);
-    /// assert!(queue.is_empty());
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.set.is_empty()
-    }
 }
 
 impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
@@ -437,7 +245,66 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
             None => self.set.stale(),
         }
     }
+}
 
+impl<K, G: Geometry, S> TtlQueue<K, G, S> {
+    /// As [`TtlSet::poll`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
+    /// queue.role_change(Role::Leader, 0);
+    /// for key in 0..51 {
+    ///     queue.init(key, 1, 5, Context::default())?;
+    /// }
+    /// assert_eq!(queue.poll(6_000_000).count(), 50);
+    /// assert_eq!(queue.expiration_delay(), Some(0));
+    /// assert_eq!(queue.poll(6_000_000).count(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn poll(&mut self, now: u64) -> impl FusedIterator<Item = Expiry<K>> + '_
+    where
+        K: Clone,
+    {
+        self.set.poll(now)
+    }
+
+    /// As [`TtlSet::role_change`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<u32> = TtlQueue::new(0);
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init(7, 1, 5, Context::default())?;
+    /// assert_eq!(queue.poll(6_000_000).count(), 1);
+    /// queue.role_change(Role::Leader, 7_000_000); // another term
+    /// assert_eq!(queue.poll(7_000_000).count(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn role_change(&mut self, role: Role, now: u64) {
+        self.set.role_change(role, now);
+    }
+
+    /// As [`TtlSet::stop`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// queue.stop();
+    /// assert_eq!(queue.wake_at(), None);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn stop(&mut self) {
+        self.set.stop();
+    }
+}
+
+impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// The entry of a key, its deadline and phase, or `None` if the key has no TTL. O(1).
     ///
     /// ```
@@ -484,7 +351,148 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     pub fn remaining<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q, now: u64) -> Option<u64> {
         self.set.remaining(self.find(key)?, now)
     }
+}
 
+impl<K, G: Geometry, S> TtlQueue<K, G, S> {
+    /// The set below the table: its statistics, role and configuration, entries in order, and snapshots. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!((queue.as_set().pending_len(), queue.as_set().stats().scheduled), (0, 1));
+    /// assert_eq!(queue.as_set().snapshot().len(), 1);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn as_set(&self) -> &TtlSet<K, G> {
+        &self.set
+    }
+
+    /// As [`TtlSet::wake_at`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.wake_at(), Some(5_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn wake_at(&self) -> Option<u64> {
+        self.set.wake_at()
+    }
+
+    /// As [`TtlSet::expiration_delay`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.role_change(Role::Leader, 2_000_000);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// assert_eq!(queue.expiration_delay(), Some(3_000_000));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn expiration_delay(&self) -> Option<u64> {
+        self.set.expiration_delay()
+    }
+
+    /// The number of entries, in whatever phase. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// queue.init("other", 2, 9, Context::default())?;
+    /// assert_eq!(queue.len(), 2);
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    /// Whether there is no entry. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlQueue;
+    ///
+    /// let queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// assert!(queue.is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    /// As [`TtlSet::set_config`]. O(1).
+    ///
+    /// # Errors
+    ///
+    /// [`TtlError::InvalidConfig`] if the settings cannot work.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{TtlConfig, TtlQueue};
+    ///
+    /// let mut config = TtlConfig::default();
+    /// config.expire_batch = 200;
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// assert_eq!(queue.set_config(config), Ok(()));
+    /// ```
+    pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
+        self.set.set_config(config)
+    }
+
+    /// Makes room for `additional` more entries. O(n + additional), as the tables of the keys may
+    /// grow.
+    ///
+    /// # Panics
+    ///
+    /// If the queue could never hold that many.
+    ///
+    /// ```
+    /// use timer_wheel::ttl::TtlQueue;
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.reserve(1_000);
+    /// assert!(queue.is_empty());
+    /// ```
+    #[track_caller]
+    pub fn reserve(&mut self, additional: usize) {
+        self.set.reserve(additional);
+        self.reserve_tables(additional);
+    }
+
+    /// Drops all entries and gives their memory back. The clock, the role and the statistics stay. As
+    /// [`TtlSet::clear`].
+    ///
+    /// ```
+    /// use timer_wheel::ttl::{Context, Role, TtlQueue};
+    ///
+    /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
+    /// queue.role_change(Role::Leader, 0);
+    /// queue.init("key", 1, 5, Context::default())?; // 5 ms
+    /// queue.clear();
+    /// assert_eq!((queue.len(), queue.as_set().stats().scheduled), (0, 1));
+    /// # Ok::<(), timer_wheel::ttl::TtlError>(())
+    /// ```
+    pub fn clear(&mut self) {
+        self.tables.fill(HashTable::new());
+        // Last, because keys may panic when they are dropped.
+        self.set.clear();
+    }
+
+    /// Makes room in each table for its share and six standard deviations more, so that none has to grow.
+    fn reserve_tables(&mut self, additional: usize) {
+        let share = additional.div_ceil(TABLES);
+        let share = share + 6 * share.isqrt();
+        let tables = self.tables.iter_mut();
+        tables.for_each(|table| table.reserve(share, Listed::hash));
+    }
+}
+
+impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     /// As [`TtlSet::restore`], and no two entries may have the same key. O(n), or O(n log n) if they are
     /// not in order of key.
     ///

@@ -121,23 +121,6 @@ impl<T, G: Geometry> Wheel<T, G> {
         Some(self.timer_in(due.node))
     }
 
-    /// Whether work that is due by [`now`](Wheel::now) is left: timers to fire, or buckets to open and move down.
-    /// O(1).
-    ///
-    /// ```
-    /// use timer_wheel::{Budget, Wheel};
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// (0..100).for_each(|value| _ = wheel.schedule(7, value));
-    /// assert_eq!(wheel.advance_with_budget(7, &mut Budget::of_work(10)).count(), 10);
-    /// assert!(wheel.has_backlog());
-    /// assert_eq!(wheel.advance(7).count(), 90);
-    /// assert!(!wheel.has_backlog());
-    /// ```
-    pub fn has_backlog(&self) -> bool {
-        self.hierarchy.has_backlog()
-    }
-
     /// The next timer that is due. If no more are due, or the budget is used up, a page may come back.
     #[inline]
     pub(super) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {

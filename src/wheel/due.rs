@@ -106,62 +106,6 @@ pub struct DueTimer<'a, T, G: Geometry> {
 }
 
 impl<T, G: Geometry> DueTimer<'_, T, G> {
-    /// The timer's key. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// let key = wheel.schedule(10, "value");
-    /// assert_eq!(wheel.peek_expired(10).map(|timer| timer.key()), Some(key));
-    /// ```
-    pub fn key(&self) -> TimerKey {
-        self.wheel.timer_in(self.due.node).key
-    }
-
-    /// When the timer was due, in nanoseconds. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// wheel.schedule(10, "value");
-    /// assert_eq!(wheel.peek_expired(25).map(|timer| timer.deadline()), Some(10));
-    /// ```
-    pub fn deadline(&self) -> u64 {
-        self.due.deadline
-    }
-
-    /// The timer's value. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// wheel.schedule(10, "value");
-    /// assert_eq!(wheel.peek_expired(10).map(|timer| *timer.get()), Some("value"));
-    /// ```
-    pub fn get(&self) -> &T {
-        self.wheel.timer_in(self.due.node).value
-    }
-
-    /// The timer's value, to be changed. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::Wheel;
-    ///
-    /// let mut wheel = Wheel::new(0);
-    /// wheel.schedule(10, 0);
-    /// for _ in 0..3 {
-    ///     *wheel.peek_expired(10).unwrap().get_mut() += 1; // dropped: it stays due
-    /// }
-    /// assert_eq!(wheel.advance(10).next().map(|timer| timer.value), Some(3));
-    /// ```
-    pub fn get_mut(&mut self) -> &mut T {
-        let slot = self.wheel.hierarchy.value_mut(self.due.node);
-        slot.and_then(|slot| slot.timer_mut(self.due.node)).expect(LIVE).1
-    }
-
     /// Fires the timer: takes it out and hands it back, as [`Wheel::advance`] would. O(1); O(log k)
     /// among the k timers of the near heap.
     ///
@@ -220,6 +164,62 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// ```
     pub fn rearm_in(self, lane: Lane, deadline: u64) {
         self.wheel.hierarchy.rearm_in(self.due, lane, deadline);
+    }
+
+    /// The timer's key. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// assert_eq!(wheel.peek_expired(10).map(|timer| timer.key()), Some(key));
+    /// ```
+    pub fn key(&self) -> TimerKey {
+        self.wheel.timer_in(self.due.node).key
+    }
+
+    /// When the timer was due, in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// assert_eq!(wheel.peek_expired(25).map(|timer| timer.deadline()), Some(10));
+    /// ```
+    pub fn deadline(&self) -> u64 {
+        self.due.deadline
+    }
+
+    /// The timer's value. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// assert_eq!(wheel.peek_expired(10).map(|timer| *timer.get()), Some("value"));
+    /// ```
+    pub fn get(&self) -> &T {
+        self.wheel.timer_in(self.due.node).value
+    }
+
+    /// The timer's value, to be changed. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, 0);
+    /// for _ in 0..3 {
+    ///     *wheel.peek_expired(10).unwrap().get_mut() += 1; // dropped: it stays due
+    /// }
+    /// assert_eq!(wheel.advance(10).next().map(|timer| timer.value), Some(3));
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        let slot = self.wheel.hierarchy.value_mut(self.due.node);
+        slot.and_then(|slot| slot.timer_mut(self.due.node)).expect(LIVE).1
     }
 }
 

@@ -1,0 +1,224 @@
+//! Timers scheduled, rescheduled and cancelled, in lanes or not.
+
+use crate::geometry::Geometry;
+use crate::key::TimerKey;
+use crate::near::lanes::Lane;
+use crate::node::NodeIndex;
+use crate::slots::Slot;
+use crate::wheel::Wheel;
+
+impl<T, G: Geometry> Wheel<T, G> {
+    /// Schedules `value` to be handed back by the first advance that reaches `deadline`
+    /// nanoseconds. O(1).
+    ///
+    /// The deadline is absolute: the caller's clock plus a delay, not [`now`](Wheel::now), which
+    /// stands where the last advance left it. One in the past is due at the next advance, before any
+    /// later one.
+    ///
+    /// # Panics
+    ///
+    /// If 1,610,612,736 timers are live, which is the most a wheel can hold. A caller that wants a lower bound compares
+    /// [`len`](Wheel::len) with it.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(100);
+    /// wheel.schedule(150, "soon");
+    /// wheel.schedule(50, "overdue");
+    /// wheel.schedule(u64::MAX, "at the end of time");
+    /// let fired: Vec<&str> = wheel.advance(150).map(|timer| timer.value).collect();
+    /// assert_eq!(fired, ["overdue", "soon"]);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
+        let index = self.slots.vacant(&mut self.hierarchy.nodes);
+        let slots = &self.slots;
+        self.hierarchy.schedule(index, deadline, |slot| slots.fill(index, slot, value))
+    }
+
+    /// As [`schedule`](Wheel::schedule), for a value that needs its own key. O(1).
+    ///
+    /// `f` is called with the key before anything has changed: if it panics, the wheel is as it
+    /// was.
+    ///
+    /// # Panics
+    ///
+    /// If `f` does, and as `schedule`.
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// struct Job {
+    ///     id: TimerKey,
+    /// }
+    ///
+    /// let mut jobs = Wheel::new(0);
+    /// let key = jobs.schedule_with(10, |id| Job { id });
+    /// assert_eq!(jobs.get(key).map(|job| job.id), Some(key));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn schedule_with(&mut self, deadline: u64, f: impl FnOnce(TimerKey) -> T) -> TimerKey {
+        let nodes = &self.hierarchy.nodes;
+        let lowest = self.slots.lowest_free();
+        let index = lowest.unwrap_or_else(|| NodeIndex::new(nodes.len()));
+        let past = lowest.map_or(0, |free| nodes.at(free.get()).value.generation());
+        let key = TimerKey::new(index, self.slots.filled(past));
+        let scheduled = self.schedule(deadline, f(key));
+        debug_assert!(key == scheduled, "the key that was promised is given out");
+        scheduled
+    }
+
+    /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
+    /// to a stale key. O(1), O(log k) among the k timers of the near heap.
+    ///
+    /// A later deadline costs one cache line: the timer stays in its bucket until its old time comes.
+    /// [`expiration_delay`](Wheel::expiration_delay) then still answers for the old time.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// let key = wheel.schedule(10, "refreshed");
+    /// assert!(wheel.reschedule(key, 30));
+    /// assert_eq!(wheel.advance(20).count(), 0);
+    /// assert_eq!(wheel.advance(30).count(), 1);
+    /// assert!(!wheel.reschedule(key, 40));
+    /// ```
+    #[inline]
+    pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
+        self.hierarchy.set(key.index(), deadline, |slot| slot.is_of(key))
+    }
+
+    /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
+    /// no key or a stale one. Returns the key. O(1), O(log k) among the k timers of the near heap.
+    ///
+    /// For a caller who keeps a place for a timer that may have fired: a connection, an entry of a cache. It is cheaper
+    /// than to cancel and schedule: a later deadline costs one cache line.
+    ///
+    /// # Panics
+    ///
+    /// If `value` does, and then the wheel is as it was. Otherwise as
+    /// [`schedule`](Wheel::schedule).
+    ///
+    /// ```
+    /// use timer_wheel::{TimerKey, Wheel};
+    ///
+    /// struct Connection {
+    ///     idle: Option<TimerKey>,
+    /// }
+    ///
+    /// let mut timers = Wheel::new(0);
+    /// let mut connection = Connection { idle: None };
+    /// for now in [0, 50, 200] {
+    ///     let _ = timers.advance(now).count();
+    ///     timers.reschedule_or_insert(&mut connection.idle, now + 100, || "idle for 100 ns");
+    /// }
+    /// assert_eq!((timers.len(), timers.next_deadline()), (1, Some(300)));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn reschedule_or_insert(
+        &mut self,
+        timer: &mut Option<TimerKey>,
+        deadline: u64,
+        value: impl FnOnce() -> T,
+    ) -> TimerKey {
+        match *timer {
+            Some(key) if self.reschedule(key, deadline) => key,
+            _ => *timer.insert(self.schedule(deadline, value())),
+        }
+    }
+
+    /// Cancels a timer and hands its value back, or `None` to a stale key. O(1), O(log k) among the k
+    /// timers of the near heap.
+    ///
+    /// The timer's slot can be used again at once.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut wheel = Wheel::<&str>::new(0);
+    /// let key = wheel.schedule(10, "value");
+    /// assert_eq!(wheel.cancel(key), Some("value"));
+    /// assert_eq!(wheel.cancel(key), None);
+    /// ```
+    #[inline]
+    pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
+        let index = key.index();
+        let take = |slot: &mut Slot<T>| slot.is_of(key).then(|| slot.vacate(index))?;
+        let (_, value) = self.hierarchy.cancel(index, take)?;
+        self.slots.freed(key);
+        Some(value)
+    }
+
+    /// Adds a [`Lane`], for timers that are scheduled in the order in which they are due. O(1).
+    ///
+    /// # Panics
+    ///
+    /// If there are 64, which is the most that a wheel has. A program whose users set the TTLs counts its lanes, and
+    /// schedules further TTLs without one.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut entries = Wheel::new(0);
+    /// let (short, long) = (entries.add_lane(), entries.add_lane());
+    /// entries.schedule_in(short, 1_000, "for a second");
+    /// entries.schedule_in(long, 60_000, "for a minute");
+    /// ```
+    #[track_caller]
+    pub fn add_lane(&mut self) -> Lane {
+        self.hierarchy.add_lane()
+    }
+
+    /// As [`schedule`](Wheel::schedule), at the end of a lane if no timer of the lane is due later, and else as if no lane
+    /// were named. O(1).
+    ///
+    /// The [lane](Lane) changes what it costs, and nothing else.
+    ///
+    /// # Panics
+    ///
+    /// As [`schedule`](Wheel::schedule).
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut entries = Wheel::new(0);
+    /// let lane = entries.add_lane();
+    /// for (now, entry) in [(0, "a"), (1, "b"), (2, "c")] {
+    ///     entries.schedule_in(lane, now + 100, entry);
+    /// }
+    /// entries.schedule_in(lane, 50, "sooner than the lane is");
+    /// assert!(entries.advance(101).map(|timer| timer.deadline).eq([50, 100, 101]));
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn schedule_in(&mut self, lane: Lane, deadline: u64, value: T) -> TimerKey {
+        let index = self.slots.vacant(&mut self.hierarchy.nodes);
+        let slots = &self.slots;
+        self.hierarchy.schedule_in(lane, index, deadline, |slot| slots.fill(index, slot, value))
+    }
+
+    /// As [`reschedule`](Wheel::reschedule), to the end of a lane if no timer of the lane is due later, and else as if no
+    /// lane were named. O(1), O(log k) among the k timers of the near heap.
+    ///
+    /// The timer may have been in this lane, in another or in none.
+    ///
+    /// ```
+    /// use timer_wheel::Wheel;
+    ///
+    /// let mut sessions = Wheel::new(0);
+    /// let idle = sessions.add_lane();
+    /// let ann = sessions.schedule_in(idle, 30, "ann");
+    /// sessions.schedule_in(idle, 40, "bob");
+    /// assert!(sessions.reschedule_in(idle, ann, 50), "seen again");
+    /// assert_eq!(sessions.wake_at(), Some(40));
+    /// ```
+    #[inline]
+    pub fn reschedule_in(&mut self, lane: Lane, key: TimerKey, deadline: u64) -> bool {
+        self.hierarchy.set_in(lane, key.index(), deadline, |slot| slot.is_of(key))
+    }
+}
