@@ -5,6 +5,8 @@ use std::fmt;
 
 /// The timer did not take a job. It hands the job back.
 ///
+/// It is `Sync` only if the job is. `map_err(Reason::from)?` passes on the [`Reason`] and drops the job.
+///
 /// ```
 /// use std::time::Duration;
 /// use timer_wheel::{Shutdown, Timer};
@@ -88,3 +90,10 @@ impl<F> fmt::Debug for Refused<F> {
 }
 
 impl<F> Error for Refused<F> {}
+
+/// Drops the job. `?` then passes on why it was not taken, whatever the job holds.
+impl<F> From<Refused<F>> for Reason {
+    fn from(refused: Refused<F>) -> Self {
+        refused.reason
+    }
+}

@@ -17,7 +17,23 @@ impl Timer {
     ///
     /// # Errors
     ///
-    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back.
+    /// [`Refused`] after a shutdown and over the [limit](super::Builder::limit). It hands the job back. A caller that does
+    /// not need the job writes `map_err(Reason::from)?`: the error is then [`Send`] and [`Sync`] whatever the job holds, as
+    /// `Box<dyn Error + Send + Sync>` and `anyhow` require.
+    ///
+    /// ```
+    /// use std::error::Error;
+    /// use std::sync::mpsc::Receiver;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::Reason;
+    ///
+    /// fn remind(timer: &Timer, later: Receiver<String>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    ///     let job = move || println!("{:?}", later.recv()); // a receiver is not `Sync`
+    ///     timer.schedule_after(Duration::from_secs(60), job).map_err(Reason::from)?;
+    ///     Ok(())
+    /// }
+    /// ```
     ///
     /// ```
     /// use std::sync::mpsc;
