@@ -8,8 +8,10 @@ use std::hash::{BuildHasher, Hash};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use super::panics::swallow_panic;
 use super::work::{Once, Work};
 use super::{Job, Reason, Refused, Shutdown, Timer, TimerHandle};
 use crate::sync::{Mutex, lock};
@@ -79,7 +81,8 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
     /// # Errors
     ///
     /// [`Refused`] after a shutdown, and over the [limit](super::Builder::limit) unless it replaces a live job. It
-    /// hands the job back, and the key keeps the one it had.
+    /// hands the job back, and the key keeps the one it had. To pass it on with `?`, drop the job:
+    /// `set_after(..).map_err(Reason::from)?`, as at [`Timer::schedule_after`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -122,7 +125,95 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         self.set(key, self.timer.shared().clock.deadline_at(instant), job)
     }
 
+    /// Reschedules the job of a key to `delay` from now, or runs `job` then if the key has none. Returns whether the key
+    /// had a live job. O(1); to reschedule allocates nothing, and drops `job`.
+    ///
+    /// A job that was handed to an executor and has not started cannot be rescheduled any more. `job` replaces it, as with
+    /// [`set_after`](KeyedTimer::set_after).
+    ///
+    /// For a deadline that each message renews: a heartbeat, a session, a lease.
+    ///
+    /// # Errors
+    ///
+    /// As [`set_after`](KeyedTimer::set_after).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{KeyedTimer, ManualClock, Timer};
+    ///
+    /// const IDLE: Duration = Duration::from_secs(60);
+    /// let clock = ManualClock::new();
+    /// let timer = Timer::builder().clock(clock.clone()).start()?;
+    /// let nodes = KeyedTimer::new(timer.clone());
+    /// for beat in 0..5 {
+    ///     let is_known = nodes.reschedule_or_set_after("node 7", IDLE, || println!("node 7 is silent"))?;
+    ///     assert_eq!(is_known, beat > 0);
+    ///     clock.advance(IDLE / 2);
+    ///     timer.settle()?;
+    /// }
+    /// assert!(nodes.contains("node 7"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reschedule_or_set_after<F>(&self, key: K, delay: Duration, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.reschedule_or_set(key, self.timer.shared().time_after(delay), job)
+    }
+
+    /// Reschedules the job of a key to `instant`, or runs `job` then if the key has none. O(1).
+    ///
+    /// See [`reschedule_or_set_after`](KeyedTimer::reschedule_or_set_after).
+    ///
+    /// # Errors
+    ///
+    /// As [`set_after`](KeyedTimer::set_after).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::{KeyedTimer, Timer};
+    ///
+    /// let leases = KeyedTimer::new(Timer::new()?);
+    /// let end = Instant::now() + Duration::from_secs(60);
+    /// assert!(!leases.reschedule_or_set_at("lease", end, || ())?);
+    /// assert!(leases.reschedule_or_set_at("lease", end + Duration::from_secs(60), || ())?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reschedule_or_set_at<F>(&self, key: K, instant: Instant, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.reschedule_or_set(key, self.timer.shared().clock.deadline_at(instant), job)
+    }
+
+    fn reschedule_or_set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        // Without the box and the copy of the key that a new job needs.
+        if self.of(&key, |handle| handle.reschedule(deadline)) == Some(true) {
+            return Ok(true);
+        }
+        // Again, as another thread may have set the key since.
+        self.admit(key, deadline, job, |handle| handle.reschedule(deadline))
+    }
+
     fn set<F>(&self, key: K, deadline: u64, job: F) -> Result<bool, Refused<F>>
+    where
+        F: FnOnce() + Send + 'static,
+    {
+        self.admit(key, deadline, job, |_| false)
+    }
+
+    /// Schedules a job in place of the one that the key has, unless `keeps` accepts that one. Returns whether there was a
+    /// live one.
+    fn admit<F>(
+        &self,
+        key: K,
+        deadline: u64,
+        job: F,
+        keeps: impl FnOnce(&TimerHandle) -> bool,
+    ) -> Result<bool, Refused<F>>
     where
         F: FnOnce() + Send + 'static,
     {
@@ -134,7 +225,12 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         // Values of the user are dropped after the lock, also if a key panics.
         let (scheduled, _removed);
         let mut jobs = lock(&map.0);
-        let old = jobs.get(&key).map(|handle| handle.key);
+        let old = jobs.get(&key);
+        if old.is_some_and(keeps) {
+            drop(jobs);
+            return Ok(true);
+        }
+        let old = old.map(|handle| handle.key);
         scheduled = shard.admit(work, |queue, work| queue.replace(old, deadline, work));
         if let Ok((timer_key, _)) = &scheduled {
             _removed = jobs.remove_entry(&key);
@@ -142,7 +238,7 @@ impl<K: Eq + Hash + Clone + Send + 'static> KeyedTimer<K> {
         }
         drop(jobs);
         let is_replaced = scheduled.map(|(_, replaced)| replaced.is_some());
-        is_replaced.map_err(|refused| refused.map(|keyed| keyed.job.into_closure()))
+        is_replaced.map_err(|refused| refused.map(|keyed| keyed.into_closure()))
     }
 
     /// Reschedules the waiting job of a key to `delay` from now. Returns whether it did. O(1).
@@ -365,8 +461,8 @@ struct Registration<K: Eq + Hash> {
     key: K,
 }
 
-impl<K: Eq + Hash> Drop for Registration<K> {
-    fn drop(&mut self) {
+impl<K: Eq + Hash> Registration<K> {
+    fn give_up(&self) {
         let mut jobs = lock(&self.map.0);
         // This job is not live any more; one that is has replaced it.
         let is_over = jobs.get(&self.key).is_some_and(|handle| !handle.is_live());
@@ -376,10 +472,29 @@ impl<K: Eq + Hash> Drop for Registration<K> {
     }
 }
 
+impl<K: Eq + Hash> Drop for Registration<K> {
+    fn drop(&mut self) {
+        // A key that panics may be what unwinds here. If it panicked again, the process would abort.
+        match thread::panicking() {
+            true => swallow_panic(|| self.give_up()),
+            false => self.give_up(),
+        }
+    }
+}
+
 /// Work that gives its key up before it is done.
 struct Keyed<K: Eq + Hash, F> {
     registration: Option<Registration<K>>,
     job: Once<F>,
+}
+
+impl<K: Eq + Hash, F> Keyed<K, F> {
+    /// The closure of a job that was refused. The key has another job, or none.
+    fn into_closure(self) -> F {
+        // A key that panics must not take the closure with it.
+        swallow_panic(|| drop(self.registration));
+        self.job.into_closure()
+    }
 }
 
 impl<K: Eq + Hash + Send + 'static, F: FnOnce() + Send + 'static> Work for Keyed<K, F> {

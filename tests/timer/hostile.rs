@@ -12,14 +12,14 @@ use timer_wheel::KeyedTimer;
 
 use crate::log::{Bench, MS, SECOND};
 
-/// Panics once, when it has been asked so many times; never at 0.
+/// Panics once, when it has been asked so many times; never at 0. One that is broken panics from then on each time.
 #[derive(Clone, Default)]
-struct Fuse(Arc<AtomicU32>);
+struct Fuse(Arc<AtomicU32>, bool);
 
 impl Fuse {
     fn burn(&self) {
         let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        if left == Ok(1) {
+        if left == Ok(1) || (left.is_err() && self.1) {
             resume_unwind(Box::new("as told"));
         }
     }
@@ -90,6 +90,55 @@ fn key_that_panics_anywhere_harms_neither_other_keys_nor_the_timer() {
     }
 }
 
+/// A panic of a key while another one unwinds would end the process.
+#[test]
+fn key_that_keeps_panicking_harms_neither_other_keys_nor_the_timer() {
+    for spared in 1..40 {
+        let bench = Bench::new();
+        let keyed = KeyedTimer::new(bench.timer.clone());
+        let fuse = |count| Fuse(Arc::new(AtomicU32::new(count)), true);
+        let (broken, sound) = (fuse(u32::MAX), fuse(u32::MAX));
+        let set = |name, fuse: &Fuse, number| {
+            catch_unwind(AssertUnwindSafe(|| keyed.set_after(Key(name, fuse.clone()), SECOND, bench.log.job(number))))
+        };
+        set(9, &sound, 9).unwrap().unwrap();
+        set(1, &broken, 1).unwrap().unwrap();
+        broken.0.store(spared, Ordering::SeqCst);
+        let attempts = [set(1, &broken, 2), set(2, &broken, 3), set(1, &broken, 4)].map(|attempt| attempt.is_ok());
+        let renewed = catch_unwind(AssertUnwindSafe(|| {
+            keyed.reschedule_or_set_after(Key(1, broken.clone()), SECOND, bench.log.job(5))
+        }));
+        bench.advance(SECOND);
+        let mut ran = bench.log.read();
+        ran.sort_unstable();
+        assert!(ran.contains(&9), "another key's job ran, {spared} calls in");
+        ran.dedup();
+        assert_eq!(ran.len(), bench.log.len(), "and none ran twice, {spared} calls in");
+        assert!(spared < 30 || (renewed.is_ok() && attempts == [true; 3]), "{spared} calls");
+        assert_eq!(bench.timer.len(), 0);
+        let stats = bench.timer.stats();
+        assert_eq!(stats.scheduled, stats.fired + stats.cancelled + stats.abandoned, "{stats:?}");
+    }
+}
+
+/// The last call of a key is that of the refused job, which looks whether the key is to be given up.
+#[test]
+fn job_that_is_refused_comes_back_although_its_key_panics() {
+    let bench = Bench::with(|builder| builder.shards(1).limit(1));
+    let keyed = KeyedTimer::new(bench.timer.clone());
+    keyed.set_after(Key(9, Fuse::default()), SECOND, || ()).unwrap();
+    let set = |calls| {
+        let fuse = Fuse(Arc::new(AtomicU32::new(calls)), true);
+        let refused =
+            catch_unwind(AssertUnwindSafe(|| keyed.set_after(Key(1, fuse.clone()), SECOND, bench.log.job(1))));
+        let is_back = refused.is_ok_and(|refused| refused.map_err(|mut refused| (refused.job)()).is_err());
+        (is_back, calls - fuse.0.load(Ordering::SeqCst))
+    };
+    let (is_back, calls) = set(1_000);
+    assert!(is_back && calls > 2);
+    assert_eq!((set(calls), bench.log.len()), ((true, calls), 2));
+}
+
 struct Bomb(Fuse);
 
 impl Drop for Bomb {
@@ -102,7 +151,7 @@ impl Drop for Bomb {
 fn closure_that_panics_when_the_last_timer_is_dropped_keeps_no_other_from_being_dropped() {
     let bench = Bench::new();
     let alive = Arc::new(());
-    let fuse = Fuse(Arc::new(AtomicU32::new(2)));
+    let fuse = Fuse(Arc::new(AtomicU32::new(2)), false);
     for _ in 0..4 {
         let waits = (Arc::clone(&alive), Bomb(fuse.clone()));
         bench.timer.schedule_after(SECOND, move || drop(waits)).unwrap();

@@ -2,7 +2,8 @@
 
 use std::thread;
 
-use timer_wheel::{KeyedTimer, Shutdown};
+use timer_wheel::timer::Reason;
+use timer_wheel::{Clock, KeyedTimer, Shutdown};
 
 use crate::log::{Bench, MS, SECOND};
 
@@ -50,6 +51,60 @@ fn dropping_the_keyed_timer_cancels_nothing() {
     keyed(&bench).set_after("a".into(), SECOND, bench.log.job(1)).unwrap();
     bench.advance(SECOND);
     assert_eq!(bench.log.read(), [1]);
+}
+
+#[test]
+fn job_of_a_key_is_renewed_or_set_in_one_call() {
+    let bench = Bench::new();
+    let keyed = keyed(&bench);
+    let beat = |number| keyed.reschedule_or_set_after("a".into(), 2 * SECOND, bench.log.job(number)).unwrap();
+    assert!(!beat(1));
+    for _ in 0..5 {
+        bench.advance(SECOND);
+        assert!(beat(2));
+    }
+    assert_eq!((bench.timer.stats().scheduled, bench.timer.stats().rescheduled), (1, 5), "nothing is set anew");
+    bench.advance(2 * SECOND);
+    assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0), "the first job is the one that was kept");
+    assert!(!beat(3), "it has run");
+    let at = bench.clock.origin() + 20 * SECOND;
+    assert!(keyed.reschedule_or_set_at("a".into(), at, bench.log.job(4)).unwrap());
+    assert!(!keyed.reschedule_or_set_at("b".into(), at, bench.log.job(5)).unwrap());
+    assert_eq!((keyed.deadline("a"), keyed.deadline("b")), (Some(at), Some(at)));
+    bench.advance(20 * SECOND);
+    let mut ran = bench.log.read();
+    ran.sort_unstable();
+    assert_eq!(ran, [1, 3, 5]);
+}
+
+#[test]
+fn job_that_is_renewed_after_it_was_handed_out_is_replaced() {
+    let (bench, jobs) = Bench::with_pool();
+    let keyed = keyed(&bench);
+    let beat = |number| keyed.reschedule_or_set_after("a".into(), SECOND, bench.log.job(number)).unwrap();
+    assert!(!beat(1));
+    bench.advance(SECOND);
+    let handed_out = jobs.recv().unwrap();
+    assert!(beat(2), "it is live");
+    handed_out.run();
+    assert_eq!((bench.log.len(), keyed.len()), (0, 1));
+    bench.advance(SECOND);
+    jobs.recv().unwrap().run();
+    assert_eq!((bench.log.read(), keyed.len()), (vec![2], 0));
+}
+
+#[test]
+fn renewal_that_is_refused_hands_the_job_back_and_keeps_that_of_the_key() {
+    let bench = Bench::with(|builder| builder.limit(1));
+    let keyed = keyed(&bench);
+    let beat = |key: &str, number| keyed.reschedule_or_set_after(key.into(), SECOND, bench.log.job(number));
+    assert_eq!(beat("a", 1).ok(), Some(false));
+    assert_eq!(beat("a", 2).ok(), Some(true), "without room");
+    let mut refused = beat("b", 3).unwrap_err();
+    (refused.job)();
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    (beat("a", 4).unwrap_err().job)();
+    assert_eq!((refused.reason, bench.log.read()), (Reason::Full, vec![3, 4]));
 }
 
 /// Two threads set the same few keys while the clock moves: each job that was not replaced runs.

@@ -156,3 +156,20 @@ fn run_of_a_pool_that_ends_while_its_series_is_cancelled_is_the_last() {
         assert_eq!(timer.len(), 0);
     });
 }
+
+/// Whichever comes first sets the job. The other keeps it.
+#[test]
+fn key_renewed_by_two_threads_is_set_by_one() {
+    model(|| {
+        let (timer, _clock) = timer();
+        let keyed = KeyedTimer::new(timer.clone());
+        let renew = |keyed: &KeyedTimer<u32>| keyed.reschedule_or_set_after(1, SECOND, || ()).unwrap();
+        let other = {
+            let keyed = keyed.clone();
+            thread::spawn(move || renew(&keyed))
+        };
+        let renewed = [renew(&keyed), other.join().unwrap()];
+        assert!(renewed == [true, false] || renewed == [false, true], "{renewed:?}");
+        assert_eq!(timer.stats().scheduled, 1);
+    });
+}
