@@ -32,14 +32,21 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// No bounds.
+    pub(crate) const UNLIMITED: Self = Self { work: usize::MAX, fires: usize::MAX };
+
+    /// No bounds. O(1).
     ///
     /// ```
-    /// use timer_wheel::Budget;
+    /// use timer_wheel::{Budget, Wheel};
     ///
-    /// assert_eq!(Budget::UNLIMITED.work, usize::MAX);
+    /// let mut wheel = Wheel::new(0);
+    /// wheel.schedule(10, "value");
+    /// let due = wheel.peek_expired_with_budget(10, &mut Budget::unlimited());
+    /// assert_eq!(due.map(|timer| timer.remove().value), Some("value"));
     /// ```
-    pub const UNLIMITED: Self = Self { work: usize::MAX, fires: usize::MAX };
+    pub const fn unlimited() -> Self {
+        Self::UNLIMITED
+    }
 
     /// At most `work` units of work, and any number of fires.
     ///
@@ -61,7 +68,7 @@ impl Budget {
     /// ```
     /// use timer_wheel::Budget;
     ///
-    /// assert_eq!(Budget::of_fires(10), Budget::UNLIMITED.with_fires(10));
+    /// assert_eq!(Budget::of_fires(10), Budget::unlimited().with_fires(10));
     /// ```
     pub const fn of_fires(fires: usize) -> Self {
         Self { fires, ..Self::UNLIMITED }

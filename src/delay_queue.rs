@@ -1,9 +1,9 @@
 //! A queue of items that come out when they are due: a stream for tokio, in place of
 //! tokio-util's.
 //!
-//! See [`DelayQueue`]. The module is laid out as `tokio_util::time::delay_queue`, with an [`ExpiredItem`] for its
-//! `Expired`. So `use tokio_util::time::delay_queue::{DelayQueue, Expired, Key}` becomes
-//! `use timer_wheel::delay_queue::{DelayQueue, ExpiredItem as Expired, Key}`.
+//! See [`DelayQueue`]. The module has the names of `tokio_util::time::delay_queue`. So
+//! `use tokio_util::time::delay_queue::{DelayQueue, Expired, Key}` becomes
+//! `use timer_wheel::delay_queue::{DelayQueue, Expired, Key}`.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -29,6 +29,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub use expired_item::ExpiredItem;
+/// [`ExpiredItem`] under its name in tokio-util. `timer_wheel::Expired` is a timer of a wheel.
+#[doc(no_inline)]
+pub use expired_item::ExpiredItem as Expired;
 pub use key::Key;
 
 use crate::delay_queue::alarm::Alarm;

@@ -19,6 +19,7 @@
 //! | run it again and again | [`Timer::every`]; [`Missed`] says what happens to runs that come too late |
 //! | cancel or postpone it | the [`TimerHandle`] that these return |
 //! | wait in a task, on any executor | [`Timer::sleep`], [`Timer::timeout`], [`Timer::interval`] |
+//! | bound a task that is spawned | [`Timer::timeout_owned`] |
 //! | move a deadline with each message | [`Sleep::reset`], [`TimerHandle::reschedule_at`] |
 //! | have a key for each job, and one job a key | [`KeyedTimer`] |
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
@@ -110,7 +111,7 @@ pub use self::refused::{Reason, Refused};
 pub use self::shutdown::Shutdown;
 pub use self::sleep::Sleep;
 pub use self::stats::TimerStats;
-pub use self::timeout::{Timeout, TimeoutError};
+pub use self::timeout::{OwnedTimeout, Timeout, TimeoutError};
 pub use self::work::Missed;
 
 use std::fmt;

@@ -202,7 +202,7 @@ fn one_timer_in_each_far_rotation_takes_little_memory_and_work() {
 
     let (mut last, mut fired, mut units, mut longest) = (0, 0, 0, 0);
     while let Some(now) = wheel.wake_at() {
-        let mut budget = Budget::UNLIMITED;
+        let mut budget = Budget::unlimited();
         for item in wheel.advance_with_budget(now, &mut budget) {
             assert!(item.deadline > last && item.deadline == now);
             (last, fired) = (now, fired + 1);

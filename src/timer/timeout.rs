@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -12,15 +13,14 @@ use pin_project_lite::pin_project;
 use super::shard::Shard;
 use super::wait::Wait;
 use super::{Reason, Timer};
-use crate::clock::after;
+use crate::clock::{NEVER, after};
 
 pin_project! {
     /// Another future, or an error if that takes too long: from [`Timer::timeout`] and [`Timer::timeout_at`].
     ///
     /// The other future is polled first. The clock is read and the timer is locked only when that future is
     /// pending for the first time. A timeout around a future that is ready costs no lock and no count of
-    /// references. Therefore it borrows the timer; a spawned task owns a clone of the timer, and awaits in an
-    /// `async move` block. A `Timeout` that is ready has no place in the timer any more, and dropping one gives its place
+    /// references. Therefore it borrows the timer; a task that is spawned needs an [`OwnedTimeout`]. A `Timeout` that is ready has no place in the timer any more, and dropping one gives its place
     /// back. A poll costs O(1) more than that of the other future, and does not allocate.
     ///
     /// ```
@@ -41,6 +41,35 @@ pin_project! {
         limit: Limit,
         // While the other future is pending.
         wait: Option<Wait<&'a Shard>>,
+    }
+}
+
+pin_project! {
+    /// A [`Timeout`] that owns what it needs, and so can be spawned or stored: from [`Timer::timeout_owned`].
+    ///
+    /// Like a [`Sleep`](super::Sleep) it does not keep the timer running, and costs a count of references more than a
+    /// `Timeout`.
+    ///
+    /// ```
+    /// use std::future::pending;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    /// use timer_wheel::timer::{OwnedTimeout, TimeoutError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let timer = Timer::new()?;
+    /// let never: OwnedTimeout<_> = timer.timeout_owned(Duration::from_millis(5), pending::<()>());
+    /// assert_eq!(tokio::spawn(never).await?, Err(TimeoutError::Elapsed));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use = "a future does nothing until it is polled"]
+    pub struct OwnedTimeout<F> {
+        #[pin]
+        future: F,
+        delay: Duration,
+        wait: Wait<Arc<Shard>>,
     }
 }
 
@@ -118,6 +147,51 @@ impl Timer {
     }
 }
 
+impl Timer {
+    /// As [`timeout`](Timer::timeout), for a task that is spawned: what it returns borrows nothing. O(1), without a lock.
+    ///
+    /// ```
+    /// use std::future::ready;
+    /// use std::time::Duration;
+    /// use timer_wheel::Timer;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let timer = Timer::new()?;
+    /// let task = tokio::spawn(timer.timeout_owned(Duration::from_secs(10), ready("in time")));
+    /// assert_eq!(task.await?, Ok("in time"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn timeout_owned<F: Future>(&self, delay: Duration, future: F) -> OwnedTimeout<F> {
+        OwnedTimeout { future, delay, wait: Wait::new(Arc::clone(self.shards().own()), NEVER) }
+    }
+}
+
+impl<F: Future> Future for OwnedTimeout<F> {
+    type Output = Result<F::Output, TimeoutError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.future.poll(context) {
+            this.wait.leave();
+            return Poll::Ready(Ok(output));
+        }
+        this.wait.poll_within(*this.delay, context.waker()).map(over)
+    }
+}
+
+impl<F> fmt::Debug for OwnedTimeout<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedTimeout").field("delay", &self.delay).finish_non_exhaustive()
+    }
+}
+
+/// What a timeout gives when its wait is over.
+fn over<T>(result: Result<(), Reason>) -> Result<T, TimeoutError> {
+    Err(result.map_or_else(TimeoutError::Refused, |()| TimeoutError::Elapsed))
+}
+
 impl<F: Future> Future for Timeout<'_, F> {
     type Output = Result<F::Output, TimeoutError>;
 
@@ -141,10 +215,7 @@ impl<F: Future> Future for Timeout<'_, F> {
                 wait.arm(now, context.waker())
             }
         };
-        result.map(|result| match result {
-            Ok(()) => Err(TimeoutError::Elapsed),
-            Err(reason) => Err(TimeoutError::Refused(reason)),
-        })
+        result.map(over)
     }
 }
 

@@ -3,11 +3,13 @@
 use std::mem;
 use std::ops::Deref;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use super::Reason;
 use super::queue::Entry;
 use super::shard::Shard;
 use super::sleeper::{SharedDeadline, Sleeper};
+use crate::clock::after;
 use crate::key::TimerKey;
 
 /// The common part of `Sleep` and `Timeout`. Dropping it frees its place in the timer.
@@ -41,6 +43,16 @@ impl<S: Deref<Target = Shard>> Wait<S> {
             Stage::Armed(_) => self.end(self.result()),
             Stage::Over(result) => Poll::Ready(result),
         }
+    }
+
+    /// As `poll`, for a wait whose delay counts from its first poll.
+    pub(super) fn poll_within(&mut self, delay: Duration, waker: &Waker) -> Poll<Result<(), Reason>> {
+        let Stage::New = self.stage else {
+            return self.poll(waker);
+        };
+        let now = self.shard.shared.now();
+        self.deadline = after(now, delay);
+        self.arm(now, waker)
     }
 
     /// Polls the wait for the first time: it takes a place in the timer, unless it is due by `now`.
@@ -90,6 +102,16 @@ impl<S: Deref<Target = Shard>> Wait<S> {
         }
     }
 
+    /// Frees the wait's place in the timer, if it has one.
+    pub(super) fn leave(&mut self) {
+        if let Stage::Armed(key) = self.stage {
+            self.stage = Stage::New;
+            let cancelled = self.shard.queue().cancel(key);
+            // The waker is dropped with nothing locked.
+            drop(cancelled);
+        }
+    }
+
     /// Moves the deadline: in the wait's place in the timer if it still has one, otherwise the wait starts anew.
     pub(super) fn reset(&mut self, deadline: u64) {
         let old = mem::replace(&mut self.deadline, deadline);
@@ -111,10 +133,6 @@ impl<S: Deref<Target = Shard>> Wait<S> {
 
 impl<S: Deref<Target = Shard>> Drop for Wait<S> {
     fn drop(&mut self) {
-        if let Stage::Armed(key) = self.stage {
-            let cancelled = self.shard.queue().cancel(key);
-            // The waker is dropped with nothing locked.
-            drop(cancelled);
-        }
+        self.leave();
     }
 }

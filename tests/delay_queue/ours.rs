@@ -1,6 +1,6 @@
 //! What both queues promise, of this crate's.
 
-use timer_wheel::delay_queue::{self, DelayQueue, ExpiredItem as Expired, Key};
+use timer_wheel::delay_queue::{self, DelayQueue, Expired, Key};
 
 #[path = "shared/behaviour.rs"]
 mod behaviour;

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use timer_wheel::delay_queue::{DelayQueue, ExpiredItem as Expired, Key};
+use timer_wheel::delay_queue::{DelayQueue, Expired, Key};
 use tokio::time::{Instant, advance, timeout_at};
 
 use crate::bytes::Pick;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 use std::time::Duration;
 
-use timer_wheel::delay_queue::{DelayQueue, ExpiredItem as Expired, Key};
+use timer_wheel::delay_queue::{DelayQueue, Expired, Key};
 use tokio::time::{Instant, advance};
 
 use crate::rig::{Task, ms, pass, paused};

@@ -31,7 +31,7 @@ pub(crate) fn run<G: Geometry>(script: &Script, indexes: u32) {
         pair.apply(op);
         pair.compare();
     }
-    pair.advance(u64::MAX, Budget::UNLIMITED, usize::MAX);
+    pair.advance(u64::MAX, Budget::unlimited(), usize::MAX);
     pair.compare();
     assert!(pair.wheel.is_empty());
 }
@@ -88,9 +88,9 @@ impl<G: Geometry> Pair<G> {
                     self.cancel(Some(before % self.indexes));
                 }
             }
-            Op::Advance(to) => _ = self.advance(self.resolve(to), Budget::UNLIMITED, usize::MAX),
+            Op::Advance(to) => _ = self.advance(self.resolve(to), Budget::unlimited(), usize::MAX),
             Op::AdvanceDropped(to, taken) => {
-                self.advance(self.resolve(to), Budget::UNLIMITED, taken.into());
+                self.advance(self.resolve(to), Budget::unlimited(), taken.into());
             }
             Op::AdvanceBudgeted(to, budget, _) => {
                 self.advance(self.resolve(to), budget, usize::MAX);
@@ -136,7 +136,7 @@ impl<G: Geometry> Pair<G> {
                         return;
                     };
                     let to = self.model.now() + delay;
-                    self.advance(to, Budget::UNLIMITED, usize::MAX);
+                    self.advance(to, Budget::unlimited(), usize::MAX);
                 }
             }
             Op::Clear | Op::Drain(_) => {
@@ -281,7 +281,7 @@ impl<G: Geometry> Pair<G> {
     /// Looks at so many that are due and one, and gives each but that one what the rule says.
     fn peek_expired(&mut self, now: u64, most: usize, rule: Rule) {
         self.model.set_clock(now);
-        let mut budget = Budget::UNLIMITED;
+        let mut budget = Budget::unlimited();
         for nth in 0..=most {
             let peeked = match nth % 2 {
                 0 => self.wheel.peek_expired(now),

@@ -32,7 +32,7 @@ impl World {
 
     /// Lets everything fire that is due, and rearms it for as long as `ahead` says.
     fn step(&mut self, now: u64, ahead: impl Fn(&mut Numbers) -> u64) {
-        let mut budget = Budget::UNLIMITED;
+        let mut budget = Budget::unlimited();
         while let Some(due) = self.wheel.peek_expired_with_budget(now, &mut budget) {
             due.rearm(now + 1 + ahead(&mut self.numbers));
         }

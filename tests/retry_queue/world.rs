@@ -51,7 +51,7 @@ pub(crate) fn run(script: &Script) {
     world.now = u64::MAX;
     // Each is delivered once more at most, and then given up.
     let most = 2 * world.entries.len();
-    assert!(world.poll(&mut Budget::UNLIMITED.with_fires(most + 1)) <= most);
+    assert!(world.poll(&mut Budget::unlimited().with_fires(most + 1)) <= most);
     world.check();
     assert!(world.queue.is_empty());
 }
@@ -66,7 +66,7 @@ impl World {
             Op::Poll { units } => _ = self.poll(&mut Budget::of_work(units.into())),
             Op::Sleep => {
                 self.now = self.now.max(self.queue.wake_at().unwrap_or(0));
-                self.poll(&mut Budget::UNLIMITED.with_fires(1));
+                self.poll(&mut Budget::unlimited().with_fires(1));
             }
             Op::Done(place) => self.with_key(place, Self::done),
             Op::Failed(place) => self.with_key(place, Self::fail),

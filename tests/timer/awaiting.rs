@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use timer_wheel::timer::{Interval, Reason, Sleep, Timeout, TimeoutError};
+use timer_wheel::timer::{Interval, OwnedTimeout, Reason, Sleep, Timeout, TimeoutError};
 use timer_wheel::{Clock, Shutdown, Timer};
 
 use crate::hand::Hand;
@@ -84,6 +84,41 @@ fn timeout_at_is_over_at_its_instant_whenever_it_was_polled_first() {
     assert_eq!(hand.poll(&mut bench.timer.timeout_at(at, pending())), ELAPSED);
     assert_eq!(hand.poll(&mut bench.timer.timeout_at(at, ready(1))), Poll::Ready(Ok(1)), "late, and ready");
     assert_eq!(bench.timer.stats().scheduled, 2);
+}
+
+/// As those before, of one that owns what it needs.
+#[test]
+fn owned_timeout_does_what_one_does_that_borrows() {
+    let (bench, hand) = (Bench::new(), Hand::default());
+    assert_eq!(hand.poll(&mut bench.timer.timeout_owned(Duration::ZERO, ready(7))), Poll::Ready(Ok(7)));
+    assert_eq!(bench.timer.stats().scheduled, 0, "the timer is not asked");
+    let mut elapsed = bench.timer.timeout_owned(SECOND, pending::<()>());
+    bench.advance(HOUR);
+    hand.start([&mut elapsed]);
+    bench.advance(SECOND - Duration::from_nanos(1));
+    hand.start([&mut elapsed]);
+    bench.advance(Duration::from_nanos(1));
+    assert_eq!((hand.wakes(), bench.timer.len()), (1, 0));
+    assert_eq!([hand.poll(&mut elapsed), hand.poll(&mut elapsed)], [ELAPSED; 2]);
+    assert_eq!(hand.poll(&mut bench.timer.timeout_owned(Duration::ZERO, pending())), ELAPSED);
+
+    let mut answers = [Poll::Pending, Poll::Ready(()), Poll::Pending].into_iter();
+    let mut answered = bench.timer.timeout_owned(SECOND, poll_fn(|_| answers.next().unwrap()));
+    hand.start([&mut answered]);
+    assert_eq!((bench.timer.len(), hand.wakers()), (1, 1));
+    assert_eq!(hand.poll(&mut answered), Poll::Ready(Ok(())));
+    assert_eq!((bench.timer.len(), hand.wakers()), (0, 0), "it keeps no place though it is not dropped");
+
+    let mut dropped = bench.timer.timeout_owned(SECOND, pending::<()>());
+    hand.start([&mut dropped]);
+    drop(dropped);
+    assert_eq!((bench.timer.len(), bench.timer.stats().cancelled), (0, 2));
+
+    let mut ended = bench.timer.timeout_owned(SECOND, pending::<()>());
+    hand.start([&mut ended]);
+    drop(bench);
+    let error = TimeoutError::Refused(Reason::ShutDown);
+    assert_eq!(hand.poll(&mut ended), Poll::Ready(Err(error)), "it does not keep the timer running");
 }
 
 #[test]
@@ -271,10 +306,13 @@ fn futures_go_where_they_are_needed() {
     let timer = Timer::new().unwrap();
     anywhere::<Sleep>(&timer.sleep(MS));
     anywhere::<Interval>(&timer.interval(MS));
+    anywhere::<OwnedTimeout<_>>(&timer.timeout_owned(MS, ready(())));
     fn movable<T: Send + Sync>(_: &T) {}
     movable::<Timeout<'_, _>>(&timer.timeout(MS, ready(())));
-    let text = format!("{:?}", (timer.interval(MS), timer.timeout(MS, ready(()))));
-    let expected = "(Interval { period: 1ms, .. }, Timeout { limit: After(1ms), .. })";
+    let timeouts = (timer.timeout(MS, ready(())), timer.timeout_owned(MS, ready(())));
+    let text = format!("{:?}", (timer.interval(MS), timeouts));
+    let expected =
+        "(Interval { period: 1ms, .. }, (Timeout { limit: After(1ms), .. }, OwnedTimeout { delay: 1ms, .. }))";
     assert_eq!(text, expected);
     assert!(format!("{:?}", timer.sleep(MS)).starts_with("Sleep { deadline: Some("));
 }
@@ -295,7 +333,7 @@ async fn program(timer: Timer) -> usize {
         timer.sleep(MS).await.unwrap();
         7
     };
-    timer.timeout(HOUR, quick).await.unwrap()
+    timer.timeout_owned(HOUR, quick).await.unwrap()
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Kind for Edges {
             12 => Op::Pop(step(decoder, spans)),
             13 => Op::PopAndSchedule(step(decoder, spans), decoder.below(4)),
             14 => match decoder.below(2) {
-                0 => Op::AdvanceWith(step(decoder, spans), Budget::UNLIMITED, decoder.rule(spans)),
+                0 => Op::AdvanceWith(step(decoder, spans), Budget::unlimited(), decoder.rule(spans)),
                 _ => Op::lane(decoder),
             },
             _ => Op::Drive(decoder.below(8), decoder.reach(spans)),

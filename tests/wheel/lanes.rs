@@ -83,7 +83,7 @@ fn out_of_order_a_lane_costs_what_none_costs() {
                 None => wheel.reschedule(key, deadline),
             });
         }
-        let mut budget = Budget::UNLIMITED;
+        let mut budget = Budget::unlimited();
         assert_eq!(wheel.advance_with_budget(60_900_000_000, &mut budget).count(), 10_000);
         usize::MAX - budget.work
     }

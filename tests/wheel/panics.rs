@@ -152,7 +152,7 @@ fn panic_between_peeks_leaves_that_timer_due() {
         ledger.assert_each_once(COUNT);
     }
     for state in STATES {
-        for budget in [Budget::UNLIMITED, Budget::of_work(100_000)] {
+        for budget in [Budget::unlimited(), Budget::of_work(100_000)] {
             check::<Millis>(state, budget);
             check::<Compact>(state, budget);
             check::<TinyTick>(state, budget);

@@ -32,7 +32,7 @@ impl Call {
 
 /// One advance, without a budget.
 pub(crate) fn advance<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> Call {
-    let mut budget = Budget::UNLIMITED;
+    let mut budget = Budget::unlimited();
     let fired: Vec<u64> = wheel.advance_with_budget(to, &mut budget).map(|item| item.deadline).collect();
     assert!(fired.is_sorted(), "out of order");
     assert!(!wheel.has_backlog());
@@ -50,7 +50,7 @@ fn pause_mix<G: Geometry>(timers: u64, mut disturb: impl FnMut(&mut Wheel<u64, G
     for step in 1..240_000 {
         disturb(&mut wheel, &mut keys, step);
         let now = step * MILLISECOND;
-        let mut budget = Budget::UNLIMITED;
+        let mut budget = Budget::unlimited();
         let values: Vec<u64> = wheel.advance_with_budget(now, &mut budget).map(|item| item.value).collect();
         assert!(!wheel.has_backlog());
         let call = Call { fired: values.len(), units: usize::MAX - budget.work };

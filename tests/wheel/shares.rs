@@ -206,7 +206,7 @@ fn crowd_that_grows_brings_the_wake_up_closer_when_it_doubles() {
         delays.dedup();
         assert!(delays.len() < 20, "{} wake-ups", delays.len());
         // And it is early enough for a share that is not much more than a sleeping caller is woken up for.
-        let mut budget = Budget::UNLIMITED;
+        let mut budget = Budget::unlimited();
         assert!(wheel.advance_with_budget(delays[delays.len() - 1], &mut budget).next().is_none());
         let units = usize::MAX - budget.work;
         assert!((WOKEN_FOR..=FEW + LEVELS).contains(&units), "{units} units");

@@ -17,7 +17,7 @@ const WAYS: [Way; 8] = [
     |to| vec![Op::AdvanceToEnd(to, 7)],
     |to| vec![Op::PopAndSchedule(to, 0)],
     |to| vec![Op::AdvanceDropped(to, 1), Op::Advance(When::In(0))],
-    |to| vec![Op::AdvanceWith(to, Budget::UNLIMITED, Rule::Remove)],
+    |to| vec![Op::AdvanceWith(to, Budget::unlimited(), Rule::Remove)],
     |to| {
         let some = Op::AdvanceWith(to, Budget::of_work(3), Rule::Until(2));
         vec![some, Op::AdvanceToEnd(When::In(0), 2)]

@@ -29,7 +29,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     measure_calls::<Q>(n, figures, samples, |queue, now, calls, fire| {
         let entries = match Q::has(Need::Budget) {
             true => {
-                let mut budget = Budget::UNLIMITED;
+                let mut budget = Budget::unlimited();
                 queue.advance_with_budget(now, &mut budget, fire);
                 usize::MAX - budget.work
             }

@@ -85,7 +85,7 @@ fn stale_keys_of_every_age_never_reach_another_timer() {
                 0 => Op::Cancel(Pick::Live(0)),
                 1 => Op::Advance(When::In(10)),
                 2 => Op::Pop(When::In(10)),
-                3 => Op::AdvanceWith(When::In(10), Budget::UNLIMITED, Rule::Remove),
+                3 => Op::AdvanceWith(When::In(10), Budget::unlimited(), Rule::Remove),
                 4 => Op::Clear,
                 5 => Op::Drain(1),
                 6 => Op::PeekExpired(When::In(10), 1, Rule::Remove),
