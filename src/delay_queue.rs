@@ -46,7 +46,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// A drop-in for [tokio-util]'s type of the same name: the same methods with the same meanings, so
 /// that changing the `use` line is the whole migration. It is a [`Stream`] of [`ExpiredItem`]s,
 /// driven by the task that polls it: a [`Wheel`] with one tokio timer, and no task or thread of its
-/// own. It follows tokio's clock, also while that is paused.
+/// own. It follows tokio's clock, also while that is paused. The timer belongs to the runtime of the poll that made it: while
+/// that runtime lives and is not driven, no task of another one is woken.
 ///
 /// ```
 /// use std::future::poll_fn;
@@ -86,8 +87,8 @@ const INVALID_KEY: &str = "invalid key: the item has expired or was removed";
 /// and no item comes before it. How much later it comes is up to tokio, whose timers ring at the end
 /// of a millisecond, and to the task.
 ///
-/// An instant before the queue was made counts as that moment, and one more than 584 years after
-/// it as 584 years after it. That includes any [`Duration`] that is too long to be added to the
+/// An instant more than 548 years after the queue was made counts as 548 years after it, and one more than 36 years before
+/// as 36 years before. That includes any [`Duration`] that is too long to be added to the
 /// present time, [`Duration::MAX`] for one: [`deadline`](DelayQueue::deadline) answers with that
 /// last instant, or with some other far future where `Instant` does not reach as far.
 ///
@@ -144,7 +145,7 @@ impl<T> DelayQueue<T> {
     #[track_caller]
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
-            wheel: Wheel::with_capacity(0, capacity),
+            wheel: Wheel::with_capacity(Timeline::ORIGIN, capacity),
             timeline: Timeline::from_now(),
             alarm: Alarm::default(),
             waiting: None,
@@ -592,9 +593,9 @@ impl<T> DelayQueue<T> {
         Key(key)
     }
 
-    /// The wheel's time at which it wants to be advanced next; the end of time if it is empty.
+    /// The time at which there is something to do; the end of time if the queue is empty.
     fn next_advance(&self) -> u64 {
-        self.wheel.wake_at().unwrap_or(u64::MAX)
+        self.wheel.work_at().unwrap_or(u64::MAX)
     }
 
     /// Wakes the task that waits for the queue if it would sleep for too long.

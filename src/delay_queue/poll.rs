@@ -51,23 +51,17 @@ impl<T> DelayQueue<T> {
     }
 
     fn due_now(&mut self) -> Due<T> {
-        // What was due at the last poll comes before all else: nor is the clock needed for that.
-        if self.next_advance() <= self.wheel.now() {
-            match self.due_at(self.wheel.now()) {
-                Due::Nothing => {}
-                due => return due,
-            }
+        let (now, mut budget) = (self.timeline.now(), Budget::of_work(WORK_PER_ADVANCE));
+        if let Some(timer) = self.wheel.peek_expired_with_budget(now, &mut budget) {
+            return match timer.deadline() <= now {
+                true => Due::Item(timer.remove()),
+                // The wheel's time never goes back. tokio's does, when a runtime whose paused clock ran ahead is gone.
+                false => Due::Nothing,
+            };
         }
-        self.due_at(self.timeline.now())
-    }
-
-    fn due_at(&mut self, now: u64) -> Due<T> {
-        let mut budget = Budget::of_work(WORK_PER_ADVANCE);
-        let next = self.wheel.advance_with_budget(now, &mut budget).next();
-        match next {
-            Some(timer) => Due::Item(timer),
-            None if self.wheel.has_backlog() => Due::Backlog,
-            None => Due::Nothing,
+        match self.wheel.has_backlog() {
+            true => Due::Backlog,
+            false => Due::Nothing,
         }
     }
 

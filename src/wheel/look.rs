@@ -109,6 +109,12 @@ impl<T, G: Geometry> Wheel<T, G> {
         (!self.is_empty()).then_some(at)
     }
 
+    /// As `wake_at`, but not clamped to [`now`](Wheel::now): a timer that is overdue counts with its deadline.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn work_at(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.hierarchy.wake())
+    }
+
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
     /// when no timer is live. O(1): a field is read.
     ///

@@ -46,6 +46,56 @@ fn delay_counts_from_a_clock_that_is_behind_the_queue() {
     });
 }
 
+/// What was due by a paused clock that ran ahead is not by the next one, nor is what is inserted then.
+#[test]
+fn item_is_not_early_after_a_runtime_whose_clock_ran_ahead() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let (mut queue, task) = (DelayQueue::new(), Task::new());
+    let start = Instant::now();
+    queue.insert_at("in a minute", start + HOUR / 60);
+    queue.insert_at("in half an hour", start + HOUR / 2);
+    queue.insert_at("in two hours", start + 2 * HOUR);
+    paused(async {
+        advance(HOUR).await;
+        assert_eq!(next(&mut queue).await, Some("in a minute"));
+    });
+    paused(async {
+        let behind = Instant::now();
+        assert!(task.poll(|cx| queue.poll_expired(cx)).is_pending());
+        queue.insert("in a second", ms(1_000));
+        assert!(task.is_woken(), "it sleeps for half an hour");
+        for (value, due) in [
+            ("in a second", behind + ms(1_000)),
+            ("in half an hour", start + HOUR / 2),
+            ("in two hours", start + 2 * HOUR),
+        ] {
+            assert!(task.poll(|cx| queue.poll_expired(cx)).is_pending(), "{value}");
+            assert_eq!(next(&mut queue).await, Some(value));
+            let late = Instant::now().checked_duration_since(due).expect("it is not early");
+            assert!(late <= ms(2), "{value}: {late:?}");
+        }
+    });
+}
+
+/// The time at which it was made has not come yet.
+#[test]
+fn item_of_a_queue_made_by_a_clock_that_ran_ahead_is_not_early() {
+    let mut queue = paused(async {
+        advance(Duration::from_secs(3_600)).await;
+        DelayQueue::new()
+    });
+    paused(async {
+        let start = Instant::now();
+        let key = queue.insert("second", ms(1_000));
+        queue.insert_at("first", start + ms(500));
+        assert_eq!(queue.deadline(&key), start + ms(1_000));
+        for (value, delay) in [("first", 500), ("second", 1_000)] {
+            assert_eq!(next(&mut queue).await, Some(value));
+            assert!((ms(delay)..=ms(delay + 2)).contains(&start.elapsed()), "{value}: {:?}", start.elapsed());
+        }
+    });
+}
+
 /// tokio#5536, kube#1772, restate#5017.
 #[test]
 fn far_deadline_is_accepted_everywhere() {

@@ -23,6 +23,9 @@ const MOST_WAKES: usize = 2;
 /// tokio's timers ring at whole milliseconds.
 const TICK: u64 = 1_000_000;
 
+/// When the queue was made.
+const ORIGIN: u64 = 1 << 60;
+
 /// What the task was told when it last polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
@@ -31,7 +34,7 @@ enum Told {
     End,
 }
 
-/// An item, with its deadline in nanoseconds since the queue was made.
+/// An item, with its deadline in nanoseconds since 36 years before the queue was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Item {
     key: Key,
@@ -125,7 +128,7 @@ impl Pair {
     }
 
     fn now(&self) -> u64 {
-        nanoseconds(self.start.elapsed())
+        self.time(Instant::now())
     }
 
     fn pick(&self, pick: Pick) -> Option<Key> {
@@ -156,8 +159,7 @@ impl Pair {
                 instant.unwrap_or(deadline)
             }
         };
-        let deadline = instant.saturating_duration_since(self.start);
-        (Err(instant), nanoseconds(deadline))
+        (Err(instant), self.time(instant))
     }
 }
 
@@ -317,7 +319,7 @@ impl Pair {
 
     /// What was due by then has made the timers of tokio ring.
     fn rung(&self) -> u64 {
-        self.now() / TICK * TICK
+        (self.now() - ORIGIN) / TICK * TICK + ORIGIN
     }
 
     fn item(&self, expired: Expired<u32>) -> Item {
@@ -325,7 +327,10 @@ impl Pair {
     }
 
     fn time(&self, instant: Instant) -> u64 {
-        nanoseconds(instant.saturating_duration_since(self.start))
+        match instant.checked_duration_since(self.start) {
+            Some(after) => ORIGIN.saturating_add(nanoseconds(after)),
+            None => ORIGIN.saturating_sub(nanoseconds(self.start.duration_since(instant))),
+        }
     }
 }
 
