@@ -5,6 +5,9 @@ use core::mem;
 
 use crate::node::Ordered;
 
+/// Fewer timers are inserted one by one.
+const FEWEST: usize = 8;
+
 /// Writes the indexes of timers in the order in which they fire. It may move the timers within the slice first.
 /// O(n log n).
 ///
@@ -13,34 +16,61 @@ use crate::node::Ordered;
 /// both offsets usually fit. Otherwise the lower bits are sorted first and then the upper bits, in as many passes as
 /// needed: the index keeps the order of the pass before. Sorting words moves a third of the bytes that timers have.
 pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
-    if let [one, other] = timers {
-        order.clear();
-        order.extend(if one.precedes(other) { [0, 1] } else { [1, 0] });
-        return;
+    order.clear();
+    if timers.len() < FEWEST {
+        insert_each(timers, Ordered::precedes);
+        return order.extend(0..timers.len() as u64);
+    }
+    let room = 2 * timers.len() + parts_of(timers.len());
+    if order.capacity() < room {
+        // Not reserved: what is there would be copied, though it means nothing.
+        *order = Vec::with_capacity(room);
     }
     let of_index = bits(timers.len() as u64);
     let (least, of_deadline) = span(timers.iter().map(|it| it.deadline));
     let (first, of_sequence) = span(timers.iter().map(|it| it.sequence));
+    let of_word = of_deadline + of_sequence + of_index;
+    if of_word <= u64::BITS {
+        order.extend(timers.iter().zip(0..).map(|(it, index)| {
+            let rank = (it.deadline - least) << of_sequence | (it.sequence - first);
+            rank << of_index | index
+        }));
+        return sort_words(order, of_word, of_index);
+    }
     let mut shift = 0;
-    loop {
+    while shift < of_deadline + of_sequence {
+        if shift != 0 {
+            let before = timers.to_vec();
+            timers.iter_mut().zip(&*order).for_each(|(timer, &index)| *timer = before[index as usize]);
+        }
         order.clear();
         order.extend(timers.iter().zip(0..).map(|(it, index)| {
             let rank = u128::from(it.deadline - least) << of_sequence | u128::from(it.sequence - first);
             ((rank >> shift) as u64) << of_index | index
         }));
-        let of_word = (of_deadline + of_sequence - shift + of_index).min(u64::BITS);
-        if !sort_few(order, of_word) {
-            sort_many(order, of_word);
-        }
-        order.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
+        sort_words(order, (of_word - shift).min(u64::BITS), of_index);
         shift += u64::BITS - of_index;
-        if shift >= of_deadline + of_sequence {
-            return;
+    }
+}
+
+/// Sorts words below `2^bits`, and leaves the lowest `of_index` bits of each.
+fn sort_words(words: &mut Vec<u64>, bits: u32, of_index: u32) {
+    if !sort_few(words, bits) {
+        sort_many(words, bits);
+    }
+    words.iter_mut().for_each(|word| *word &= (1 << of_index) - 1);
+}
+
+/// Moves each item down to where it belongs among those before it. O(n) if none has far to go.
+fn insert_each<T: Copy>(items: &mut [T], precedes: impl Fn(&T, &T) -> bool) {
+    for next in 1..items.len() {
+        let item = items[next];
+        let mut at = next;
+        while at != 0 && precedes(&item, &items[at - 1]) {
+            items[at] = items[at - 1];
+            at -= 1;
         }
-        let before = timers.to_vec();
-        for (timer, &index) in timers.iter_mut().zip(&*order) {
-            *timer = before[index as usize];
-        }
+        items[at] = item;
     }
 }
 
@@ -80,54 +110,49 @@ fn sort_few(words: &mut [u64], bits: u32) -> bool {
 /// words of small parts are inserted. O(n) where the words are spread evenly, O(n bits) at worst.
 fn sort_many(words: &mut Vec<u64>, bits: u32) {
     let len = words.len();
-    words.resize(2 * len, 0);
+    words.resize(2 * len + parts_of(len), 0);
     let (words_now, spare) = words.split_at_mut(len);
-    sort_parts(words_now, spare, bits);
-    for next in 1..len {
-        let word = words_now[next];
-        let mut at = next;
-        while at != 0 && words_now[at - 1] > word {
-            words_now[at] = words_now[at - 1];
-            at -= 1;
-        }
-        words_now[at] = word;
-    }
+    let (spare, ends) = spare.split_at_mut(len);
+    sort_parts(words_now, spare, ends, bits);
+    insert_each(words_now, |one, other| one < other);
     words.truncate(len);
 }
 
-/// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as many.
-fn sort_parts(words: &mut [u64], spare: &mut [u64], bits: u32) {
+/// Sorts words that differ only in the lowest `bits`, and leaves parts of a few words unsorted. `spare` has room for as many,
+/// and `ends` for the ends of the parts.
+fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32) {
     const FEW: usize = 12;
     if words.len() < FEW || bits == 0 {
         return;
     }
-    let parts = 1 << (words.len().ilog2() + 1).min(MOST_PARTS.ilog2());
-    let shift = bits.saturating_sub(usize::ilog2(parts));
-    let most = distribute(words, spare, shift, parts);
-    if most < FEW {
+    let parts = parts_of(words.len());
+    let shift = bits.saturating_sub(parts.ilog2());
+    if distribute(words, spare, shift, &mut ends[..parts]) < FEW {
         return;
     }
     let mut rest = words;
     while let Some(&first) = rest.first() {
         let len = rest.iter().take_while(|&word| word >> shift == first >> shift).count();
         let (part, others) = mem::take(&mut rest).split_at_mut(len);
-        sort_parts(part, spare, shift);
+        sort_parts(part, spare, ends, shift);
         rest = others;
     }
 }
 
-/// The most parts that words are sorted into at a time.
-const MOST_PARTS: usize = 512;
+/// The number of parts that so many words are sorted into: at least as many, up to 2,048.
+fn parts_of(words: usize) -> usize {
+    2 << words.ilog2().min(10)
+}
 
-/// Sorts words into parts, by their bits from `shift` on, and returns how many are in the largest.
-// Never inlined, because the ends of the parts take two kilobytes of the stack, and its caller calls itself.
-#[inline(never)]
-fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, parts: usize) -> usize {
-    let part = |word: u64| (word >> shift) as usize & (parts - 1);
-    let mut ends = [0_u32; MOST_PARTS];
+/// Sorts words into as many parts as there is room for their ends, by their bits from `shift` on. Returns how many are in
+/// the largest part.
+fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, ends: &mut [u64]) -> usize {
+    let mask = ends.len() - 1;
+    let part = |word: u64| (word >> shift) as usize & mask;
+    ends.fill(0);
     words.iter().for_each(|&word| ends[part(word)] += 1);
     let (mut before, mut most) = (0, 0);
-    for end in &mut ends[..parts] {
+    for end in &mut *ends {
         most = most.max(*end);
         before += mem::replace(end, before);
     }
@@ -216,7 +241,7 @@ mod tests {
                 let mut expected = words.clone();
                 expected.sort_unstable();
                 let (mut parts, mut spare) = (words.clone(), words.clone());
-                sort_parts(&mut parts, &mut spare, u64::BITS);
+                sort_parts(&mut parts, &mut spare, &mut [0; 2048], u64::BITS);
                 let places = parts.iter().map(|word| expected.binary_search(word).unwrap());
                 assert!(
                     places.enumerate().all(|(nth, place)| nth.abs_diff(place) < 12),
