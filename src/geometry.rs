@@ -320,6 +320,12 @@ impl<G: Geometry> Layout<G> {
         Tick(bucket.number << Self::bits(bucket.level))
     }
 
+    /// The first nanosecond of a bucket.
+    #[inline]
+    pub(crate) const fn begins(bucket: Bucket) -> u64 {
+        Self::start_ns(Self::start(bucket))
+    }
+
     /// The last tick of a bucket.
     #[inline]
     pub(crate) const fn end(bucket: Bucket) -> Tick {

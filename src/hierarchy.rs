@@ -14,6 +14,7 @@ use crate::near::NearHeap;
 use crate::near::lanes::Lane;
 use crate::near::sort::sort;
 use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
+use crate::pages::Vacant;
 
 /// A hierarchical timer wheel: two rooms, and the merge of the two.
 ///
@@ -29,7 +30,7 @@ use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
 /// that is scheduled is linked once and counted; no two have the same sequence number.
 pub(crate) struct Hierarchy<V, G> {
     /// The nodes of all timers, scheduled or not.
-    pub(crate) nodes: Nodes<V>,
+    nodes: Nodes<V>,
     /// The latest time that the owner has advanced to, in nanoseconds.
     now: u64,
     next_sequence: u64,
@@ -65,7 +66,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// When a sleeping caller must advance next, in nanoseconds; without meaning when no timer is scheduled.
     #[inline]
     pub(crate) fn wake(&self) -> u64 {
-        self.near.earliest().min(self.levels.wake_at())
+        self.near.earliest().min(self.levels.agenda.wake_at())
     }
 
     #[inline]
@@ -108,80 +109,34 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.nodes.iter().zip(0..).map(|(node, index)| (Ordered::new(node, NodeIndex::new(index)), &node.value))
     }
 
-    /// Schedules a timer that is not scheduled, and lets `fill` write the owner's value. O(1); O(log k) among the k
-    /// chains of the near heap.
-    #[inline]
-    pub(crate) fn schedule<R>(&mut self, index: NodeIndex, deadline: u64, fill: impl FnOnce(&mut V) -> R) -> R {
-        let sequence = self.next_sequence();
-        let tick = Layout::<G>::tick(deadline);
-        self.len += 1;
-        let is_near = self.is_near(tick);
-        let (place, prev) =
-            if is_near { (Place::NONE, NodeIndex::NIL) } else { self.levels.append(&mut self.nodes, index, tick) };
-        let node = self.node_mut(index);
-        node.deadline = deadline;
-        node.set_order(sequence, place);
-        (node.prev, node.next) = (prev, NodeIndex::NIL);
-        let filled = fill(&mut node.value);
-        if is_near {
-            self.place_near(index);
-        }
-        filled
-    }
-
     /// Adds a lane.
     #[track_caller]
     pub(crate) fn add_lane(&mut self) -> Lane {
         self.near.add_lane()
     }
 
-    /// As [`schedule`](Self::schedule), at the end of a lane if that takes the timer. O(1) then, but for the first timer of
-    /// a lane, which is O(log k) among the k chains of the near heap.
+    /// Schedules a timer that is not scheduled, at the end of a lane if that takes it, and lets `fill` write the owner's value.
+    /// O(1); O(log k) among the k chains of the near heap.
     #[inline]
-    pub(crate) fn schedule_in<R>(
+    pub(crate) fn schedule<R>(
         &mut self,
-        lane: Lane,
+        lane: Option<Lane>,
         index: NodeIndex,
         deadline: u64,
         fill: impl FnOnce(&mut V) -> R,
     ) -> R {
         self.len += 1;
-        self.link_in(lane, index, deadline, fill)
-    }
-
-    /// Gives a timer that is linked nowhere a deadline, and links it at the end of a lane or else where it belongs.
-    #[inline]
-    fn link_in<R>(&mut self, lane: Lane, index: NodeIndex, deadline: u64, fill: impl FnOnce(&mut V) -> R) -> R {
         let sequence = self.next_sequence();
-        let prev = self.near.append(&mut self.nodes, lane, index, deadline);
-        let node = self.node_mut(index);
-        node.deadline = deadline;
-        node.set_order(sequence, Place::CHAIN);
-        (node.prev, node.next) = (prev, lane.end());
-        let filled = fill(&mut node.value);
-        if prev == NodeIndex::NIL {
-            self.place_in(lane, index);
-        }
-        filled
+        self.place(lane, Ordered { deadline, sequence, node: index }, fill)
     }
 
-    /// Links a timer that is linked nowhere, whose node is complete but for that, at the end of a lane, or where it belongs if
-    /// the lane does not take it.
-    #[inline(never)]
-    fn place_in(&mut self, lane: Lane, index: NodeIndex) {
-        let timer = Ordered::of(&self.nodes, index);
-        if !self.near.push_in(&mut self.nodes, lane, timer) {
-            self.place(index, timer.deadline);
-        }
-    }
-
-    /// Schedules a timer again that was unlinked, at the deadline and the place in the order that its node still
+    /// Schedules a timer again that was cancelled, at the deadline and the place in the order that its node still
     /// holds. O(1); O(log k) among the k chains of the near heap.
     #[cfg(feature = "ttl")]
     pub(crate) fn put_back(&mut self, index: NodeIndex) {
         debug_assert!(self.deadline(index).is_none());
         self.len += 1;
-        self.place(index, self.node(index).deadline);
+        self.place(None, self.order(index), |_| {});
     }
 
     /// Cancels a timer, if its node exists and is scheduled, and `take` takes the owner's value. O(1), O(log k) for the
@@ -200,94 +155,84 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         Some(taken)
     }
 
-    /// Unlinks a timer from the place that its node named.
+    /// Gives a timer a new deadline, if its node exists and is scheduled, and `is_live` accepts the owner's value. Links it at
+    /// the end of a lane if that takes it. Otherwise a later deadline of a timer in a bucket is only written to the node.
+    /// O(1); O(log k) among the k chains of the near heap.
     #[inline]
-    fn unlink(&mut self, index: NodeIndex, links: Links) {
-        match links.place.as_bucket() {
-            Some(bucket) => self.levels.unlink(&mut self.nodes, bucket, index, links),
-            None => self.unlink_near(links),
-        }
-    }
-
-    #[inline(never)]
-    fn unlink_near(&mut self, links: Links) {
-        self.near.unlink(&mut self.nodes, links);
-    }
-
-    /// Gives a timer a new deadline, if its node exists and is scheduled, and `is_live` accepts the owner's value. A later
-    /// deadline of a timer in a bucket is only written to the node. O(1); O(log k) among the k chains of the near heap.
-    #[inline]
-    pub(crate) fn set(&mut self, index: NodeIndex, deadline: u64, is_live: impl FnOnce(&V) -> bool) -> bool {
+    pub(crate) fn set(
+        &mut self,
+        lane: Option<Lane>,
+        index: NodeIndex,
+        deadline: u64,
+        is_live: impl FnOnce(&V) -> bool,
+    ) -> bool {
         let node = self.nodes.get_mut(index.get());
         let Some(node) = node.filter(|node| is_live(&node.value)) else {
             return false;
         };
         let place = node.place();
-        if place.as_bucket().is_some() && deadline >= node.deadline && self.next_sequence < SEQUENCES {
+        let is_postponed = place.as_bucket().is_some() && deadline >= node.deadline && self.next_sequence < SEQUENCES;
+        if is_postponed && !lane.is_some_and(|lane| self.near.takes(lane, deadline)) {
             node.deadline = deadline;
             node.set_sequence(self.next_sequence);
             self.next_sequence += 1;
             return true;
         }
-        let is_scheduled = place != Place::NONE;
-        if is_scheduled {
-            self.move_to(index, deadline);
+        if lane.is_some() && place == Place::CHAIN {
+            // As a timer of a lane is usually found: without a call.
+            self.move_here(lane, index, deadline);
+        } else if place != Place::NONE {
+            self.move_to(lane, index, deadline);
         }
-        is_scheduled
+        place != Place::NONE
     }
 
-    /// As [`set`](Self::set), at the end of a lane if that takes the timer. O(1) then, but for the head of one of the k
-    /// chains of the near heap O(log k).
+    /// Gives a timer that is scheduled a new deadline and a new place in the order, and links it there.
+    #[inline(never)]
+    pub(crate) fn move_to(&mut self, lane: Option<Lane>, index: NodeIndex, deadline: u64) {
+        self.move_here(lane, index, deadline);
+    }
+
     #[inline]
-    pub(crate) fn set_in(
-        &mut self,
-        lane: Lane,
-        index: NodeIndex,
-        deadline: u64,
-        is_live: impl FnOnce(&V) -> bool,
-    ) -> bool {
-        let Some(node) = self.nodes.get(index.get()).filter(|node| is_live(&node.value)) else {
-            return false;
-        };
-        let links = node.links();
-        if links.place == Place::CHAIN {
-            self.near.unlink_behind(&mut self.nodes, links);
-            self.link_in(lane, index, deadline, |_| {});
-            return true;
-        }
-        let is_scheduled = links.place != Place::NONE;
-        if is_scheduled {
-            self.move_in(lane, index, deadline);
-        }
-        is_scheduled
-    }
-
-    /// Gives a timer that is scheduled a new deadline, and links it at the end of a lane if that takes it.
-    #[inline(never)]
-    pub(crate) fn move_in(&mut self, lane: Lane, index: NodeIndex, deadline: u64) {
-        if self.near.takes(lane, deadline) {
-            self.renew(index, deadline);
-            self.place_in(lane, index);
-        } else {
-            self.set(index, deadline, |_| true);
-        }
-    }
-
-    /// Gives a timer that is scheduled a new deadline, and links it where it belongs then.
-    #[inline(never)]
-    pub(crate) fn move_to(&mut self, index: NodeIndex, deadline: u64) {
-        self.renew(index, deadline);
-        self.place(index, deadline);
-    }
-
-    /// Unlinks a timer, and gives it a new deadline and a new place in the order.
-    fn renew(&mut self, index: NodeIndex, deadline: u64) {
-        let links = self.node(index).links();
-        self.unlink(index, links);
+    fn move_here(&mut self, lane: Option<Lane>, index: NodeIndex, deadline: u64) {
+        self.unlink(index, self.node(index).links());
         let sequence = self.next_sequence();
-        let node = self.node_mut(index);
-        node.deadline = deadline;
-        node.set_sequence(sequence);
+        self.place(lane, Ordered { deadline, sequence, node: index }, |_| {});
+    }
+
+    /// Writes the node of a timer that is linked nowhere, lets `fill` write the owner's value, and links the timer at the end
+    /// of a lane if that takes it, or else where it belongs.
+    #[inline]
+    fn place<R>(&mut self, lane: Option<Lane>, timer: Ordered, fill: impl FnOnce(&mut V) -> R) -> R {
+        let tick = Layout::<G>::tick(timer.deadline);
+        let (place, prev, next) = if let Some(lane) = lane.filter(|&lane| self.near.takes(lane, timer.deadline)) {
+            (Place::CHAIN, self.near.append(&mut self.nodes, lane, timer.node, timer.deadline), lane.end())
+        } else if self.levels.is_empty() && !self.start_levels(tick) || tick <= self.levels.cursor() {
+            (Place::CHAIN, NodeIndex::NIL, NodeIndex::NIL)
+        } else {
+            let (place, prev) = self.levels.append(&mut self.nodes, timer.node, tick);
+            (place, prev, NodeIndex::NIL)
+        };
+        let node = self.node_mut(timer.node);
+        node.deadline = timer.deadline;
+        node.set_order(timer.sequence, place);
+        (node.prev, node.next) = (prev, next);
+        let filled = fill(&mut node.value);
+        if place == Place::CHAIN && prev == NodeIndex::NIL {
+            self.push_head(timer.node);
+        }
+        filled
+    }
+
+    /// Unlinks a timer from the place that its node named.
+    #[inline]
+    fn unlink(&mut self, index: NodeIndex, links: Links) {
+        if let Some(bucket) = links.place.as_bucket() {
+            return self.levels.unlink(&mut self.nodes, bucket, index, links);
+        }
+        // So that memory comes back although nothing fires.
+        self.levels.agenda.wake_by(0);
+        self.near.unlink(&mut self.nodes, links);
     }
 
     /// The place in the order of the timer that is scheduled or rescheduled next. O(1), but for one
@@ -302,26 +247,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         sequence
     }
 
-    /// Links a timer that is linked nowhere, whose node is complete but for that.
-    fn place(&mut self, index: NodeIndex, deadline: u64) {
-        let tick = Layout::<G>::tick(deadline);
-        if self.is_near(tick) {
-            self.place_near(index);
-        } else {
-            self.levels.place(&mut self.nodes, index, tick);
-        }
-    }
-
-    /// Whether a timer of a tick belongs in the near heap.
-    #[inline]
-    fn is_near(&mut self, tick: Tick) -> bool {
-        self.levels.is_empty() && !self.begin_levels(tick) || tick <= self.levels.cursor()
-    }
-
-    /// Whether a timer goes to a bucket although all buckets are empty: not while so few timers wait that none is needed.
-    /// Moves the cursor back if it was ahead of the timer's tick.
+    /// Starts using buckets once the near heap is too long, with the cursor before `tick`. Returns whether it did.
     #[cold]
-    fn begin_levels(&mut self, tick: Tick) -> bool {
+    fn start_levels(&mut self, tick: Tick) -> bool {
         if self.near.chains() < Layout::<G>::NEAR + self.near.lanes().len() {
             return false;
         }
@@ -332,11 +260,12 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         true
     }
 
-    /// Puts a timer whose node is complete but for its links into the near heap.
+    /// Makes a timer, whose node is complete but for that, the head of a chain.
     #[inline(never)]
-    fn place_near(&mut self, index: NodeIndex) {
-        let timer = Ordered::of(&self.nodes, index);
-        self.near.push(&mut self.nodes, timer);
+    fn push_head(&mut self, index: NodeIndex) {
+        let timer = self.order(index);
+        self.levels.agenda.wake_by(timer.deadline);
+        self.near.push_head(&mut self.nodes, timer);
         // Only when the heap has doubled, so that the buckets are rarely counted.
         let chains = self.near.chains();
         if chains.is_power_of_two() && (64..=Layout::<G>::FEW).contains(&chains) {
@@ -411,8 +340,44 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.next_sequence = self.next_sequence.max(SEQUENCES - left);
     }
 
-    /// Gives back the memory that the levels and the near heap do not need. O(buckets).
-    pub(crate) fn shrink_to_fit(&mut self) {
+    /// The nodes of all timers, scheduled or not.
+    pub(crate) fn nodes(&self) -> &Nodes<V> {
+        &self.nodes
+    }
+
+    /// Makes a node behind all others. O(1), and a page of memory at most.
+    #[inline]
+    pub(crate) fn add_node(&mut self)
+    where
+        V: Vacant,
+    {
+        self.nodes.push_any();
+    }
+
+    /// Makes room for `additional` more nodes. O(additional).
+    pub(crate) fn reserve(&mut self, additional: usize)
+    where
+        V: Vacant,
+    {
+        self.nodes.reserve(additional);
+    }
+
+    /// Drops the last page of nodes, none of which is scheduled, and what a sort has left for the next. The next advance is
+    /// not idle, so that another page may follow. O(nodes of a page).
+    pub(crate) fn drop_page(&mut self) {
+        self.nodes.drop_page();
+        self.levels.collected = Vec::new();
+        self.near.drop_scratch();
+        self.stay_awake();
+    }
+
+    /// Drops the nodes from `len` on, none of which is scheduled, and gives back all memory that is not needed. O(nodes
+    /// dropped), and O(buckets).
+    pub(crate) fn shrink_to_fit(&mut self, len: usize)
+    where
+        V: Vacant,
+    {
+        self.nodes.truncate(len);
         self.near.shrink_to_fit();
         self.levels.shrink_to_fit();
     }
@@ -448,6 +413,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.check(&self.nodes, |index| sequences.push(self.node(index).sequence()));
         let scheduled = self.nodes.iter().filter(|node| node.is_scheduled()).count();
         assert!(sequences.len() == self.len && scheduled == self.len, "every timer that is scheduled is linked once");
+        assert!(
+            self.levels.agenda.idle_until() <= self.near.earliest(),
+            "an advance that has a timer to fire does not rest"
+        );
         sequences.sort_unstable();
         assert!(
             sequences.windows(2).all(|pair| pair[0] < pair[1])

@@ -163,7 +163,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     pub fn set(&mut self, index: u32, deadline: u64) {
         let node = NodeIndex::from_bits(index);
-        if !self.hierarchy.set(node, deadline, |()| true) {
+        if !self.hierarchy.set(None, node, deadline, |()| true) {
             self.schedule(index, deadline);
         }
     }
@@ -173,11 +173,10 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline(never)]
     #[track_caller]
     fn schedule(&mut self, index: u32, deadline: u64) {
-        if self.hierarchy.nodes.len() <= index as usize {
+        if self.hierarchy.nodes().len() <= index as usize {
             self.make_node(index);
         }
-        let node = NodeIndex::from_bits(index);
-        self.hierarchy.schedule(node, deadline, |()| {});
+        self.hierarchy.schedule(None, NodeIndex::from_bits(index), deadline, |()| {});
     }
 
     /// Adds a [`Lane`], for timers that are scheduled in the order in which they are due. O(1).
@@ -221,7 +220,7 @@ impl<G: Geometry> IndexWheel<G> {
     #[track_caller]
     pub fn set_in(&mut self, lane: Lane, index: u32, deadline: u64) {
         let node = NodeIndex::from_bits(index);
-        if !self.hierarchy.set_in(lane, node, deadline, |()| true) {
+        if !self.hierarchy.set(Some(lane), node, deadline, |()| true) {
             self.schedule_in(lane, index, deadline);
         }
     }
@@ -229,10 +228,10 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline(never)]
     #[track_caller]
     fn schedule_in(&mut self, lane: Lane, index: u32, deadline: u64) {
-        if self.hierarchy.nodes.len() <= index as usize {
+        if self.hierarchy.nodes().len() <= index as usize {
             self.make_node(index);
         }
-        self.hierarchy.schedule_in(lane, NodeIndex::from_bits(index), deadline, |()| {});
+        self.hierarchy.schedule(Some(lane), NodeIndex::from_bits(index), deadline, |()| {});
     }
 
     #[inline(never)]
@@ -240,8 +239,8 @@ impl<G: Geometry> IndexWheel<G> {
     fn make_node(&mut self, index: u32) {
         let index = index as usize;
         assert!(index < MAX_TIMERS, "an index of a timer is below {MAX_TIMERS}");
-        while self.hierarchy.nodes.len() <= index {
-            self.hierarchy.nodes.push_any();
+        while self.hierarchy.nodes().len() <= index {
+            self.hierarchy.add_node();
         }
     }
 
@@ -347,6 +346,9 @@ impl<G: Geometry> IndexWheel<G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueIndex<'_, G>> {
         self.hierarchy.set_now(now);
+        if self.hierarchy.is_idle() {
+            return None;
+        }
         let due = self.hierarchy.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueIndex::new(self, due))
@@ -557,9 +559,9 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
-        let nodes = &mut self.hierarchy.nodes;
-        assert!(additional <= MAX_TIMERS - nodes.len(), "an index of a timer is below {MAX_TIMERS}");
-        nodes.reserve(additional);
+        let made = self.hierarchy.nodes().len();
+        assert!(additional <= MAX_TIMERS - made, "an index of a timer is below {MAX_TIMERS}");
+        self.hierarchy.reserve(additional);
     }
 
     /// Cancels all timers. Keeps the clock and the memory. O(timers).
@@ -590,11 +592,9 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.stats().bytes < 1_000);
     /// ```
     pub fn shrink_to_fit(&mut self) {
-        let nodes = &mut self.hierarchy.nodes;
-        let is_scheduled = |&index: &usize| nodes.at(index).is_scheduled();
-        let highest = (0..nodes.len()).rfind(is_scheduled);
-        nodes.truncate(highest.map_or(0, |highest| highest + 1));
-        self.hierarchy.shrink_to_fit();
+        let nodes = self.hierarchy.nodes();
+        let highest = (0..nodes.len()).rfind(|&index| nodes.at(index).is_scheduled());
+        self.hierarchy.shrink_to_fit(highest.map_or(0, |highest| highest + 1));
     }
 }
 

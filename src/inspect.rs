@@ -75,7 +75,7 @@ impl Stats {
             timers: hierarchy.len(),
             near: hierarchy.near_len(),
             lanes: hierarchy.lanes_in_use(),
-            slots: hierarchy.nodes.len(),
+            slots: hierarchy.nodes().len(),
             occupied: array::from_fn(|level| hierarchy.levels().lens(level).filter(|&len| len != 0).count()),
             bytes: hierarchy.bytes(),
         }

@@ -16,7 +16,9 @@
 //! bucket than its own, which is sufficient for exact order.
 
 mod agenda;
-mod ahead;
+mod check;
+mod crowds;
+mod search;
 mod strands;
 
 use alloc::vec::Vec;
@@ -24,6 +26,7 @@ use core::marker::PhantomData;
 use core::mem;
 
 use self::agenda::Agenda;
+use self::crowds::Crowd;
 use self::strands::{Batch, Strands};
 use crate::budget::Budget;
 use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
@@ -33,7 +36,7 @@ use crate::occupancy::Occupancy;
 pub(crate) use self::agenda::NEVER;
 
 /// The most timers that one opening takes from a bucket to be sorted.
-const LONGEST_CHAIN: usize = 1024;
+const LONGEST_CHAIN: usize = 1 << 14;
 
 /// The buckets of five levels, and how far they have been opened.
 ///
@@ -54,21 +57,23 @@ pub(crate) struct Levels<G> {
     /// For levels 1 to 4, the number of the first bucket that has not been opened. A tick before it belongs on a finer
     /// level.
     reach: [u64; LEVELS + 1],
-    /// For levels 1 to 4, the time up to which the share of the bucket ahead has been moved, in nanoseconds.
-    moved_until: [u64; LEVELS + 1],
-    agenda: Agenda,
+    /// For levels 1 to 4, how many timers the last bucket that was opened [held](Crowd::held).
+    held: [u64; LEVELS + 1],
+    pub(crate) agenda: Agenda,
+    /// Timers that are linked nowhere, on their way to the near heap. Between two calls there are none.
+    pub(crate) collected: Vec<Ordered>,
     geometry: PhantomData<fn() -> G>,
 }
 
 impl<G> Clone for Levels<G> {
     fn clone(&self) -> Self {
-        Self { buckets: self.buckets.clone(), occupancy: self.occupancy.clone(), ..*self }
+        Self { buckets: self.buckets.clone(), occupancy: self.occupancy.clone(), collected: Vec::new(), ..*self }
     }
 }
 
 impl<G: Geometry> Levels<G> {
-    /// The length of a bucket is checked only when it has changed by this much: a quarter of what makes a crowd.
-    const STEP: usize = Layout::<G>::FEW / 4;
+    /// The length of a bucket is checked only when it has changed by this much.
+    const STEP: usize = Crowd::<G>::SHARE;
 
     pub(crate) fn new(now: u64) -> Self {
         let mut levels = Self {
@@ -76,8 +81,9 @@ impl<G: Geometry> Levels<G> {
             occupancy: Occupancy::default(),
             cursor: Layout::<G>::tick(now),
             reach: [0; LEVELS + 1],
-            moved_until: [0; LEVELS + 1],
+            held: [0; LEVELS + 1],
             agenda: Agenda::EMPTY,
+            collected: Vec::new(),
             geometry: PhantomData,
         };
         levels.restart(levels.cursor);
@@ -96,9 +102,8 @@ impl<G: Geometry> Levels<G> {
         debug_assert!(self.is_empty());
         self.cursor = cursor;
         self.reach = [0; LEVELS + 1];
-        self.moved_until = [0; LEVELS + 1];
         self.enter();
-        self.agenda.set_chores(0);
+        self.agenda.set_moves(0, NEVER);
     }
 
     /// The tick that placement is relative to. Timers by it go to the near heap.
@@ -133,34 +138,34 @@ impl<G: Geometry> Levels<G> {
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, tick: Tick) -> (Place, NodeIndex) {
         // Level by level, so that every shift is an immediate.
         let lies_on = |level: usize| Layout::<G>::number(level + 1, tick) < self.reach[level + 1];
-        let bucket_on = |level: usize| Bucket { level, number: Layout::<G>::number(level, tick) };
-        let bucket = if lies_on(0) {
-            bucket_on(0)
+        let index_on = |level: usize| Layout::<G>::index(Bucket { level, number: Layout::<G>::number(level, tick) });
+        let at = if lies_on(0) {
+            index_on(0)
         } else if lies_on(1) {
-            bucket_on(1)
+            index_on(1)
         } else if lies_on(2) {
-            bucket_on(2)
+            index_on(2)
         } else if lies_on(3) {
-            bucket_on(3)
+            index_on(3)
         } else {
-            self.far_bucket(tick)
+            self.far_index(tick)
         };
-        let at = Layout::<G>::index(bucket);
         if at.get() >= self.buckets.len() {
-            self.make_level(bucket.level);
+            self.make_level(at);
         }
         let strands = &mut self.buckets[at.get()];
         let prev = strands.append(nodes, index);
         let len = strands.len();
         if (len - 1) % Self::STEP == 0 {
-            self.lengthened(bucket, len);
+            self.lengthened(at, len);
         }
         (Place::bucket(at), prev)
     }
 
-    /// Allocates the buckets up to those of a level.
+    /// Allocates the buckets up to those of the level of one.
     #[cold]
-    fn make_level(&mut self, level: usize) {
+    fn make_level(&mut self, at: BucketIndex) {
+        let (level, _) = Layout::<G>::level_and_index(at);
         let room = Layout::<G>::indexes(level).end;
         self.buckets.reserve_exact(room - self.buckets.len());
         while self.buckets.len() < room {
@@ -169,8 +174,8 @@ impl<G: Geometry> Levels<G> {
     }
 
     #[inline(never)]
-    fn far_bucket(&self, tick: Tick) -> Bucket {
-        Layout::<G>::far_bucket(tick, self.least(FAR))
+    fn far_index(&self, tick: Tick) -> BucketIndex {
+        Layout::<G>::index(Layout::<G>::far_bucket(tick, self.least(FAR)))
     }
 
     /// Links a timer that is linked nowhere into the bucket where its tick belongs, which is after the cursor's. O(1).
@@ -192,13 +197,14 @@ impl<G: Geometry> Levels<G> {
     }
 
     #[inline(never)]
-    fn lengthened(&mut self, bucket: Bucket, len: usize) {
+    fn lengthened(&mut self, at: BucketIndex, len: usize) {
+        let bucket = self.bucket_at(at);
         if len == 1 {
             self.occupancy.set(bucket.level, Layout::<G>::index_on_level(bucket.level, bucket.number));
-            let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-            // On a tie the present first stays: it is coarser and half moved down. Without a first, `start` is `NEVER`,
-            // but the last tick of all may start then too.
-            if self.is_empty() || start < self.agenda.start {
+            let start = Layout::<G>::begins(bucket);
+            // On a tie keep the current first: it is the coarser one. Without a first, `start` is `NEVER`, but the last tick of
+            // all may start then too.
+            if self.is_empty() || start < self.agenda.start() {
                 self.agenda.set_first(Some(bucket), start);
             }
         }
@@ -209,12 +215,13 @@ impl<G: Geometry> Levels<G> {
 
     #[inline(never)]
     fn shortened(&mut self, index: BucketIndex, len: usize) {
+        // So that memory comes back although nothing fires.
+        self.agenda.wake_by(0);
         let bucket = self.bucket_at(index);
         if len == 0 {
             self.emptied(bucket);
         }
-        // The bucket is no longer a crowd, or the next one is the first of its level now.
-        if (len == Layout::<G>::FEW || len == 0) && bucket.level != 0 {
+        if bucket.level != 0 {
             self.refresh_moves();
         }
     }
@@ -228,41 +235,49 @@ impl<G: Geometry> Levels<G> {
         }
     }
 
-    /// Opens the first bucket, or continues to, within the budget. Adds the timers that are to be sorted to `collected`;
-    /// they are linked nowhere then.
+    /// Opens the first bucket, or continues to, within the budget.
     ///
-    /// The timers of a tick, or of a coarser bucket with few, are sorted; those of any other are moved to where they
-    /// belong, as seen from its start.
+    /// The timers of a tick, or of a coarser bucket with few, are collected to be sorted; those of any other are moved to
+    /// where they belong, as seen from its start.
     #[inline(never)]
-    pub(crate) fn open<V>(&mut self, nodes: &mut Nodes<V>, budget: &mut Budget, collected: &mut Vec<Ordered>) {
+    pub(crate) fn open<V>(&mut self, nodes: &mut Nodes<V>, budget: &mut Budget) {
         let Some(bucket) = self.agenda.first else {
             return;
         };
         let start = Layout::<G>::start(bucket);
         let len = self.len_of(bucket);
-        let is_new = if bucket.level == 0 { self.cursor < start } else { self.reach[bucket.level] <= bucket.number };
+        let is_new = if bucket.level == 0 { self.cursor < start } else { !self.is_opened(bucket) };
         budget.work -= usize::from(is_new);
         let is_sorted = bucket.level == 0 || is_new && len <= Layout::<G>::FEW.min(budget.work);
-        let count = len.min(budget.work);
         // One tick before the start, so that timers of its first tick go to a bucket of level 0 and are sorted there.
         self.move_cursor(if is_sorted { start } else { start.before() });
         if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores() {
             self.enter();
         }
-        if bucket.level != 0 {
-            self.reach[bucket.level] = self.reach[bucket.level].max(bucket.number + 1);
+        self.set_opened(bucket, len as u64);
+        let by = if is_sorted { Layout::<G>::end(bucket) } else { self.cursor };
+        let most = len.min(LONGEST_CHAIN);
+        if is_sorted && self.collected.capacity() < most.min(budget.work) {
+            // Not reserved: what is there would be copied, though it means nothing.
+            self.collected = Vec::with_capacity(most.min(budget.work));
         }
-        if is_sorted {
-            let count = count.min(LONGEST_CHAIN);
-            budget.work -= count;
-            self.collect(nodes, bucket, count, collected);
-        } else {
-            budget.work -= count;
-            self.move_down(nodes, bucket, count);
-        }
+        self.empty(nodes, bucket, most, by, budget);
         if bucket.level != 0 {
             // The bucket may be the crowd that was to be moved ahead.
             self.refresh_moves();
+        }
+    }
+
+    /// Whether timers of a bucket's ticks belong on finer levels.
+    fn is_opened(&self, bucket: Bucket) -> bool {
+        bucket.number < self.reach[bucket.level]
+    }
+
+    /// Extends the reach over a bucket, unless it was opened before.
+    fn set_opened(&mut self, bucket: Bucket, held: u64) {
+        if bucket.level != 0 && !self.is_opened(bucket) {
+            self.reach[bucket.level] = bucket.number + 1;
+            self.held[bucket.level] = held;
         }
     }
 
@@ -270,43 +285,104 @@ impl<G: Geometry> Levels<G> {
     #[inline(never)]
     fn enter(&mut self) {
         for level in 1..=FAR {
-            let number = Layout::<G>::number(level, self.cursor);
-            self.reach[level] = self.reach[level].max(number + 1);
+            self.set_opened(Bucket { level, number: Layout::<G>::number(level, self.cursor) }, 0);
         }
     }
 
-    /// Takes `count` timers out of a bucket, which holds at least as many; those that were postponed beyond it are placed
-    /// again.
-    fn collect<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, mut count: usize, collected: &mut Vec<Ordered>) {
-        let end = Layout::<G>::end(bucket);
+    /// Takes up to `most` timers out of an opened bucket, within the budget. Collects those that are due by a tick, and places
+    /// the others.
+    fn empty<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, most: usize, by: Tick, budget: &mut Budget) {
+        let mut left = most.min(budget.work);
+        budget.work -= left;
         let mut batch = Batch::new();
-        while count != 0 {
-            self.take(nodes, bucket, count, &mut batch);
-            count -= batch.as_slice().len();
+        while left != 0 {
+            let strands = &mut self.buckets[Layout::<G>::index(bucket).get()];
+            strands.take(nodes, left, &mut batch);
+            if strands.len() == 0 {
+                self.emptied(bucket);
+            }
+            left -= batch.as_slice().len();
             for &index in batch.as_slice() {
-                let timer = Ordered::of(nodes, index);
-                let tick = Layout::<G>::tick(timer.deadline);
-                if tick <= end {
-                    collected.push(timer);
+                let tick = Layout::<G>::tick(nodes.at(index.get()).deadline);
+                if tick <= by {
+                    self.collected.push(Ordered::of(nodes, index));
                 } else {
-                    self.place(nodes, index, tick);
+                    let (place, prev) = self.append(nodes, index, tick);
+                    nodes.at_mut(index.get()).link_behind(prev, place);
                 }
             }
         }
     }
 
-    /// Moves `count` timers of an opened bucket, which holds at least as many, to where they belong.
-    fn move_down<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, mut count: usize) {
-        let mut batch = Batch::new();
-        while count != 0 {
-            self.take(nodes, bucket, count, &mut batch);
-            count -= batch.as_slice().len();
-            for &index in batch.as_slice() {
-                let tick = Layout::<G>::tick(nodes.at(index.get()).deadline);
-                let (place, prev) = self.append(nodes, index, tick);
-                nodes.at_mut(index.get()).link_behind(prev, place);
+    /// Does the work for the cursor's new position, within the budget: extends the reach, opens crowded buckets ahead of their
+    /// time and moves the share of each.
+    #[inline]
+    pub(crate) fn prepare<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
+        if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores() {
+            self.move_ahead(nodes, now, budget);
+        }
+    }
+
+    #[inline(never)]
+    fn move_ahead<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
+        self.enter();
+        let least = if now >= self.agenda.moves_due() { Crowd::<G>::WOKEN_FOR } else { 1 };
+        for level in (1..=FAR).rev() {
+            let bucket = Bucket { level, number: Layout::<G>::number(level, self.cursor) + 1 };
+            let crowd = self.crowd(bucket);
+            if crowd.len > Layout::<G>::FEW {
+                self.set_opened(bucket, crowd.held);
+            }
+            let behind = if self.is_opened(bucket) { crowd.behind(Layout::<G>::start_ns(self.cursor)) } else { 0 };
+            if behind != 0 {
+                // Some may have been cancelled since the time was computed.
+                self.empty(nodes, bucket, behind.max(least).min(crowd.len), self.cursor, budget);
             }
         }
+        self.refresh_moves();
+    }
+
+    /// Computes when shares are to be moved next. O(levels).
+    #[inline(never)]
+    fn refresh_moves(&mut self) {
+        let (mut chores, mut moves_due) = (NEVER, NEVER);
+        if !self.is_empty() {
+            let entered = Bucket { level: 1, number: Layout::<G>::number(1, self.cursor) };
+            chores = Layout::<G>::start_ns(Layout::<G>::end(entered).plus(1));
+        }
+        for level in 1..=FAR {
+            let next = Layout::<G>::number(level, self.cursor) + 1;
+            let Some(number) = self.first_from(level, next) else {
+                continue;
+            };
+            let bucket = Bucket { level, number };
+            let crowd = self.crowd(bucket);
+            if crowd.len > Layout::<G>::FEW {
+                moves_due = moves_due.min(crowd.falls_behind(Crowd::<G>::WOKEN_FOR));
+            }
+            if self.is_opened(bucket) {
+                chores = chores.min(crowd.falls_behind(Self::STEP));
+            } else if number == next && crowd.len > Layout::<G>::FEW {
+                chores = 0;
+            }
+        }
+        self.agenda.set_moves(chores, moves_due);
+    }
+
+    /// Updates the agenda for a bucket that has not been opened and has become crowded, or more so.
+    #[cold]
+    fn crowded(&mut self, bucket: Bucket, len: usize) {
+        if bucket.number == Layout::<G>::number(bucket.level, self.cursor) + 1 {
+            self.set_opened(bucket, Crowd::<G>::held_of(bucket, len, Layout::<G>::start_ns(self.cursor)));
+        }
+        self.refresh_moves();
+    }
+
+    /// A bucket as one that is moved ahead.
+    fn crowd(&self, bucket: Bucket) -> Crowd<G> {
+        let len = self.len_of(bucket);
+        let held = if self.is_opened(bucket) { self.held[bucket.level] } else { len as u64 };
+        Crowd { bucket, len, held: held.max(len as u64), geometry: PhantomData }
     }
 
     /// Some timer of the first bucket. O(1).
@@ -322,82 +398,6 @@ impl<G: Geometry> Levels<G> {
     /// The number of timers in a bucket. O(1).
     fn len_of(&self, bucket: Bucket) -> usize {
         self.get(bucket).map_or(0, Strands::len)
-    }
-
-    /// Takes up to `most` timers out of a bucket that holds some, at most a batch of them. O(taken).
-    fn take<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, most: usize, batch: &mut Batch) {
-        let strands = &mut self.buckets[Layout::<G>::index(bucket).get()];
-        strands.take(nodes, most, batch);
-        if strands.len() == 0 {
-            self.emptied(bucket);
-        }
-    }
-
-    /// The first occupied bucket, or the first after the given one, in the order of their starts; of
-    /// those that start together the coarser first. O(levels).
-    pub(crate) fn bucket_after(&self, bucket: Option<Bucket>) -> Option<Bucket> {
-        let mut next: Option<Bucket> = None;
-        for level in 0..=FAR {
-            if next.is_some_and(|next| self.is_before_level(next, level)) {
-                break;
-            }
-            let least = Layout::<G>::number(level, self.cursor);
-            let from = bucket.map_or(Some(least), |last| {
-                let number = Layout::<G>::number(level, Layout::<G>::start(last));
-                Some(least.max(number.checked_add(u64::from(level >= last.level))?))
-            });
-            let number = from.and_then(|from| self.first_from(level, from));
-            let Some(number) = number else {
-                continue;
-            };
-            let found = Bucket { level, number };
-            if next.map_or(true, |next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
-                next = Some(found);
-            }
-        }
-        next
-    }
-
-    /// Whether `bucket` starts before every occupied bucket of `level` and above. May answer no when it does. Coarser
-    /// buckets lie beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the
-    /// bucket of level 1 that the cursor is in.
-    #[inline]
-    fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
-        let of_level_1 = |tick| Layout::<G>::number(1, tick);
-        of_level_1(Layout::<G>::start(bucket)) == of_level_1(self.cursor)
-            || (level..=FAR).all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
-    }
-
-    /// When a level's next occupied bucket starts, in nanoseconds, if one is occupied. O(1).
-    pub(crate) fn start_on(&self, level: usize) -> Option<u64> {
-        if level > FAR {
-            return None;
-        }
-        let least = Layout::<G>::number(level, self.cursor);
-        let number = self.first_from(level, least)?;
-        Some(Layout::<G>::start_ns(Layout::<G>::start(Bucket { level, number })))
-    }
-
-    /// The number of a level's first occupied bucket from one on. O(1), far O(buckets).
-    #[inline(never)]
-    fn first_from(&self, level: usize, number: u64) -> Option<u64> {
-        let least = self.least(level);
-        if level == FAR {
-            // The higher a far bucket, the later it starts. But one that was opened and is not empty yet, whose bit is set
-            // in the number of the last rotation that was opened, comes before all others.
-            let occupied = self.occupancy.far();
-            if occupied & least != 0 && number <= least {
-                return Some(least);
-            }
-            let others = (0..u64::BITS as usize).filter(|bit| (occupied & !least) >> bit & 1 != 0);
-            return others.map(|bit| Layout::<G>::number_from(FAR, bit, least)).find(|&found| found >= number);
-        }
-        if number - least >= Layout::<G>::room(level) as u64 {
-            return None;
-        }
-        let index = self.occupancy.first_from(level, Layout::<G>::index_on_level(level, number))?;
-        let found = Layout::<G>::number_from(level, index, least);
-        (found >= number).then_some(found)
     }
 
     /// The timers of a bucket, in no particular order.
@@ -423,7 +423,9 @@ impl<G: Geometry> Levels<G> {
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.buckets.capacity() * mem::size_of::<Strands>() + self.occupancy.bytes()
+        self.buckets.capacity() * mem::size_of::<Strands>()
+            + self.occupancy.bytes()
+            + self.collected.capacity() * mem::size_of::<Ordered>()
     }
 
     /// Gives back the memory of the levels above the highest that is occupied. O(buckets).
@@ -431,67 +433,10 @@ impl<G: Geometry> Levels<G> {
         let room = self.buckets.iter().rposition(|strands| strands.len() != 0).map_or(0, |highest| highest + 1);
         self.buckets.truncate(room);
         self.buckets.shrink_to_fit();
+        self.collected = Vec::new();
         if room == 0 {
             self.occupancy.clear();
         }
-    }
-
-    /// Checks every invariant of the levels, and hands each timer to `visit`.
-    ///
-    /// # Panics
-    ///
-    /// If an invariant is broken, with its name.
-    pub(crate) fn check<V>(&self, nodes: &Nodes<V>, mut visit: impl FnMut(NodeIndex)) {
-        for (at, strands) in self.buckets.iter().enumerate().map(|(at, strands)| (BucketIndex::new(at), strands)) {
-            let (level, on_level) = Layout::<G>::level_and_index(at);
-            assert!(
-                self.occupancy.is_set(level, on_level) == (strands.len() != 0),
-                "a bucket's bit is set if and only if it holds timers"
-            );
-            strands.check(nodes, Place::bucket(at), |index| {
-                let bucket = self.bucket_at(at);
-                self.check_bucket(bucket);
-                let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
-                assert!(
-                    nodes.at(index.get()).deadline >= start,
-                    "no timer in a bucket is due before the bucket's start"
-                );
-                visit(index);
-            });
-        }
-        for level in 1..=FAR {
-            let number = Layout::<G>::number(level, self.cursor);
-            assert!(
-                self.is_empty() || (number + 1..=number + 2).contains(&self.reach[level]),
-                "the bucket that the cursor is in has been opened, and at most the next"
-            );
-            assert!(
-                self.moved_until[level] <= Layout::<G>::start_ns(self.cursor),
-                "the share until now is all that has been moved"
-            );
-        }
-        self.check_agenda();
-    }
-
-    /// Checks that an occupied bucket is where timers of its ticks are placed, or is being moved down.
-    fn check_bucket(&self, bucket: Bucket) {
-        let Bucket { level, number } = bucket;
-        let start = Layout::<G>::start(bucket);
-        assert!(
-            number >= Layout::<G>::number(level, self.cursor),
-            "no bucket that is occupied lies before the cursor's"
-        );
-        assert!(level == 0 || start > self.cursor, "no coarser bucket that is occupied begins by the cursor's tick");
-        assert!(
-            level == FAR || Layout::<G>::number(level + 1, start) < self.reach[level + 1],
-            "an occupied bucket lies within the reach of its level"
-        );
-        // On the far level: the bit of an occupied bucket is zero in the last rotation that was opened, or the bucket is that
-        // one and not empty yet. If that rotation had passed the bucket, the number from its index would be a lower one.
-        assert!(
-            level == 0 || number + 1 >= self.reach[level],
-            "of the buckets that were opened only the last may hold timers"
-        );
     }
 }
 

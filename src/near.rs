@@ -41,8 +41,6 @@ pub(crate) struct NearHeap {
     first: Ordered,
     /// The entries from index 1 on.
     others: Pages<Ordered, PAGE>,
-    /// Timers that are linked nowhere, to become a chain. Between two calls there are none.
-    pub(crate) collected: Vec<Ordered>,
     /// Scratch memory of the sort.
     order: Vec<u64>,
     lanes: Lanes,
@@ -50,8 +48,7 @@ pub(crate) struct NearHeap {
 
 impl NearHeap {
     pub(crate) fn new() -> Self {
-        let (collected, order) = (Vec::new(), Vec::new());
-        Self { first: Ordered::VACANT, others: Pages::new(), collected, order, lanes: Lanes::new() }
+        Self { first: Ordered::VACANT, others: Pages::new(), order: Vec::new(), lanes: Lanes::new() }
     }
 
     /// Adds an empty lane.
@@ -85,10 +82,7 @@ impl NearHeap {
 
     /// The heap memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.others.bytes()
-            + self.collected.capacity() * mem::size_of::<Ordered>()
-            + self.order.capacity() * mem::size_of::<u64>()
-            + self.lanes.bytes()
+        self.others.bytes() + self.order.capacity() * mem::size_of::<u64>() + self.lanes.bytes()
     }
 
     /// The deadline of the timer that fires first, or the end of time if there is none. O(1).
@@ -125,16 +119,15 @@ impl NearHeap {
         self.push_head(nodes, timer);
     }
 
-    /// Sorts the timers that were collected, and links them into a chain. O(n log n).
+    /// Sorts timers that are linked nowhere, links them into a chain, and clears the vector. O(n log n).
     #[inline(never)]
-    pub(crate) fn push_collected<V>(&mut self, nodes: &mut Nodes<V>) {
-        let mut timers = mem::take(&mut self.collected);
-        let mut order = mem::take(&mut self.order);
+    pub(crate) fn push_all<V>(&mut self, nodes: &mut Nodes<V>, timers: &mut Vec<Ordered>) {
         match timers[..] {
             [] => {}
             [timer] => self.push(nodes, timer),
             _ => {
-                sort(&mut timers, &mut order);
+                let mut order = mem::take(&mut self.order);
+                sort(timers, &mut order);
                 let mut prev = NodeIndex::NIL;
                 for nth in 0..order.len() {
                     let timer = timers[order[nth] as usize];
@@ -145,14 +138,14 @@ impl NearHeap {
                     prev = timer.node;
                 }
                 self.push_head(nodes, timers[order[0] as usize]);
+                self.order = order;
             }
         }
         timers.clear();
-        (self.collected, self.order) = (timers, order);
     }
 
-    /// Makes a timer the last of a lane behind another, which is returned; nil if the lane does not take it, or is empty.
-    /// The links of the timer's node are the caller's to write. O(1).
+    /// Makes a timer the last of a lane that takes it, and returns the one before, or nil: then the timer is to become a
+    /// head. The links of the timer's node are the caller's to write. O(1).
     #[inline]
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
         let prev = self.lanes.append(lane, index, deadline);
@@ -162,23 +155,8 @@ impl NearHeap {
         prev
     }
 
-    /// Links a timer that is linked nowhere at the end of a lane, if that takes it. O(1), O(log chains) in an empty lane.
-    pub(crate) fn push_in<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, timer: Ordered) -> bool {
-        let is_taken = self.takes(lane, timer.deadline);
-        if is_taken {
-            let prev = self.append(nodes, lane, timer.node, timer.deadline);
-            let node = nodes.at_mut(timer.node.get());
-            node.link_behind(prev, Place::CHAIN);
-            node.next = lane.end();
-            if prev == NodeIndex::NIL {
-                self.lanes.end_with(lane.end(), timer.node, timer.deadline);
-                self.push_head(nodes, timer);
-            }
-        }
-        is_taken
-    }
-
-    fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
+    /// Adds a chain, of which only the head is given. O(log chains), O(1) on average.
+    pub(crate) fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
         nodes.at_mut(head.node.get()).set_place(Place::HEAD);
         let index = self.chains();
         if index != 0 {
@@ -191,15 +169,8 @@ impl NearHeap {
     #[inline]
     pub(crate) fn unlink<V>(&mut self, nodes: &mut Nodes<V>, links: Links) {
         if links.place == Place::HEAD {
-            self.remove_head(nodes, links.prev.get(), links.next);
-        } else {
-            self.unlink_behind(nodes, links);
+            return self.unlink_head(nodes, links.prev.get(), links.next);
         }
-    }
-
-    /// Unlinks a timer from its chain, of which it is not the head. O(1).
-    #[inline]
-    pub(crate) fn unlink_behind<V>(&mut self, nodes: &mut Nodes<V>, links: Links) {
         let prev = nodes.at_mut(links.prev.get());
         prev.next = links.next;
         let deadline = prev.deadline;
@@ -207,6 +178,11 @@ impl NearHeap {
             Some(next) => next.prev = links.prev,
             None => self.lanes.end_with(links.next, links.prev, deadline),
         }
+    }
+
+    #[inline(never)]
+    fn unlink_head<V>(&mut self, nodes: &mut Nodes<V>, index: usize, next: NodeIndex) {
+        self.remove_head(nodes, index, next);
     }
 
     /// Puts `next`, the next of a chain, in the place of its head, or removes the entry with the last timer of a chain.
@@ -304,10 +280,15 @@ impl NearHeap {
         }
     }
 
+    /// Gives back the scratch memory of the sort.
+    pub(crate) fn drop_scratch(&mut self) {
+        self.order = Vec::new();
+    }
+
     /// Gives back spare memory.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.others.truncate(self.others.len());
-        (self.collected, self.order) = (Vec::new(), Vec::new());
+        self.drop_scratch();
     }
 
     /// Checks every invariant of the heap and its chains, and hands each timer to `visit`.
@@ -316,7 +297,6 @@ impl NearHeap {
     ///
     /// If an invariant is broken, with its name.
     pub(crate) fn check<V>(&self, nodes: &Nodes<V>, mut visit: impl FnMut(NodeIndex)) {
-        assert!(self.collected.is_empty(), "between two calls no timer is linked nowhere");
         assert!(!self.is_empty() || self.first == Ordered::VACANT && self.others.len() == 0, "an empty heap is vacant");
         let mut lanes_in_use = 0;
         for (index, &entry) in self.heads().enumerate() {
@@ -396,8 +376,8 @@ mod tests {
 
         fn chain(&mut self, deadlines: impl IntoIterator<Item = u64>) -> Vec<Ordered> {
             let timers: Vec<Ordered> = deadlines.into_iter().map(|it| self.timer(it)).collect();
-            self.heap.collected.extend(timers.iter().rev());
-            self.heap.push_collected(&mut self.nodes);
+            let mut collected: Vec<Ordered> = timers.iter().rev().copied().collect();
+            self.heap.push_all(&mut self.nodes, &mut collected);
             timers
         }
 

@@ -45,6 +45,12 @@ impl Occupancy {
         self.levels.as_ref().map_or(0, |levels| mem::size_of_val(&**levels))
     }
 
+    /// Whether no bit of a level is set.
+    #[inline]
+    pub(crate) fn is_empty(&self, level: usize) -> bool {
+        self.of(level).map_or(true, |bits| bits.used == 0)
+    }
+
     /// The bits of the far level, which has at most 64.
     #[inline]
     pub(crate) fn far(&self) -> u64 {

@@ -16,8 +16,8 @@ use core::ops::Range;
 
 use self::free_set::FreeSet;
 use crate::key::TimerKey;
-use crate::node::{MAX_TIMERS, NodeIndex};
-use crate::pages::{Pages, Vacant};
+use crate::node::{MAX_TIMERS, NodeIndex, PAGE};
+use crate::pages::Vacant;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
 /// many generations left.
@@ -143,40 +143,32 @@ impl Slots {
         NonZeroU32::MIN | generation.max(self.first_generation)
     }
 
-    /// Finds the lowest free slot, or a new one behind all others, to be [filled](Slots::fill) at once. O(1), and a
-    /// page of memory at most.
+    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. Without one, `add` makes a slot behind the `made` ones.
+    /// O(1), and a page of memory at most.
     ///
     /// # Panics
     ///
     /// If there is no room for another timer.
     #[inline]
     #[track_caller]
-    pub(crate) fn vacant<E: Vacant, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
-        match self.free.take_lowest() {
-            Some(slot) => slot,
-            None => self.make(elements),
+    pub(crate) fn vacant(&mut self, made: usize, add: impl FnOnce()) -> NodeIndex {
+        if let Some(slot) = self.free.take_lowest() {
+            return slot;
         }
+        assert!(made < MAX_TIMERS, "a timer wheel holds at most {MAX_TIMERS} timers");
+        add();
+        if made % PAGE == 0 {
+            self.make_room_to_free(made + PAGE);
+        }
+        NodeIndex::new(made)
     }
 
-    /// Makes a slot behind all others.
-    #[inline]
-    #[track_caller]
-    fn make<E: Vacant, const PAGE: usize>(&mut self, elements: &mut Pages<E, PAGE>) -> NodeIndex {
-        let index = elements.len();
-        assert!(index < MAX_TIMERS, "a timer wheel holds at most {MAX_TIMERS} timers");
-        elements.push_any();
-        if index % PAGE == 0 {
-            self.make_room_to_free(elements);
-        }
-        NodeIndex::new(index)
-    }
-
-    /// Makes room for the slots in the set of the free ones, a page at a time, so that freeing one need not. If there is
-    /// less than a page of slots, freeing makes the room.
+    /// Makes room in the set of the free slots for all that there is memory for, a page at a time, so that freeing one need
+    /// not. If there is less than a page of slots, freeing makes the room.
     #[cold]
-    pub(crate) fn make_room_to_free<E, const PAGE: usize>(&mut self, elements: &Pages<E, PAGE>) {
-        if elements.capacity() > PAGE {
-            self.free.make_room(elements.capacity());
+    pub(crate) fn make_room_to_free(&mut self, capacity: usize) {
+        if capacity > PAGE {
+            self.free.make_room(capacity);
         }
     }
 
@@ -263,6 +255,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::pages::Pages;
 
     /// Slots, and what they are part of.
     struct Rig {
@@ -276,7 +269,7 @@ mod tests {
         }
 
         fn take(&mut self, value: u32) -> TimerKey {
-            let index = self.slots.vacant(&mut self.elements);
+            let index = self.slots.vacant(self.elements.len(), || self.elements.push_any());
             let slot = self.elements.at_mut(index.get());
             let key = self.slots.fill(index, slot, value);
             self.check();
@@ -313,7 +306,7 @@ mod tests {
             let elements = &self.elements;
             let len = self.slots.shrink_to_fit(elements.len(), |index| elements.at(index));
             self.elements.truncate(len);
-            self.slots.make_room_to_free(&self.elements);
+            self.slots.make_room_to_free(self.elements.capacity());
             self.check();
         }
 

@@ -108,7 +108,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert!(wheel.capacity() >= 1);
     /// ```
     pub fn capacity(&self) -> usize {
-        self.hierarchy.nodes.capacity() - self.slots.retired()
+        self.hierarchy.nodes().capacity() - self.slots.retired()
     }
 
     /// Makes room for `additional` more timers. O(additional).
@@ -133,11 +133,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         assert!(additional <= MAX_TIMERS - self.len(), "a timer wheel holds at most {MAX_TIMERS} timers");
-        let len = self.len();
-        let nodes = &mut self.hierarchy.nodes;
-        let free = nodes.len() - len - self.slots.retired();
-        nodes.reserve(additional.saturating_sub(free));
-        self.slots.make_room_to_free(nodes);
+        let free = self.hierarchy.nodes().len() - self.len() - self.slots.retired();
+        self.hierarchy.reserve(additional.saturating_sub(free));
+        self.slots.make_room_to_free(self.hierarchy.nodes().capacity());
     }
 
     /// As [`reserve`](Wheel::reserve), but returns an error if a wheel could never hold that many timers
@@ -161,7 +159,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     pub fn try_reserve(&mut self, additional: usize) -> Result<(), TryReserveError> {
         let lacking = additional.saturating_sub(self.capacity() - self.len());
         let is_possible = additional <= MAX_TIMERS - self.len();
-        let nodes = &self.hierarchy.nodes;
+        let nodes = self.hierarchy.nodes();
         nodes.probe(if is_possible { lacking } else { usize::MAX })?;
         self.reserve(additional);
         Ok(())
@@ -186,18 +184,16 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.get(keys[0]), Some(&0));
     /// ```
     pub fn shrink_to_fit(&mut self) {
-        let nodes = &mut self.hierarchy.nodes;
-        let slot = |index| &nodes.at(index).value;
-        let len = self.slots.shrink_to_fit(nodes.len(), slot);
-        nodes.truncate(len);
-        self.slots.make_room_to_free(nodes);
-        self.hierarchy.shrink_to_fit();
+        let nodes = self.hierarchy.nodes();
+        let len = self.slots.shrink_to_fit(nodes.len(), |index| &nodes.at(index).value);
+        self.hierarchy.shrink_to_fit(len);
+        self.slots.make_room_to_free(self.hierarchy.nodes().capacity());
     }
 
     /// Whether more nodes are free than in use, by more than two pages.
     #[inline]
     fn has_spare_pages(&self) -> bool {
-        self.hierarchy.nodes.len() / 2 > self.len() + PAGE
+        self.hierarchy.nodes().len() / 2 > self.len() + PAGE
     }
 
     /// Gives back the last page of nodes if all of it is free, once for each time that the clock comes to. O(nodes of a
@@ -205,14 +201,14 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[cold]
     #[inline(never)]
     fn give_back_page(&mut self) {
-        let now = self.now();
-        let nodes = &mut self.hierarchy.nodes;
+        if self.gave_back_at == self.now() {
+            return self.hierarchy.stay_awake();
+        }
+        let nodes = self.hierarchy.nodes();
         let last = (nodes.pages() - 1) * PAGE..nodes.len();
-        if self.gave_back_at != now && !last.is_empty() {
-            self.gave_back_at = now;
-            if self.slots.give_back(last, |index| &nodes.at(index).value) {
-                nodes.drop_page();
-            }
+        if !last.is_empty() && self.slots.give_back(last, |index| &nodes.at(index).value) {
+            self.gave_back_at = self.now();
+            self.hierarchy.drop_page();
         }
     }
 }
@@ -333,7 +329,7 @@ mod tests {
     fn room_that_is_reserved_does_not_count_a_retired_slot() {
         let mut wheel: Wheel<u32> = Wheel::new(0);
         wheel.schedule(1, 0);
-        let Slot::Taken { generation, .. } = &mut wheel.hierarchy.nodes.at_mut(0).value else {
+        let Slot::Taken { generation, .. } = wheel.hierarchy.value_mut(NodeIndex::new(0)).unwrap() else {
             panic!("the slot is taken");
         };
         *generation = core::num::NonZeroU32::MAX;

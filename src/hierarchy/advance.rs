@@ -3,7 +3,6 @@
 use super::{Hierarchy, NEVER};
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Layout};
-use crate::near::lanes::Lane;
 use crate::node::{Next, Place};
 
 impl<V, G: Geometry> Hierarchy<V, G> {
@@ -13,38 +12,51 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.now = self.now.max(now);
     }
 
-    /// Whether an advance to the present has nothing to do.
+    /// Whether an advance to the present has nothing to do. Moves the cursor there if so.
     #[inline]
-    fn is_idle(&mut self) -> bool {
-        let is_idle = self.now < self.near.earliest() && self.now < self.levels.work_at();
+    pub(crate) fn is_idle(&mut self) -> bool {
+        let is_idle = self.now < self.levels.agenda.idle_until();
         if is_idle {
             self.levels.move_cursor(Layout::<G>::tick(self.now));
         }
         is_idle
     }
 
+    /// Lets the next advance come to its end, even if nothing is due.
+    pub(crate) fn stay_awake(&mut self) {
+        self.levels.agenda.wake_by(0);
+    }
+
     /// The next timer that is due, if it comes before all buckets. O(1).
     #[inline]
     fn ready(&self) -> Option<Next> {
-        self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.start())
+        self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.agenda.start())
     }
 
-    /// The next timer that is due. `None` if no more timers are due, and then the share of the crowds ahead has been
-    /// moved; or if the budget is used up.
+    /// The next timer that is due, for an advance that is not idle. `None` if no more timers are due, and then the share of the
+    /// crowds ahead has been moved; or if the budget is used up.
     ///
     /// Each timer visited and each bucket opened takes one unit of work. The caller pays for the fire.
     #[inline]
     pub(crate) fn next_due(&mut self, budget: &mut Budget) -> Option<Next> {
-        if self.is_idle() || budget.is_used_up() {
+        if budget.is_used_up() {
             return None;
         }
-        self.ready().or_else(|| self.next_by(self.now, budget))
+        let ready = self.ready();
+        if ready.is_some() {
+            return ready;
+        }
+        if self.levels.agenda.rest(self.now, self.near.earliest()) {
+            self.levels.move_cursor(Layout::<G>::tick(self.now));
+            return None;
+        }
+        self.next_by(self.now, budget)
     }
 
     /// Brings the earliest timer to the near heap, due or not. Amortized O(1) while time goes on.
     #[inline]
     pub(crate) fn first(&mut self) -> Option<Next> {
-        let first = self.near.first().filter(|first| first.deadline < self.levels.start());
+        let first = self.near.first().filter(|first| first.deadline < self.levels.agenda.start());
         first.or_else(|| self.next_by(NEVER, &mut { Budget::UNLIMITED }))
     }
 
@@ -54,9 +66,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         while !budget.is_used_up() {
             let due = self.near.first().filter(|due| due.deadline <= time);
             let by = due.map_or(time, |due| due.deadline);
-            if self.levels.start() <= by && !self.levels.is_empty() {
-                self.levels.open(&mut self.nodes, budget, &mut self.near.collected);
-                self.near.push_collected(&mut self.nodes);
+            if self.levels.agenda.start() <= by && !self.levels.is_empty() {
+                self.levels.open(&mut self.nodes, budget);
+                self.near.push_all(&mut self.nodes, &mut self.levels.collected);
                 // Not only when no more timers are due: a caller who fires a few with each call may never reach that.
                 self.levels.prepare(&mut self.nodes, self.now, budget);
                 continue;
@@ -81,16 +93,6 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.len -= 1;
         self.near.remove_head(&mut self.nodes, 0, next);
         taken
-    }
-
-    /// Gives the first timer of the near heap, which is due, a new deadline.
-    pub(crate) fn rearm(&mut self, due: Next, deadline: u64) {
-        self.move_to(due.node, deadline);
-    }
-
-    /// As [`rearm`](Self::rearm), at the end of a lane if that takes the timer.
-    pub(crate) fn rearm_in(&mut self, due: Next, lane: Lane, deadline: u64) {
-        self.move_in(lane, due.node, deadline);
     }
 
     /// Whether work that is due by now is left: timers to fire, buckets to open, or a share to move ahead that is large

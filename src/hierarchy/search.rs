@@ -14,7 +14,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let mut earliest = self.near.first().map(|first| first.deadline);
         let mut unread = self.levels.bucket_after(None);
         while let Some(bucket) = unread {
-            let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
+            let start = Layout::<G>::begins(bucket);
             if earliest.is_some_and(|earliest| earliest <= start) {
                 break;
             }
@@ -73,7 +73,7 @@ impl<V, G: Geometry> Iterator for Ascent<'_, V, G> {
     fn next(&mut self) -> Option<Ordered> {
         let wheel = self.wheel;
         while let Some(bucket) = self.unread {
-            let start = Layout::<G>::start_ns(Layout::<G>::start(bucket));
+            let start = Layout::<G>::begins(bucket);
             let next = self.waiting.peek();
             if next.is_some_and(|Reverse(next)| next.deadline < start) {
                 break;

@@ -56,7 +56,7 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
     /// assert_eq!(wheel.expiration_delay(), Some(200));
     /// ```
     pub fn rearm(self, deadline: u64) {
-        self.wheel.hierarchy.rearm(self.due, deadline);
+        self.wheel.hierarchy.move_to(None, self.due.node, deadline);
     }
 
     /// As [`rearm`](DueIndex::rearm), to the end of a lane. As
@@ -72,7 +72,7 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
     /// assert_eq!(wheel.expiration_delay(), Some(200));
     /// ```
     pub fn rearm_in(self, lane: Lane, deadline: u64) {
-        self.wheel.hierarchy.rearm_in(self.due, lane, deadline);
+        self.wheel.hierarchy.move_to(Some(lane), self.due.node, deadline);
     }
 
     /// The caller's index. O(1).

@@ -1,7 +1,6 @@
 //! When the levels next have something to do: for an advance, and for a caller who sleeps.
 
-use super::Levels;
-use crate::geometry::{Bucket, FAR, Geometry, Layout};
+use crate::geometry::Bucket;
 
 /// No time: later than every wake-up.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -9,102 +8,76 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// All times of the levels but the cursor, in nanoseconds.
 ///
 /// Invariants: `first` is the first occupied bucket, the coarser of two that start together, and `start` its start, or
-/// [`NEVER`] without one; `work` is the earlier of `start` and `chores`, which is no later than `moves_due`.
+/// [`NEVER`] without one; `chores` is no later than `moves_due`; `idle_until` is no later than `start`, `chores`, and the
+/// first timer of the near heap.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Agenda {
+pub(crate) struct Agenda {
     pub(super) first: Option<Bucket>,
-    pub(super) start: u64,
-    /// When the next advance has anything to do.
-    work: u64,
-    /// When the next advance must update the reach or move a share, although no bucket starts. A sleeping caller need not
-    /// wake up for that.
+    start: u64,
+    /// When the next advance must extend the reach or move a share, although no bucket starts. A sleeping caller need not wake
+    /// up for that.
     chores: u64,
-    /// When a sleeping caller wakes up to move timers ahead.
-    pub(super) moves_due: u64,
+    /// When a sleeping caller wakes up to move a share.
+    moves_due: u64,
+    /// An advance before this time has nothing to do. Work that is added makes it earlier; only an advance that comes to its
+    /// end makes it later.
+    idle_until: u64,
 }
 
 impl Agenda {
-    pub(super) const EMPTY: Self = Self { first: None, start: NEVER, work: NEVER, chores: NEVER, moves_due: NEVER };
+    pub(super) const EMPTY: Self = Self { first: None, start: NEVER, chores: NEVER, moves_due: NEVER, idle_until: 0 };
+
+    /// When the first bucket starts, or [`NEVER`].
+    #[inline]
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
 
     #[inline]
     pub(super) fn chores(&self) -> u64 {
         self.chores
     }
 
-    pub(super) fn set_first(&mut self, first: Option<Bucket>, start: u64) {
-        (self.first, self.start) = (first, start);
-        self.work = self.start.min(self.chores);
-    }
-
-    pub(super) fn set_chores(&mut self, chores: u64) {
-        self.chores = chores;
-        self.work = self.start.min(self.chores);
-    }
-}
-
-impl<G: Geometry> Levels<G> {
-    /// When the first bucket starts, or [`NEVER`].
     #[inline]
-    pub(crate) fn start(&self) -> u64 {
-        self.agenda.start
-    }
-
-    /// When an advance has something to do.
-    #[inline]
-    pub(crate) fn work_at(&self) -> u64 {
-        self.agenda.work
+    pub(super) fn moves_due(&self) -> u64 {
+        self.moves_due
     }
 
     /// When a caller who sleeps must wake up.
     #[inline]
     pub(crate) fn wake_at(&self) -> u64 {
-        self.agenda.start.min(self.agenda.moves_due)
+        self.start.min(self.moves_due)
     }
 
-    /// Finds the first occupied bucket. O(levels).
-    #[inline(never)]
-    pub(super) fn refresh_first(&mut self) {
-        let first = self.bucket_after(None);
-        self.agenda.set_first(first, first.map_or(NEVER, |it| Layout::<G>::start_ns(Layout::<G>::start(it))));
+    #[inline]
+    pub(crate) fn idle_until(&self) -> u64 {
+        self.idle_until
     }
 
-    /// Computes when timers are to be moved ahead next. O(levels).
-    #[inline(never)]
-    pub(super) fn refresh_moves(&mut self) {
-        self.agenda.moves_due = NEVER;
-        if self.is_empty() {
-            return self.agenda.set_chores(NEVER);
+    pub(super) fn set_first(&mut self, first: Option<Bucket>, start: u64) {
+        (self.first, self.start) = (first, start);
+        self.wake_by(start);
+    }
+
+    pub(super) fn set_moves(&mut self, chores: u64, moves_due: u64) {
+        (self.chores, self.moves_due) = (chores.min(moves_due), moves_due);
+        self.wake_by(self.chores);
+    }
+
+    /// Has the first advance from `time` on look for work.
+    #[inline]
+    pub(crate) fn wake_by(&mut self, time: u64) {
+        self.idle_until = self.idle_until.min(time);
+    }
+
+    /// Whether there is nothing to do by `now`, if the first timer of the near heap is due at `earliest`. If so, advances are
+    /// idle until there is.
+    #[inline]
+    pub(crate) fn rest(&mut self, now: u64, earliest: u64) -> bool {
+        let until = self.start.min(self.chores).min(earliest);
+        if now < until {
+            self.idle_until = until;
         }
-        let entered = Bucket { level: 1, number: Layout::<G>::number(1, self.cursor) };
-        let mut chores = Layout::<G>::start_ns(Layout::<G>::end(entered).plus(1));
-        for level in 1..=FAR {
-            let next = Layout::<G>::number(level, self.cursor) + 1;
-            let Some(number) = self.first_from(level, next) else {
-                continue;
-            };
-            let bucket = Bucket { level, number };
-            let len = self.len_of(bucket);
-            if number < self.reach[level] {
-                chores = chores.min(self.share_is(bucket, len, Self::SOME));
-            } else if number == next && len > Layout::<G>::FEW {
-                // It is opened by the next advance, and time until now does not count towards its share.
-                self.moved_until[level] = Layout::<G>::start_ns(self.cursor);
-                chores = 0;
-            }
-            if len > Layout::<G>::FEW {
-                self.agenda.moves_due = self.agenda.moves_due.min(self.share_is(bucket, len, Self::WOKEN_FOR));
-            }
-        }
-        self.agenda.set_chores(chores.min(self.agenda.moves_due));
-    }
-
-    pub(super) fn check_agenda(&self) {
-        let first = self.bucket_after(None);
-        let start = first.map_or(NEVER, |it| Layout::<G>::start_ns(Layout::<G>::start(it)));
-        assert!((self.agenda.first, self.agenda.start) == (first, start), "the first occupied bucket is known");
-        assert!(
-            self.agenda.chores <= self.agenda.moves_due,
-            "an advance has something to do by the time that a caller wakes up for it"
-        );
+        now < until
     }
 }

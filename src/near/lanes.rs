@@ -95,27 +95,18 @@ impl Lanes {
         self.0.capacity() * mem::size_of::<End>()
     }
 
-    #[inline]
-    fn get_mut(&mut self, lane: Lane) -> Option<&mut End> {
-        self.0.get_mut(usize::from(lane.0))
-    }
-
     /// Whether a timer that is scheduled now, with that deadline, can be the last of a lane.
     #[inline]
     pub(super) fn takes(&self, lane: Lane, deadline: u64) -> bool {
         self.0.get(usize::from(lane.0)).is_some_and(|end| end.deadline <= deadline)
     }
 
-    /// Makes a timer the last of a lane behind another, which is returned; nil if the lane does not take it, or is empty.
+    /// Makes a timer the last of a lane that [takes](Self::takes) it, and returns the one before, or nil.
     #[inline]
     pub(super) fn append(&mut self, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
-        match self.get_mut(lane) {
-            Some(end) if end.deadline <= deadline && end.tail != NodeIndex::NIL => {
-                end.deadline = deadline;
-                mem::replace(&mut end.tail, index)
-            }
-            _ => NodeIndex::NIL,
-        }
+        let end = &mut self.0[usize::from(lane.0)];
+        end.deadline = deadline;
+        mem::replace(&mut end.tail, index)
     }
 
     /// Empties the lane with that end, if it is the end of a lane.

@@ -93,7 +93,7 @@ impl<K, G: Geometry> Entries<K, G> {
         let free = self.entries.len() - self.len - self.slots.retired();
         let lacking = additional.saturating_sub(free);
         self.entries.reserve(lacking);
-        self.slots.make_room_to_free(&self.entries);
+        self.slots.make_room_to_free(self.entries.capacity());
         self.deadlines.reserve(lacking);
     }
 
@@ -149,7 +149,7 @@ impl<K, G: Geometry> Entries<K, G> {
     /// Adds an entry, for which there must be room. O(1).
     pub(super) fn insert(&mut self, entry: Entry<K>, deadline_ns: u64) -> TtlKey {
         self.len += 1;
-        let slot = self.slots.vacant(&mut self.entries);
+        let slot = self.slots.vacant(self.entries.len(), || self.entries.push_any());
         let held = Held { entry, flight: None };
         let key = self.slots.fill(slot, self.entries.at_mut(slot.get()), held);
         self.deadlines.set(slot.to_bits(), deadline_ns);
@@ -331,7 +331,7 @@ impl<K, G: Geometry> Drop for Clear<'_, K, G> {
         let Entries { entries, slots, .. } = &mut *self.entries;
         let len = slots.shrink_to_fit(entries.len(), |index| entries.at(index));
         entries.truncate(len);
-        slots.make_room_to_free(entries);
+        slots.make_room_to_free(entries.capacity());
     }
 }
 

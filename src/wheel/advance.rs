@@ -168,6 +168,16 @@ impl<'a, T, G: Geometry> Advance<'a, T, G> {
         wheel.hierarchy.set_now(now);
         Self { wheel, budget }
     }
+
+    /// The next timer that is due, of an advance that is not idle.
+    #[inline]
+    fn fire_next(&mut self) -> Option<Expired<T>> {
+        let mut unlimited = Budget::UNLIMITED;
+        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
+        let due = self.wheel.next_due(budget)?;
+        budget.pay_for_fire();
+        Some(self.wheel.fire(due))
+    }
 }
 
 impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
@@ -175,11 +185,10 @@ impl<T, G: Geometry> Iterator for Advance<'_, T, G> {
 
     #[inline]
     fn next(&mut self) -> Option<Expired<T>> {
-        let mut unlimited = Budget::UNLIMITED;
-        let budget = self.budget.as_deref_mut().unwrap_or(&mut unlimited);
-        let due = self.wheel.next_due(budget)?;
-        budget.pay_for_fire();
-        Some(self.wheel.fire(due))
+        if self.wheel.hierarchy.is_idle() {
+            return None;
+        }
+        self.fire_next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

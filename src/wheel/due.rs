@@ -65,6 +65,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn peek_expired_with_budget(&mut self, now: u64, budget: &mut Budget) -> Option<DueTimer<'_, T, G>> {
         self.hierarchy.set_now(now);
+        if self.hierarchy.is_idle() {
+            return None;
+        }
         let due = self.next_due(budget)?;
         budget.pay_for_fire();
         Some(DueTimer { wheel: self, due })
@@ -140,7 +143,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!((runs, wheel.deadline(key)), (3, Some(400)));
     /// ```
     pub fn rearm(self, deadline: u64) {
-        self.wheel.hierarchy.rearm(self.due, deadline);
+        self.wheel.hierarchy.move_to(None, self.due.node, deadline);
     }
 
     /// As [`rearm`](DueTimer::rearm), to the end of a lane if no timer of the lane is due later, and else as if no lane
@@ -163,7 +166,7 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
     /// assert_eq!(leases.wake_at(), Some(210));
     /// ```
     pub fn rearm_in(self, lane: Lane, deadline: u64) {
-        self.wheel.hierarchy.rearm_in(self.due, lane, deadline);
+        self.wheel.hierarchy.move_to(Some(lane), self.due.node, deadline);
     }
 
     /// The timer's key. O(1).

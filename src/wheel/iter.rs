@@ -21,7 +21,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!(wheel.iter().map(|timer| timer.value).sum::<u32>(), 3);
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = TimerRef<'_, T>> + FusedIterator + Clone + '_ {
-        let nodes = (0..self.hierarchy.nodes.len()).map(NodeIndex::new);
+        let nodes = (0..self.hierarchy.nodes().len()).map(NodeIndex::new);
         Counted { left: self.len(), timers: nodes.filter_map(|index| self.timer_at(index)) }
     }
 
@@ -85,7 +85,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// assert_eq!((sessions.len(), sessions.next_deadline()), (1, Some(20)));
     /// ```
     pub fn retain(&mut self, mut f: impl FnMut(TimerKey, u64, &mut T) -> bool) {
-        for index in 0..self.hierarchy.nodes.len() {
+        for index in 0..self.hierarchy.nodes().len() {
             let index = NodeIndex::new(index);
             let deadline = self.hierarchy.order(index).deadline;
             let Some((key, value)) = self.hierarchy.value_mut(index).and_then(|slot| slot.timer_mut(index)) else {

@@ -33,9 +33,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
-        let index = self.slots.vacant(&mut self.hierarchy.nodes);
+        let index = self.slots.vacant(self.hierarchy.nodes().len(), || self.hierarchy.add_node());
         let slots = &self.slots;
-        self.hierarchy.schedule(index, deadline, |slot| slots.fill(index, slot, value))
+        self.hierarchy.schedule(None, index, deadline, |slot| slots.fill(index, slot, value))
     }
 
     /// As [`schedule`](Wheel::schedule), for a value that needs its own key. O(1).
@@ -61,7 +61,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule_with(&mut self, deadline: u64, f: impl FnOnce(TimerKey) -> T) -> TimerKey {
-        let nodes = &self.hierarchy.nodes;
+        let nodes = self.hierarchy.nodes();
         let lowest = self.slots.lowest_free();
         let index = lowest.unwrap_or_else(|| NodeIndex::new(nodes.len()));
         let past = lowest.map_or(0, |free| nodes.at(free.get()).value.generation());
@@ -89,7 +89,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule(&mut self, key: TimerKey, deadline: u64) -> bool {
-        self.hierarchy.set(key.index(), deadline, |slot| slot.is_of(key))
+        self.hierarchy.set(None, key.index(), deadline, |slot| slot.is_of(key))
     }
 
     /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
@@ -197,9 +197,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule_in(&mut self, lane: Lane, deadline: u64, value: T) -> TimerKey {
-        let index = self.slots.vacant(&mut self.hierarchy.nodes);
+        let index = self.slots.vacant(self.hierarchy.nodes().len(), || self.hierarchy.add_node());
         let slots = &self.slots;
-        self.hierarchy.schedule_in(lane, index, deadline, |slot| slots.fill(index, slot, value))
+        self.hierarchy.schedule(Some(lane), index, deadline, |slot| slots.fill(index, slot, value))
     }
 
     /// As [`reschedule`](Wheel::reschedule), to the end of a lane if no timer of the lane is due later, and else as if no
@@ -219,6 +219,6 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// ```
     #[inline]
     pub fn reschedule_in(&mut self, lane: Lane, key: TimerKey, deadline: u64) -> bool {
-        self.hierarchy.set_in(lane, key.index(), deadline, |slot| slot.is_of(key))
+        self.hierarchy.set(Some(lane), key.index(), deadline, |slot| slot.is_of(key))
     }
 }

@@ -15,7 +15,7 @@ use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::geometry::Geometry;
 use crate::hierarchy::Hierarchy;
 use crate::key::TimerKey;
-use crate::node::{MAX_TIMERS, Node, NodeIndex};
+use crate::node::{MAX_TIMERS, NodeIndex};
 use crate::slots::{MOST_WORN, Slot, Slots};
 use crate::wheel::Wheel;
 
@@ -90,7 +90,7 @@ impl<T> Stored<T> {
                 let expected = "an odd generation for a timer, an even one for a free slot";
                 return Err(unexpected(generation.into(), expected));
             }
-            let index = NodeIndex::new(hierarchy.nodes.len());
+            let index = NodeIndex::new(hierarchy.nodes().len());
             let slot = match (timer, NonZeroU32::new(generation)) {
                 (Some(timer), Some(generation)) => {
                     sequences.push((timer.sequence, index, timer.deadline));
@@ -100,16 +100,17 @@ impl<T> Stored<T> {
                 _ => Slot::Free { generation },
             };
             slots.restored(index, &slot);
-            hierarchy.nodes.push(Node::new(slot));
+            hierarchy.add_node();
+            *hierarchy.value_mut(index).expect("the node was just made") = slot;
         }
-        slots.make_room_to_free(&hierarchy.nodes);
+        slots.make_room_to_free(hierarchy.nodes().capacity());
         sequences.sort_unstable();
         if let Some(pair) = sequences.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let expected = "a different sequence number for each timer";
             return Err(unexpected(pair[0].0, expected));
         }
         for (_, index, deadline) in sequences {
-            hierarchy.schedule(index, deadline, |_| {});
+            hierarchy.schedule(None, index, deadline, |_| {});
         }
         Ok(Wheel { hierarchy, slots, gave_back_at: self.now })
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use timer_wheel::inspect::Level;
 use timer_wheel::{Budget, Caffeine, Geometry, Millis, Wheel};
 
-use crate::geometries::{near, rotation_bits, with_lists};
+use crate::geometries::{few, near, rotation_bits, with_lists};
 use crate::script::spans;
 
 /// Nanoseconds in a tick of [`Millis`].
@@ -52,6 +52,10 @@ fn by_division<G: Geometry>(now: u64, deadlines: &[u64]) -> ([Vec<usize>; 5], us
 }
 
 fn levels_agree_with_division<G: Geometry>() {
+    // A bucket of that many is a crowd, and is opened when it becomes one.
+    if few::<G>() < 16 {
+        return;
+    }
     for now in [0, 1, TICK - 1, 0x1234_5678_9abc_def0, u64::MAX - 9] {
         let mut wheel = Wheel::<u64, G>::with_geometry(now);
         let mut deadlines = vec![0, now, u64::MAX];
@@ -129,18 +133,19 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
 fn crowded_bucket_ahead_shows_in_the_next_rotation_of_the_level_below() {
     let mut wheel = with_lists::<Millis>(0);
     for n in 0..768 {
-        wheel.schedule((256 + n / 3) * TICK, n);
+        wheel.schedule((512 + n / 3) * TICK, n);
     }
     assert_eq!(wheel.levels()[1].timers, 768);
-    let half = 128 * TICK;
+    let half = (256 + 128) * TICK;
+    assert_eq!(wheel.advance(256 * TICK).count(), 0);
     assert_eq!(wheel.advance(half).count(), 0);
     let [finest, above, ..] = wheel.levels();
     assert_eq!((finest.timers, above.timers), (384, 384), "half of it");
     let buckets = buckets(finest);
     assert!(buckets[..256].iter().all(|&timers| timers == 0));
     assert_eq!(buckets[256..].iter().sum::<usize>(), 384);
-    assert_eq!(wheel.advance(255 * TICK).count(), 0);
-    assert_eq!(wheel.advance(256 * TICK).count(), 3);
+    assert_eq!(wheel.advance(511 * TICK).count(), 0);
+    assert_eq!(wheel.advance(512 * TICK).count(), 3);
     let [finest, ..] = wheel.levels();
     assert_eq!(finest.timers, 765);
     assert_eq!(finest.buckets[..256], [[0].as_slice(), &[3; 255]].concat());
@@ -161,7 +166,7 @@ fn wheel_prints_its_levels_and_no_timers() {
     assert_eq!(
         format!("{wheel:?}"),
         "Wheel { now: 1.5s, len: 633792, expiration_delay: Some(0ns), near: 126, \
-         levels: {0: 65535 timers in 257 of 512 buckets, 1: 568130 timers in 10 of 512 buckets, \
+         levels: {0: 65281 timers in 255 of 512 buckets, 1: 568384 timers in 10 of 512 buckets, \
          far: 1 timer}, .. }"
     );
 }

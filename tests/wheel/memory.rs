@@ -15,6 +15,9 @@ const FEW: usize = 10;
 /// Bytes that a storm may need besides: the near heap doubles now and then.
 const SPARE: usize = 1_000;
 
+/// Bytes that a sort of 1,024 timers takes.
+const SCRATCH: usize = 1_024 * (24 + 16);
+
 /// Slots on a page.
 const PAGE: usize = 256;
 
@@ -258,7 +261,9 @@ fn memory_after_each_of_ten_peaks_is_what_a_thousand_timers_need_and_keys_stay_s
         }
         let bytes = wheel.stats().bytes;
         assert!(bytes <= most / 10, "{bytes} bytes after peak {nth} of {most}");
-        assert!(bytes <= *first.get_or_insert(bytes), "{bytes} bytes after peak {nth}, {first:?} after the first");
+        // What a sort keeps for the next one differs.
+        let least = *first.get_or_insert(bytes);
+        assert!(bytes <= least + SCRATCH, "{bytes} bytes after peak {nth}, {least} after the first");
         wheel.clear();
     }
     wheel.check_invariants();

@@ -1,0 +1,76 @@
+//! The invariants of the levels.
+
+use super::{Levels, NEVER};
+use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
+use crate::node::{NodeIndex, Nodes, Place};
+
+impl<G: Geometry> Levels<G> {
+    /// Checks every invariant of the levels, and hands each timer to `visit`.
+    ///
+    /// # Panics
+    ///
+    /// If an invariant is broken, with its name.
+    pub(crate) fn check<V>(&self, nodes: &Nodes<V>, mut visit: impl FnMut(NodeIndex)) {
+        for (at, strands) in self.buckets.iter().enumerate().map(|(at, strands)| (BucketIndex::new(at), strands)) {
+            let (level, on_level) = Layout::<G>::level_and_index(at);
+            assert!(
+                self.occupancy.is_set(level, on_level) == (strands.len() != 0),
+                "a bucket's bit is set if and only if it holds timers"
+            );
+            strands.check(nodes, Place::bucket(at), |index| {
+                let bucket = self.bucket_at(at);
+                self.check_bucket(bucket);
+                let start = Layout::<G>::begins(bucket);
+                assert!(
+                    nodes.at(index.get()).deadline >= start,
+                    "no timer in a bucket is due before the bucket's start"
+                );
+                visit(index);
+            });
+        }
+        for level in 1..=FAR {
+            let number = Layout::<G>::number(level, self.cursor);
+            assert!(
+                self.is_empty() || (number + 1..=number + 2).contains(&self.reach[level]),
+                "the bucket that the cursor is in has been opened, and at most the next"
+            );
+        }
+        assert!(self.collected.is_empty(), "between two calls no timer is linked nowhere");
+        self.check_agenda();
+    }
+
+    /// Checks that an occupied bucket is where timers of its ticks are placed, or is being moved down.
+    pub(super) fn check_bucket(&self, bucket: Bucket) {
+        let Bucket { level, number } = bucket;
+        let start = Layout::<G>::start(bucket);
+        assert!(
+            number >= Layout::<G>::number(level, self.cursor),
+            "no bucket that is occupied lies before the cursor's"
+        );
+        assert!(level == 0 || start > self.cursor, "no coarser bucket that is occupied begins by the cursor's tick");
+        assert!(
+            level == FAR || Layout::<G>::number(level + 1, start) < self.reach[level + 1],
+            "an occupied bucket lies within the reach of its level"
+        );
+        // On the far level: the bit of an occupied bucket is zero in the last rotation that was opened, or the bucket is that
+        // one and not empty yet. If that rotation had passed the bucket, the number from its index would be a lower one.
+        assert!(
+            level == 0 || number + 1 >= self.reach[level],
+            "of the buckets that were opened only the last may hold timers"
+        );
+    }
+
+    fn check_agenda(&self) {
+        let first = self.bucket_after(None);
+        let start = first.map_or(NEVER, |it| Layout::<G>::begins(it));
+        assert!((self.agenda.first, self.agenda.start()) == (first, start), "the first occupied bucket is known");
+        assert!(
+            self.agenda.idle_until() <= start.min(self.agenda.chores()),
+            "an advance that has something to do in the levels does not rest"
+        );
+        assert!(
+            self.agenda.chores() <= self.agenda.moves_due(),
+            "an advance has something to do by the time that a caller wakes up for it"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Finding the next occupied bucket: of a level, and of all.
+
+use super::{Levels, NEVER};
+use crate::geometry::{Bucket, FAR, Geometry, Layout};
+
+impl<G: Geometry> Levels<G> {
+    /// Finds the first occupied bucket. O(levels).
+    #[inline(never)]
+    pub(super) fn refresh_first(&mut self) {
+        let first = self.bucket_after(None);
+        self.agenda.set_first(first, first.map_or(NEVER, |it| Layout::<G>::begins(it)));
+    }
+
+    /// The first occupied bucket, or the first after the given one, in the order of their starts; of
+    /// those that start together the coarser first. O(levels).
+    pub(crate) fn bucket_after(&self, bucket: Option<Bucket>) -> Option<Bucket> {
+        let mut next: Option<Bucket> = None;
+        for level in 0..=FAR {
+            if next.is_some_and(|next| self.is_before_level(next, level)) {
+                break;
+            }
+            let least = Layout::<G>::number(level, self.cursor);
+            let from = bucket.map_or(Some(least), |last| {
+                let number = Layout::<G>::number(level, Layout::<G>::start(last));
+                Some(least.max(number.checked_add(u64::from(level >= last.level))?))
+            });
+            let number = from.and_then(|from| self.first_from(level, from));
+            let Some(number) = number else {
+                continue;
+            };
+            let found = Bucket { level, number };
+            if next.map_or(true, |next| Layout::<G>::start(found) <= Layout::<G>::start(next)) {
+                next = Some(found);
+            }
+        }
+        next
+    }
+
+    /// Whether `bucket` starts before every occupied bucket of `level` and above. May answer no when it does. Coarser
+    /// buckets lie beyond all finer ones, unless one has been opened ahead of its time. In any case they lie beyond the
+    /// bucket of level 1 that the cursor is in.
+    #[inline]
+    fn is_before_level(&self, bucket: Bucket, level: usize) -> bool {
+        let of_level_1 = |tick| Layout::<G>::number(1, tick);
+        of_level_1(Layout::<G>::start(bucket)) == of_level_1(self.cursor)
+            || (level..=FAR).all(|level| self.reach[level] <= Layout::<G>::number(level, self.cursor) + 1)
+    }
+
+    /// When a level's next occupied bucket starts, in nanoseconds, if one is occupied. O(1).
+    pub(crate) fn start_on(&self, level: usize) -> Option<u64> {
+        if level > FAR {
+            return None;
+        }
+        let least = Layout::<G>::number(level, self.cursor);
+        let number = self.first_from(level, least)?;
+        Some(Layout::<G>::begins(Bucket { level, number }))
+    }
+
+    /// The number of a level's first occupied bucket from one on. O(1), far O(buckets).
+    #[inline(never)]
+    pub(super) fn first_from(&self, level: usize, number: u64) -> Option<u64> {
+        if self.occupancy.is_empty(level) {
+            return None;
+        }
+        let least = self.least(level);
+        if level == FAR {
+            // The higher a far bucket, the later it starts. But one that was opened and is not empty yet, whose bit is set
+            // in the number of the last rotation that was opened, comes before all others.
+            let occupied = self.occupancy.far();
+            if occupied & least != 0 && number <= least {
+                return Some(least);
+            }
+            let others = (0..u64::BITS as usize).filter(|bit| (occupied & !least) >> bit & 1 != 0);
+            return others.map(|bit| Layout::<G>::number_from(FAR, bit, least)).find(|&found| found >= number);
+        }
+        if number - least >= Layout::<G>::room(level) as u64 {
+            return None;
+        }
+        let index = self.occupancy.first_from(level, Layout::<G>::index_on_level(level, number))?;
+        let found = Layout::<G>::number_from(level, index, least);
+        (found >= number).then_some(found)
+    }
+}
