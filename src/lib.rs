@@ -1,5 +1,5 @@
-//! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>` and costs about as much as
-//! a slab.
+//! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>`, for a few times the cost of a slab
+//! and about a tenth of a tree's ([figures](guide::performance#results)).
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
 //! exact order of deadline, first in first out among equals, to the nanosecond. Scheduling,
@@ -31,9 +31,9 @@
 //! ones; most were cancelled or postponed long before.
 //!
 //! Wheels usually pay for that with exactness, as a bucket fires as a whole and in any order, and with
-//! pauses, as a coarse bucket is moved in one call. Here the timers of one tick are sorted when it comes,
-//! so no timer is early, late or out of order, and the tick affects costs only. And a crowded
-//! bucket is moved down ahead of its time, a few timers with each advance.
+//! pauses, as a coarse bucket is moved in one call. This wheel sorts the timers of a tick when the tick begins,
+//! so no timer is early, late or out of order, and the tick affects costs only. And it moves a crowded
+//! bucket down before the bucket begins, a few timers with each advance.
 //!
 //! # The contract
 //!
@@ -66,10 +66,10 @@
 //! | [`Micros`] | 1.02 us | 73 min | 74 KB | simulators, pacing |
 //! | [`Compact`] | 1.05 ms | 4.9 h | 19 KB | many small wheels, one a shard or a connection |
 //!
-//! Choose ticks so that few timers share one (they are sorted when it comes) and few ticks are empty, and a horizon
-//! that covers most timers. Those beyond it lie on a fifth level, in buckets that double, and are moved a few times
-//! more. Up to 32 timers need no buckets, if the finest level has 32 or more. If in doubt, take the default. Any type
-//! that implements [`Geometry`] will do, and one that cannot work does not compile.
+//! If in doubt, take the default. Otherwise choose ticks so that few timers share one (they are sorted when it begins) and
+//! few ticks are empty, and a horizon that covers most timers. Timers beyond the horizon lie on a fifth level, in buckets
+//! that double, and are moved a few times more. Up to 32 timers need no buckets, if the finest level has 32 or more. Any
+//! type that implements [`Geometry`] will do, and one that cannot work does not compile.
 //!
 //! # Driving it
 //!
@@ -98,10 +98,10 @@
 //! [`expiration_delay`](Wheel::expiration_delay) counts from there: right after an advance it is how long to sleep, and
 //! later [`wake_at`](Wheel::wake_at) is what to sleep until.
 //!
-//! The wake-up is never late. It may be early, and the advance then fires nothing. It opens a bucket, moves a timer
+//! The wake-up is never late, but may be early. The advance then fires nothing: it opens a bucket, moves a timer
 //! that was postponed, or moves at least 256 timers of a crowded bucket ahead (in [`Millis`]). A timer costs at most
 //! one such wake-up for each time it is moved, and one for each time it was postponed; a cancelled timer costs none.
-//! Asking is the read of a field, so a driver compares it before and after a `schedule` to learn whether it must wake
+//! `wake_at` reads a field. A driver compares it before and after a `schedule` to learn whether it must wake
 //! up sooner. [`next_deadline`](Wheel::next_deadline) is exact, and searches.
 //!
 //! A timer that may be late need not cost a wake-up of its own. [`align`]`(earliest, latest)` is the roundest time in its
@@ -177,19 +177,20 @@
 //!
 //! # Order
 //!
-//! By deadline, and among equals by when a timer was last scheduled or rescheduled. You can
+//! Timers fire by deadline, and among equals by when they were last scheduled or rescheduled. You can
 //! read the same order without firing anything: [`ascending`](Wheel::ascending)`().take(n)` are the n that
-//! fire next, read lazily; [`descending`](Wheel::descending) goes backwards, and reads all timers first;
-//! [`iter`](Wheel::iter) does not care.
+//! fire next, read lazily; [`descending`](Wheel::descending) goes backwards, and reads all timers first.
+//! [`iter`](Wheel::iter) is in no order.
 //!
 //! # Memory
 //!
-//! A timer takes a node: 24 bytes, 4 for the generation of its key, and the value. That is 32 bytes for a value of
-//! four bytes, and 40 for one of eight. A level takes 36 bytes for each of its buckets once it is used. A free slot
-//! is used for the next timer, and memory is proportional to the number of live timers. It comes a page of 256 at
-//! a time, without copying them. After a peak it comes back by itself, a page with each advance,
-//! or all at once in [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A wheel
-//! holds at most 1,610,612,736 timers; a caller that wants a lower bound compares [`len`](Wheel::len) with it. Box
+//! Memory is proportional to the number of live timers. A timer takes a node: 24 bytes, 4 for the generation of its key,
+//! and the value, rounded up to its alignment. That is 32 bytes with no value or a `u32`, 40 with a `u64`, and 64 with a
+//! `u128`. Pages add about one byte a timer. A level takes 36 bytes for each of its buckets once it is used.
+//!
+//! Memory is allocated in pages of 256 timers, and no timer is copied. After a peak it comes back by itself, a page with each
+//! advance, or all at once in [`shrink_to_fit`](Wheel::shrink_to_fit). [`stats`](Wheel::stats) says how much there is. A
+//! wheel holds at most 1,610,612,736 timers; a caller that wants a lower bound compares [`len`](Wheel::len) with it. Box
 //! values above some 200 bytes: they are moved in and out, and a page holds 256 of them.
 //!
 //! # Panics
@@ -204,7 +205,7 @@
 //! - Not a clock or a scheduler: a timer fires when the wheel is advanced, not before.
 //! - Not shared: it is `Send` and `Sync` if its values are, and has no lock inside. Give each shard of a
 //!   cache its own wheel, or use a driver.
-//! - Not the fastest where few timers wait and none is cancelled or postponed: up to a thousand or so, a
+//! - Not the fastest if few timers wait and none is cancelled or postponed: up to a thousand or so, a
 //!   `BinaryHeap` is. [Performance](guide::performance) says where the wheel is ahead and where it is not.
 //!
 //! # Documents
@@ -222,19 +223,20 @@
 //!
 //! # Features
 //!
-//! - `std` (default): `Instant`, and the clocks of [`clock`].
-//! - `timer`: [`timer`], jobs on a thread. Uses `std`, and `hdrhistogram` for lateness.
-//! - `ttl`: [`ttl`], expiry in a replicated store. Uses `hashbrown`, `foldhash` and `slab`.
-//! - `retry`: [`retry`], deliveries that are made again until they are acknowledged.
-//! - `tokio`: `DelayQueue`, a stream of items that come when they are due, in place of
-//!   tokio-util's. Uses `std`.
-//! - `tracing`: a timer reports its start, its end, and jobs that are late or panic. Uses `timer`.
-//! - `serde`: a wheel of serializable values can be stored and loaded, keys included, and so can a
-//!   [`retry::RetryQueue`] and snapshots of a [`ttl::TtlSet`].
+//! | feature | adds | needs | Rust |
+//! |---|---|---|---|
+//! | none | the wheel: `no_std` with `alloc`, all that a cache needs | | 1.71 |
+//! | `std`, the default | `Instant`, and the clocks of [`clock`] | | 1.71 |
+//! | `timer` | [`timer`]: jobs on a thread, and timeouts, sleeps and intervals of tasks on any executor | `std`; `hdrhistogram`, `pin-project-lite` | 1.85 |
+//! | `tokio` | `DelayQueue`: a stream of items that come when they are due, in place of tokio-util's | `std`; `tokio`, `futures-core` | 1.85 |
+//! | `ttl` | [`ttl`]: expiry in a replicated store | `hashbrown`, `foldhash`, `slab` | 1.85 |
+//! | `retry` | [`retry`]: deliveries that are made again until they are acknowledged | | 1.85 |
+//! | `serde` | stores and loads a wheel of serializable values with its keys, a [`retry::RetryQueue`], and snapshots of a [`ttl::TtlSet`] | `serde` | 1.85 |
+//! | `tracing` | events: a timer reports its start, its end, and jobs that are late or panic | `timer`; `tracing` | 1.85 |
 //!
-//! Without features, which is all that a cache needs, the crate depends on nothing. Without `std` it
-//! is `no_std` with `alloc`. It contains no `unsafe`. The wheel, with `std` or without, needs Rust 1.71, and all
-//! other features 1.85.
+//! Features combine freely: `cargo add timer-wheel --features retry,serde` stores retry queues. For `no_std`, turn the default
+//! off: `cargo add timer-wheel --no-default-features --features ttl`. No feature changes what another one does, and none
+//! contains `unsafe`.
 //!
 // Links to items whose features are off.
 #![cfg_attr(not(feature = "retry"), doc = "[`retry`]: #features")]
