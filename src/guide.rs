@@ -1,6 +1,6 @@
 //! The guides, as pages of this documentation. They are the files of `docs/` and `examples/`.
 //!
-//! | | |
+//! | page | about |
 //! |---|---|
 //! | [`tutorial`] | the first hour: from an empty project to a store whose sessions expire |
 //! | [`choosing`] | which type you want |
@@ -56,6 +56,8 @@ macro_rules! pages {
             #[doc = "[promise C15]: crate::guide::semantics#c15-no-long-pauses-with-regular-advances"]
             #[doc = "[embedding.md]: crate::guide::embedding"]
             #[doc = "[lanes]: crate::guide::embedding#one-time-to-live-for-all"]
+            #[doc = "[leases]: crate::guide::embedding#leases-many-keys-one-deadline"]
+            #[doc = "[crash]: crate::guide::restart#jobs-that-must-survive-a-crash"]
             #[doc = "[drivers.md]: crate::guide::drivers"]
             #[doc = "[design.md]: crate::guide::design"]
             #[doc = "[performance.md]: crate::guide::performance"]
@@ -101,7 +103,7 @@ macro_rules! pages {
 pages! {
     tutorial "tutorial" choosing "choosing" semantics "semantics" embedding "embedding" replacing "replacing-a-wheel"
     drivers "drivers" ttl "ttl" restart "restart" own_clock "own-clock" terms "terms"
-    performance "performance" + "What a timer of one TTL costs, what one that is renewed, and what a request of a server." "lanes.svg"
+    performance "performance" + "The cost of a timer of one TTL, of one that is renewed once, and of a server's request." "lanes.svg"
     design "design" + "How the wheel works: a timer moves down its levels, and fires in exact order." "wheel.svg"
 }
 

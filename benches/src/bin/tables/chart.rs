@@ -10,12 +10,13 @@ use timer_wheel_bench::results::Row;
 
 use crate::table::{Answer, human};
 
-/// Of one figure, in the units of the picture.
-const WIDTH: u32 = 420;
-const HEIGHT: u32 = 300;
-/// For the names of the subjects, below.
-const LEGEND: u32 = 60;
-const LETTERS: u32 = 13;
+/// Of one figure, in the units of the picture. Two stand side by side: as wide as a page, so that letters keep their size.
+const WIDTH: u32 = 430;
+const HEIGHT: u32 = 290;
+/// Plotters makes letters a fifth smaller than it is told.
+const LETTERS: u32 = 17;
+/// From one line of the legend to the next.
+const LINE: i32 = 26;
 
 const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
 const GRID: RGBColor = RGBColor(0xe3, 0xe5, 0xe9);
@@ -31,18 +32,19 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0x59, 0x63, 0x6e),
 ];
 
-/// The picture, with the figures side by side.
+/// The picture: two figures in a row, and the legend where the next would stand.
 pub(crate) fn draw(answer: &Answer<'_>) -> Result<String, String> {
     let mut figures: Vec<&str> = answer.rows.iter().map(|(label, _)| *label).collect();
     figures.dedup();
-    let size = (WIDTH * figures.len() as u32, HEIGHT + LEGEND);
+    let rows = figures.len() as u32 / 2 + 1;
+    let size = (2 * WIDTH, HEIGHT * rows);
     if answer.subjects.len() > COLOURS.len() {
         return Err(format!("a chart has colours for {} subjects", COLOURS.len()));
     }
     let mut svg = String::new();
     draw_all(&mut svg, size, answer, &figures).map_err(|error| error.to_string())?;
-    // Without a size of its own it is as wide as the page.
-    Ok(svg.replacen(&format!("width=\"{}\" height=\"{}\" ", size.0, size.1), "", 1))
+    // A page that is narrower makes it smaller; none makes it larger.
+    Ok(svg.replacen("<svg ", "<svg style=\"max-width:100%;height:auto\" ", 1))
 }
 
 fn draw_all(
@@ -61,14 +63,14 @@ fn draw_all(
     let bottom = power(values().fold(f64::MAX, f64::min), f64::floor);
     let y_range = (bottom..power(values().fold(bottom, f64::max), f64::ceil)).log_scale();
     let unit = rows().next().map_or("", |row| &row.unit);
-    let (above, legend) = canvas.split_vertically(HEIGHT);
-    for (area, &figure) in above.split_evenly((1, figures.len())).iter().zip(figures) {
+    let areas = canvas.split_evenly((size.1 as usize / HEIGHT as usize, 2));
+    for (area, &figure) in areas.iter().zip(figures) {
         let mut chart = ChartBuilder::on(area)
             .caption(figure, letters(HPos::Center, VPos::Top))
             .margin(8)
-            .margin_right(36)
-            .x_label_area_size(40)
-            .y_label_area_size(70)
+            .margin_right(42)
+            .x_label_area_size(48)
+            .y_label_area_size(88)
             .build_cartesian_2d(x_range.clone(), y_range.clone())?;
         chart
             .configure_mesh()
@@ -80,7 +82,9 @@ fn draw_all(
             .y_labels(6)
             .x_label_formatter(&|n| human(*n, "").replace(".0 ", ""))
             .y_label_formatter(&|value| human(*value, unit).replace(".0 ", " "))
-            .x_desc("timers")
+            .x_desc("number of timers")
+            .y_desc("time of each")
+            .axis_desc_style(letters(HPos::Left, VPos::Top))
             .draw()?;
         for ((subject, _), colour) in answer.subjects.iter().zip(COLOURS) {
             let of_figure = answer.rows.iter().filter(|(label, _)| *label == figure);
@@ -89,12 +93,16 @@ fn draw_all(
             chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
         }
     }
-    let step = size.0 as i32 / answer.subjects.len().div_ceil(2) as i32;
+    let legend = &areas[figures.len()];
     for (place, ((_, label), colour)) in answer.subjects.iter().zip(COLOURS).enumerate() {
-        let (x, y) = (24 + place as i32 / 2 * step, 12 + place as i32 % 2 * 24);
+        let (x, y) = (36, 48 + place as i32 * LINE);
         legend.draw(&PathElement::new(vec![(x, y), (x + 26, y)], colour.stroke_width(3)))?;
-        legend.draw(&Text::new((*label).to_owned(), (x + 34, y), letters(HPos::Left, VPos::Center)))?;
+        legend.draw(&Circle::new((x + 13, y), 4, colour.filled()))?;
+        legend.draw(&Text::new((*label).to_owned(), (x + 36, y), letters(HPos::Left, VPos::Center)))?;
     }
+    let below = 48 + answer.subjects.len() as i32 * LINE + LINE / 2;
+    let note = "Both axes are logarithmic. Lower is faster.";
+    legend.draw(&Text::new(note, (36, below), letters(HPos::Left, VPos::Center)))?;
     canvas.present()?;
     Ok(())
 }

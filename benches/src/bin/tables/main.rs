@@ -1,4 +1,4 @@
-//! `tables`: makes every table and every chart of figures in the documents from the results files.
+//! `tables`: makes every table and every chart of figures in the README and the documents from the results files.
 //!
 //! A document says what it wants, and the table stands below:
 //!
@@ -66,7 +66,8 @@ fn bring_up_to_date(root: &Path, is_check: bool) -> Result<Vec<String>, String> 
         all.insert(stem.into_owned(), Results::read(&path).map_err(|error| told(&path, error))?);
     }
     let (mut wanted, mut asked): (Vec<(PathBuf, String)>, _) = (Vec::new(), Asked::new());
-    for path in files(&root.join("docs"), "md")? {
+    let documents = [vec![root.join("README.md")], files(&root.join("docs"), "md")?].concat();
+    for path in documents {
         let text = fs::read_to_string(&path).map_err(|error| told(&path, error))?;
         let filled = fill(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
         let charts = draw(&text, &all, &mut asked).map_err(|error| told(&path, error))?;
@@ -166,7 +167,8 @@ mod tests {
         let mut asked = Asked::new();
         let [(name, svg)] = &draw(text, &results(), &mut asked).unwrap()[..] else { panic!("there is one") };
         assert_eq!((*name, asked.len()), ("a.svg", 2));
-        assert_eq!((svg.matches("<circle").count(), svg.contains("ours"), svg.contains("\n\n")), (4, true, false));
+        let circles = svg.matches("<circle").count();
+        assert_eq!((circles, svg.contains("ours"), svg.contains("\n\n")), (4 + 2, true, false), "2 in the legend");
         assert!(draw("<!-- chart: a.svg -->\n", &results(), &mut asked).is_err());
     }
 
