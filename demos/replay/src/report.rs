@@ -26,8 +26,8 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let sections = [
         "<h2>Cost side by side</h2>\n".to_owned(),
         bars::charts(&comparison.outcomes),
-        "<p class=\"note\">Shorter is better. A bar is the median of the rounds. The thin line at its end spans the best \
-         and the worst round.</p>\n"
+        "<p class=\"note\">Shorter is better. A bar is the median of the rounds, in proportion to the longest bar of its chart. \
+         The thin line at its end spans the best and the worst round.</p>\n"
             .to_owned(),
         format!("<p class=\"verdict {standing}\">{verdict}</p>\n"),
         table(comparison),

@@ -68,13 +68,13 @@ pub(crate) fn note(comparison: &Comparison) -> String {
 pub(crate) fn finding(comparison: &Comparison) -> Vec<String> {
     let first_ns = comparison.outcomes[0].request_ns.median;
     let line = |(place, outcome): (usize, &Outcome)| {
-        let (ns, wait) = (outcome.request_ns.median, pause(outcome.pauses.max() as f64));
+        let (ns, longest) = (outcome.request_ns.median, pause(outcome.pauses.max() as f64));
         let time = match place {
             0 => format!("{} a request", pause(ns)),
             _ => format!("{} x the time of a request", three_digits(ns / first_ns)),
         };
         let (initial, rest) = title(outcome).split_at(1);
-        format!("{}{rest}: {time}, longest wait {wait}", initial.to_uppercase())
+        format!("{}{rest}: {time}, longest advance {longest}", initial.to_uppercase())
     };
     comparison.outcomes.iter().enumerate().map(line).collect()
 }

@@ -149,12 +149,12 @@ impl<'a, G: Geometry> Watch<'a, G> {
         let [requests, scheduled, expired, postponed, cancelled] = tally.counts.map(grouped);
         let elapsed = time_of_day(self.elapsed_ns());
         let left = grouped(self.session.wheel().len() as u64);
-        let longest = tally.longest();
+        let [advance, interruption] = tally.longest();
         format!(
             "watched   {elapsed} of the trace, {requests} requests\n\
              timers    {scheduled} scheduled, {postponed} postponed, {cancelled} cancelled, \
              {expired} expired, {left} left\n\
-             longest   {longest}\n"
+             longest   advance {advance}, interruption by the machine {interruption}\n"
         )
     }
 }

@@ -5,8 +5,8 @@ use crate::figure::pause;
 use crate::replay::{Outcome, Spread};
 use crate::summary::TAIL;
 
-/// Bars whose ratio is larger cannot be compared on a linear scale.
-const LINEAR_UP_TO: f64 = 100.0;
+/// So that the shortest bar can be seen, in percent of the width.
+const LEAST: f64 = 0.4;
 
 /// A figure of a queue, in ns.
 type ValueOf = fn(&Outcome) -> Spread;
@@ -28,13 +28,9 @@ pub(super) fn charts(outcomes: &[Outcome]) -> String {
 }
 
 fn panel(title: &str, outcomes: &[Outcome], spreads: &[Spread]) -> String {
-    let least = spreads.iter().map(|spread| spread.least).fold(f64::MAX, f64::min).max(1.0);
     let most = spreads.iter().map(|spread| spread.most).fold(1.0, f64::max);
-    let is_linear = most <= least * LINEAR_UP_TO;
-    // On a logarithmic scale from half the least on, so that the shortest bar can be seen.
-    let share = |ns: f64| if is_linear { ns / most } else { (2.0 * ns / least).ln() / (2.0 * most / least).ln() };
     let row = |(place, (outcome, spread)): (usize, (&Outcome, &Spread))| {
-        let [start, end, bar] = [spread.least, spread.most, spread.median].map(|ns| 100.0 * share(ns).max(0.0));
+        let [start, end, bar] = [spread.least, spread.most, spread.median].map(|ns| (100.0 * ns / most).max(LEAST));
         let [colour, ink] = [chart::queue(place), INK].map(chart::code);
         format!(
             "<dt>{}</dt><dd><svg><rect width=\"{bar:.1}%\" height=\"100%\" fill=\"{colour}\"/><line x1=\"{start:.1}%\" \
@@ -44,6 +40,5 @@ fn panel(title: &str, outcomes: &[Outcome], spreads: &[Spread]) -> String {
         )
     };
     let rows: String = outcomes.iter().zip(spreads).enumerate().map(row).collect();
-    let scale = if is_linear { "" } else { " (logarithmic)" };
-    format!("<div><h3>{title}{scale}</h3>\n<dl class=\"bars\">\n{rows}</dl></div>\n")
+    format!("<div><h3>{title}</h3>\n<dl class=\"bars\">\n{rows}</dl></div>\n")
 }

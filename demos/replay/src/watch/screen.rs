@@ -133,30 +133,36 @@ fn near_heap<G: Geometry>(watch: &Watch<'_, G>) -> Line<'static> {
     place("near heap", format!("{near} timers, which fire next, in exact order; {wake_up}"))
 }
 
-/// The longest call to advance, the longest time that the machine took for something else meanwhile, and the memory.
+/// The longest call to advance, the longest time that the machine did something else meanwhile, and the memory.
 fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
     let tally = &watch.session.tally;
     let over_budget = (tally.repeated > 0).then(|| ("over budget", grouped(tally.repeated)));
+    let [advance, interruption] = tally.longest();
     let facts = [
-        ("longest", tally.longest()),
+        ("longest advance", advance),
+        ("interrupted for", interruption),
         ("memory", DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string()),
     ];
     facts.into_iter().chain(over_budget).map(|(name, value)| (Span::styled(name, FAINT), value))
 }
 
-/// How often things have happened, in all and a second of the trace.
+/// How often things have happened, in all and in a second of the trace's time.
 fn table<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> [Line<'static>; 3] {
     let names = ["requests", "scheduled", "expired", "postponed", "cancelled"];
     let counts = watch.session.tally.counts.map(grouped);
     let rates = watch.window.rates().map(|rates| rates.map(a_second));
     let rates = rates.unwrap_or_else(|| names.map(|_| "-".to_owned()));
     let live = grouped(watch.session.wheel().len() as u64);
-    let column = ((width - 8) / 6).max(12);
+    let column = (width.saturating_sub(14) / 6).max(11);
     let row = |name: &str, cells: [String; 5], last: &str| {
         let cells = cells.map(|cell| format!("{cell:>column$}")).concat();
-        Line::raw(format!("{name:<8}{cells}{last:>column$}"))
+        Line::raw(format!("{name:<14}{cells}{last:>column$}"))
     };
-    [row("", names.map(str::to_owned), "live").style(FAINT), row("in all", counts, &live), row("a second", rates, "")]
+    [
+        row("", names.map(str::to_owned), "live").style(FAINT),
+        row("in all", counts, &live),
+        row("a trace second", rates, ""),
+    ]
 }
 
 /// A rate, with fewer digits the larger it is.

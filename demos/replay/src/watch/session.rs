@@ -43,14 +43,10 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The longest advance and the machine's longest pause, in words.
-    pub(super) fn longest(&self) -> String {
-        let wheel = pause(self.longest_ns as f64);
-        let machine = match self.longest_pause_ns {
-            0 => "none".to_owned(),
-            ns => pause(ns as f64),
-        };
-        format!("wheel's advance {wheel}, machine's pause {machine}")
+    /// The longest advance, and the longest time that the machine did something else meanwhile.
+    pub(super) fn longest(&self) -> [String; 2] {
+        let words = |ns| if ns == 0 { "none".to_owned() } else { pause(ns as f64) };
+        [self.longest_ns, self.longest_pause_ns].map(words)
     }
 }
 

@@ -49,7 +49,7 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
             assert!(screen.contains(text), "no `{text}` in\n{screen}");
         }
     };
-    let empty = ["0 timers; 256 buckets of 1.05 ms", "no wake-up needed", "a second           -"];
+    let empty = ["0 timers; 256 buckets of 1.05 ms", "no wake-up needed", "a trace second          -"];
     shows(&watch, (80, 24), &empty);
     for second in 1..=60 {
         let time_ns = trace.start_ns() + second * NS_PER_S;
@@ -58,7 +58,8 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
     }
     let small = [" running  speed 1 x", "00:01:00.000000 of 00:01:29", "level 3", "level 0 ", "far        0 timers"];
     shows(&watch, (50, 10), &small);
-    let usual = ["10k+", "make a rotation of 52d 2h", "in all        12,001", "a second         200", "r restart"];
+    let usual =
+        ["10k+", "make a rotation of 52d 2h", "in all             12,001", "a trace second        200", "r restart"];
     shows(&watch, (80, 24), &[&small[..], &usual].concat());
     shows(&watch, (20, 3), &["needs 50 x 8"]);
     (watch.is_behind, watch.session.tally.repeated) = (true, 23_457);
