@@ -140,7 +140,7 @@ fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'stati
     let [advance, interruption] = tally.longest();
     let facts = [
         ("longest advance", advance),
-        ("interrupted for", interruption),
+        ("longest interruption", interruption),
         ("memory", DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string()),
     ];
     facts.into_iter().chain(over_budget).map(|(name, value)| (Span::styled(name, FAINT), value))
@@ -153,7 +153,7 @@ fn table<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> [Line<'static>; 3] 
     let rates = watch.window.rates().map(|rates| rates.map(a_second));
     let rates = rates.unwrap_or_else(|| names.map(|_| "-".to_owned()));
     let live = grouped(watch.session.wheel().len() as u64);
-    let column = (width.saturating_sub(14) / 6).max(11);
+    let column = (width.saturating_sub(14) / 6).clamp(11, 16);
     let row = |name: &str, cells: [String; 5], last: &str| {
         let cells = cells.map(|cell| format!("{cell:>column$}")).concat();
         Line::raw(format!("{name:<14}{cells}{last:>column$}"))

@@ -77,11 +77,8 @@ fn cells(buckets: &[usize], columns: usize, now: Option<usize>) -> Vec<Span<'sta
         let [first, after] = [column, column + 1].map(|column| column * buckets.len() / columns);
         let timers: usize = buckets[first..after.max(first + 1)].iter().sum();
         let bar = BARS.iter().rev().find(|(fewest, ..)| timers >= *fewest);
-        // Where there is room for it, a bucket ends with a space.
-        let is_space = after > first && columns >= 2 * buckets.len();
         match bar {
             _ if now == Some(column) => Span::styled(NOW, NOW_STYLE),
-            Some(_) if is_space => Span::raw(" "),
             Some(&(_, glyph, color)) => Span::styled(glyph, Style::new().fg(color)),
             None if now.is_some_and(|now| column < now) => Span::styled(PAST, FAINT),
             None => Span::styled(EMPTY, FAINT),
@@ -104,7 +101,7 @@ mod tests {
         let buckets = [0, 0, 0, 9, 1, 0, 400, 0];
         let row = |columns, now| cells(&buckets, columns, now).iter().map(|cell| cell.content.as_ref()).collect();
         let rows: [String; 5] = [row(8, Some(2)), row(4, Some(0)), row(3, None), row(12, Some(11)), row(24, Some(4))];
-        assert_eq!(rows, ["──◆▁▁·▅·", "◆▁▁▅", "·▂▅", "─────▁▁▁─▅▅◆", "────◆····▁▁ ▁▁ ···▅▅ ···"]);
+        assert_eq!(rows, ["──◆▁▁·▅·", "◆▁▁▅", "·▂▅", "─────▁▁▁─▅▅◆", "────◆····▁▁▁▁▁▁···▅▅▅···"]);
     }
 
     #[test]
