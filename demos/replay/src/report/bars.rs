@@ -13,8 +13,8 @@ type ValueOf = fn(&Outcome) -> Spread;
 
 /// The small charts, each with its title.
 const PANELS: [(&str, ValueOf); 4] = [
-    ("Whole replay, a request", |outcome| outcome.request_ns),
-    ("Bare queue, a call", |outcome| outcome.call_ns),
+    ("Time of a request", |outcome| outcome.request_ns),
+    ("Time of a queue call, without the cache", |outcome| outcome.call_ns),
     ("Longest advance", |outcome| Spread::exact(outcome.pauses.max() as f64)),
     ("99.99th percentile of advances", |outcome| Spread::exact(outcome.pauses.value_at_quantile(TAIL) as f64)),
 ];
