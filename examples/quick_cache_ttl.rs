@@ -30,7 +30,7 @@ use rand_pcg::Pcg64Mcg;
 use timer_wheel::clock::nanoseconds;
 use timer_wheel::{Budget, Caffeine, TimerKey, Wheel};
 
-/// So many seconds, as a wheel counts them.
+/// Seconds in the unit of the wheel.
 const fn seconds(count: u64) -> u64 {
     nanoseconds(Duration::from_secs(count))
 }

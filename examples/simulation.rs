@@ -28,7 +28,7 @@ const SERVERS: usize = 100;
 const CYCLES: usize = 500; // of each server
 const MEAN_SERVICE: f64 = 1e6; // in nanoseconds
 const LOAD: f64 = 0.7; // the part of a server's capacity that is asked for
-/// Half of all requests should be gone after so many nanoseconds.
+/// Half of all requests should be gone after this many nanoseconds.
 const MEDIAN_STAY: f64 = std::f64::consts::LN_2 * MEAN_SERVICE / (1.0 - LOAD);
 
 enum Event {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use timer_wheel::Wheel;
 use timer_wheel::clock::nanoseconds;
 
-/// So many milliseconds, as a wheel counts them.
+/// Milliseconds in the unit of the wheel.
 const fn milliseconds(count: u64) -> u64 {
     nanoseconds(Duration::from_millis(count))
 }

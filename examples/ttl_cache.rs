@@ -15,7 +15,7 @@ use std::time::Duration;
 use timer_wheel::clock::nanoseconds;
 use timer_wheel::{Caffeine, Lane, TimerKey, Wheel};
 
-/// So many seconds, as a wheel counts them.
+/// Seconds in the unit of the wheel.
 const fn seconds(count: u64) -> u64 {
     nanoseconds(Duration::from_secs(count))
 }

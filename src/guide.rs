@@ -24,12 +24,11 @@
 
 /// Makes a page of each document.
 ///
-/// It is a file of the repository, where its links lead to files. Here they lead to what is defined before the file: of two
-/// definitions the first counts. What is no page leads to the list of documents on the front page, and what is not there
-/// for want of a feature to the list of features.
+/// The documents are files of the repository, where their links lead to files. In rustdoc the links lead to the definitions
+/// before the file, because the first of two definitions counts. Links to files that are no page lead to the list of
+/// documents on the front page, and links to items whose feature is off to the list of features.
 ///
-/// rustdoc takes no pictures along. So the page begins with the file of its picture, and shows a dot where the document
-/// has it.
+/// rustdoc copies no pictures. So a page begins with the text of its picture, and shows a dot where the document has it.
 macro_rules! pages {
     ($($name:ident $file:literal $(+ $caption:literal $picture:literal)?)+) => {
         $(

@@ -1,7 +1,7 @@
 //! The wheel for a program that has indexes of its own.
 //!
-//! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab of its
-//! own would then have every entry twice, and look one up to find the other. An [`IndexWheel`] has neither values
+//! A [`Wheel`](crate::Wheel) owns its values and hands out keys. A cache that keeps its entries in a slab would then keep
+//! a key in each entry, and look the entry up by the value. An [`IndexWheel`] has neither values
 //! nor keys. The program names each timer by a `u32`, usually the place of its record in a slab, and gets the index
 //! back when the timer is due. Exactness, order, costs and budgets are those of [`Wheel`](crate::Wheel), which is
 //! built on the same core.
@@ -49,7 +49,7 @@ use crate::node::{MAX_TIMERS, Next, NodeIndex};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.
 ///
-/// See the [module's page](self) for what it is for, and what it asks of the program.
+/// The [module's page](self) says when to use it, and what the program has to do.
 ///
 /// ```
 /// use timer_wheel::index::{Due, IndexWheel};
@@ -198,9 +198,8 @@ impl<G: Geometry> IndexWheel<G> {
         self.hierarchy.add_lane()
     }
 
-    /// As [`set`](IndexWheel::set), at the end of a lane if no timer of the lane is due later, and else as if no lane were
-    /// named. O(1); O(log k) for one of the k timers of the near heap. The [lane](Lane) changes what it costs, and nothing
-    /// else.
+    /// Like [`set`](IndexWheel::set), using the lane. If the lane already holds a later timer, the lane is ignored. O(1);
+    /// O(log k) for one of the k timers of the near heap. The [lane](Lane) changes costs, and nothing else.
     ///
     /// # Panics
     ///
@@ -307,7 +306,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// ```
     /// use timer_wheel::index::IndexWheel;
     ///
-    /// // What a record says of its deadline: a renewal has not told the wheel.
+    /// // The deadline in each record, which renewals move without a call of the wheel.
     /// let records = [700, 600];
     /// let mut wheel = IndexWheel::new(0);
     /// wheel.set(0, 500);

@@ -147,7 +147,7 @@ impl<T> RetryQueue<T> {
         Self { entries: Wheel::new(now), config: RetryConfig::default() }
     }
 
-    /// Puts in a value that is to be delivered at `at` nanoseconds. O(1).
+    /// Puts in a value to be delivered at `at` nanoseconds. O(1).
     ///
     /// # Panics
     ///
@@ -188,7 +188,7 @@ impl<T> RetryQueue<T> {
         self.entries.schedule(at, Entry { value, attempts, pending_until: 0 })
     }
 
-    /// Moves the clock to `now` nanoseconds and yields the next value that is to be delivered or was given up. Call it
+    /// Moves the clock to `now` nanoseconds and yields the next value to deliver or to give up. Call it
     /// in a loop.
     ///
     /// Values come in order of the time at which they are due, and equal ones in the order in which they were put in or
@@ -258,8 +258,8 @@ impl<T> RetryQueue<T> {
     /// The pending delivery of a value has failed by `now` nanoseconds. Moves the clock there. Costs what
     /// [`done`](Self::done) does.
     ///
-    /// Returns when a poll yields the value next: after the retry delay, or at once where that was the last attempt and
-    /// the value is to be handed back. `None` if no delivery of it is pending, and nothing changes then: the key is stale,
+    /// Returns when a poll yields the value next: after the retry delay, or at once if that was the last attempt and
+    /// the value is handed back. `None` if no delivery of it is pending, and nothing changes then: the key is stale,
     /// the value was not delivered, its delivery has failed already, or `now` is not before the end of its timeout. Where a
     /// value was delivered again, the answer counts for the latest delivery.
     ///

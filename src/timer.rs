@@ -25,7 +25,7 @@
 //! | run jobs elsewhere than on the timer's thread | [`Builder::executor`]: any `Fn(Job)` |
 //! | know how late jobs are | [`Timer::stats`] |
 //! | let jobs be late, for fewer wake-ups | [`Builder::slack`] |
-//! | stop, and have back what has not run | [`Timer::shutdown`] |
+//! | stop, and get back the jobs that have not run | [`Timer::shutdown`] |
 //! | test without sleeping | [`ManualClock`](crate::ManualClock), [`Timer::settle`] |
 //!
 //! Each [`Timer`] has one thread, a [`Clock`](crate::Clock), and several shards. A shard is a [`Wheel`](crate::Wheel)
@@ -286,7 +286,7 @@ impl Timer {
     /// returns nothing.
     ///
     /// The call blocks, also for a job that is running on the thread. A task makes it on another thread:
-    /// [recipes](crate::guide::drivers#shutting-down-from-a-task) for tokio and for any executor.
+    /// [a recipe](crate::guide::drivers#shutting-down-from-a-task).
     ///
     /// # Errors
     ///

@@ -36,13 +36,13 @@ use crate::slots::{Slot, Slots};
 ///
 /// Scheduling, cancelling and rescheduling are O(1), and O(log k) among the k timers of the near heap. A timer is
 /// moved at most once for each level between where it was scheduled and the finest (beyond the four levels, once for
-/// each bit of its deadline above them), and once more for each time it was postponed and the old time came. The
+/// each bit of its deadline above them), and once more for each time it was postponed past its old deadline. The
 /// timers of one tick are sorted when it is reached. An [`advance`](Wheel::advance) over any span costs O(timers
 /// touched), however long the span. Called at least once a tick it has no long pause for what lies ahead, because
 /// crowded buckets are moved down a share at a time before they begin.
 ///
-/// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value), in pages of 256 that
-/// are never moved. After a peak it comes back by itself, a page with each advance. Values are
+/// Memory is a node for each timer (24 bytes, 4 for the generation of its key, and the value, rounded up to its
+/// alignment), in pages of 256 that are never moved. After a peak it comes back by itself, a page with each advance. Values are
 /// moved in and out: box those above some 200 bytes.
 ///
 /// The geometry `G` sets the tick and the span of the levels. It changes costs only, never what
@@ -97,7 +97,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         drop(self.drain());
     }
 
-    /// The number of timers that fit before memory for more slots is asked for. O(1).
+    /// The number of timers that fit before the wheel allocates memory for more slots. O(1).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -113,7 +113,7 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// Makes room for `additional` more timers. O(additional).
     ///
-    /// The memory asked for later is that of the buckets of a level when it is first used, and of the near heap.
+    /// What the wheel may still allocate later are the buckets of a level when it is first used, and the near heap.
     ///
     /// # Panics
     ///
@@ -141,7 +141,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// As [`reserve`](Wheel::reserve), but returns an error if a wheel could never hold that many timers
     /// or the memory cannot be allocated. O(additional).
     ///
-    /// All of the memory is asked for in one piece and given back, and then asked for page by page. A
+    /// It allocates all of the memory in one piece, frees it, and then allocates page by page. A
     /// system that promises more memory than it has is more likely to refuse a large piece.
     ///
     /// # Errors

@@ -72,9 +72,8 @@ pub struct Level {
     /// The timers of each of the level's buckets, in the order of time: those of the rotation that time is in and then
     /// as many of the next.
     ///
-    /// Those up to the [cursor](Level::cursor) have been opened and are empty, unless an advance has stopped in the
-    /// middle of one. Those of the next rotation hold timers only once the bucket above has been opened ahead of its
-    /// time. The last level has no rotations: each of its buckets spans twice as much as the one before, from the
+    /// Buckets up to the [cursor](Level::cursor) have been opened and are empty, unless an advance has stopped in the
+    /// middle of one. Buckets of the next rotation hold timers only once the bucket above has been opened ahead. The last level has no rotations: each of its buckets spans twice as much as the one before, from the
     /// horizon of the geometry on.
     pub buckets: Vec<usize>,
     /// The bucket that the wheel has come to on this level, as an index into [`buckets`](Level::buckets).

@@ -16,20 +16,20 @@ use super::{Executor, Timer};
 use crate::clock::{Clock, SystemClock, nanoseconds};
 use crate::sync::{Mutex, thread};
 
-/// The work of one turn of the timer thread, unless told otherwise.
+/// The work of one turn of the timer thread, by default.
 const BUDGET: usize = 1024;
 
-/// Shards for each core, unless told otherwise. With as many shards as cores, two threads that run at the
+/// Shards for each core, by default. With as many shards as cores, two threads that run at the
 /// same time often share one.
 const SHARDS_PER_CORE: usize = 4;
 
-/// The most shards, unless told otherwise.
+/// The most shards, by default.
 const SHARDS: usize = 16;
 
 /// The most shards that can be asked for.
 const MOST_SHARDS: usize = 1024;
 
-/// How late a run is reported to be late, beyond the slack, unless told otherwise.
+/// How late a run is reported to be late, beyond the slack, by default.
 const LATE_AFTER: Duration = Duration::from_millis(100);
 
 /// Configures a [`Timer`] and starts it. Every method is O(1), and the last starts a thread.
@@ -106,7 +106,7 @@ impl Builder {
         }
     }
 
-    /// The clock. The system's, unless told otherwise.
+    /// The clock; by default the system's.
     ///
     /// ```
     /// use timer_wheel::{ManualClock, Timer};
@@ -120,7 +120,7 @@ impl Builder {
         self
     }
 
-    /// Where jobs run. On the timer thread, unless told otherwise.
+    /// Where jobs run; by default on the timer thread.
     ///
     /// ```
     /// use std::thread;
@@ -136,8 +136,8 @@ impl Builder {
         self
     }
 
-    /// What to call, with what it panicked with, on the thread where a job or the executor
-    /// panicked, or when a panic of the clock ends the timer. A panic of the hook itself is swallowed.
+    /// A function to call when a job or the executor panics, on the same thread, or when a panic of the clock ends the
+    /// timer. Its argument is the payload of the panic. A panic of the function itself is swallowed.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -159,7 +159,7 @@ impl Builder {
     }
 
     /// How long after its deadline a run is counted as late, and reported with the feature
-    /// `tracing`. 100 ms more than the [slack](Builder::slack), unless told otherwise.
+    /// `tracing`. By default 100 ms more than the [slack](Builder::slack).
     ///
     /// ```
     /// use std::time::Duration;
@@ -179,8 +179,8 @@ impl Builder {
         self
     }
 
-    /// How much later than its deadline a job or a sleep may run, so that the thread wakes up less often. Zero, unless
-    /// told otherwise.
+    /// How much later than its deadline a job or a sleep may run, so that the thread wakes up less often; by
+    /// default zero.
     ///
     /// The thread sleeps until the roundest time from the next deadline to the slack after it, as [`align`] finds it. Then
     /// it runs all jobs that are due, in order of their deadlines. So jobs that lie close to each other run at one wake-up.
@@ -232,8 +232,7 @@ impl Builder {
     }
 
     /// The number of shards, each with a lock of its own: a power of two up to 1,024. Any other number is
-    /// rounded up to one, and a number above 1,024 down to it. Four for each core, at most 16, unless told
-    /// otherwise.
+    /// rounded up to one, and a number above 1,024 down to it. By default four for each core, at most 16.
     ///
     /// A thread keeps to one shard, and a key to the one of its hash; threads with different ones do not wait for each other. Among the jobs
     /// of one shard the order is exact. Among those of different shards it is that of their deadlines, as the
@@ -252,7 +251,7 @@ impl Builder {
     }
 
     /// The most jobs that may wait. A call that would add one more gives an error, [`Reason::Full`], and hands
-    /// the job back. There is no limit, unless told otherwise.
+    /// the job back. By default there is no limit.
     ///
     /// A job counts as long as it can be cancelled: while it waits, and until an executor starts it. A
     /// periodic job counts until it is cancelled. A task that sleeps counts as a job. A call may have to ask all shards for room before it is
@@ -278,7 +277,7 @@ impl Builder {
         self
     }
 
-    /// The name of the timer thread, without a NUL in it. "timer-wheel", unless told otherwise.
+    /// The name of the timer thread, without a NUL in it; by default "timer-wheel".
     ///
     /// ```
     /// use std::sync::mpsc;

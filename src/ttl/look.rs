@@ -63,7 +63,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// timed out. It is never after the earliest of all deadlines, retries and pending timeouts. Deadlines do not count
     /// while as many entries are in flight [as may be](TtlConfig::max_pending).
     ///
-    /// The time may be too early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
+    /// The time may be early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
     /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each time that the
     /// wheel moves it, and one for each time that it was postponed. A caller that sleeps until then and polls to the end
     /// always makes progress.

@@ -13,7 +13,7 @@ use crate::wheel::timer::Expired;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Moves the clock to `now` nanoseconds and shows the first timer that is due, if there is one,
-    /// without firing it. It is for loops that decide what to do with each timer, and when to stop.
+    /// without firing it. For loops that decide what to do with each timer, and when to stop.
     ///
     /// Dropping the [`DueTimer`] changes nothing: the timer stays due, and is shown again by the next
     /// call. Costs what the first step of an [`advance`](Wheel::advance) does, O(timers touched);
@@ -146,8 +146,11 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
         self.wheel.hierarchy.move_to(None, self.due.node, deadline);
     }
 
-    /// As [`rearm`](DueTimer::rearm), to the end of a lane if no timer of the lane is due later, and else as if no lane
-    /// were named. O(1), O(log k) among the k timers of the near heap.
+    /// Like [`rearm`](DueTimer::rearm), using the lane. If the lane already holds a later timer, the lane is ignored. O(1),
+    /// O(log k) among the k timers of the near heap.
+    ///
+    /// For a deadline that is a whole TTL from now. A deadline that comes from a record usually lies before the end of the
+    /// lane: take [`rearm`](DueTimer::rearm) for it.
     ///
     /// ```
     /// use timer_wheel::Wheel;

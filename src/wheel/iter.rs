@@ -114,7 +114,7 @@ impl<T, G: Geometry> Wheel<T, G> {
         Drain(self)
     }
 
-    /// Takes a timer out, due or not, whichever is at hand. O(1), O(log k) from the near heap.
+    /// Takes any timer out, due or not. O(1), O(log k) from the near heap.
     fn take_any(&mut self) -> Option<Expired<T>> {
         let index = self.hierarchy.any()?;
         let deadline = self.hierarchy.order(index).deadline;

@@ -88,11 +88,11 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.find(key).is_some()
     }
 
-    /// When the next advance has something to do, in nanoseconds, as an absolute time: [`now`](Wheel::now) and
-    /// [`expiration_delay`](Wheel::expiration_delay). `None` exactly when no timer is live. O(1): a field is read.
+    /// When the next advance has something to do, in nanoseconds, as an absolute time: [`now`](Wheel::now) plus
+    /// [`expiration_delay`](Wheel::expiration_delay). `None` exactly when no timer is live. O(1): it reads a field.
     ///
-    /// A driver sleeps until this time of its own clock. It asks before and after a `schedule`, which costs next to
-    /// nothing, to learn whether it must wake up sooner.
+    /// A driver sleeps until this time of its own clock. It compares the time before and after a `schedule` to learn
+    /// whether it must wake up sooner. The time is never later than the earliest deadline, but may be earlier.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -116,16 +116,15 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// How long the caller may sleep before the next advance, in nanoseconds from [`now`](Wheel::now); `None` exactly
-    /// when no timer is live. O(1): a field is read.
+    /// when no timer is live. O(1): it reads a field.
     ///
-    /// It counts from the last advance. A caller whose clock has run on since then asks
+    /// The delay counts from the last advance. A caller whose clock has run on since then takes
     /// [`wake_at`](Wheel::wake_at).
     ///
-    /// Never later than the earliest deadline. It may be earlier. Then a bucket is to be opened, a postponed
-    /// timer is to be looked at, or at least 256 timers of a crowded bucket are to be moved ahead of its
-    /// time. So sleeping for it and advancing always makes progress, and a cancelled timer wakes no caller. A
-    /// wheel that never needed a bucket answers exactly. The delay is 0 while there is a
-    /// [backlog](Wheel::has_backlog).
+    /// The delay never ends later than the earliest deadline, but may end earlier. The advance then opens a bucket, looks
+    /// at a postponed timer, or moves at least 256 timers of a crowded bucket ahead. So an advance after the delay always
+    /// makes progress, and a cancelled timer wakes no caller. The delay is exact in a wheel that never needed a bucket, and
+    /// 0 while there is a [backlog](Wheel::has_backlog).
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -148,10 +147,9 @@ impl<T, G: Geometry> Wheel<T, G> {
 
     /// The earliest deadline of all live timers in nanoseconds, exact even when timers were postponed.
     ///
-    /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Else O(timers in the first
-    /// occupied bucket), and further buckets are looked at as long as every timer so far has been postponed
-    /// beyond them: O(n) at worst. A caller that holds the wheel
-    /// mutably asks [`peek_first`](Wheel::peek_first), which searches once.
+    /// O(1) while the earliest timer is in the [near heap](crate::inspect::Stats::near). Otherwise O(timers in the first
+    /// occupied bucket), and O(n) at worst: it reads further buckets as long as every timer so far has been postponed
+    /// beyond them. For a loop use [`wake_at`](Wheel::wake_at), or [`peek_first`](Wheel::peek_first), which searches once.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -171,9 +169,9 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// level is empty or there is no such level. O(1).
     ///
     /// Level 0 is the finest and includes the timers that are in no bucket; level 4 has the timers beyond the
-    /// others. The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay), and later only
-    /// where some timers of a crowded bucket, one of more than 512 (in [`Millis`](crate::Millis)) are to be moved ahead first. Caffeine's
-    /// `peekAhead` looks at the very next bucket of a level; this one sees them all at once.
+    /// others. The least of all levels is never before [`expiration_delay`](Wheel::expiration_delay). It is later only when
+    /// part of a crowded bucket (more than 512 timers in [`Millis`](crate::Millis)) must be moved first. Caffeine's
+    /// `peekAhead` looks at the very next bucket of a level; this one finds the next that is occupied.
     ///
     /// ```
     /// use timer_wheel::Wheel;

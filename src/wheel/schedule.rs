@@ -9,10 +9,11 @@ use crate::wheel::Wheel;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`
-    /// nanoseconds. O(1).
+    /// nanoseconds. O(1). O(log k) if the deadline lies in the current tick or in the past, where k timers wait in the near
+    /// heap.
     ///
     /// The deadline is absolute: the caller's clock plus a delay, not [`now`](Wheel::now), which
-    /// stands where the last advance left it. One in the past is due at the next advance, before any
+    /// stands where the last advance left it. A deadline in the past is due at the next advance, before any
     /// later one.
     ///
     /// # Panics
@@ -74,8 +75,8 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Gives a timer a new deadline, and a new place behind all timers of equal deadline; `false`
     /// to a stale key. O(1), O(log k) among the k timers of the near heap.
     ///
-    /// A later deadline costs one cache line: the timer stays in its bucket until its old time comes.
-    /// [`expiration_delay`](Wheel::expiration_delay) then still answers for the old time.
+    /// A later deadline costs one cache line: the timer stays in its bucket until its old deadline.
+    /// [`expiration_delay`](Wheel::expiration_delay) still counts to the old deadline until then.
     ///
     /// ```
     /// use timer_wheel::Wheel;
@@ -95,7 +96,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     /// Reschedules the timer of the key in `timer`, or schedules `value()` and stores the new key there, if there is
     /// no key or a stale one. Returns the key. O(1), O(log k) among the k timers of the near heap.
     ///
-    /// For a caller who keeps a place for a timer that may have fired: a connection, an entry of a cache. It is cheaper
+    /// For a record that keeps the key of a timer that may have fired: a connection, an entry of a cache. It is cheaper
     /// than to cancel and schedule: a later deadline costs one cache line.
     ///
     /// # Panics
@@ -174,10 +175,10 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.add_lane()
     }
 
-    /// As [`schedule`](Wheel::schedule), at the end of a lane if no timer of the lane is due later, and else as if no lane
-    /// were named. O(1).
+    /// Like [`schedule`](Wheel::schedule), using the lane. If the lane already holds a later timer, the lane is ignored.
+    /// O(1).
     ///
-    /// The [lane](Lane) changes what it costs, and nothing else.
+    /// The [lane](Lane) changes costs, and nothing else.
     ///
     /// # Panics
     ///
@@ -202,8 +203,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.schedule(Some(lane), index, deadline, |slot| slots.fill(index, slot, value))
     }
 
-    /// As [`reschedule`](Wheel::reschedule), to the end of a lane if no timer of the lane is due later, and else as if no
-    /// lane were named. O(1), O(log k) among the k timers of the near heap.
+    /// Like [`reschedule`](Wheel::reschedule), using the lane. If the lane already holds a later timer, the lane is
+    /// ignored. O(1), O(log k) among the k timers of the near heap.
     ///
     /// The timer may have been in this lane, in another or in none.
     ///

@@ -66,7 +66,7 @@ impl<T: Serialize, G: Geometry> Serialize for Wheel<T, G> {
 impl<'de, T: Deserialize<'de>, G: Geometry> Deserialize<'de> for Wheel<T, G> {
     /// Loads a wheel, into any geometry. O(n log n).
     ///
-    /// Memory for what the input holds is all that is asked for.
+    /// It allocates only the memory that the timers in the input need, whatever length the input claims.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Stored::deserialize(deserializer)?.into_wheel()
     }
