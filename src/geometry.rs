@@ -7,7 +7,7 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
-/// Levels whose buckets all span the same.
+/// Levels whose buckets all have the same span.
 pub(crate) const LEVELS: usize = 4;
 
 /// The fifth level, above all others, for the timers beyond them. Its buckets double: bucket *k* spans 2^*k*

@@ -89,7 +89,7 @@ impl Occupancy {
         if rest != 0 {
             return Some(index + rest.trailing_zeros() as usize);
         }
-        // After all others comes the word that it began with, for the bits that were passed.
+        // The first word is searched again last, for its bits below `index`.
         let after = (bits.used as u8).rotate_right(first as u32 + 1);
         let word = (first + 1 + after.trailing_zeros() as usize) % WORDS;
         Some(word * WORD_BITS + bits.words[word].trailing_zeros() as usize)
