@@ -232,6 +232,21 @@ fn timer_of_four_bytes_takes_33_bytes_in_a_bucket_or_a_lane_57_overdue_and_34_fa
     check::<Compact>();
 }
 
+/// 28 bytes and the value, rounded up to its alignment, and a byte for pages and buckets.
+#[test]
+fn timer_takes_33_bytes_without_a_value_41_with_eight_bytes_and_65_with_sixteen() {
+    fn assert_bytes<T: Default>(most: usize) {
+        let mut wheel: Wheel<T> = Wheel::new(0);
+        (0..100_000).for_each(|n| _ = wheel.schedule(n * 600_000, T::default()));
+        let bytes = wheel.stats().bytes;
+        assert!(bytes <= most * 100_000 && bytes > (most - 1) * 100_000, "{bytes} bytes, not {most} a timer");
+    }
+    assert_bytes::<()>(33);
+    assert_bytes::<u32>(33);
+    assert_bytes::<u64>(41);
+    assert_bytes::<u128>(65);
+}
+
 /// Fills a wheel with timers that are due within a second, looks at keys of before, and lets all fire. Returns the bytes
 /// that it took.
 fn peak(wheel: &mut Wheel<u32>, timers: u64, gone: &mut HashSet<TimerKey>) -> usize {
