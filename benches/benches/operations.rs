@@ -23,7 +23,7 @@ const SIZES: [usize; 3] = [1_000, 10_000, 1_000_000];
 /// What criterion is told to be one iteration: about as long as a measurement lasts, by which it decides how many to make.
 const FEWEST_OPERATIONS: usize = 100_000;
 
-/// A duration has whole nanoseconds, and an operation may take one or two: durations are of so many operations.
+/// A duration has whole nanoseconds, and an operation may take one or two: a duration is that of this many operations.
 const SCALE: u32 = 1_000;
 
 const SUBJECTS: [&str; 4] = ["wheel", "textbook", "btree", "btree+slab"];

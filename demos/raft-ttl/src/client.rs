@@ -45,7 +45,7 @@ impl Client {
         Self { known: members.clone(), ..Self::new(members.into_values().collect()) }
     }
 
-    /// Asks the leader, whoever that is, and looks for one until `deadline`.
+    /// Asks the leader, and looks for one until `deadline`.
     ///
     /// It is asked again only if nothing was done. So a write happens once at most.
     pub async fn lead(&mut self, request: &Request, deadline: Instant) -> Result<Reply, Error> {

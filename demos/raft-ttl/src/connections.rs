@@ -91,7 +91,7 @@ impl Host {
         let mut connection = frame::connection(stream);
         let Err(End::Last(reply)) = self.converse(&mut connection, place).await else { return };
         let said = self.reply(&mut connection, &reply).await;
-        // Whoever is still sending would not get to read that if the connection were closed at once.
+        // A client that is still sending could not read that if the connection were closed at once.
         let stream = connection.get_mut();
         if said.is_ok()
             && let Ok(_place) = self.leaving.try_acquire()

@@ -110,7 +110,7 @@ impl Peers {
         }
         if hello.member.is_some() {
             self.admit(hello)?;
-            // Whoever is no member knows no more than its wall clock.
+            // A node that is no member knows only its wall clock.
             self.clock.hear(hello.now_ns);
         }
         Ok(Welcome { disk: self.disk, cluster: self.cluster(), now_ns: self.clock.now_ns() })

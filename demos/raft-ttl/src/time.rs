@@ -84,7 +84,7 @@ impl Clock {
         self.now(&self.lock())
     }
 
-    /// The time in milliseconds, rounded up: for the beginning of a TTL, lest it end early.
+    /// The time in milliseconds, rounded up, so that a TTL that begins then does not end early.
     pub fn stamp_ms(&self) -> u64 {
         self.now_ns().div_ceil(NS_PER_MS)
     }

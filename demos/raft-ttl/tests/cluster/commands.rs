@@ -34,7 +34,7 @@ async fn commands_do_what_they_say() {
     let (leader, _) = nodes.all_up().await;
     let followers: Vec<_> = nodes.ids().into_iter().filter(|&id| id != leader).collect();
     let shell = Shell { nodes: &nodes };
-    // Whoever is asked, the leader is found.
+    // The leader is found, whichever node is asked.
     let at_follower = |arguments: &[&str]| shell.run(&followers[..1], arguments);
 
     let (status, out, err) = at_follower(&["put", "key", "a value", "--ttl", "1h"]);

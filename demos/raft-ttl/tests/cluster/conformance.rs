@@ -1,4 +1,4 @@
-//! The engine's own suite for whoever stores its log.
+//! The engine's own suite for stores of its log.
 
 use std::sync::Arc;
 
