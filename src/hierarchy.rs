@@ -9,11 +9,11 @@ pub(crate) mod search;
 use alloc::vec::Vec;
 
 use crate::geometry::{Geometry, Layout, Tick};
+use crate::lane::Lane;
 use crate::levels::{Levels, NEVER};
 use crate::near::NearHeap;
-use crate::near::lanes::Lane;
 use crate::near::sort::sort;
-use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, Place, SEQUENCES};
+use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, PAGE, Place, SEQUENCES};
 use crate::pages::Vacant;
 
 /// A hierarchical timer wheel: two rooms, and the merge of the two.
@@ -204,6 +204,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// of a lane if that takes it, or else where it belongs.
     #[inline]
     fn place<R>(&mut self, lane: Option<Lane>, timer: Ordered, fill: impl FnOnce(&mut V) -> R) -> R {
+        debug_assert!(timer.sequence < self.next_sequence, "no timer has a sequence number to come");
         let tick = Layout::<G>::tick(timer.deadline);
         let (place, prev, next) = if let Some(lane) = lane.filter(|&lane| self.near.takes(lane, timer.deadline)) {
             (Place::CHAIN, self.near.append(&mut self.nodes, lane, timer.node, timer.deadline), lane.end())
@@ -365,6 +366,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Drops the last page of nodes, none of which is scheduled, and what a sort has left for the next. The next advance is
     /// not idle, so that another page may follow. O(nodes of a page).
     pub(crate) fn drop_page(&mut self) {
+        debug_assert!(
+            self.nodes.iter().skip((self.nodes.pages() - 1) * PAGE).all(|node| !node.is_scheduled()),
+            "every timer that is scheduled has a node"
+        );
         self.nodes.drop_page();
         self.levels.collected = Vec::new();
         self.near.drop_scratch();

@@ -44,7 +44,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::{Geometry, Millis};
 use crate::hierarchy::Hierarchy;
-use crate::near::lanes::Lane;
+use crate::lane::Lane;
 use crate::node::{MAX_TIMERS, Next, NodeIndex};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.

@@ -153,6 +153,11 @@ impl<G: Geometry> Levels<G> {
         if at.get() >= self.buckets.len() {
             self.make_level(at);
         }
+        debug_assert!(tick > self.cursor, "no bucket that is occupied lies before the cursor's");
+        debug_assert!(
+            Layout::<G>::start(self.bucket_at(at)) <= tick && tick <= Layout::<G>::end(self.bucket_at(at)),
+            "no timer in a bucket is due before the bucket's start"
+        );
         let strands = &mut self.buckets[at.get()];
         let prev = strands.append(nodes, index);
         let len = strands.len();
@@ -244,6 +249,8 @@ impl<G: Geometry> Levels<G> {
         let Some(bucket) = self.agenda.first else {
             return;
         };
+        debug_assert!(self.agenda.first == self.bucket_after(None), "the first occupied bucket is known");
+        debug_assert!(self.collected.is_empty(), "between two calls no timer is linked nowhere");
         let start = Layout::<G>::start(bucket);
         let len = self.len_of(bucket);
         let is_new = if bucket.level == 0 { self.cursor < start } else { !self.is_opened(bucket) };

@@ -278,6 +278,7 @@ mod budget;
 mod geometry;
 mod hierarchy;
 mod key;
+mod lane;
 mod levels;
 mod near;
 mod node;
@@ -301,7 +302,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use delay_queue::DelayQueue;
 pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
 pub use key::TimerKey;
-pub use near::lanes::Lane;
+pub use lane::Lane;
 #[cfg(feature = "timer")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::Wheel;

@@ -13,14 +13,15 @@
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
 //! entries are.
 
-pub(crate) mod lanes;
+mod lanes;
 pub(crate) mod sort;
 
 use alloc::vec::Vec;
 use core::mem;
 
-use self::lanes::{Lane, Lanes};
+use self::lanes::Lanes;
 use self::sort::sort;
+use crate::lane::Lane;
 use crate::node::{Links, Next, NodeIndex, Nodes, Ordered, Place};
 use crate::pages::{Pages, Vacant};
 
@@ -133,7 +134,8 @@ impl NearHeap {
                     let timer = timers[order[nth] as usize];
                     let next = order.get(nth + 1).map_or(NodeIndex::NIL, |&next| timers[next as usize].node);
                     let node = nodes.at_mut(timer.node.get());
-                    node.set_order(timer.sequence, Place::CHAIN);
+                    debug_assert!(nth == 0 || timers[order[nth - 1] as usize].precedes(&timer), "a chain is in order");
+                    node.set_place(Place::CHAIN);
                     (node.prev, node.next) = (prev, next);
                     prev = timer.node;
                 }
@@ -150,6 +152,8 @@ impl NearHeap {
     pub(crate) fn append<V>(&mut self, nodes: &mut Nodes<V>, lane: Lane, index: NodeIndex, deadline: u64) -> NodeIndex {
         let prev = self.lanes.append(lane, index, deadline);
         if let Some(node) = nodes.get_mut(prev.get()) {
+            debug_assert!(node.deadline <= deadline, "a chain is in order");
+            debug_assert!(node.next == lane.end(), "a chain ends in the lane whose last timer it ends with");
             node.next = index;
         }
         prev
@@ -157,6 +161,8 @@ impl NearHeap {
 
     /// Adds a chain, of which only the head is given. O(log chains), O(1) on average.
     pub(crate) fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
+        debug_assert!(nodes.at(head.node.get()).place() != Place::HEAD, "a timer that is linked is linked once");
+        debug_assert!(head == Ordered::of(nodes, head.node), "an entry has its timer's deadline and sequence");
         nodes.at_mut(head.node.get()).set_place(Place::HEAD);
         let index = self.chains();
         if index != 0 {
@@ -172,10 +178,14 @@ impl NearHeap {
             return self.unlink_head(nodes, links.prev.get(), links.next);
         }
         let prev = nodes.at_mut(links.prev.get());
+        debug_assert!(prev.place().is_in_chain(), "neighbours in a chain name each other");
         prev.next = links.next;
         let deadline = prev.deadline;
         match nodes.get_mut(links.next.get()) {
-            Some(next) => next.prev = links.prev,
+            Some(next) => {
+                debug_assert!(next.deadline >= deadline, "a chain is in order");
+                next.prev = links.prev;
+            }
             None => self.lanes.end_with(links.next, links.prev, deadline),
         }
     }
@@ -193,8 +203,10 @@ impl NearHeap {
             self.lanes.empty(next);
             return self.remove_entry(nodes, index);
         };
+        debug_assert!(node.place() == Place::CHAIN, "neighbours in a chain name each other");
         node.set_place(Place::HEAD);
         node.prev = NodeIndex::new(index);
+        debug_assert!(self.head(index).precedes(&Ordered::new(node, next)), "a chain is in order");
         if self.others.len() == 0 {
             self.first = Ordered::new(node, next);
         } else {

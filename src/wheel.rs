@@ -245,6 +245,7 @@ mod tests {
     use super::*;
     use crate::geometry::{Caffeine, Compact, Micros};
     use crate::key::TimerKey;
+    use crate::node::NodeIndex;
 
     /// Every sequence number but three has been given out. What is scheduled now comes after what
     /// is there already, wherever that is.

@@ -86,7 +86,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// before all others, otherwise O(log k) for the k chains there.
     #[inline]
     pub(crate) fn fire<R>(&mut self, due: Next, take: impl FnOnce(&mut V) -> R) -> R {
+        debug_assert!(self.near.first().is_some_and(|first| first.node == due.node), "the first timer fires first");
         let node = self.nodes.at_mut(due.node.get());
+        debug_assert!(node.place() == Place::HEAD, "the head of a chain says where its entry is");
         let next = node.next;
         node.set_place(Place::NONE);
         let taken = take(&mut node.value);

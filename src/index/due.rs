@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{Due, IndexWheel};
 use crate::geometry::Geometry;
-use crate::near::lanes::Lane;
+use crate::lane::Lane;
 use crate::node::Next;
 
 /// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. Dropped, it stays due.

@@ -36,7 +36,7 @@ impl<G: Geometry> Crowd<G> {
     /// The number of steps, and the length of one in nanoseconds, both as powers of two.
     fn steps(&self) -> (u32, u32) {
         let bits = Layout::<G>::bits(self.bucket.level);
-        let steps = (self.held / Self::SHARE as u64 | 1).ilog2().min(bits);
+        let steps = ((self.held / Self::SHARE as u64) | 1).ilog2().min(bits);
         (steps, G::TICK_BITS + bits - steps)
     }
 
@@ -44,7 +44,7 @@ impl<G: Geometry> Crowd<G> {
     pub(super) fn behind(&self, now: u64) -> usize {
         let (steps, step) = self.steps();
         let left = (Layout::<G>::begins(self.bucket) >> step) - (now >> step);
-        self.len.saturating_sub((self.held * left >> steps) as usize)
+        self.len.saturating_sub(((self.held * left) >> steps) as usize)
     }
 
     /// The first time at which `timers` are to be moved down, or when the bucket begins.

@@ -4,6 +4,8 @@
 //! and is emptied from both ends of all of them in turn: the misses overlap. A node's strand follows from its
 //! index. The order within a bucket does not matter, because its timers are sorted when it begins.
 
+use core::mem;
+
 use crate::node::{Links, NodeIndex, Nodes, Place};
 
 /// The lists of a bucket.
@@ -60,8 +62,9 @@ impl Strands {
     pub(super) fn append<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex) -> NodeIndex {
         self.len += 1;
         let ends = &mut self.ends[index.get() % STRANDS];
-        let prev = ends.tail;
-        ends.tail = index;
+        let prev = mem::replace(&mut ends.tail, index);
+        debug_assert!((prev == NodeIndex::NIL) == (ends.head == NodeIndex::NIL), "a list ends with its tail");
+        debug_assert!(prev != index, "a timer that is linked is linked once");
         match nodes.get_mut(prev.get()) {
             Some(node) => node.next = index,
             None => ends.head = index,
@@ -74,6 +77,8 @@ impl Strands {
     pub(super) fn unlink<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, links: Links) {
         self.len -= 1;
         let ends = &mut self.ends[index.get() % STRANDS];
+        debug_assert!((links.prev == NodeIndex::NIL) == (ends.head == index), "neighbours in a list name each other");
+        debug_assert!((links.next == NodeIndex::NIL) == (ends.tail == index), "a list ends with its tail");
         match nodes.get_mut(links.prev.get()) {
             Some(node) => node.next = links.next,
             None => ends.head = links.next,
@@ -117,7 +122,9 @@ impl Strands {
             nodes.at_mut(ends.head.get()).prev = NodeIndex::NIL;
             nodes.at_mut(ends.tail.get()).next = NodeIndex::NIL;
         }
+        debug_assert!(batch.len <= self.len(), "the timers of a bucket are counted");
         self.len -= batch.len as u32;
+        debug_assert!((self.len == 0) == self.any().is_none(), "the timers of a bucket are counted");
     }
 
     /// The nodes of all strands.

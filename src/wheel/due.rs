@@ -5,7 +5,7 @@ use core::fmt;
 use crate::budget::Budget;
 use crate::geometry::Geometry;
 use crate::key::TimerKey;
-use crate::near::lanes::Lane;
+use crate::lane::Lane;
 use crate::node::Next;
 use crate::wheel::Wheel;
 use crate::wheel::advance::LIVE;

@@ -2,7 +2,7 @@
 
 use crate::geometry::Geometry;
 use crate::key::TimerKey;
-use crate::near::lanes::Lane;
+use crate::lane::Lane;
 use crate::node::NodeIndex;
 use crate::slots::Slot;
 use crate::wheel::Wheel;

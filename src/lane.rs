@@ -1,0 +1,55 @@
+//! The name of a lane.
+
+use crate::node::NodeIndex;
+
+/// A lane of a [`Wheel`](crate::Wheel) or an [`IndexWheel`](crate::index::IndexWheel): a list for timers that are scheduled
+/// in the order in which they are due, as those of one constant delay are.
+///
+/// Such a timer needs no bucket and no sorting. It is linked behind the last one of its lane, which is O(1), and it is not
+/// moved before it fires.
+///
+/// A lane changes what calls cost and nothing else. A timer that is due before the last one of its lane is scheduled as if
+/// no lane were named. So one timer that is due far later than the others keeps the lane from taking more until it is gone.
+/// A lane that the wheel does not have is ignored: one of another wheel, or of a wheel before it was stored and loaded. A
+/// clone has the lanes of its original.
+///
+/// Name a lane for timers that mostly fire or are evicted: that takes 0.3 to 0.6 of the time. If most are cancelled, or
+/// rescheduled several times before they fire, use none: a reschedule moves the timer from the middle of the lane to its
+/// end, and [`Wheel::reschedule`](crate::Wheel::reschedule) only writes the new deadline down.
+///
+/// ```
+/// use timer_wheel::{Lane, Wheel};
+///
+/// struct Sessions {
+///     timers: Wheel<&'static str>,
+///     idle: Lane,
+/// }
+///
+/// let mut timers = Wheel::new(0);
+/// let idle = timers.add_lane();
+/// let mut sessions = Sessions { timers, idle };
+/// for (now, user) in [(0, "ann"), (10, "bob")] {
+///     sessions.timers.schedule_in(sessions.idle, now + 30, user);
+/// }
+/// assert_eq!(sessions.timers.wake_at(), Some(30), "it is exact");
+/// assert!(sessions.timers.advance(40).map(|timer| timer.value).eq(["ann", "bob"]));
+/// ```
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lane(u8);
+
+impl Lane {
+    pub(crate) const fn new(number: usize) -> Self {
+        Self(number as u8)
+    }
+
+    #[inline]
+    pub(crate) const fn get(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The `next` of the last node of the lane.
+    #[inline]
+    pub(crate) const fn end(self) -> NodeIndex {
+        NodeIndex::end_of(self.0)
+    }
+}
