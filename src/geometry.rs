@@ -96,12 +96,7 @@ pub struct Millis;
 
 impl Geometry for Millis {
     const TICK_BITS: u32 = 20; // 1.05 ms
-    const LEVEL_BITS: [u32; 4] = [
-        8, // 268 ms
-        8, // 1.15 min
-        8, // 4.9 h
-        8, // 52.1 days
-    ];
+    const LEVEL_BITS: [u32; 4] = [8, 8, 8, 8]; // 268 ms, 1.15 min, 4.9 h, 52.1 days
 }
 
 /// Ticks of 1.07 s, a horizon of 6.5 days: the layout that Caffeine publishes, for caches.
@@ -118,12 +113,7 @@ pub struct Caffeine;
 
 impl Geometry for Caffeine {
     const TICK_BITS: u32 = 30; // 1.07 s
-    const LEVEL_BITS: [u32; 4] = [
-        6, // 1.15 min
-        6, // 1.22 h
-        5, // 1.63 days
-        2, // 6.5 days
-    ];
+    const LEVEL_BITS: [u32; 4] = [6, 6, 5, 2]; // 1.15 min, 1.22 h, 1.63 days, 6.5 days
 }
 
 /// Ticks of 1.02 us, a horizon of 73 min: simulators, pacing.
@@ -140,12 +130,7 @@ pub struct Micros;
 
 impl Geometry for Micros {
     const TICK_BITS: u32 = 10; // 1.02 us
-    const LEVEL_BITS: [u32; 4] = [
-        8, // 262 us
-        8, // 67 ms
-        8, // 17.2 s
-        8, // 73.3 min
-    ];
+    const LEVEL_BITS: [u32; 4] = [8, 8, 8, 8]; // 262 us, 67 ms, 17.2 s, 73.3 min
 }
 
 /// Ticks of 1.05 ms, a horizon of 4.9 h and a quarter of the buckets of [`Millis`]: many small
@@ -162,12 +147,7 @@ pub struct Compact;
 
 impl Geometry for Compact {
     const TICK_BITS: u32 = 20; // 1.05 ms
-    const LEVEL_BITS: [u32; 4] = [
-        6, // 67 ms
-        6, // 4.3 s
-        6, // 4.6 min
-        6, // 4.9 h
-    ];
+    const LEVEL_BITS: [u32; 4] = [6, 6, 6, 6]; // 67 ms, 4.3 s, 4.6 min, 4.9 h
 }
 
 /// A whole number of ticks since the origin.

@@ -171,6 +171,11 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             return false;
         };
         let place = node.place();
+        if lane.is_some() && place == Place::CHAIN {
+            // As a timer of a lane is usually found: without a call.
+            self.move_here(lane, index, deadline);
+            return true;
+        }
         let is_postponed = place.as_bucket().is_some() && deadline >= node.deadline && self.next_sequence < SEQUENCES;
         if is_postponed && !lane.is_some_and(|lane| self.near.takes(lane, deadline)) {
             node.deadline = deadline;
@@ -178,13 +183,11 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             self.next_sequence += 1;
             return true;
         }
-        if lane.is_some() && place == Place::CHAIN {
-            // As a timer of a lane is usually found: without a call.
-            self.move_here(lane, index, deadline);
-        } else if place != Place::NONE {
+        let is_scheduled = place != Place::NONE;
+        if is_scheduled {
             self.move_to(lane, index, deadline);
         }
-        place != Place::NONE
+        is_scheduled
     }
 
     /// Gives a timer that is scheduled a new deadline and a new place in the order, and links it there.
@@ -346,23 +349,6 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         &self.nodes
     }
 
-    /// Makes a node behind all others. O(1), and a page of memory at most.
-    #[inline]
-    pub(crate) fn add_node(&mut self)
-    where
-        V: Vacant,
-    {
-        self.nodes.push_any();
-    }
-
-    /// Makes room for `additional` more nodes. O(additional).
-    pub(crate) fn reserve(&mut self, additional: usize)
-    where
-        V: Vacant,
-    {
-        self.nodes.reserve(additional);
-    }
-
     /// Drops the last page of nodes, none of which is scheduled, and what a sort has left for the next. The next advance is
     /// not idle, so that another page may follow. O(nodes of a page).
     pub(crate) fn drop_page(&mut self) {
@@ -374,17 +360,6 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         self.levels.collected = Vec::new();
         self.near.drop_scratch();
         self.stay_awake();
-    }
-
-    /// Drops the nodes from `len` on, none of which is scheduled, and gives back all memory that is not needed. O(nodes
-    /// dropped), and O(buckets).
-    pub(crate) fn shrink_to_fit(&mut self, len: usize)
-    where
-        V: Vacant,
-    {
-        self.nodes.truncate(len);
-        self.near.shrink_to_fit();
-        self.levels.shrink_to_fit();
     }
 
     /// The coarse room.
@@ -419,7 +394,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let scheduled = self.nodes.iter().filter(|node| node.is_scheduled()).count();
         assert!(sequences.len() == self.len && scheduled == self.len, "every timer that is scheduled is linked once");
         assert!(
-            self.levels.agenda.idle_until() <= self.near.earliest(),
+            self.levels.agenda.idle_until <= self.near.earliest(),
             "an advance that has a timer to fire does not rest"
         );
         sequences.sort_unstable();
@@ -428,5 +403,26 @@ impl<V, G: Geometry> Hierarchy<V, G> {
                 && sequences.last().map_or(true, |last| *last < self.next_sequence),
             "no two timers share a sequence number, and none has one to come"
         );
+    }
+}
+
+impl<V: Vacant, G: Geometry> Hierarchy<V, G> {
+    /// Makes a node behind all others. O(1), and a page of memory at most.
+    #[inline]
+    pub(crate) fn add_node(&mut self) {
+        self.nodes.push_any();
+    }
+
+    /// Makes room for `additional` more nodes. O(additional).
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        self.nodes.reserve(additional);
+    }
+
+    /// Drops the nodes from `len` on, none of which is scheduled, and gives back all memory that is not needed. O(nodes
+    /// dropped), and O(buckets).
+    pub(crate) fn shrink_to_fit(&mut self, len: usize) {
+        self.nodes.truncate(len);
+        self.near.shrink_to_fit();
+        self.levels.shrink_to_fit();
     }
 }

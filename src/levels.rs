@@ -118,19 +118,6 @@ impl<G: Geometry> Levels<G> {
         self.cursor = self.cursor.max(tick);
     }
 
-    /// A number that no occupied bucket of a level is below: the cursor's, or on the far level that of the last rotation
-    /// that was opened. [`number_from`](Layout::number_from) asks for it.
-    #[inline]
-    fn least(&self, level: usize) -> u64 {
-        if level == FAR { self.reach[FAR] - 1 } else { Layout::<G>::number(level, self.cursor) }
-    }
-
-    /// The bucket at an index.
-    fn bucket_at(&self, index: BucketIndex) -> Bucket {
-        let (level, on_level) = Layout::<G>::level_and_index(index);
-        Bucket { level, number: Layout::<G>::number_from(level, on_level, self.least(level)) }
-    }
-
     /// Appends a timer to the bucket where a tick after the cursor's belongs, and returns which it is and the timer
     /// before. The links of the timer's node are the caller's to write. O(1).
     // Always: a call takes a sixth more instructions.
@@ -209,7 +196,7 @@ impl<G: Geometry> Levels<G> {
             let start = Layout::<G>::begins(bucket);
             // On a tie keep the current first: it is the coarser one. Without a first, `start` is `NEVER`, but the last tick of
             // all may start then too.
-            if self.is_empty() || start < self.agenda.start() {
+            if self.is_empty() || start < self.agenda.start {
                 self.agenda.set_first(Some(bucket), start);
             }
         }
@@ -258,7 +245,7 @@ impl<G: Geometry> Levels<G> {
         let is_sorted = bucket.level == 0 || is_new && len <= Layout::<G>::FEW.min(budget.work);
         // One tick before the start, so that timers of its first tick go to a bucket of level 0 and are sorted there.
         self.move_cursor(if is_sorted { start } else { start.before() });
-        if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores() {
+        if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores {
             self.enter();
         }
         self.set_opened(bucket, len as u64);
@@ -325,7 +312,7 @@ impl<G: Geometry> Levels<G> {
     /// time and moves the share of each.
     #[inline]
     pub(crate) fn prepare<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
-        if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores() {
+        if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores {
             self.move_ahead(nodes, now, budget);
         }
     }
@@ -333,7 +320,7 @@ impl<G: Geometry> Levels<G> {
     #[inline(never)]
     fn move_ahead<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
         self.enter();
-        let least = if now >= self.agenda.moves_due() { Crowd::<G>::WOKEN_FOR } else { 1 };
+        let least = if now >= self.agenda.moves_due { Crowd::<G>::WOKEN_FOR } else { 1 };
         for level in (1..=FAR).rev() {
             let bucket = Bucket { level, number: Layout::<G>::number(level, self.cursor) + 1 };
             let crowd = self.crowd(bucket);

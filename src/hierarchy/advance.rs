@@ -15,7 +15,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Whether an advance to the present has nothing to do. Moves the cursor there if so.
     #[inline]
     pub(crate) fn is_idle(&mut self) -> bool {
-        let is_idle = self.now < self.levels.agenda.idle_until();
+        let is_idle = self.now < self.levels.agenda.idle_until;
         if is_idle {
             self.levels.move_cursor(Layout::<G>::tick(self.now));
         }
@@ -30,7 +30,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The next timer that is due, if it comes before all buckets. O(1).
     #[inline]
     fn ready(&self) -> Option<Next> {
-        self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.agenda.start())
+        self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.agenda.start)
     }
 
     /// The next timer that is due, for an advance that is not idle. `None` if no more timers are due, and then the share of the
@@ -56,7 +56,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Brings the earliest timer to the near heap, due or not. Amortized O(1) while time goes on.
     #[inline]
     pub(crate) fn first(&mut self) -> Option<Next> {
-        let first = self.near.first().filter(|first| first.deadline < self.levels.agenda.start());
+        let first = self.near.first().filter(|first| first.deadline < self.levels.agenda.start);
         first.or_else(|| self.next_by(NEVER, &mut { Budget::UNLIMITED }))
     }
 
@@ -66,7 +66,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         while !budget.is_used_up() {
             let due = self.near.first().filter(|due| due.deadline <= time);
             let by = due.map_or(time, |due| due.deadline);
-            if self.levels.agenda.start() <= by && !self.levels.is_empty() {
+            if self.levels.agenda.start <= by && !self.levels.is_empty() {
                 self.levels.open(&mut self.nodes, budget);
                 self.near.push_all(&mut self.nodes, &mut self.levels.collected);
                 // Not only when no more timers are due: a caller who fires a few with each call may never reach that.

@@ -13,45 +13,24 @@ pub(crate) const NEVER: u64 = u64::MAX;
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Agenda {
     pub(super) first: Option<Bucket>,
-    start: u64,
+    pub(crate) start: u64,
     /// When the next advance must extend the reach or move a share, although no bucket starts. A sleeping caller need not wake
     /// up for that.
-    chores: u64,
+    pub(super) chores: u64,
     /// When a sleeping caller wakes up to move a share.
-    moves_due: u64,
+    pub(super) moves_due: u64,
     /// An advance before this time has nothing to do. Work that is added makes it earlier; only an advance that comes to its
     /// end makes it later.
-    idle_until: u64,
+    pub(crate) idle_until: u64,
 }
 
 impl Agenda {
     pub(super) const EMPTY: Self = Self { first: None, start: NEVER, chores: NEVER, moves_due: NEVER, idle_until: 0 };
 
-    /// When the first bucket starts, or [`NEVER`].
-    #[inline]
-    pub(crate) fn start(&self) -> u64 {
-        self.start
-    }
-
-    #[inline]
-    pub(super) fn chores(&self) -> u64 {
-        self.chores
-    }
-
-    #[inline]
-    pub(super) fn moves_due(&self) -> u64 {
-        self.moves_due
-    }
-
     /// When a caller who sleeps must wake up.
     #[inline]
     pub(crate) fn wake_at(&self) -> u64 {
         self.start.min(self.moves_due)
-    }
-
-    #[inline]
-    pub(crate) fn idle_until(&self) -> u64 {
-        self.idle_until
     }
 
     pub(super) fn set_first(&mut self, first: Option<Bucket>, start: u64) {

@@ -63,13 +63,13 @@ impl<G: Geometry> Levels<G> {
     fn check_agenda(&self) {
         let first = self.bucket_after(None);
         let start = first.map_or(NEVER, |it| Layout::<G>::begins(it));
-        assert!((self.agenda.first, self.agenda.start()) == (first, start), "the first occupied bucket is known");
+        assert!((self.agenda.first, self.agenda.start) == (first, start), "the first occupied bucket is known");
         assert!(
-            self.agenda.idle_until() <= start.min(self.agenda.chores()),
+            self.agenda.idle_until <= start.min(self.agenda.chores),
             "an advance that has something to do in the levels does not rest"
         );
         assert!(
-            self.agenda.chores() <= self.agenda.moves_due(),
+            self.agenda.chores <= self.agenda.moves_due,
             "an advance has something to do by the time that a caller wakes up for it"
         );
     }

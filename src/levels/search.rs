@@ -1,9 +1,22 @@
 //! Finding the next occupied bucket: of a level, and of all.
 
 use super::{Levels, NEVER};
-use crate::geometry::{Bucket, FAR, Geometry, Layout};
+use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
 
 impl<G: Geometry> Levels<G> {
+    /// A number that no occupied bucket of a level is below: the cursor's, or on the far level that of the last rotation
+    /// that was opened. [`number_from`](Layout::number_from) asks for it.
+    #[inline]
+    pub(super) fn least(&self, level: usize) -> u64 {
+        if level == FAR { self.reach[FAR] - 1 } else { Layout::<G>::number(level, self.cursor) }
+    }
+
+    /// The bucket at an index.
+    pub(super) fn bucket_at(&self, index: BucketIndex) -> Bucket {
+        let (level, on_level) = Layout::<G>::level_and_index(index);
+        Bucket { level, number: Layout::<G>::number_from(level, on_level, self.least(level)) }
+    }
+
     /// Finds the first occupied bucket. O(levels).
     #[inline(never)]
     pub(super) fn refresh_first(&mut self) {
