@@ -211,6 +211,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let tick = Layout::<G>::tick(timer.deadline);
         let (place, prev, next) = if let Some(lane) = lane.filter(|&lane| self.near.takes(lane, timer.deadline)) {
             (Place::CHAIN, self.near.append(&mut self.nodes, lane, timer.node, timer.deadline), lane.end())
+        } else if let Some((prev, next)) =
+            lane.and_then(|lane| self.near.insert(&mut self.nodes, lane, timer.node, timer.deadline))
+        {
+            (Place::CHAIN, prev, next)
         } else if self.levels.is_empty() && !self.start_levels(tick) || tick <= self.levels.cursor() {
             (Place::CHAIN, NodeIndex::NIL, NodeIndex::NIL)
         } else {

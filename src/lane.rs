@@ -8,10 +8,12 @@ use crate::node::NodeIndex;
 /// Such a timer needs no bucket and no sorting. It is linked behind the last one of its lane, which is O(1), and it is not
 /// moved before it fires.
 ///
-/// A lane changes what calls cost and nothing else. A timer that is due before the last one of its lane is scheduled as if
-/// no lane were named. So one timer that is due far later than the others keeps the lane from taking more until it is gone.
-/// A lane that the wheel does not have is ignored: one of another wheel, or of a wheel before it was stored and loaded. A
-/// clone has the lanes of its original.
+/// A lane changes what calls cost and nothing else. A timer that is due before the last one of its lane is linked before up
+/// to four later ones at the end, so a few outliers do no harm. If more are later, the timer is scheduled as if no lane were
+/// named.
+///
+/// A lane of another wheel counts as this wheel's lane of the same number, in the order in which lanes were added. If there
+/// is none, the lane is ignored. A wheel that was stored and loaded has no lanes; a clone has the lanes of its original.
 ///
 /// Name a lane for timers that mostly fire or are evicted: that takes 0.3 to 0.6 of the time. If most are cancelled, or
 /// rescheduled several times before they fire, use none: a reschedule moves the timer from the middle of the lane to its

@@ -28,6 +28,9 @@ use crate::pages::{Pages, Vacant};
 /// Children of an entry.
 const FANOUT: usize = 4;
 
+/// The most timers at the end of a lane before which another is linked.
+const OUTLIERS: usize = 4;
+
 /// Entries on a page.
 const PAGE: usize = 256;
 
@@ -157,6 +160,35 @@ impl NearHeap {
             node.next = index;
         }
         prev
+    }
+
+    /// Makes a timer that is due before the last one of a lane a late one: links it before up to [`OUTLIERS`] timers at the end
+    /// of the lane that are due later, if these are not all of it. Returns the neighbours; the links of the timer's node are
+    /// the caller's to write. O(1).
+    #[inline(never)]
+    pub(crate) fn insert<V>(
+        &mut self,
+        nodes: &mut Nodes<V>,
+        lane: Lane,
+        index: NodeIndex,
+        deadline: u64,
+    ) -> Option<(NodeIndex, NodeIndex)> {
+        let mut next = self.lanes.last(lane)?;
+        for _ in 0..OUTLIERS {
+            let node = nodes.at(next.get());
+            if node.place() == Place::HEAD {
+                break;
+            }
+            debug_assert!(node.deadline > deadline, "a chain is in order");
+            let prev = node.prev;
+            if nodes.at(prev.get()).deadline <= deadline {
+                nodes.at_mut(prev.get()).next = index;
+                nodes.at_mut(next.get()).prev = index;
+                return Some((prev, next));
+            }
+            next = prev;
+        }
+        None
     }
 
     /// Adds a chain, of which only the head is given. O(log chains), O(1) on average.

@@ -56,6 +56,31 @@ fn wake_up_for_a_lane_is_exact() {
     in_every_geometry!(check);
 }
 
+/// One timer that was due far later than the others kept all that came after it out of the lane.
+#[test]
+fn lane_with_four_outliers_takes_what_comes_in_order_and_with_a_fifth_no_more() {
+    fn check<G: Geometry>() {
+        let [tick, .., rotation] = spans::<G>();
+        let (mut wheel, lane) = with_lane::<G>(0);
+        let buckets = wheel.stats().occupied;
+        wheel.schedule_in(lane, 10 * tick, 0);
+        for n in 1..=4 {
+            wheel.schedule_in(lane, rotation, 1_000 + n);
+            (0..10).for_each(|m| _ = wheel.schedule_in(lane, 10 * tick + n, 10 * n + m));
+            assert_eq!(wheel.stats().occupied, buckets, "{n} outliers");
+        }
+        wheel.check_invariants();
+        wheel.schedule_in(lane, rotation, 1_005);
+        wheel.schedule_in(lane, 10 * tick + 5, 50);
+        assert_ne!(wheel.stats().occupied, buckets, "a fifth is ahead");
+        let mut budget = Budget::unlimited();
+        let fired = wheel.advance_with_budget(10 * tick + 4, &mut budget).map(|timer| timer.value);
+        assert!(fired.eq([0].into_iter().chain(10..50)));
+        assert!(wheel.advance(rotation).map(|timer| timer.value).eq([50].into_iter().chain(1_001..=1_005)));
+    }
+    in_every_geometry!(check);
+}
+
 /// A timer that is early for its lane goes where it would go without one, and takes as much work.
 #[test]
 fn out_of_order_a_lane_costs_what_none_costs() {
