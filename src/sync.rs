@@ -22,11 +22,23 @@ pub(crate) use std::thread::{self, Thread};
 pub(crate) use std::{sync::Condvar, sync::atomic, thread::JoinHandle, thread_local};
 
 use std::sync::PoisonError;
+#[cfg(feature = "timer")]
+use std::sync::TryLockError;
 
 /// Locks, also if a thread has panicked with the lock held: the locked data is consistent whenever code of the user
 /// runs.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As `lock`, or `None` while another thread has the lock.
+#[cfg(feature = "timer")]
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// Waits, also if a thread has panicked with the lock held.

@@ -47,6 +47,10 @@
 // runs once leaves, and a periodic one stays without its work, which comes back when the run has
 // ended. A job that runs on the timer thread is started where it is handed out.
 //
+// *Letting callers in.* Between two pieces the thread unlocks a shard for nanoseconds, and its lock is not fair. So a caller
+// that finds the lock taken counts itself, and the thread waits at its next piece until those that waited by then have had the
+// lock: `Shard::queue_after_others`. It waits for no more, so callers that come again and again do not keep it out.
+//
 // *Tasks that sleep* have an entry in the wheel as jobs have, with the waker in it, and leave when they are fired. Once
 // such an entry has been reset, its deadline is in an atomic that the task shares with the thread: see `SharedDeadline`.
 //
@@ -137,8 +141,8 @@ use self::shared::Shared;
 ///   A pool runs them as it pleases; they are handed to it in that order.
 /// - Every job runs once, or is cancelled by a call that answered true, or is returned by
 ///   [`shutdown`](Timer::shutdown).
-/// - No call waits for a job, and no call for more than 256 units of the wheel's work, some
-///   microseconds.
+/// - No call waits for a job. A call waits for at most one piece of the thread's work and for other callers: 256 units of
+///   the wheel's work, which take some microseconds, and up to 0.5 ms where memory is cold.
 /// - A periodic job that has runs to catch up holds up no other job for long: see
 ///   [`Missed::CatchUp`].
 /// - An idle timer never wakes.

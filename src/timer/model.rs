@@ -10,6 +10,7 @@ mod awaiting;
 mod claims;
 mod shards;
 mod shutdown;
+mod turns;
 mod waking;
 
 use std::sync::Arc;

@@ -25,6 +25,10 @@ pub(super) struct Queue {
     pub(super) cancelled: u64,
     /// How to shut down. No job is admitted any more.
     pub(super) ending: Option<Shutdown>,
+    /// How many threads have had to wait for the lock and have got it.
+    pub(super) served: u64,
+    /// The timer thread waits until that is the count, or does not wait.
+    pub(super) served_by: u64,
 }
 
 /// The value of a timer in the wheel. It must be dropped without a lock, because its closure or waker is the user's.

@@ -8,8 +8,8 @@ use super::work::AnyWork;
 use super::{Reason, Refused};
 use crate::clock::NEVER;
 use crate::key::TimerKey;
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock, try_lock, wait};
 
 /// A queue, its lock, and when the timer thread is to look at it. No value of the user runs or is
 /// dropped under the lock: no clock, no job, no hook, no waker.
@@ -18,6 +18,10 @@ use crate::sync::{Mutex, MutexGuard, lock};
 #[repr(align(128))]
 pub(super) struct Shard {
     queue: Mutex<Queue>,
+    /// Threads that have found the lock taken and have not got it yet.
+    pub(super) waiting: AtomicUsize,
+    /// The threads that the timer thread waits for have had the lock.
+    served: Condvar,
     /// The thread looks at the queue at this time or before. Written under the lock, read without.
     ///
     /// Invariant: whenever the lock is free, no deadline in the wheel needs the thread sooner.
@@ -32,12 +36,40 @@ impl Shard {
     /// An empty shard that may hold `limit` jobs.
     pub(super) fn new(shared: Arc<Shared>, limit: usize) -> Self {
         let queue = Queue { limit, ..Queue::default() };
-        Self { queue: Mutex::new(queue), wake: AtomicU64::new(NEVER), shared }
+        let (waiting, served) = (AtomicUsize::new(0), Condvar::new());
+        Self { queue: Mutex::new(queue), waiting, served, wake: AtomicU64::new(NEVER), shared }
     }
 
     #[inline]
     pub(super) fn queue(&self) -> MutexGuard<'_, Queue> {
-        lock(&self.queue)
+        try_lock(&self.queue).unwrap_or_else(|| self.queue_after_waiting())
+    }
+
+    #[cold]
+    pub(super) fn queue_after_waiting(&self) -> MutexGuard<'_, Queue> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut queue = lock(&self.queue);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        queue.served += 1;
+        if queue.served == queue.served_by {
+            self.served.notify_one();
+        }
+        queue
+    }
+
+    /// For the timer thread between two pieces of its work: lets the threads in that wait for the lock by now.
+    ///
+    /// The lock is not fair. The thread unlocks it and locks it again within nanoseconds, and a caller that is being woken
+    /// would lose it again and again.
+    pub(super) fn queue_after_others(&self) -> MutexGuard<'_, Queue> {
+        let mut queue = self.queue();
+        // Each of these threads gets the lock while this one waits, and counts itself. Callers that come later may be among
+        // the first, but the thread does not wait for more.
+        queue.served_by = queue.served + self.waiting.load(Ordering::Relaxed) as u64;
+        while queue.served < queue.served_by {
+            queue = wait(&self.served, queue);
+        }
+        queue
     }
 
     /// Changes the queue, and wakes the thread if it must look at the queue sooner than planned.
@@ -103,5 +135,55 @@ impl Shard {
             Some(work)
         };
         self.shared.guard(|| drop(left));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::boxed::Box;
+    use std::sync::atomic::AtomicBool;
+    use std::thread;
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    fn shard() -> Shard {
+        let shared = Shared::new(Box::new(ManualClock::new()), Box::new(|_| ()), 0, 0);
+        Shard::new(Arc::new(shared), 1)
+    }
+
+    /// Counts pieces, not time: after the one in which it came a caller waits for none.
+    #[test]
+    fn callers_that_wait_are_let_in_before_the_next_piece() {
+        const CALLERS: usize = 3;
+        let shard = shard();
+        for round in 1..=100 {
+            thread::scope(|scope| {
+                let piece = shard.queue_after_others();
+                (0..CALLERS).for_each(|_| _ = scope.spawn(|| shard.queue().scheduled += 1));
+                while shard.waiting.load(Ordering::Relaxed) < CALLERS {
+                    thread::yield_now();
+                }
+                drop(piece);
+                assert_eq!(shard.queue_after_others().scheduled, (round * CALLERS) as u64);
+            });
+        }
+    }
+
+    #[test]
+    fn callers_that_come_again_and_again_do_not_keep_the_thread_out() {
+        let (shard, is_over) = (shard(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        shard.queue().scheduled += 1;
+                    }
+                });
+            }
+            (0..1_000).for_each(|_| drop(shard.queue_after_others()));
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(shard.waiting.load(Ordering::Relaxed), 0);
     }
 }

@@ -138,7 +138,7 @@ impl Worker<'_> {
         let (shard, executor) = (self.heads[place].1, &self.executor);
         let seen = self.shared.last_now();
         let (mut first, mut next) = (None, 0);
-        let mut queue = shard.queue();
+        let mut queue = shard.queue_after_others();
         if queue.ending == Some(Shutdown::Discard) {
             return false;
         }
@@ -215,7 +215,7 @@ impl Worker<'_> {
             let mut left = shard.queue().wheel.len();
             // Nothing can be scheduled or moved any more, so each entry comes once among that many.
             while left > 0 {
-                let mut queue = shard.queue();
+                let mut queue = shard.queue_after_others();
                 left = left.min(queue.wheel.len());
                 let mut budget = Budget::of_work(PIECE).with_fires(left);
                 queue.hand_out(u64::MAX, &mut budget, |key, _, entry| {
