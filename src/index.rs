@@ -198,8 +198,9 @@ impl<G: Geometry> IndexWheel<G> {
         self.hierarchy.add_lane()
     }
 
-    /// Like [`set`](IndexWheel::set), using the lane. If the lane already holds a later timer, the lane is ignored. O(1);
-    /// O(log k) for one of the k timers of the near heap. The [lane](Lane) changes costs, and nothing else.
+    /// Like [`set`](IndexWheel::set), using the lane. If more than four timers of the lane are due later, the lane is
+    /// ignored. O(1); O(log k) for one of the k timers of the near heap. The [lane](Lane) changes costs, and nothing
+    /// else.
     ///
     /// # Panics
     ///

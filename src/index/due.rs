@@ -59,8 +59,8 @@ impl<'a, G: Geometry> DueIndex<'a, G> {
         self.wheel.hierarchy.move_to(None, self.due.node, deadline);
     }
 
-    /// Like [`rearm`](DueIndex::rearm), using the lane. If the lane already holds a later timer, the lane is ignored. When
-    /// to use it: [`DueTimer::rearm_in`](crate::DueTimer::rearm_in).
+    /// Like [`rearm`](DueIndex::rearm), using the lane. If more than four timers of the lane are due later, the lane is
+    /// ignored. When to use it: [`DueTimer::rearm_in`](crate::DueTimer::rearm_in).
     ///
     /// ```
     /// use timer_wheel::index::IndexWheel;

@@ -146,8 +146,8 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
         self.wheel.hierarchy.move_to(None, self.due.node, deadline);
     }
 
-    /// Like [`rearm`](DueTimer::rearm), using the lane. If the lane already holds a later timer, the lane is ignored. O(1),
-    /// O(log k) among the k timers of the near heap.
+    /// Like [`rearm`](DueTimer::rearm), using the lane. If more than four timers of the lane are due later, the lane is
+    /// ignored. O(1), O(log k) among the k timers of the near heap.
     ///
     /// For a deadline that is a whole TTL from now. A deadline that comes from a record usually lies before the end of the
     /// lane: take [`rearm`](DueTimer::rearm) for it.

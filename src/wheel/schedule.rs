@@ -175,8 +175,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.add_lane()
     }
 
-    /// Like [`schedule`](Wheel::schedule), using the lane. If the lane already holds a later timer, the lane is ignored.
-    /// O(1).
+    /// Like [`schedule`](Wheel::schedule), using the lane. If more than four timers of the lane are due later, the lane
+    /// is ignored. O(1).
     ///
     /// The [lane](Lane) changes costs, and nothing else.
     ///
@@ -203,8 +203,8 @@ impl<T, G: Geometry> Wheel<T, G> {
         self.hierarchy.schedule(Some(lane), index, deadline, |slot| slots.fill(index, slot, value))
     }
 
-    /// Like [`reschedule`](Wheel::reschedule), using the lane. If the lane already holds a later timer, the lane is
-    /// ignored. O(1), O(log k) among the k timers of the near heap.
+    /// Like [`reschedule`](Wheel::reschedule), using the lane. If more than four timers of the lane are due later, the
+    /// lane is ignored. O(1), O(log k) among the k timers of the near heap.
     ///
     /// The timer may have been in this lane, in another or in none.
     ///
