@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use timer_wheel::clock::{Clock, SystemClock, nanoseconds};
+use timer_wheel::clock::{SystemClock, nanoseconds};
 use timer_wheel::{Budget, Compact, TimerKey, Wheel};
 
 const SHARDS: usize = 16;

@@ -68,8 +68,8 @@ impl Reactor {
             let due: Vec<Waker> = due.map(|timer| timer.value).collect();
             if due.is_empty() {
                 // Zero while there is a backlog.
-                let wait = wake_at(&timers).saturating_sub(self.clock.now());
-                timers = self.poller.wait_timeout(timers, Duration::from_nanos(wait)).expect("as in `lock`").0;
+                let wait = self.clock.until(wake_at(&timers));
+                timers = self.poller.wait_timeout(timers, wait).expect("as in `lock`").0;
             } else {
                 // A waker is the code of others, and may lock the timers.
                 drop(timers);

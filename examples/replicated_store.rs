@@ -116,8 +116,8 @@ impl Store {
         mut propose: impl FnMut(Expiries),
     ) -> Result<(), TtlError> {
         loop {
-            let wait = self.ttls.wake_at().map(|at| at.saturating_sub(clock.now()));
-            match events.recv_timeout(wait.map_or(Duration::MAX, Duration::from_nanos)) {
+            let wait = self.ttls.wake_at().map_or(Duration::MAX, |at| clock.until(at));
+            match events.recv_timeout(wait) {
                 Ok(Event::Role(role)) => self.ttls.role_change(role, clock.now()),
                 Ok(Event::Committed(index, command)) => self.apply(index, command, clock.now())?,
                 Ok(Event::Refused(expiries)) => {

@@ -1,7 +1,7 @@
 //! Clocks, and the conversion of `Duration` and `Instant` to the time of a wheel.
 //!
 //! A wheel counts nanoseconds since an origin, in a `u64` that lasts for 584 years. So does a
-//! [`Clock`], whose origin is an [`Instant`]. Nanoseconds are what `Duration` and `Instant` count
+//! [`TimeSource`]. A [`Clock`] is one that uses [`Instant`], and that a thread can wait for. Nanoseconds are what `Duration` and `Instant` count
 //! too, so that no conversion rounds. A time that does not fit becomes the nearest that does: one
 //! before the origin is 0, which is due at once, and one beyond the end is [`NEVER`].
 //!
@@ -24,12 +24,14 @@
 
 #[cfg(feature = "std")]
 mod manual;
+mod source;
 mod span;
 #[cfg(feature = "std")]
 mod system;
 
 #[cfg(feature = "std")]
 pub use self::manual::ManualClock;
+pub use self::source::TimeSource;
 pub use self::span::{NEVER, after, nanoseconds};
 #[cfg(feature = "std")]
 pub use self::system::SystemClock;
@@ -40,9 +42,9 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "std")]
 use crate::sync::thread;
 
-/// A clock that drives a [`Timer`]: nanoseconds since its origin.
+/// A time source that uses [`Instant`] and that a thread can wait for: it drives a [`Timer`].
 ///
-/// It should be monotonic. A driver treats a clock that runs backwards as stopped until it has
+/// A driver treats a clock that runs backwards as stopped until it has
 /// caught up with itself. So nothing fires twice, and nothing early.
 ///
 /// The methods should be O(1), as those provided are; a driver reads the clock for every call.
@@ -54,21 +56,28 @@ use crate::sync::thread;
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// use timer_wheel::clock::{Clock, nanoseconds};
+/// use timer_wheel::clock::{Clock, TimeSource, nanoseconds};
 ///
 /// /// Runs a thousand times as fast as the system's.
 /// struct Hurried(Instant);
+///
+/// impl TimeSource for Hurried {
+///     type Instant = Instant;
+///
+///     fn now(&self) -> u64 {
+///         nanoseconds(self.0.elapsed()).saturating_mul(1_000)
+///     }
+///     fn deadline_at(&self, instant: Instant) -> u64 {
+///         nanoseconds(instant.saturating_duration_since(self.0))
+///     }
+/// }
 ///
 /// impl Clock for Hurried {
 ///     fn origin(&self) -> Instant {
 ///         self.0
 ///     }
-///     fn now(&self) -> u64 {
-///         nanoseconds(self.0.elapsed()).saturating_mul(1_000)
-///     }
 ///     fn park_until(&self, time: u64) {
-///         let left = time.saturating_sub(self.now());
-///         std::thread::park_timeout(Duration::from_nanos(left / 1_000 + 1));
+///         std::thread::park_timeout(self.until(time) / 1_000 + Duration::from_nanos(1));
 ///     }
 /// }
 ///
@@ -82,7 +91,7 @@ use crate::sync::thread;
 /// [`Timer`]: crate#features
 /// [`Shutdown::Discard`]: crate#features
 #[cfg(feature = "std")]
-pub trait Clock: Send + Sync + 'static {
+pub trait Clock: TimeSource<Instant = Instant> + Send + Sync + 'static {
     /// The moment at which the clock shows 0.
     ///
     /// ```
@@ -92,18 +101,6 @@ pub trait Clock: Send + Sync + 'static {
     /// assert!(SystemClock::new().origin() <= Instant::now());
     /// ```
     fn origin(&self) -> Instant;
-
-    /// The time in nanoseconds since the origin.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{Clock, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// clock.advance(Duration::from_micros(3));
-    /// assert_eq!(clock.now(), 3_000);
-    /// ```
-    fn now(&self) -> u64;
 
     /// Blocks the calling thread until the clock shows `time` or the thread is unparked.
     ///
@@ -122,8 +119,7 @@ pub trait Clock: Send + Sync + 'static {
     /// }
     /// ```
     fn park_until(&self, time: u64) {
-        let left = time.saturating_sub(self.now());
-        thread::park_timeout(Duration::from_nanos(left));
+        thread::park_timeout(self.until(time));
     }
 
     /// Blocks the calling thread until the clock shows `time`, however often it is unparked meanwhile.
@@ -160,17 +156,21 @@ pub trait Clock: Send + Sync + 'static {
         after(self.now(), delay)
     }
 
-    /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end.
+    /// How long it is until `time`, a deadline or a wake-up, and zero once the clock shows that. O(1).
     ///
     /// ```
+    /// use std::sync::mpsc::{RecvTimeoutError, channel};
     /// use std::time::Duration;
     /// use timer_wheel::{Clock, SystemClock};
     ///
     /// let clock = SystemClock::new();
-    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_nanos(5)), 5);
+    /// let (_sender, messages) = channel::<()>();
+    /// let wake = clock.after(Duration::from_millis(1));
+    /// while messages.recv_timeout(clock.until(wake)) != Err(RecvTimeoutError::Timeout) {}
+    /// assert_eq!(clock.until(wake), Duration::ZERO);
     /// ```
-    fn deadline_at(&self, instant: Instant) -> u64 {
-        nanoseconds(instant.saturating_duration_since(self.origin()))
+    fn until(&self, time: u64) -> Duration {
+        Duration::from_nanos(time.saturating_sub(self.now()))
     }
 
     /// The instant at which the clock shows `time`, or `None` when there is none: for [`NEVER`],

@@ -87,7 +87,7 @@
 //!
 //! let mut fired = Vec::new();
 //! while let Some(at) = wheel.wake_at() {
-//!     sleep(Duration::from_nanos(at.saturating_sub(clock.now())));
+//!     sleep(clock.until(at));
 //!     fired.extend(wheel.advance(clock.now()).map(|timer| timer.value));
 //! }
 //! assert_eq!(fired, ["after 1 ms", "after 2 ms"]);
@@ -296,6 +296,7 @@ pub use align::align;
 #[cfg(any(feature = "retry", feature = "ttl"))]
 pub use backoff::Backoff;
 pub use budget::Budget;
+pub use clock::TimeSource;
 #[cfg(feature = "std")]
 pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "tokio")]

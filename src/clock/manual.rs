@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Clock, nanoseconds};
+use super::{Clock, TimeSource, nanoseconds};
 use crate::sync::{Mutex, Thread, lock, thread};
 
 /// A clock that only moves when it is told to, for tests: no test need sleep.
@@ -60,7 +60,7 @@ impl ManualClock {
     /// A clock that shows 0, and whose origin is the present. O(1).
     ///
     /// ```
-    /// use timer_wheel::{Clock, ManualClock};
+    /// use timer_wheel::ManualClock;
     ///
     /// let clock = ManualClock::new();
     /// assert_eq!((clock.now(), clock.clone().now()), (0, 0));
@@ -69,11 +69,38 @@ impl ManualClock {
         Self { origin: Instant::now(), face: Arc::new(Mutex::new(Face { now: 0, sleepers: Vec::new() })) }
     }
 
-    /// Moves the clock on, at most to the end of time. O(threads that wait for it).
+    /// The time in nanoseconds since the origin. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::ManualClock;
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.advance(Duration::from_micros(3));
+    /// assert_eq!(clock.now(), 3_000);
+    /// ```
+    pub fn now(&self) -> u64 {
+        lock(&self.face).now
+    }
+
+    /// The time at `instant` in nanoseconds, and 0 before the origin. O(1).
     ///
     /// ```
     /// use std::time::Duration;
     /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_micros(3)), 3_000);
+    /// ```
+    pub fn deadline_at(&self, instant: Instant) -> u64 {
+        nanoseconds(instant.saturating_duration_since(self.origin))
+    }
+
+    /// Moves the clock on, at most to the end of time. O(threads that wait for it).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::ManualClock;
     ///
     /// let clock = ManualClock::new();
     /// clock.advance(Duration::from_millis(2));
@@ -88,7 +115,7 @@ impl ManualClock {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use timer_wheel::{Clock, ManualClock};
+    /// use timer_wheel::ManualClock;
     ///
     /// let clock = ManualClock::new();
     /// clock.set(Duration::from_millis(2));
@@ -116,13 +143,21 @@ impl Default for ManualClock {
     }
 }
 
+impl TimeSource for ManualClock {
+    type Instant = Instant;
+
+    fn now(&self) -> u64 {
+        self.now()
+    }
+
+    fn deadline_at(&self, instant: Instant) -> u64 {
+        self.deadline_at(instant)
+    }
+}
+
 impl Clock for ManualClock {
     fn origin(&self) -> Instant {
         self.origin
-    }
-
-    fn now(&self) -> u64 {
-        lock(&self.face).now
     }
 
     fn park_until(&self, time: u64) {

@@ -1,16 +1,16 @@
 //! The system's monotonic clock.
 
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
-use super::{Clock, nanoseconds};
+use super::{Clock, NEVER, TimeSource, nanoseconds};
 
-/// The system's monotonic clock, from the moment it was made.
+/// The system's monotonic clock, from the moment it was made or from the Unix epoch.
 ///
 /// On Linux and macOS it stands still while the machine is suspended: a timer that waits for ten
 /// minutes then waits for ten minutes of the machine being awake. It fires late, never early.
 ///
 /// ```
-/// use timer_wheel::clock::{Clock, SystemClock};
+/// use timer_wheel::SystemClock;
 ///
 /// let clock = SystemClock::new();
 /// let before = clock.now();
@@ -18,20 +18,73 @@ use super::{Clock, nanoseconds};
 /// ```
 #[derive(Copy, Clone, Debug)]
 pub struct SystemClock {
-    origin: Instant,
+    start: Instant,
+    /// What the clock showed at its start.
+    start_ns: u64,
 }
 
 impl SystemClock {
     /// A clock that shows 0 now. O(1).
     ///
     /// ```
-    /// use timer_wheel::{Clock, SystemClock};
+    /// use timer_wheel::SystemClock;
     ///
     /// let clock = SystemClock::new();
     /// assert!(clock.now() < 3_600_000_000_000, "less than an hour has passed");
     /// ```
     pub fn new() -> Self {
-        Self { origin: Instant::now() }
+        Self { start: Instant::now(), start_ns: 0 }
+    }
+
+    /// A clock that shows the nanoseconds since the start of 1970: for deadlines that are stored or sent. O(1).
+    ///
+    /// It reads the system's time of day once, here. From then on it is monotonic: when the time of day is set, this
+    /// clock does not follow. It shows 0 now if the time of day is before 1970.
+    ///
+    /// On systems where [`Instant`] does not reach back to 1970, such as Windows, [`origin`](Clock::origin) gives the
+    /// moment of this call. All other methods are exact there too.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use timer_wheel::SystemClock;
+    ///
+    /// let clock = SystemClock::since_epoch();
+    /// let time_of_day = SystemTime::UNIX_EPOCH + Duration::from_nanos(clock.now());
+    /// println!("{time_of_day:?}");
+    /// ```
+    pub fn since_epoch() -> Self {
+        let time_of_day = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self { start: Instant::now(), start_ns: nanoseconds(time_of_day) }
+    }
+
+    /// The time in nanoseconds since the origin. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::{SystemClock, Wheel};
+    ///
+    /// let clock = SystemClock::new();
+    /// let mut wheel: Wheel<&str> = Wheel::new(clock.now());
+    /// assert_eq!(wheel.advance(clock.now()).count(), 0);
+    /// ```
+    pub fn now(&self) -> u64 {
+        self.start_ns.saturating_add(nanoseconds(self.start.elapsed()))
+    }
+
+    /// The time at `instant` in nanoseconds: 0 before the origin, and [`NEVER`] beyond the end. O(1).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use timer_wheel::SystemClock;
+    ///
+    /// let clock = SystemClock::new();
+    /// let instant = Instant::now() + Duration::from_secs(1);
+    /// assert!(clock.deadline_at(instant) >= 1_000_000_000);
+    /// ```
+    pub fn deadline_at(&self, instant: Instant) -> u64 {
+        match instant.checked_duration_since(self.start) {
+            Some(later) => self.start_ns.saturating_add(nanoseconds(later)),
+            None => self.start_ns.saturating_sub(nanoseconds(self.start.duration_since(instant))),
+        }
     }
 }
 
@@ -41,12 +94,28 @@ impl Default for SystemClock {
     }
 }
 
-impl Clock for SystemClock {
-    fn origin(&self) -> Instant {
-        self.origin
-    }
+impl TimeSource for SystemClock {
+    type Instant = Instant;
 
     fn now(&self) -> u64 {
-        nanoseconds(self.origin.elapsed())
+        self.now()
+    }
+
+    fn deadline_at(&self, instant: Instant) -> u64 {
+        self.deadline_at(instant)
+    }
+}
+
+impl Clock for SystemClock {
+    fn origin(&self) -> Instant {
+        self.start.checked_sub(Duration::from_nanos(self.start_ns)).unwrap_or(self.start)
+    }
+
+    fn instant_at(&self, time: u64) -> Option<Instant> {
+        match time.checked_sub(self.start_ns) {
+            _ if time == NEVER => None,
+            Some(later) => self.start.checked_add(Duration::from_nanos(later)),
+            None => self.start.checked_sub(Duration::from_nanos(self.start_ns - time)),
+        }
     }
 }

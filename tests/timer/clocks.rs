@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use timer_wheel::clock::{NEVER, nanoseconds};
-use timer_wheel::{Clock, ManualClock, SystemClock};
+use timer_wheel::{Clock, ManualClock, SystemClock, TimeSource};
 
 use crate::log::{Asked, Bench, HOUR, Hooked, MS, SECOND};
 
@@ -91,6 +91,54 @@ fn system_clock_starts_at_zero_and_does_not_run_backwards() {
     }
     assert!(clock.deadline_at(Instant::now()) >= last);
     assert_eq!(clock.deadline_at(clock.origin()), 0);
+}
+
+#[test]
+fn clock_since_the_epoch_starts_at_the_time_of_day_and_converts_on_both_sides_of_its_start() {
+    let time_of_day = || nanoseconds(SystemTime::UNIX_EPOCH.elapsed().unwrap());
+    let (before, clock, start, after) = (time_of_day(), SystemClock::since_epoch(), Instant::now(), time_of_day());
+    let at_start = clock.deadline_at(start);
+    assert!((before..=after + 1_000_000_000).contains(&at_start), "{before} {at_start} {after}");
+    assert!(clock.now() >= at_start);
+    for ahead in [0, 1, 999, 1 << 40, 1 << 55] {
+        assert_eq!(clock.deadline_at(start + Duration::from_nanos(ahead)), at_start + ahead);
+        assert_eq!(clock.instant_at(at_start + ahead), Some(start + Duration::from_nanos(ahead)));
+    }
+    let uptime = Duration::from_millis(1);
+    assert_eq!(clock.deadline_at(start - uptime), at_start - 1_000_000, "before the start");
+    assert_eq!(clock.instant_at(at_start - 1_000_000), Some(start - uptime));
+    assert_eq!(clock.instant_at(NEVER), None);
+    assert_eq!(clock.after(Duration::MAX), NEVER);
+    // Where `Instant` reaches back so far.
+    if let Some(origin) = clock.instant_at(0) {
+        assert_eq!((clock.origin(), clock.deadline_at(origin)), (origin, 0));
+        assert_eq!(clock.deadline_at(origin - SECOND), 0, "before the epoch");
+    }
+}
+
+#[test]
+fn until_counts_down_to_zero_and_stays_there() {
+    let clock = ManualClock::new();
+    for (now, time, left) in [(0, 0, 0), (0, 5, 5), (4, 5, 1), (5, 5, 0), (6, 5, 0), (6, NEVER, NEVER - 6)] {
+        clock.set(Duration::from_nanos(now));
+        assert_eq!(clock.until(time), Duration::from_nanos(left), "{now} {time}");
+    }
+}
+
+/// The names of both traits are in scope at once, on a concrete clock, a generic one and an object.
+#[test]
+fn traits_of_clocks_are_imported_together_without_ambiguity() {
+    fn generic(clock: &impl Clock) -> (u64, u64, Duration) {
+        (clock.now(), clock.deadline_at(clock.origin() + SECOND), clock.until(3_000_000_000))
+    }
+    let clock = ManualClock::new();
+    clock.set(SECOND);
+    let times = (1_000_000_000, 1_000_000_000, 2 * SECOND);
+    let object: &dyn Clock = &clock;
+    assert_eq!((clock.now(), clock.deadline_at(clock.origin() + SECOND), clock.until(3_000_000_000)), times);
+    assert_eq!((object.now(), object.deadline_at(object.origin() + SECOND), object.until(3_000_000_000)), times);
+    assert_eq!(generic(&clock), times);
+    assert_eq!(TimeSource::now(&Hooked(clock, |_| ())), 1_000_000_000);
 }
 
 #[test]

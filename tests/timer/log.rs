@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use timer_wheel::timer::Builder;
-use timer_wheel::{Clock, Job, ManualClock, Shutdown, Timer, TimerHandle};
+use timer_wheel::{Clock, Job, ManualClock, Shutdown, TimeSource, Timer, TimerHandle};
 
 pub(crate) const MS: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -128,15 +128,24 @@ pub(crate) enum Asked {
 /// A clock moved by hand that calls a function whenever it is asked.
 pub(crate) struct Hooked<F>(pub(crate) ManualClock, pub(crate) F);
 
-impl<F: Fn(Asked) + Send + Sync + 'static> Clock for Hooked<F> {
-    fn origin(&self) -> Instant {
-        (self.1)(Asked::Origin);
-        self.0.origin()
-    }
+impl<F: Fn(Asked) + Send + Sync + 'static> TimeSource for Hooked<F> {
+    type Instant = Instant;
 
     fn now(&self) -> u64 {
         (self.1)(Asked::Now);
         self.0.now()
+    }
+
+    fn deadline_at(&self, instant: Instant) -> u64 {
+        (self.1)(Asked::Origin);
+        self.0.deadline_at(instant)
+    }
+}
+
+impl<F: Fn(Asked) + Send + Sync + 'static> Clock for Hooked<F> {
+    fn origin(&self) -> Instant {
+        (self.1)(Asked::Origin);
+        self.0.origin()
     }
 
     fn park_until(&self, time: u64) {

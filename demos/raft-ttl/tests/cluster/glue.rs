@@ -29,13 +29,21 @@ const PENDING_TIMEOUT: Duration = Duration::from_millis(500);
 
 struct Paused(Instant);
 
-impl clock::Clock for Paused {
-    fn origin(&self) -> std::time::Instant {
-        self.0.into_std()
-    }
+impl clock::TimeSource for Paused {
+    type Instant = std::time::Instant;
 
     fn now(&self) -> u64 {
         self.0.elapsed().as_nanos() as u64
+    }
+
+    fn deadline_at(&self, instant: std::time::Instant) -> u64 {
+        clock::nanoseconds(instant.saturating_duration_since(clock::Clock::origin(self)))
+    }
+}
+
+impl clock::Clock for Paused {
+    fn origin(&self) -> std::time::Instant {
+        self.0.into_std()
     }
 }
 
