@@ -228,6 +228,7 @@
 //! | none | the wheel: `no_std` with `alloc`, all that a cache needs | | 1.71 |
 //! | `std`, the default | `Instant`, and the clocks of [`clock`] | | 1.71 |
 //! | `timer` | [`timer`]: jobs on a thread, and timeouts, sleeps and intervals of tasks on any executor | `std`; `hdrhistogram`, `pin-project-lite` | 1.85 |
+//! | `local` | [`local`]: sleeps, timeouts and intervals of tasks on one thread, driven by a loop of your own, also without `std` | `pin-project-lite` | 1.85 |
 //! | `tokio` | `DelayQueue`: a stream of items that come when they are due, in place of tokio-util's | `std`; `tokio`, `futures-core` | 1.85 |
 //! | `ttl` | [`ttl`]: expiry in a replicated store | `hashbrown`, `foldhash`, `slab` | 1.85 |
 //! | `retry` | [`retry`]: deliveries that are made again until they are acknowledged | | 1.85 |
@@ -239,6 +240,7 @@
 //! contains `unsafe`.
 //!
 // Links to items whose features are off.
+#![cfg_attr(not(feature = "local"), doc = "[`local`]: #features")]
 #![cfg_attr(not(feature = "retry"), doc = "[`retry`]: #features")]
 #![cfg_attr(not(feature = "retry"), doc = "[`retry::RetryQueue`]: #features")]
 #![cfg_attr(not(feature = "timer"), doc = "[`timer`]: #features")]
@@ -264,6 +266,8 @@ pub mod clock;
 #[cfg(feature = "tokio")]
 pub mod delay_queue;
 pub mod index;
+#[cfg(feature = "local")]
+pub mod local;
 #[cfg(feature = "retry")]
 pub mod retry;
 #[cfg(feature = "timer")]

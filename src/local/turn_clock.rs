@@ -1,0 +1,78 @@
+//! A clock that is set once a turn of a loop.
+
+use alloc::rc::Rc;
+use core::cell::Cell;
+
+use crate::clock::TimeSource;
+
+/// Shows the time that it was last set to, such as that at which a turn of the loop began. Clones show the same.
+///
+/// A loop that reads the system's clock once a turn, and tells it to this one, saves that reading for every sleep.
+/// Delays count from the start of the turn. It is a clock for tests, too, and for pages and chips that have no `std`.
+///
+/// ```
+/// use timer_wheel::local::TurnClock;
+/// use timer_wheel::{Clock, SystemClock};
+///
+/// let (system, turn) = (SystemClock::new(), TurnClock::new());
+/// let clock = turn.clone();
+/// turn.set(system.now());
+/// assert_eq!(clock.now(), turn.now());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TurnClock(Rc<Cell<u64>>);
+
+impl TurnClock {
+    /// A clock that shows 0. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::local::TurnClock;
+    ///
+    /// assert_eq!(TurnClock::new().now(), 0);
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the time in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::local::TurnClock;
+    ///
+    /// let clock = TurnClock::new();
+    /// clock.set(1_000_000);
+    /// assert_eq!(clock.now(), 1_000_000);
+    /// ```
+    pub fn set(&self, now: u64) {
+        self.0.set(now);
+    }
+
+    /// The time in nanoseconds. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::local::TurnClock;
+    ///
+    /// let clock = TurnClock::new();
+    /// clock.set(5);
+    /// assert_eq!(clock.now(), 5);
+    /// ```
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl TimeSource for TurnClock {
+    /// Nanoseconds, as the clock shows them.
+    type Instant = u64;
+
+    #[inline]
+    fn now(&self) -> u64 {
+        self.now()
+    }
+
+    #[inline]
+    fn deadline_at(&self, instant: u64) -> u64 {
+        instant
+    }
+}

@@ -1,0 +1,90 @@
+//! What is left when all has been dropped, and at the end of an executor.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+
+use timer_wheel::TimeSource;
+use timer_wheel::local::LocalTimer;
+
+use crate::MS;
+use crate::hand::Hand;
+
+/// Counts the timers that have it.
+#[derive(Clone, Default)]
+struct Counted(Rc<()>);
+
+impl TimeSource for Counted {
+    type Instant = u64;
+
+    fn now(&self) -> u64 {
+        0
+    }
+
+    fn deadline_at(&self, instant: u64) -> u64 {
+        instant
+    }
+}
+
+#[test]
+fn futures_that_outlive_all_handles_keep_the_timer_and_nothing_is_left_after_them() {
+    let (clock, hand) = (Counted::default(), Hand::default());
+    let timer = LocalTimer::new(clock.clone());
+    let mut sleeps: Vec<_> = (1..1_000).map(|delay| timer.sleep_until(delay)).collect();
+    let mut timeouts: Vec<_> = (1..1_000).map(|delay| timer.timeout(delay * MS, pending::<()>())).collect();
+    let mut interval = timer.interval(MS);
+    hand.start(&mut sleeps);
+    hand.start(&mut timeouts);
+    hand.start([&mut Box::pin(interval.tick())]);
+    assert_eq!((timer.len(), hand.wakers()), (1_999, 1_999), "the tick's place is the interval's");
+    drop(timer);
+    assert_eq!(Rc::strong_count(&clock.0), 2);
+    drop((sleeps, timeouts));
+    assert_eq!((Rc::strong_count(&clock.0), hand.wakers()), (2, 1));
+    drop(interval);
+    assert_eq!((Rc::strong_count(&clock.0), hand.wakers()), (1, 0));
+}
+
+type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+thread_local! {
+    /// Wakers are `Send`, tasks are not: a waker owns its task by its number.
+    static TASKS: RefCell<BTreeMap<usize, Task>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+struct Owner(usize);
+
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let task = TASKS.with_borrow_mut(|tasks| tasks.remove(&self.0));
+        drop(task);
+    }
+}
+
+/// The wheel owns the wakers, these the tasks, these the sleeps, and these the wheel.
+#[test]
+fn clear_ends_the_circle_of_tasks_and_wakers_at_the_end_of_an_executor() {
+    let clock = Counted::default();
+    let timer = LocalTimer::new(clock.clone());
+    for number in 0..10 {
+        let sleep = timer.sleep(MS);
+        let mut task: Task = Box::pin(sleep);
+        let waker = Waker::from(Arc::new(Owner(number)));
+        assert!(task.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        TASKS.with_borrow_mut(|tasks| tasks.insert(number, task));
+    }
+    let all: Weak<()> = Rc::downgrade(&clock.0);
+    assert_eq!((timer.len(), TASKS.with_borrow(BTreeMap::len)), (10, 10));
+    timer.clear();
+    assert_eq!((timer.len(), TASKS.with_borrow(BTreeMap::len)), (0, 0));
+    drop((timer, clock));
+    assert_eq!(all.strong_count(), 0);
+}

@@ -1,0 +1,34 @@
+//! The timer for loops with one thread: its futures against a model and against `Timer`, and wakers that use it.
+
+#![cfg(all(feature = "local", feature = "timer"))]
+
+#[path = "../wheel/bytes.rs"]
+mod bytes;
+#[path = "../wheel/drawn.rs"]
+mod drawn;
+mod ends_of_time;
+mod futures;
+#[path = "../timer/hand.rs"]
+mod hand;
+mod leaks;
+mod like_timer;
+mod random;
+mod reentrancy;
+
+use std::time::Duration;
+
+use timer_wheel::Budget;
+use timer_wheel::local::{LocalTimer, TurnClock};
+
+const MS: Duration = Duration::from_millis(1);
+const MS_NS: u64 = 1_000_000;
+
+fn timer() -> LocalTimer<TurnClock> {
+    LocalTimer::new(TurnClock::new())
+}
+
+/// A turn of a loop at so many milliseconds.
+fn fire(timer: &LocalTimer<TurnClock>, ms: u64) -> usize {
+    timer.clock().set(ms * MS_NS);
+    timer.fire(ms * MS_NS, &mut Budget::UNLIMITED.clone())
+}
