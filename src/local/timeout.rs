@@ -58,10 +58,15 @@ impl<F: Future, C: TimeSource> Future for LocalTimeout<F, C> {
             this.wait.disarm();
             return Poll::Ready(Ok(output));
         }
-        if let Some(delay) = this.delay.take() {
-            this.wait.deadline = after(this.wait.shared.now(), delay);
-        }
-        this.wait.poll(context.waker()).map(|()| Err(Elapsed(())))
+        let wait = match this.delay.take() {
+            None => this.wait.poll(context.waker()),
+            Some(delay) => {
+                let now = this.wait.shared.now();
+                this.wait.deadline = after(now, delay);
+                this.wait.arm(now, context.waker())
+            }
+        };
+        wait.map(|()| Err(Elapsed(())))
     }
 }
 

@@ -44,6 +44,7 @@ impl<C> Wait<C> {
     }
 
     /// Stores the waker in the wait's place in the wheel; `false` if it has none.
+    #[inline]
     fn set_waker(&self, waker: &Waker) -> bool {
         let Some(key) = self.key else {
             return false;
@@ -65,10 +66,16 @@ impl<C: TimeSource> Wait<C> {
     /// The wheel alone ends a wait that has a place there. One that has none takes one, unless it is due.
     #[inline]
     pub(super) fn poll(&mut self, waker: &Waker) -> Poll<()> {
-        if self.set_waker(waker) {
-            return Poll::Pending;
+        match self.set_waker(waker) {
+            true => Poll::Pending,
+            false => self.arm(self.shared.now(), waker),
         }
-        if self.deadline <= self.shared.now() {
+    }
+
+    /// Takes a place in the wheel, unless the wait is due by `now`.
+    #[inline]
+    pub(super) fn arm(&mut self, now: u64, waker: &Waker) -> Poll<()> {
+        if self.deadline <= now {
             return Poll::Ready(());
         }
         let waker = waker.clone();
