@@ -23,7 +23,7 @@ fn sleep_without_end_never_fires_even_at_the_end_of_time() {
     hand.start([&mut timeout]);
     hand.start([&mut last]);
     timer.clock().set(NEVER);
-    assert_eq!(timer.fire(NEVER, &mut Budget::UNLIMITED.clone()), 1, "the last that time has");
+    assert_eq!(timer.fire(NEVER, &mut Budget::unlimited()), 1, "the last that time has");
     assert_eq!((timer.len(), hand.wakes()), (3, 1));
     assert!(hand.poll(&mut last).is_ready() && sleeps.iter().all(|sleep| !sleep.is_elapsed()));
     // One that starts now ends never, too.
@@ -56,7 +56,7 @@ fn period_without_end_ticks_once_at_its_start() {
     let mut interval = timer.interval_at(0, Duration::MAX);
     assert_eq!((interval.period(), ticks(&mut interval)), (Duration::from_nanos(NEVER), 1));
     timer.clock().set(NEVER);
-    assert_eq!((timer.fire(NEVER, &mut Budget::UNLIMITED.clone()), ticks(&mut interval)), (0, 0));
+    assert_eq!((timer.fire(NEVER, &mut Budget::unlimited()), ticks(&mut interval)), (0, 0));
 }
 
 #[test]
@@ -83,6 +83,6 @@ fn loop_that_is_ahead_of_the_clock_fires_nothing_twice_and_new_sleeps_count_from
     let (timer, hand) = (timer(), Hand::default());
     let mut sleep = timer.sleep(5 * MS);
     hand.start([&mut sleep]);
-    assert_eq!(timer.fire(7 * MS_NS, &mut Budget::UNLIMITED.clone()), 1);
+    assert_eq!(timer.fire(7 * MS_NS, &mut Budget::unlimited()), 1);
     assert_eq!((hand.poll(&mut sleep), timer.sleep(MS).deadline()), (Poll::Ready(()), 8 * MS_NS));
 }

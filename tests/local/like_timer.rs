@@ -151,7 +151,7 @@ fn of_timer(script: &[Call]) -> Vec<Answer> {
 fn of_local_timer(script: &[Call]) -> Vec<Answer> {
     let clock = ManualClock::new();
     let timer = LocalTimer::new(clock.clone());
-    answers!(script, clock, timer, timer.fire(clock.now(), &mut Budget::UNLIMITED.clone()), |()| ())
+    answers!(script, clock, timer, timer.fire(clock.now(), &mut Budget::unlimited()), |()| ())
 }
 
 #[test]

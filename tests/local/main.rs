@@ -30,5 +30,5 @@ fn timer() -> LocalTimer<TurnClock> {
 /// A turn of a loop at so many milliseconds.
 fn fire(timer: &LocalTimer<TurnClock>, ms: u64) -> usize {
     timer.clock().set(ms * MS_NS);
-    timer.fire(ms * MS_NS, &mut Budget::UNLIMITED.clone())
+    timer.fire(ms * MS_NS, &mut Budget::unlimited())
 }
