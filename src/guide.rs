@@ -72,6 +72,7 @@ macro_rules! pages {
             #[doc = "[heartbeat.rs]: crate::guide::programs#heartbeat"]
             #[doc = "[session_expiry.rs]: crate::guide::programs#session_expiry"]
             #[doc = "[timeouts_async.rs]: crate::guide::programs#timeouts_async"]
+            #[doc = "[local_executor.rs]: crate::guide::programs#local_executor"]
             #[doc = "[connection_deadlines.rs]: crate::guide::programs#connection_deadlines"]
             #[doc = "[replicated_store.rs]: crate::guide::programs#replicated_store"]
             #[doc = "[retry_queue.rs]: crate::guide::programs#retry_queue"]
@@ -126,6 +127,6 @@ macro_rules! programs {
 
 programs! {
     "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
-    "session_expiry" "heartbeat" "timeouts_async" "connection_deadlines" "delay_queue" "retry_queue" "replicated_store"
+    "session_expiry" "heartbeat" "timeouts_async" "local_executor" "connection_deadlines" "delay_queue" "retry_queue" "replicated_store"
     "reactor" "simulation"
 }
