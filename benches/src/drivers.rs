@@ -2,6 +2,7 @@
 //!
 //! - *W17*: producers schedule jobs and cancel the oldest, with one timer for all of them or one each.
 //! - *W18*: `timeout` around a future that is ready, or pending once.
+//! - *W18-local*: the same on one thread, with sleeps that wait meanwhile; and sleeps that expire.
 //! - *lateness*: jobs fire at a given rate, and each notes how late it was.
 //!
 //! All that fires and all that is cancelled is counted: a driver that loses a job is an error, not a figure.
@@ -9,6 +10,7 @@
 mod btree;
 mod driver;
 mod lateness;
+mod local;
 mod pairs;
 mod timeouts;
 
@@ -18,7 +20,7 @@ use crate::figure::Figure;
 pub struct Workload {
     pub name: &'static str,
     pub figures: &'static [Figure],
-    /// How many threads there are, or firings a second.
+    /// How many threads there are, sleeps that wait, or firings a second.
     sizes: &'static [u64],
     subjects: &'static [(&'static str, Measure)],
 }
@@ -26,7 +28,7 @@ pub struct Workload {
 /// Measures a driver once at a size, with so much effort: a number for each figure.
 type Measure = fn(u64, u64) -> Result<Vec<f64>, String>;
 
-pub static ALL: [&Workload; 3] = [&pairs::W17, &timeouts::W18, &lateness::LATENESS];
+pub static ALL: [&Workload; 4] = [&pairs::W17, &timeouts::W18, &local::W18_LOCAL, &lateness::LATENESS];
 
 impl Workload {
     /// The names of what it measures, the one that the others are held against first.

@@ -53,8 +53,12 @@ const UP_TO_100_000: &[u64] = &[10_000, 30_000, 100_000];
 const SERVERS: &[u64] = &[10_000, 100_000];
 const PRODUCERS: &[u64] = &[1, 2, 4, 8];
 
+const LIVE: &[u64] = &[4_096];
+
 const LANE: &[&str] = &["lane"];
 const INDEX: &[&str] = &["index-wheel"];
+const LOCAL: &[&str] = &["LocalTimer on a TurnClock"];
+const ONE_THREAD: &str = "tokio on one thread";
 const TREE: &str = "btree+slab";
 const LIST: &str = "textbook";
 const TOKIO: &str = "delayqueue";
@@ -136,6 +140,10 @@ const ALL: &[Goal] = &[
     goal("W18 timeout, pending once", &[1], TIMEOUT, Within(1.0)),
     goal("W18 timeout, pending once", &[2], TIMEOUT, Within(0.7)),
     goal("W18 reset to later", &[1, 2], TIMEOUT, Within(1.0)),
+    goal("W18-local never pending", LIVE, ONE_THREAD, Within(0.05)).of(LOCAL),
+    goal("W18-local pending once", LIVE, ONE_THREAD, Within(0.55)).of(LOCAL),
+    goal("W18-local reset", LIVE, ONE_THREAD, Within(0.25)).of(LOCAL),
+    goal("W18-local expire", LIVE, ONE_THREAD, Within(1.0)).of(LOCAL),
 ];
 
 /// Judges every goal whose figures were measured: a line for each, and one for all. O(goals x rows).

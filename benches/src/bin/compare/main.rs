@@ -35,8 +35,8 @@ const MOST_TIMERS: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 struct Options {
-    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 to W18 have sizes of their own, and a thread of W17 and
-    /// W18 makes half as many calls
+    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 to W18-local have sizes of their own, and a thread of
+    /// W17, W18 and W18-local makes half as many calls
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
           default_value = "10000,30000,100000,300000,1000000")]
     n: Vec<usize>,
