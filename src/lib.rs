@@ -232,6 +232,7 @@
 //! | `tokio` | `DelayQueue`: a stream of items that come when they are due, in place of tokio-util's | `std`; `tokio`, `futures-core` | 1.85 |
 //! | `ttl` | [`ttl`]: expiry in a replicated store | `hashbrown`, `foldhash`, `slab` | 1.85 |
 //! | `retry` | [`retry`]: deliveries that are made again until they are acknowledged | | 1.85 |
+//! | `window` | [`window`]: a look-ahead in front of an ordered store that holds the timers | | 1.85 |
 //! | `serde` | stores and loads a wheel of serializable values with its keys, a [`retry::RetryQueue`], and snapshots of a [`ttl::TtlSet`] | `serde` | 1.85 |
 //! | `tracing` | events: a timer reports its start, its end, and jobs that are late or panic | `timer`; `tracing` | 1.85 |
 //!
@@ -247,6 +248,7 @@
 #![cfg_attr(not(feature = "timer"), doc = "[`Timer`]: #features")]
 #![cfg_attr(not(feature = "ttl"), doc = "[`ttl`]: #features")]
 #![cfg_attr(not(feature = "ttl"), doc = "[`ttl::TtlSet`]: #features")]
+#![cfg_attr(not(feature = "window"), doc = "[`window`]: #features")]
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -274,6 +276,8 @@ pub mod retry;
 pub mod timer;
 #[cfg(feature = "ttl")]
 pub mod ttl;
+#[cfg(feature = "window")]
+pub mod window;
 
 mod align;
 #[cfg(any(feature = "retry", feature = "ttl"))]

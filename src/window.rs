@@ -1,0 +1,468 @@
+//! Timers beyond memory: rows in an ordered store, and a look-ahead in front of it.
+//!
+//! The store holds a row for each timer, at a [`Position`]: its deadline, then its id. It is an index of PostgreSQL, a table
+//! of redb or RocksDB, a range of etcd. A [`Window`] holds the positions that come next, a bounded number of them. It says
+//! which row is due, when to wake up, and what to load. It does no input or output and reads no clock.
+//!
+//! ```
+//! use std::collections::BTreeSet;
+//! use timer_wheel::window::Window;
+//!
+//! let mut store = BTreeSet::from([(10, "a"), (20, "b"), (30, "c")]);
+//! let mut window = Window::new(2);
+//!
+//! let load = window.load().expect("a new window knows nothing");
+//! let rows: Vec<_> = store.iter().filter(|row| Some(**row) > load.after).take(load.limit).copied().collect();
+//! window.loaded(load, rows, false);
+//! assert_eq!(window.wake_at(), Some(10)); // sleep until then
+//!
+//! store.insert((5, "d")); // first the store,
+//! window.inserted((5, "d")); // then the window
+//!
+//! let row = window.poll(7).expect("the row is due");
+//! assert!(store.contains(&row)); // a row that was removed needs no work
+//! store.remove(&row); // after the work, first the store,
+//! window.done(&row); // then the window
+//! assert_eq!(window.poll(7), None);
+//! ```
+//!
+//! # What it promises
+//!
+//! A row is *told* if [`inserted`](Window::inserted) was called for it, or if it was in the store when the window was made
+//! or reset.
+//!
+//! - **Never lost.** A row that was told and not removed is yielded once it is due and the loads up to it are answered.
+//! - **Never early.** [`poll(now)`](Window::poll) yields no row with a deadline after `now`, whatever earlier polls were
+//!   told. The clock may be set back.
+//! - **In order.** A yielded row comes before all other rows that were told and are neither removed nor pending. While the
+//!   next row has yet to be loaded, `poll` yields nothing.
+//! - **Never twice at a time.** A yielded row is *pending* until [`done`](Window::done), and is not yielded meanwhile.
+//! - **Bounded.** The window holds at most its capacity, and the pending rows. The farthest rows give way.
+//!
+//! It may yield a row that is no longer in the store, so the host looks at the store first. The promises need a
+//! host that follows the rules for [telling](Window::inserted), [scanning](Load) and [finishing](Window::done).
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// The place of a row in the order of the store: its deadline, in any unit of time, and its id.
+///
+/// The store orders rows by deadline, then by id, and ids as `K` does: numbers, UUIDs, or text by its bytes.
+///
+/// ```
+/// use timer_wheel::window::Position;
+///
+/// let (first, second): (Position<&str>, Position<&str>) = ((10, "b"), (20, "a"));
+/// assert!(first < second);
+/// ```
+pub type Position<K> = (u64, K);
+
+/// A scan that a [`Window`] asks for, from [`Window::load`].
+///
+/// The scan must see every row that was committed before the call of `load`, so it reads the primary, and begins after the
+/// call. It need not be one snapshot. Answer with [`loaded`](Window::loaded) or [`load_failed`](Window::load_failed). If it
+/// is dropped instead, the window asks again.
+///
+/// ```
+/// use timer_wheel::window::Window;
+///
+/// let load = Window::<u32>::new(100).load().unwrap();
+/// // SELECT deadline, id FROM timer WHERE (deadline, id) > (after) ORDER BY deadline, id LIMIT limit
+/// assert_eq!((load.after, load.limit), (None, 100));
+/// ```
+#[derive(Debug)]
+#[must_use = "the window waits for the answer"]
+pub struct Load<K> {
+    /// Scan the rows after this position, or from the first row on if it is `None`.
+    pub after: Option<Position<K>>,
+    /// The number of rows that there is room for. Fewer will do, as long as there is one.
+    pub limit: usize,
+    ticket: Arc<()>,
+}
+
+/// The part of the store whose told rows are all in the window.
+#[derive(Debug)]
+enum Known<K> {
+    Nothing,
+    UpTo(Position<K>),
+    All,
+}
+
+impl<K: Ord> Known<K> {
+    fn covers(&self, row: &Position<K>) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::UpTo(last) => row <= last,
+            Self::All => true,
+        }
+    }
+}
+
+/// A load that has no answer yet.
+#[derive(Debug)]
+struct Flight<K> {
+    /// Shared with the [`Load`], whatever becomes of that.
+    ticket: Arc<()>,
+    /// The first of the rows that were told since and did not fit.
+    forgotten: Option<Position<K>>,
+}
+
+/// The rows of an ordered store that come next. See the [module](self).
+///
+/// ```
+/// use timer_wheel::window::Window;
+///
+/// let mut window = Window::new(1_000);
+/// let load = window.load().unwrap();
+/// window.loaded(load, vec![(10, "a"), (20, "b")], true); // all rows of the store
+/// assert_eq!(window.poll(15), Some((10, "a")));
+/// assert_eq!((window.poll(15), window.wake_at()), (None, Some(20)));
+/// ```
+#[derive(Debug)]
+pub struct Window<K> {
+    /// Invariant: holds every told row up to `known` that is not pending. It may hold rows that were removed, too.
+    ///
+    /// Invariant: holds rows beyond `known` only during a flight.
+    ///
+    /// Invariant: holds at most `capacity` rows.
+    near: BTreeSet<Position<K>>,
+    /// Invariant: does not change during a flight.
+    known: Known<K>,
+    flight: Option<Flight<K>>,
+    /// The rows that were yielded and are not done, and whether they were told again since.
+    ///
+    /// Invariant: none of them is in `near`.
+    pending: BTreeMap<Position<K>, bool>,
+    capacity: usize,
+}
+
+impl<K: Ord + Clone> Window<K> {
+    /// Makes a window for up to `capacity` rows, at least one, that knows nothing of the store. O(1).
+    ///
+    /// It asks for a load when a quarter of it is free. The other three quarters should last until the answer.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let window = Window::<u64>::new(10_000);
+    /// assert_eq!(window.wake_at(), None); // nothing is known yet
+    /// ```
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            near: BTreeSet::new(),
+            known: Known::Nothing,
+            flight: None,
+            pending: BTreeMap::new(),
+            capacity: capacity.max(1),
+        }
+    }
+
+    /// Tells that a row was inserted into the store, or may have been, or was moved to this position. O(log n).
+    ///
+    /// Call it after the end of the transaction. To tell a row late, twice, or in another order than that of the commits is
+    /// harmless, and so is to tell a row that is not there. A row that is never told may wait for the next
+    /// [`reset`](Self::reset).
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.inserted((10, "a")); // the scan may have missed it
+    /// window.loaded(load, vec![(20, "b")], true);
+    /// assert_eq!(window.wake_at(), Some(10));
+    /// ```
+    pub fn inserted(&mut self, row: Position<K>) {
+        match self.pending.get_mut(&row) {
+            // Late news, or another row in its place: `done` tells the window that the first is gone.
+            Some(told_again) => *told_again = true,
+            None => self.hold(row),
+        }
+    }
+
+    /// Tells that a row was removed from the store, or moved from this position; returns whether the window held it. O(log n).
+    ///
+    /// This is a hint that saves memory and a look at the store. It is safe only if the store never holds another row at the
+    /// same position later, or if all calls are made in the order of the commits. Leave it out if in doubt.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(10, "a"), (20, "b")], true);
+    /// assert!(window.removed(&(10, "a")));
+    /// assert!(!window.removed(&(10, "a")));
+    /// assert_eq!(window.wake_at(), Some(20));
+    /// ```
+    pub fn removed(&mut self, row: &Position<K>) -> bool {
+        self.near.remove(row)
+    }
+
+    /// Yields the next row that is due at `now`, and makes it pending. O(log n).
+    ///
+    /// Call it until it yields `None`. Look at the row in the store, *at this position*, before the work: it may have been
+    /// removed or moved.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(10, "a"), (20, "b"), (30, "c")], true);
+    /// let due: Vec<_> = std::iter::from_fn(|| window.poll(20)).collect();
+    /// assert_eq!(due, [(10, "a"), (20, "b")]);
+    /// ```
+    pub fn poll(&mut self, now: u64) -> Option<Position<K>> {
+        if self.wake_at()? > now {
+            return None;
+        }
+        let row = self.near.pop_first()?;
+        self.pending.insert(row.clone(), false);
+        Some(row)
+    }
+
+    /// Ends a pending row: it is no longer in the store at this position. O(log n).
+    ///
+    /// Call it after the end of the transaction that removed or moved the row, or at once if the row was not there. To try
+    /// again later, move the row, and call [`inserted`](Self::inserted) for the new position as well. If the row was left
+    /// where it is, call `inserted` for this position, before or after: `poll` yields the row again at once.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(10, "a")], true);
+    /// let row = window.poll(10).unwrap();
+    /// // The work has failed: UPDATE timer SET deadline = 70 WHERE deadline = 10 AND id = 'a'
+    /// window.done(&row);
+    /// window.inserted((70, "a"));
+    /// assert_eq!(window.wake_at(), Some(70));
+    /// ```
+    pub fn done(&mut self, row: &Position<K>) {
+        if let Some((row, true)) = self.pending.remove_entry(row) {
+            self.hold(row);
+        }
+    }
+
+    /// When to poll next, exactly, or `None` if the next row is not known. O(log n).
+    ///
+    /// Every other call may change it.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.inserted((20, "b"));
+    /// assert_eq!(window.wake_at(), None); // an earlier row may be on its way
+    /// window.loaded(load, vec![(10, "a"), (20, "b")], true);
+    /// assert_eq!(window.wake_at(), Some(10));
+    /// ```
+    pub fn wake_at(&self) -> Option<u64> {
+        self.near.first().filter(|row| self.known.covers(row)).map(|row| row.0)
+    }
+
+    /// The scan that should begin now, if any. O(1). Ask after all other calls, before going to sleep.
+    ///
+    /// There is one scan at a time. None is asked for while more than three quarters of the window are taken, or while it
+    /// knows all rows of the store.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(4);
+    /// let load = window.load().unwrap();
+    /// assert!(window.load().is_none()); // the first has no answer yet
+    /// window.loaded(load, vec![(10, "a"), (20, "b"), (30, "c"), (40, "d")], false);
+    /// assert!(window.load().is_none()); // the window is full
+    /// window.poll(10).unwrap();
+    /// let load = window.load().unwrap();
+    /// assert_eq!((load.after, load.limit), (Some((40, "d")), 1));
+    /// ```
+    pub fn load(&mut self) -> Option<Load<K>> {
+        if self.flight.as_ref().is_some_and(|flight| Arc::strong_count(&flight.ticket) == 1) {
+            self.end_flight(); // The load was dropped.
+        }
+        let limit = self.capacity - self.near.len();
+        if self.flight.is_some() || limit < self.capacity.div_ceil(4) {
+            return None;
+        }
+        let after = match &self.known {
+            Known::Nothing => None,
+            Known::UpTo(last) => Some(last.clone()),
+            Known::All => return None,
+        };
+        let ticket = Arc::new(());
+        self.flight = Some(Flight { ticket: Arc::clone(&ticket), forgotten: None });
+        Some(Load { after, limit, ticket })
+    }
+
+    /// Answers a load: the first rows after [`Load::after`] in order, without a gap, and whether there are no more.
+    /// O(m log n) for m rows.
+    ///
+    /// There may be fewer rows than [`Load::limit`] allows: the next load goes on from the last. An answer without rows that
+    /// is not the end counts as [failed](Self::load_failed). An answer is ignored if it came too late: after a
+    /// [`reset`](Self::reset), or after new rows displaced those that the scan went on from.
+    ///
+    /// # Panics
+    ///
+    /// If the rows are not in order, or not after [`Load::after`]: rows would be lost. The store probably orders ids otherwise
+    /// than `K` does, as PostgreSQL orders text by a collation.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(10, "a"), (20, "b")], false);
+    /// let load = window.load().unwrap();
+    /// assert_eq!(load.after, Some((20, "b")));
+    /// window.loaded(load, vec![], true);
+    /// assert!(window.load().is_none()); // all rows are known
+    /// ```
+    #[track_caller]
+    pub fn loaded(&mut self, load: Load<K>, rows: Vec<Position<K>>, is_end: bool) {
+        if !self.flight.as_ref().is_some_and(|flight| Arc::ptr_eq(&flight.ticket, &load.ticket)) {
+            return;
+        }
+        let is_after = rows.first().is_none_or(|first| !self.known.covers(first));
+        assert!(
+            is_after && rows.is_sorted_by(|a, b| a < b),
+            "the rows of a load are in order, and after its beginning"
+        );
+        let complete = match rows.last() {
+            _ if is_end => Known::All,
+            Some(last) => Known::UpTo(last.clone()),
+            None => return self.end_flight(),
+        };
+        rows.into_iter().for_each(|row| self.inserted(row));
+        let forgotten = self.flight.take().and_then(|flight| flight.forgotten);
+        match forgotten.filter(|first| complete.covers(first)) {
+            None => self.known = complete,
+            Some(first) => {
+                self.near.split_off(&first);
+                self.know_what_is_left();
+            }
+        }
+        self.drop_unknown();
+    }
+
+    /// Gives up a load. The next [`load`](Self::load) asks again at once, so pause before this call. O(1), and O(log n) for
+    /// each row that was told meanwhile.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::<u64>::new(100);
+    /// let load = window.load().unwrap();
+    /// window.load_failed(load);
+    /// assert!(window.load().is_some());
+    /// ```
+    pub fn load_failed(&mut self, load: Load<K>) {
+        if self.flight.as_ref().is_some_and(|flight| Arc::ptr_eq(&flight.ticket, &load.ticket)) {
+            self.end_flight();
+        }
+    }
+
+    /// Forgets all rows but the pending ones, to load again from the first row on. O(n).
+    ///
+    /// Call it when news may have been lost: after a lost connection, or when a partition is taken over.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(10, "a")], true);
+    /// window.reset();
+    /// assert!(window.is_empty());
+    /// assert_eq!(window.load().unwrap().after, None);
+    /// ```
+    pub fn reset(&mut self) {
+        self.near.clear();
+        self.known = Known::Nothing;
+        self.flight = None;
+    }
+
+    /// The number of rows in the window, without the pending ones. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// assert_eq!(Window::<u64>::new(100).len(), 0);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.near.len()
+    }
+
+    /// Whether the window holds no rows but pending ones. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// assert!(Window::<u64>::new(100).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.near.is_empty()
+    }
+
+    /// The pending rows, in order. O(n) for all of them.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.loaded(load, vec![(10, "a"), (20, "b")], true);
+    /// window.poll(20);
+    /// window.poll(20);
+    /// window.done(&(10, "a"));
+    /// assert!(window.pending().eq([&(20, "b")]));
+    /// ```
+    pub fn pending(&self) -> impl ExactSizeIterator<Item = &Position<K>> {
+        self.pending.keys()
+    }
+
+    /// Takes a row that is in the store, unless a later load will find it.
+    fn hold(&mut self, row: Position<K>) {
+        // A scan that is under way may have passed the row's place.
+        if !self.known.covers(&row) && self.flight.is_none() {
+            return;
+        }
+        self.near.insert(row);
+        if self.near.len() <= self.capacity {
+            return;
+        }
+        let Some(row) = self.near.pop_last() else { return };
+        if self.known.covers(&row) {
+            self.know_what_is_left();
+            self.flight = None; // Its rows would follow on a gap.
+        } else if let Some(flight) = &mut self.flight {
+            if flight.forgotten.as_ref().is_none_or(|first| row < *first) {
+                flight.forgotten = Some(row);
+            }
+        }
+    }
+
+    /// Rows after the last one were dropped.
+    fn know_what_is_left(&mut self) {
+        if let Some(last) = self.near.last() {
+            self.known = Known::UpTo(last.clone());
+        }
+    }
+
+    fn end_flight(&mut self) {
+        self.flight = None;
+        self.drop_unknown();
+    }
+
+    /// The next load finds what lies beyond the known rows.
+    fn drop_unknown(&mut self) {
+        while self.near.last().is_some_and(|last| !self.known.covers(last)) {
+            self.near.pop_last();
+        }
+    }
+}
