@@ -1,0 +1,486 @@
+//! A store, a window in front of it, and a host between them that does everything late and in any order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use timer_wheel::window::{Load, Position, Window};
+
+use crate::script::{End, Ids, Op, Script};
+
+type Row = Position<u32>;
+
+/// A rule that a host may break.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The host tells no inserts while a scan is under way.
+    TellDuringScans,
+    /// The host tells an insert when its transaction begins.
+    TellAfterTheCommit,
+    /// The host goes on after lost news.
+    ResetAfterLostNews,
+    /// The host tells removals in any order, although positions are used again.
+    TellRemovalsInOrder,
+    /// The host scans a replica, which is as far as the primary was at the load before.
+    ScanThePrimary,
+    /// The host skips a row that another transaction has locked.
+    LeaveNoGap,
+    /// The host takes every short answer for the end.
+    EndAtTheEnd,
+    /// The host does not look whether the row is still there.
+    LookAtTheRow,
+    /// The host looks for the row by its id alone.
+    LookAtThePosition,
+    /// The host calls `done`, and then its transaction fails.
+    DoneAfterTheCommit,
+}
+
+impl Rule {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::TellDuringScans,
+        Self::TellAfterTheCommit,
+        Self::ResetAfterLostNews,
+        Self::TellRemovalsInOrder,
+        Self::ScanThePrimary,
+        Self::LeaveNoGap,
+        Self::EndAtTheEnd,
+        Self::LookAtTheRow,
+        Self::LookAtThePosition,
+        Self::DoneAfterTheCommit,
+    ];
+}
+
+/// What is on its way to the window.
+#[derive(Debug)]
+enum News {
+    Inserted(Row, u64),
+    Removed(Row),
+    Done(Row),
+    Stays { row: Row, told_first: bool },
+}
+
+#[derive(Debug)]
+struct Scan {
+    load: Load<u32>,
+    /// The store as the scan saw it first.
+    seen: Option<BTreeSet<Row>>,
+    /// Whether the window knows of the scan: there was neither a crash nor a reset since.
+    is_known: bool,
+}
+
+/// How often something happened that few histories reach.
+pub(crate) type Counts = BTreeMap<&'static str, u64>;
+
+/// Invariant: the window is told nothing but by the methods `apply` calls.
+struct World {
+    broken: Option<Rule>,
+    ids: Ids,
+    capacity: usize,
+    window: Window<u32>,
+    /// The clock of the host.
+    now: u64,
+    /// The rows, each with a number of its own.
+    store: BTreeMap<Row, u64>,
+    open: Vec<(Row, u64)>,
+    inserts: u64,
+    /// The positions that were in the store ever.
+    used: BTreeSet<Row>,
+    /// The numbers of the rows that the window must know of.
+    told: BTreeSet<u64>,
+    news: Vec<News>,
+    scans: Vec<Scan>,
+    /// The store at the load before.
+    replica: BTreeSet<Row>,
+    /// The rows that were yielded and found in the store.
+    work: BTreeMap<Row, u64>,
+    pending: BTreeSet<Row>,
+    /// The numbers of the rows whose work was done.
+    finished: BTreeSet<u64>,
+    counts: Counts,
+}
+
+/// Runs a history of a host that breaks a rule, or none, and then lets every row come to its end.
+pub(crate) fn run(script: &Script, broken: Option<Rule>) -> Counts {
+    let capacity = script.capacity.max(1);
+    let mut world = World {
+        broken,
+        ids: script.ids,
+        capacity,
+        window: Window::new(capacity),
+        now: script.start,
+        store: BTreeMap::new(),
+        open: Vec::new(),
+        inserts: 0,
+        used: BTreeSet::new(),
+        told: BTreeSet::new(),
+        news: Vec::new(),
+        scans: Vec::new(),
+        replica: BTreeSet::new(),
+        work: BTreeMap::new(),
+        pending: BTreeSet::new(),
+        finished: BTreeSet::new(),
+        counts: Counts::new(),
+    };
+    for op in &script.ops {
+        world.apply(*op);
+        world.check();
+    }
+    world.drain();
+    world.counts
+}
+
+impl World {
+    fn apply(&mut self, op: Op) {
+        match op {
+            Op::Insert { id, at, open } => self.insert((self.after(at), self.id(id)), open),
+            Op::Commit(n) => {
+                if let Some(n) = place(n, self.open.len()) {
+                    let (row, number) = self.open.swap_remove(n);
+                    self.commit(row, number);
+                }
+            }
+            Op::Remove(n) => {
+                if let Some(row) = self.row(n) {
+                    self.remove(row);
+                }
+            }
+            Op::Move { row, at } => {
+                if let Some(row) = self.row(row) {
+                    self.move_to(row, self.after(at));
+                }
+            }
+            Op::Tell(n) => {
+                if let Some(n) = place(n, self.news.len()) {
+                    self.tell(n);
+                }
+            }
+            Op::Ask => self.ask(),
+            Op::See(n) => {
+                if let Some(n) = place(n, self.scans.len()) {
+                    let rows = self.rows();
+                    self.scans[n].seen.get_or_insert(rows);
+                }
+            }
+            Op::Answer { scan, rows, odd, end } => {
+                if let Some(n) = place(scan, self.scans.len()) {
+                    self.answer(n, rows, odd, end);
+                }
+            }
+            Op::Fail(n) => {
+                if let Some(n) = place(n, self.scans.len()) {
+                    let scan = self.scans.swap_remove(n);
+                    self.window.load_failed(scan.load);
+                    self.count("a load that failed");
+                }
+            }
+            Op::Drop(n) => {
+                if let Some(n) = place(n, self.scans.len()) {
+                    drop(self.scans.swap_remove(n));
+                    self.count("a load that was dropped");
+                }
+            }
+            Op::Poll => _ = self.poll(),
+            Op::PollAll => while self.poll() {},
+            Op::Finish { work, end } => self.finish(work, end),
+            Op::Pass(span) => self.now = self.now.saturating_add(span.into()),
+            Op::Sleep => self.now = self.now.max(self.window.wake_at().unwrap_or(0)),
+            Op::Back(span) => self.now = self.now.saturating_sub(span.into()),
+            Op::Crash { late } => {
+                self.window = Window::new(self.capacity);
+                self.news.clear();
+                self.work.clear();
+                self.pending.clear();
+                self.scans.retain(|_| late);
+                self.begin();
+            }
+            Op::Reset => {
+                self.news.retain(|news| matches!(news, News::Done(_) | News::Stays { .. }));
+                if self.broken == Some(Rule::ResetAfterLostNews) {
+                    self.told = self.store.values().copied().collect();
+                } else {
+                    self.window.reset();
+                    self.begin();
+                }
+            }
+        }
+    }
+
+    /// The window is as new: it must know of every row in the store, and of no scan.
+    fn begin(&mut self) {
+        self.told = self.store.values().copied().collect();
+        self.scans.iter_mut().for_each(|scan| scan.is_known = false);
+    }
+
+    fn after(&self, at: i8) -> u64 {
+        self.now.saturating_add_signed(at.into())
+    }
+
+    fn id(&self, id: u8) -> u32 {
+        match self.ids {
+            Ids::Once => self.inserts as u32,
+            Ids::Again | Ids::InOrder => u32::from(id % 3),
+        }
+    }
+
+    fn rows(&self) -> BTreeSet<Row> {
+        self.store.keys().copied().collect()
+    }
+
+    fn row(&self, n: u8) -> Option<Row> {
+        self.store.keys().nth(place(n, self.store.len())?).copied()
+    }
+
+    fn is_free(&self, row: Row) -> bool {
+        let is_taken = self.store.contains_key(&row) || self.open.iter().any(|open| open.0 == row);
+        !is_taken && (self.ids != Ids::Once || !self.used.contains(&row))
+    }
+
+    fn insert(&mut self, row: Row, open: bool) {
+        if !self.is_free(row) {
+            return;
+        }
+        self.used.insert(row);
+        self.inserts += 1;
+        if open {
+            self.open.push((row, self.inserts));
+            if self.broken == Some(Rule::TellAfterTheCommit) {
+                self.window.inserted(row);
+                self.told.insert(self.inserts);
+            }
+        } else {
+            self.commit(row, self.inserts);
+        }
+    }
+
+    fn commit(&mut self, row: Row, number: u64) {
+        self.store.insert(row, number);
+        if !self.told.contains(&number) {
+            self.news.push(News::Inserted(row, number));
+        }
+    }
+
+    fn remove(&mut self, row: Row) {
+        self.store.remove(&row);
+        if self.ids != Ids::Again || self.broken == Some(Rule::TellRemovalsInOrder) {
+            self.news.push(News::Removed(row));
+        }
+    }
+
+    fn move_to(&mut self, row: Row, deadline: u64) {
+        if self.is_free((deadline, row.1)) {
+            self.remove(row);
+            self.insert((deadline, row.1), false);
+        }
+    }
+
+    fn tell(&mut self, n: usize) {
+        let is_change = |news: &News| matches!(news, News::Inserted(..) | News::Removed(_));
+        let first = self.news.iter().position(is_change);
+        let n = if self.ids == Ids::InOrder && is_change(&self.news[n]) { first.unwrap_or(n) } else { n };
+        match self.news.remove(n) {
+            News::Inserted(row, number) => {
+                self.told.insert(number);
+                if !self.scans.is_empty() {
+                    self.count("an insert that is told during a scan");
+                    if self.broken == Some(Rule::TellDuringScans) {
+                        return;
+                    }
+                }
+                if self.store.get(&row) != Some(&number) {
+                    self.count("an insert that is told after the row is gone");
+                }
+                if self.is_loading() && self.window.len() == self.capacity {
+                    self.count("an insert into a full window during a scan");
+                }
+                self.window.inserted(row);
+            }
+            News::Removed(row) => {
+                if self.window.removed(&row) {
+                    self.count("a removal that is told in time");
+                }
+            }
+            News::Done(row) => {
+                self.pending.remove(&row);
+                self.window.done(&row);
+            }
+            News::Stays { row, told_first } => {
+                self.pending.remove(&row);
+                if told_first {
+                    self.window.inserted(row);
+                }
+                self.window.done(&row);
+                if !told_first {
+                    self.window.inserted(row);
+                }
+            }
+        }
+    }
+
+    fn is_loading(&self) -> bool {
+        self.scans.iter().any(|scan| scan.is_known)
+    }
+
+    fn ask(&mut self) {
+        let room = self.capacity - self.window.len();
+        let is_loading = self.is_loading();
+        let Some(load) = self.window.load() else {
+            if !is_loading && room >= self.capacity.div_ceil(4) {
+                let expected = self.expected().count();
+                assert!(self.window.len() >= expected, "no load, although {expected} rows are told: {:?}", self.window);
+            }
+            return;
+        };
+        // Less is held once a load was dropped: the rows that were told during it are left to the next.
+        assert!(load.limit >= room && load.limit <= self.capacity && load.limit >= self.capacity.div_ceil(4));
+        if is_loading {
+            self.count("a load in place of one that came to nothing");
+        }
+        let rows = self.rows();
+        let replica = std::mem::replace(&mut self.replica, rows);
+        let seen = (self.broken == Some(Rule::ScanThePrimary)).then_some(replica);
+        self.scans.push(Scan { load, seen, is_known: true });
+    }
+
+    fn answer(&mut self, n: usize, rows: u8, odd: u8, end: bool) {
+        let Scan { load, seen, is_known } = self.scans.swap_remove(n);
+        if !is_known {
+            self.count("an answer after a crash or a reset");
+        }
+        let now = self.rows();
+        let mut found = match seen {
+            // The scan passed the rows in its own time, and did not see all that came or went meanwhile.
+            Some(then) if self.broken != Some(Rule::ScanThePrimary) => {
+                if then != now {
+                    self.count("a scan while rows come and go");
+                }
+                let in_both = |row: &Row| then.contains(row) && now.contains(row);
+                then.union(&now).filter(|row| in_both(row) || odd >> (row.1 % 8) & 1 == 1).copied().collect()
+            }
+            Some(then) => then,
+            None => now,
+        };
+        found.retain(|row| Some(*row) > load.after);
+        if self.broken == Some(Rule::LeaveNoGap) && found.len() > 1 && odd & 1 == 1 {
+            found.pop_first();
+        }
+        let limit = usize::from(rows) % (load.limit + 1);
+        let limit = if limit == 0 { load.limit } else { limit };
+        let is_end = end && (found.len() <= limit || self.broken == Some(Rule::EndAtTheEnd));
+        if found.len() > limit && limit < load.limit {
+            self.count("an answer in part");
+        }
+        let found: Vec<Row> = found.into_iter().take(limit).collect();
+        if found.iter().any(|row| self.pending.contains(row)) {
+            self.count("a pending row in an answer");
+        }
+        self.window.loaded(load, found, is_end);
+    }
+
+    /// The rows that the window must know of, and those that are pending left out.
+    fn expected(&self) -> impl Iterator<Item = Row> + '_ {
+        let rows = self.store.iter().filter(|(row, number)| self.told.contains(number) && !self.pending.contains(row));
+        rows.map(|(row, _)| *row)
+    }
+
+    fn poll(&mut self) -> bool {
+        let (expected, wake) = (self.expected().next(), self.window.wake_at());
+        let Some(row) = self.window.poll(self.now) else {
+            assert!(wake.is_none_or(|wake| wake > self.now), "woken at {wake:?} for nothing");
+            if expected.is_some_and(|row| row.0 <= self.now) {
+                self.count("a row that is late for a load");
+                self.ask();
+                assert!(self.is_loading(), "{expected:?} is due, and no load is under way");
+            }
+            return false;
+        };
+        assert!(wake == Some(row.0) && row.0 <= self.now, "{row:?} is early");
+        assert!(expected.is_none_or(|expected| row <= expected), "{row:?} before {expected:?}");
+        assert!(self.pending.insert(row), "{row:?} is pending twice");
+        match self.store.get(&row) {
+            Some(number) => {
+                assert!(!self.finished.contains(number), "{row:?} is done twice");
+                self.work.insert(row, *number);
+            }
+            None => {
+                self.count("a row that is no longer there");
+                assert!(self.broken != Some(Rule::LookAtTheRow), "{row:?} was removed, and runs");
+                if self.broken == Some(Rule::LookAtThePosition) {
+                    let found = self.store.keys().find(|other| other.1 == row.1);
+                    assert!(found.is_none_or(|found| found.0 <= self.now), "{found:?} is early");
+                }
+                self.news.push(News::Done(row));
+            }
+        }
+        true
+    }
+
+    fn finish(&mut self, n: u8, end: End) {
+        let Some(n) = place(n, self.work.len()) else { return };
+        let (&row, &number) = self.work.iter().nth(n).expect("there are more");
+        self.work.remove(&row);
+        // It may have been removed since, and another row may be in its place.
+        let is_there = self.store.get(&row) == Some(&number);
+        let fails = end == End::Gone && self.broken == Some(Rule::DoneAfterTheCommit);
+        match end {
+            End::Gone if is_there && !fails => {
+                assert!(self.finished.insert(number), "{row:?} is done twice");
+                self.remove(row);
+            }
+            End::Later(at) if is_there => self.move_to(row, self.after(at)),
+            _ => {}
+        }
+        let stays = self.store.get(&row) == Some(&number) && !fails;
+        let told_first = end == End::Stays { told_first: true };
+        self.news.push(if stays { News::Stays { row, told_first } } else { News::Done(row) });
+    }
+
+    fn check(&mut self) {
+        let len = self.window.len();
+        assert!(len <= self.capacity, "{len} rows");
+        assert_eq!(self.window.is_empty(), len == 0);
+        assert!(self.window.pending().eq(&self.pending));
+        let Some(first) = self.expected().next() else { return };
+        match self.window.wake_at() {
+            Some(wake) => assert!(wake <= first.0, "to wake at {wake} is late for {first:?}"),
+            None => {
+                if !self.is_loading() {
+                    self.ask();
+                    assert!(self.is_loading(), "{first:?} waits for nothing");
+                }
+            }
+        }
+    }
+
+    /// Everything ends well.
+    fn drain(&mut self) {
+        while let Some((row, number)) = self.open.pop() {
+            self.commit(row, number);
+        }
+        self.now = u64::MAX;
+        for _ in 0..4 * self.store.len() + 10 {
+            while !self.news.is_empty() {
+                self.tell(0);
+            }
+            while self.poll() {}
+            self.ask();
+            while !self.scans.is_empty() {
+                self.answer(0, 0, 0, true);
+            }
+            while !self.work.is_empty() {
+                self.finish(0, End::Gone);
+            }
+            self.check();
+            if self.store.is_empty() && self.pending.is_empty() && self.news.is_empty() {
+                return;
+            }
+        }
+        panic!("left over: {:?}, {:?}", self.store, self.window);
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+}
+
+/// Which of so many a byte means.
+fn place(n: u8, of: usize) -> Option<usize> {
+    usize::from(n).checked_rem(of)
+}
