@@ -9,6 +9,7 @@
 //! | [`replacing`] | a wheel in the place of another crate's timers |
 //! | [`drivers`] | `Timer` and `KeyedTimer`: threads, guarantees, awaiting |
 //! | [`ttl`] | expiry around a replicated log, and a retry queue |
+//! | [`durable`] | more timers than memory holds: a window in front of a store |
 //! | [`restart`] | timers that outlive the process: what to store, and which time to count |
 //! | [`own_clock`] | tests that never sleep |
 //! | [`design`] | how the wheel works, from zero, and what was decided against |
@@ -42,6 +43,8 @@ macro_rules! pages {
             #[cfg_attr(feature = "ttl", doc = "[`TtlSet`]: crate::ttl::TtlSet")]
             #[cfg_attr(feature = "ttl", doc = "[`TtlQueue`]: crate::ttl::TtlQueue")]
             #[cfg_attr(feature = "retry", doc = "[`RetryQueue`]: crate::retry::RetryQueue")]
+            #[cfg_attr(feature = "window", doc = "[`Window`]: crate::window::Window")]
+            #[doc = "[`Window`]: crate#features"]
             #[doc = "[`Timer`]: crate#features"]
             #[doc = "[`KeyedTimer`]: crate#features"]
             #[doc = "[`DelayQueue`]: crate#features"]
@@ -61,6 +64,7 @@ macro_rules! pages {
             #[doc = "[design.md]: crate::guide::design"]
             #[doc = "[performance.md]: crate::guide::performance"]
             #[doc = "[restart.md]: crate::guide::restart"]
+            #[doc = "[durable.md]: crate::guide::durable"]
             #[doc = "[own-clock.md]: crate::guide::own_clock"]
             #[doc = "[terms.md]: crate::guide::terms"]
             #[doc = "[ttl_cache.rs]: crate::guide::programs#ttl_cache"]
@@ -102,7 +106,7 @@ macro_rules! pages {
 
 pages! {
     tutorial "tutorial" choosing "choosing" semantics "semantics" embedding "embedding" replacing "replacing-a-wheel"
-    drivers "drivers" ttl "ttl" restart "restart" own_clock "own-clock" terms "terms"
+    drivers "drivers" ttl "ttl" restart "restart" durable "durable" own_clock "own-clock" terms "terms"
     performance "performance" + "The cost of a timer of one TTL, of one that is renewed once, and of a server's request." "lanes.svg"
     design "design" + "How the wheel works: a timer moves down its levels, and fires in exact order." "wheel.svg"
 }

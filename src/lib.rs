@@ -215,7 +215,7 @@
 //! - [Embedding the wheel in a cache](guide::embedding): who owns the key, replace, remove and evict, threads, budgets.
 //! - [Replacing another wheel](guide::replacing): what to watch when this wheel takes the place of a crate's own timers.
 //! - [Drivers](guide::drivers) and [the TTL layer](guide::ttl): jobs on threads, and keys of a replicated store.
-//! - [Across a restart](guide::restart), and [testing with a clock of your own](guide::own_clock).
+//! - [Across a restart](guide::restart), [timers beyond memory](guide::durable), and [testing with a clock of your own](guide::own_clock).
 //! - [How the wheel works](guide::design), [what it costs](guide::performance), and [the words](guide::terms).
 //! - [Programs](guide::programs): whole ones, to read and to copy.
 //!
