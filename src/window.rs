@@ -441,9 +441,7 @@ impl<K: Ord + Clone> Window<K> {
             self.know_what_is_left();
             self.flight = None; // Its rows would follow on a gap.
         } else if let Some(flight) = &mut self.flight {
-            if flight.forgotten.as_ref().is_none_or(|first| row < *first) {
-                flight.forgotten = Some(row);
-            }
+            flight.forgotten = flight.forgotten.take().into_iter().chain([row]).min();
         }
     }
 

@@ -14,7 +14,7 @@ fn random_histories_lose_nothing() {
 
 #[test]
 fn long_histories_lose_nothing() {
-    check(100, 4_000, |history: Drawn<Script>| _ = run(&history.script(), None));
+    check(150, 1_500, |history: Drawn<Script>| _ = run(&history.script(), None));
 }
 
 /// From a fixed seed: what the random histories are there for comes in them.
