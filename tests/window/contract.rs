@@ -62,7 +62,7 @@ fn news_that_do_not_fit_cap_what_is_known_by_the_first_of_them() {
         window.inserted((20, 20));
         order.into_iter().for_each(|id| window.inserted((id, id)));
         assert!(window.removed(&(10, 10)) && window.removed(&(20, 20)));
-        window.loaded(load, vec![(30, 30), (60, 60)], true);
+        window.loaded(load, vec![(30, 30), (45, 45)], true);
         assert_eq!(poll_all(&mut window, u64::MAX), [30], "40 is not known");
         assert_eq!(window.load().unwrap().after, Some((30, 30)));
     }
