@@ -236,6 +236,11 @@ fn loads_are_asked_for_when_a_quarter_is_free_and_not_at_the_end() {
     assert_eq!(window.len(), 8);
     assert_eq!(poll_all(&mut window, 6), [1, 2, 3, 4, 5, 6]);
     assert_eq!(window.load().unwrap().after, Some((50, 1)));
+
+    let mut window = Window::new(5); // a quarter of it, rounded up, is two
+    let load = window.load().unwrap();
+    window.loaded(load, (0..4).map(|n| (n, n)).collect(), false);
+    assert!(window.load().is_none());
 }
 
 #[test]
