@@ -9,6 +9,7 @@ fn knowing(capacity: usize, rows: &[Position<u64>]) -> Window<u64> {
     let mut window = Window::new(capacity);
     let load = window.load().expect("it knows nothing");
     window.loaded(load, rows.to_vec(), true);
+    assert!(window.load().is_none());
     window
 }
 
