@@ -1,0 +1,355 @@
+//! The command line.
+
+use std::io::{self, Read, Write};
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand, value_parser};
+use comfy_table::{CellAlignment, Table, presets};
+use futures_util::FutureExt;
+use tokio::io::AsyncWriteExt;
+
+use crate::clock::Clock;
+use crate::demo::{self, Wishes};
+use crate::error::{Error, Result};
+use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Reach, Shards};
+use crate::tenure::FIRST_WORKER;
+use crate::worker::{self, Deliver, Delivery, Settings};
+
+/// Where jobs are, unless told otherwise.
+const STORE: &str = "jobs.redb";
+
+/// How many jobs `put --copies` inserts at a time.
+const CHUNK: u64 = 1_000;
+
+/// The most bytes of payload that it inserts at a time.
+const CHUNK_BYTES: usize = 4 << 20;
+
+/// Delayed jobs in a store, run by as many workers as there are.
+///
+/// Exits with 0 when all is well, with 1 when there is no such job, no answer, or a broken promise, with 2 for what the user
+/// can mend, with 130 when interrupted.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    stores: StoreArgs,
+}
+
+#[derive(Subcommand, Debug)]
+enum Action {
+    /// Inserts a job, and prints its id
+    Put(PutArgs),
+    /// Removes a job
+    Cancel { id: u64 },
+    /// Runs jobs when they are due
+    Worker(WorkerArgs),
+    /// Prints how many jobs each partition has, when the first is due, and who looks after it
+    Status,
+    /// Runs two workers and kills one, and tells how late jobs were and how many were lost
+    Demo(Wishes),
+}
+
+#[derive(Args, Debug)]
+pub struct StoreArgs {
+    /// A file of redb, or postgres://USER@HOST/DATABASE. With several, each has its share of the partitions, and all
+    /// commands must name them in the same order [default: jobs.redb, and for the demo a file of its own]
+    #[arg(long = "store", global = true, value_name = "STORE")]
+    pub names: Vec<String>,
+    /// Partitions in all stores. It cannot be changed later
+    #[arg(long, global = true, default_value_t = 16, value_parser = value_parser!(u32).range(1..=4096))]
+    pub partitions: u32,
+    /// Neither send nor listen to notifications, which some relatives of PostgreSQL do not know; then workers want a short
+    /// --reload
+    #[arg(long, global = true)]
+    pub no_news: bool,
+    /// Connections of a process to each server
+    #[arg(long, global = true, default_value_t = 4, value_parser = value_parser!(u8).range(1..))]
+    pub connections: u8,
+}
+
+impl StoreArgs {
+    pub async fn open(&self) -> Result<Shards> {
+        let default = [STORE.to_owned()];
+        let names = if self.names.is_empty() { &default[..] } else { &self.names };
+        let reach = Reach { news: !self.no_news, connections: self.connections.into() };
+        Shards::open(names, self.partitions, reach).await
+    }
+}
+
+#[derive(Args, Debug)]
+struct PutArgs {
+    /// At most 64 KiB; - reads it from standard input
+    payload: String,
+    /// When it is due from now on, such as 10s or 3days
+    #[arg(long = "in", value_name = "TIME", conflicts_with = "at")]
+    delay: Option<String>,
+    /// When it is due, such as 2030-01-31T12:00:00Z
+    #[arg(long)]
+    at: Option<String>,
+    /// Its number, so that it is there once, however often it is put [default: a random one]
+    #[arg(long)]
+    id: Option<u64>,
+    /// For trials: how many to insert, with random ids
+    #[arg(long, default_value_t = 1, conflicts_with = "id")]
+    copies: u64,
+    /// For trials: the time over which the copies are due, evenly
+    #[arg(long, default_value = "0s")]
+    over: String,
+}
+
+#[derive(Args, Debug)]
+struct WorkerArgs {
+    /// A program to run for each job, with its payload on standard input, and JOB_ID and JOB_ATTEMPT in the environment. If
+    /// it fails, it is run again later [default: print a line a job: id, attempt, microseconds since 1970, payload]
+    #[arg(long, num_args = 1.., value_name = "PROGRAM", allow_hyphen_values = true)]
+    exec: Vec<String>,
+    /// How long a job may take. After a worker has died, its jobs are run by others that long after it had claimed them
+    #[arg(long, default_value = "30s")]
+    lease: String,
+    /// How long a worker that has died keeps its partitions
+    #[arg(long, default_value = "3s")]
+    tenure: String,
+    /// How often to load all windows anew, for writers that do not tell
+    #[arg(long, default_value = "1m")]
+    reload: String,
+    /// Rows in the window of each partition
+    #[arg(long, default_value_t = 10_000, value_parser = value_parser!(u32).range(4..))]
+    capacity: u32,
+    /// Jobs under way at a time [default: 8 with --exec, else 2000]
+    #[arg(long, value_parser = value_parser!(u32).range(1..))]
+    at_once: Option<u32>,
+    /// For tests: say "ready" on standard output, and stop when standard input ends
+    #[arg(long, hide = true)]
+    lifeline: bool,
+    /// For tests: milliseconds by which the wall clock is to be ahead
+    #[arg(long, hide = true, default_value_t = 0, allow_negative_numbers = true)]
+    wall_ahead_ms: i64,
+}
+
+/// Does what the arguments of the process say.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            // Clap adds usage and tips in further paragraphs.
+            let text = error.to_string();
+            let first: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+            eprintln!("durable-jobs: {}", first.join(" ").trim_start_matches("error: "));
+            return ExitCode::from(2);
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let ran = runtime.map_err(|error| Error::Broken(error.to_string())).and_then(|runtime| {
+        let ran = runtime.block_on(run(cli));
+        runtime.shutdown_background();
+        ran
+    });
+    match ran {
+        Ok(status) => status,
+        Err(error) => {
+            eprintln!("durable-jobs: {error}");
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+async fn run(Cli { action, stores }: Cli) -> Result<ExitCode> {
+    match action {
+        Action::Put(args) => put(&stores, args).await.map(|()| ExitCode::SUCCESS),
+        Action::Cancel { id } => {
+            if id > MAX_NUMBER || !stores.open().await?.cancel(id).await? {
+                eprintln!("no such job");
+                return Ok(ExitCode::FAILURE);
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Worker(args) => work(&stores, args).await.map(|()| ExitCode::SUCCESS),
+        Action::Status => status(&stores.open().await?).await.map(|()| ExitCode::SUCCESS),
+        Action::Demo(wishes) => tokio::select! {
+            biased;
+            () = interrupt() => Err(Error::Interrupted),
+            shown = demo::show(&wishes, &stores) => shown.map(|()| ExitCode::SUCCESS),
+        },
+    }
+}
+
+async fn put(stores: &StoreArgs, args: PutArgs) -> Result<()> {
+    let refuse = |problem: &str| Err(Error::Refused(problem.to_owned()));
+    let first = deadline(&args)?;
+    let over_ms = milliseconds("--over", &args.over)?;
+    let mut payload = args.payload.into_bytes();
+    if payload == b"-" {
+        payload.clear();
+        let read = io::stdin().take(MAX_PAYLOAD as u64 + 1).read_to_end(&mut payload);
+        read.map_err(|error| Error::Refused(format!("standard input: {error}")))?;
+    }
+    if payload.len() > MAX_PAYLOAD {
+        return refuse("the payload has more than 65536 bytes");
+    }
+    if first.saturating_add(over_ms) > MAX_NUMBER || args.id.is_some_and(|id| id > MAX_NUMBER) {
+        return refuse("an id or a deadline is beyond 9223372036854775807");
+    }
+    let shards = stores.open().await?;
+    let chunk = CHUNK.min((CHUNK_BYTES / payload.len().max(1)) as u64).max(1);
+    let bar = demo::bar("putting", args.copies);
+    let mut from = 0;
+    while from < args.copies {
+        let to = args.copies.min(from + chunk);
+        let nth_deadline = |nth| first + (u128::from(over_ms) * u128::from(nth) / u128::from(args.copies)) as u64;
+        let job = |nth| (args.id.unwrap_or_else(random_id), nth_deadline(nth), payload.clone());
+        let jobs: Vec<_> = (from..to).map(job).collect();
+        let ids: Vec<u64> = jobs.iter().map(|job| job.0).collect();
+        let inserted = shards.put(jobs).await?;
+        if inserted < to - from {
+            return refuse("there is a job of this id");
+        }
+        if args.copies == 1 {
+            print(&format!("{}\n", ids[0]));
+        }
+        bar.inc(to - from);
+        from = to;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A random number that no other job has.
+fn random_id() -> u64 {
+    rand::random_range(0..=MAX_NUMBER)
+}
+
+fn deadline(args: &PutArgs) -> Result<u64> {
+    let now = Clock::default().now_ms();
+    match (&args.delay, &args.at) {
+        (_, Some(at)) => {
+            let refuse = |problem: &str| Error::Refused(format!("--at {at}: {problem}"));
+            let time = humantime::parse_rfc3339_weak(at).map_err(|error| refuse(&error.to_string()))?;
+            let since = time.duration_since(UNIX_EPOCH).map_err(|_| refuse("it is before 1970"))?;
+            u64::try_from(since.as_millis()).map_err(|_| refuse("too far"))
+        }
+        (delay, None) => Ok(now.saturating_add(milliseconds("--in", delay.as_deref().unwrap_or("0s"))?)),
+    }
+}
+
+/// A time as people write it, in whole milliseconds.
+pub fn milliseconds(name: &str, text: &str) -> Result<u64> {
+    let refuse = |problem: String| Error::Refused(format!("{name} {text}: {problem}"));
+    let time = humantime::parse_duration(text).map_err(|error| refuse(error.to_string()))?;
+    u64::try_from(time.as_millis()).map_err(|_| refuse("more milliseconds than can be counted".to_owned()))
+}
+
+fn span(name: &str, text: &str) -> Result<Duration> {
+    match milliseconds(name, text)? {
+        ms @ 100..=86_400_000 => Ok(Duration::from_millis(ms)),
+        _ => Err(Error::Refused(format!("{name} {text}: from 100ms to 1day"))),
+    }
+}
+
+async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
+    let clock = Clock::default();
+    clock.set_ahead(args.wall_ahead_ms);
+    let settings = Settings {
+        owner: rand::random_range(FIRST_WORKER..=MAX_NUMBER),
+        lease: span("--lease", &args.lease)?,
+        tenure: span("--tenure", &args.tenure)?,
+        reload: span("--reload", &args.reload)?,
+        capacity: args.capacity as usize,
+        at_once: args.at_once.unwrap_or(if args.exec.is_empty() { 2_000 } else { 8 }) as usize,
+        clock: clock.clone(),
+    };
+    let shards = stores.open().await?;
+    let deliver: Deliver = match args.exec.is_empty() {
+        true => Arc::new(move |job: Delivery| {
+            let line =
+                format!("{} {} {} {}\n", job.id, job.attempt, clock.now_us(), String::from_utf8_lossy(&job.payload));
+            print(&line);
+            std::future::ready(true).boxed()
+        }),
+        false => Arc::new(move |job: Delivery| execute(args.exec.clone(), job).boxed()),
+    };
+    let stop = async {
+        let (mut stdin, mut nowhere) = (tokio::io::stdin(), tokio::io::sink());
+        tokio::select! {
+            () = interrupt() => {}
+            _ = tokio::io::copy(&mut stdin, &mut nowhere), if args.lifeline => {}
+        }
+    };
+    if args.lifeline {
+        print("ready\n");
+    }
+    worker::run(&shards, settings, deliver, stop).await
+}
+
+/// Runs a program for a job. It is killed if the job is given up.
+async fn execute(program: Vec<String>, job: Delivery) -> bool {
+    let mut command = tokio::process::Command::new(&program[0]);
+    command.args(&program[1..]).env("JOB_ID", job.id.to_string()).env("JOB_ATTEMPT", job.attempt.to_string());
+    let mut child = match command.stdin(Stdio::piped()).kill_on_drop(true).spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            eprintln!("durable-jobs: {}: {error}", program[0]);
+            return false;
+        }
+    };
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program need not read it.
+        let _ = stdin.write_all(&job.payload).await;
+    }
+    child.wait().await.is_ok_and(|status| status.success())
+}
+
+async fn status(shards: &Shards) -> Result<()> {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(["partition", "store", "jobs", "first due", "worker"]);
+    table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let (now, mut jobs) = (Clock::default().now_ms(), 0);
+    let mut rows = Vec::new();
+    for (layout, store) in shards.all() {
+        let leases = store.leases().await?;
+        for count in store.count().await? {
+            let lease = leases.iter().find(|lease| lease.key == u64::from(count.part) && lease.until > now);
+            let worker = lease.map_or_else(|| "-".to_owned(), |lease| format!("{:x}", lease.owner));
+            let first = count.first.map_or_else(|| "-".to_owned(), |first| seconds(now, first));
+            jobs += count.jobs;
+            rows.push((count.part, [layout.shard + 1, 0].map(u64::from)[0], count.jobs, first, worker));
+        }
+    }
+    rows.sort_unstable();
+    for (part, store, jobs, first, worker) in rows {
+        table.add_row([part.to_string(), store.to_string(), jobs.to_string(), first, worker]);
+    }
+    print(&format!("{}\n{jobs} jobs\n", table.trim_fmt()));
+    Ok(())
+}
+
+fn seconds(now: u64, deadline: u64) -> String {
+    format!("{:+.3} s", (i128::from(deadline) - i128::from(now)) as f64 / 1e3)
+}
+
+/// Prints to standard output. If nobody listens any more, there is nothing left to be told.
+pub fn print(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+/// Ready at an interrupt, or at a request to terminate.
+async fn interrupt() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

@@ -1,0 +1,188 @@
+//! Two workers as processes, jobs for a minute, and one worker that is killed.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::{Args, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::cli::{StoreArgs, milliseconds, print};
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
+use crate::store::{MAX_NUMBER, Shards};
+
+/// How often jobs are put.
+const BEAT: Duration = Duration::from_millis(50);
+
+/// The longest delay of a job.
+const LONGEST_MS: u64 = 10_000;
+
+/// How long after the last deadline jobs may come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the workers' claims last, so that those of the one that is killed are over soon.
+const LEASE: &str = "5s";
+
+/// What to show.
+#[derive(Args, Debug)]
+pub struct Wishes {
+    /// How many jobs
+    #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=100_000_000))]
+    pub jobs: u64,
+    /// The time over which they are due
+    #[arg(long, default_value = "60s")]
+    pub over: String,
+}
+
+/// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped or failed, it leaves no
+/// process and no file. It fails if a job was lost or early.
+pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
+    let over_ms = milliseconds("--over", &wishes.over)?;
+    if !(2_000..=86_400_000).contains(&over_ms) {
+        return Err(Error::Refused(format!("--over {}: from 2s to 1day", wishes.over)));
+    }
+    let directory = tempfile::tempdir().map_err(|error| Error::Refused(format!("no temporary directory: {error}")))?;
+    let mut names = stores.names.clone();
+    if names.is_empty() {
+        names.push(directory.path().join("jobs.redb").display().to_string());
+    }
+    let stores = StoreArgs { names, ..*stores };
+    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let began = Instant::now();
+    let tell = |bar: &ProgressBar, what: String| {
+        bar.suspend(|| print(&format!("{:8.2} s  {what}\n", began.elapsed().as_secs_f64())));
+    };
+
+    // The first worker opens the file, if it is one, and serves it to the others. It is the one that is killed.
+    let mut victim = Worker::start(&stores, &ledger).await?;
+    let survivor = Worker::start(&stores, &ledger).await?;
+    let shards = stores.open().await?;
+    for (_, store) in shards.all() {
+        if store.count().await?.iter().any(|count| count.jobs > 0) {
+            return Err(Error::Refused("there are jobs in the store, and the demo would run them".to_owned()));
+        }
+    }
+    let bar = bar("jobs", wishes.jobs);
+    tell(&bar, format!("two workers share {} partitions in {}", shards.partitions(), stores.names.join(", ")));
+    tell(&bar, format!("{} jobs are due over {}", wishes.jobs, wishes.over));
+    let putting = tokio::spawn(put(shards.clone(), wishes.jobs, over_ms, Arc::clone(&ledger)));
+    let watching = watch(Arc::clone(&ledger), wishes.jobs, bar.clone());
+    tokio::pin!(watching);
+
+    tokio::select! {
+        () = sleep(Duration::from_millis(over_ms / 2)) => {}
+        () = &mut watching => {}
+    }
+    victim.kill().await;
+    tell(&bar, "one worker is killed; the other takes its partitions when the leases end".to_owned());
+    let end = Instant::now() + Duration::from_millis(over_ms / 2) + PATIENCE;
+    tokio::select! {
+        () = watching => tell(&bar, "all jobs were run".to_owned()),
+        () = sleep_until(end) => tell(&bar, "not all jobs were run in time".to_owned()),
+    }
+    putting.abort();
+    survivor.stop().await;
+    bar.finish_and_clear();
+    let verdict = lock(&ledger).verdict()?;
+    print(&format!("\n{verdict}\n"));
+    Ok(())
+}
+
+fn lock(ledger: &Mutex<Ledger>) -> std::sync::MutexGuard<'_, Ledger> {
+    ledger.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A progress bar on standard error, if that is a terminal.
+pub fn bar(name: &'static str, length: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
+    ProgressBar::new(length).with_style(style).with_message(name)
+}
+
+async fn watch(ledger: Arc<Mutex<Ledger>>, jobs: u64, bar: ProgressBar) {
+    loop {
+        let run = lock(&ledger).run();
+        bar.set_position(run);
+        if run >= jobs {
+            return;
+        }
+        sleep(BEAT).await;
+    }
+}
+
+/// Puts jobs at a steady rate, with delays of up to ten seconds, the last of them due at the end.
+async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mutex<Ledger>>) {
+    let clock = Clock::default();
+    let (began, began_ms) = (Instant::now(), clock.now_ms());
+    let base = rand::random_range(0..=MAX_NUMBER - jobs);
+    let mut put = 0;
+    while put < jobs {
+        let beat = began.elapsed().as_millis() as u64;
+        let wanted = (u128::from(jobs) * u128::from(beat + 1) / u128::from(over_ms)).min(jobs.into()) as u64;
+        let job = |nth| {
+            let latest = (beat + LONGEST_MS).min(over_ms).max(beat);
+            (base + nth, began_ms + rand::random_range(beat..=latest), b"demo".to_vec())
+        };
+        let batch: Vec<_> = (put..wanted).map(job).collect();
+        batch.iter().for_each(|(id, deadline, _)| lock(&ledger).put(*id, *deadline));
+        for chunk in batch.chunks(1_000) {
+            // A job that is there already stays as it is, so it can be put again if nobody knows whether it is.
+            while shards.put(chunk.to_vec()).await.is_err() {
+                sleep(BEAT).await;
+            }
+        }
+        put = wanted;
+        sleep(BEAT).await;
+    }
+}
+
+/// A worker as a process, and what it prints.
+struct Worker {
+    child: Child,
+    reading: JoinHandle<()>,
+}
+
+impl Worker {
+    /// Starts a worker, and waits until it has opened the stores.
+    async fn start(stores: &StoreArgs, ledger: &Arc<Mutex<Ledger>>) -> Result<Self> {
+        let broken = |error: &dyn std::fmt::Display| Error::Broken(format!("no worker: {error}"));
+        let mut command = Command::new(std::env::current_exe().map_err(|error| broken(&error))?);
+        command.args(["worker", "--lifeline", "--lease", LEASE, "--partitions", &stores.partitions.to_string()]);
+        command.args(["--connections", &stores.connections.to_string()]).args(stores.no_news.then_some("--no-news"));
+        stores.names.iter().for_each(|name| _ = command.args(["--store", name]));
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().map_err(|error| broken(&error))?;
+        let stdout = child.stdout.take().ok_or_else(|| broken(&"no standard output"))?;
+        let mut lines = BufReader::new(stdout).lines();
+        match lines.next_line().await {
+            Ok(Some(line)) if line == "ready" => {}
+            _ => return Err(Error::Refused("a worker did not start, for the reason above".to_owned())),
+        }
+        let ledger = Arc::clone(ledger);
+        let reading = tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                lock(&ledger).ran_line(&line);
+            }
+        });
+        Ok(Self { child, reading })
+    }
+
+    /// Kills it, and reads what it had printed.
+    async fn kill(&mut self) {
+        let _ = self.child.kill().await;
+        let _ = (&mut self.reading).await;
+    }
+
+    /// Lets it end its jobs.
+    async fn stop(mut self) {
+        drop(self.child.stdin.take());
+        let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        let _ = self.reading.await;
+    }
+}

@@ -1,0 +1,231 @@
+//! A store of jobs: what an engine must do so that workers can share it.
+//!
+//! A store keeps each job once, at a position `(deadline, id)` of its partition. All that a worker changes, it changes by
+//! position: a job that was moved or removed meanwhile is not touched. So of two workers that claim a job, one moves it,
+//! and the other is told where it is.
+
+pub mod postgres;
+pub mod redb;
+pub mod shared;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use timer_wheel::window::Position;
+
+use crate::error::{Error, Result};
+
+/// The position of a job in the order of its partition: its deadline in milliseconds since the Unix epoch, and its id.
+pub type Row = Position<u64>;
+
+/// The largest id and the largest deadline: PostgreSQL's integers have a sign.
+pub const MAX_NUMBER: u64 = i64::MAX as u64;
+
+/// The most bytes of a payload.
+pub const MAX_PAYLOAD: usize = 64 << 10;
+
+/// The version of the tables, of whatever store.
+pub const VERSION: u32 = 1;
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Job {
+    pub part: u32,
+    pub id: u64,
+    pub deadline: u64,
+    pub payload: Vec<u8>,
+}
+
+/// What came of the claim of one row.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Claim {
+    /// It was moved to the end of the lease. This is attempt number `attempt`, from 1 on.
+    Taken {
+        attempt: u32,
+        payload: Vec<u8>,
+    },
+    /// It had been moved before, and is there. The window must be told, as this may be the only news of the move.
+    Moved(Row),
+    Gone,
+}
+
+/// The right to look after something until some time: a partition, or to be counted as a worker. Two workers that both
+/// believe to have it do no harm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Lease {
+    /// A partition, or a worker's own number, which is no partition.
+    pub key: u64,
+    pub owner: u64,
+    /// Greater with each owner. The store may choose other numbers than those that it is given, if they grow.
+    pub epoch: u64,
+    /// In milliseconds since the Unix epoch.
+    pub until: u64,
+}
+
+/// What happened in a store, told after the commit and in the order of commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum News {
+    Inserted(u32, Row),
+    Removed(u32, Row),
+    /// News may have been lost, and come again from now on.
+    Lost,
+}
+
+/// Whoever wants to know. False ends the news.
+pub type Tell = Box<dyn Fn(News) -> bool + Send + Sync>;
+
+/// What there is in one partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Count {
+    pub part: u32,
+    pub jobs: u64,
+    pub first: Option<u64>,
+}
+
+/// Which part of the jobs a store has. It is written down when the store is first used, and compared from then on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Layout {
+    /// How many partitions there are, in all stores.
+    pub partitions: u32,
+    /// Which of the stores this one is, from 0 on, and how many there are. It has the partitions that are congruent.
+    pub shard: u32,
+    pub shards: u32,
+}
+
+impl Layout {
+    pub fn parts(self) -> impl Iterator<Item = u32> {
+        (self.shard..self.partitions).step_by(self.shards as usize)
+    }
+
+    /// As it is written down.
+    pub fn encode(self) -> String {
+        format!("durable-jobs {VERSION}: {} partitions, store {} of {}", self.partitions, self.shard + 1, self.shards)
+    }
+
+    /// Compares with what was written down.
+    pub fn check(self, store: &str, found: &str) -> Result<()> {
+        if found == self.encode() {
+            return Ok(());
+        }
+        Err(Error::Refused(format!("{store}: this is \"{found}\", not \"{}\"", self.encode())))
+    }
+}
+
+/// An error means that the request may have been carried out, or not. Rows are of one partition, and in order.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Inserts jobs in one transaction, and tells of them. Answers how many: those whose id is there stay as they are.
+    async fn put(&self, jobs: &[Job]) -> Result<u64>;
+
+    /// Removes a job wherever it is, and tells of that. Answers whether it was there.
+    async fn cancel(&self, part: u32, id: u64) -> Result<bool>;
+
+    /// The first rows after a position, up to `limit`, as committed when this is called or later.
+    async fn scan(&self, part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>>;
+
+    /// Moves the rows that are at their positions to the deadline `until`, and counts an attempt. It need not tell. Answers
+    /// for each row.
+    async fn claim(&self, part: u32, rows: &[Row], until: u64) -> Result<Vec<Claim>>;
+
+    /// Removes the rows that are at their positions, or moves those with a deadline to it. It need not tell.
+    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()>;
+
+    /// The leases that there are. Those that are over may be among them.
+    async fn leases(&self) -> Result<Vec<Lease>>;
+
+    /// Replaces leases as they were seen by others, or by none, each if it still is as it was seen. Answers for each.
+    async fn lease(&self, changes: &[(Option<Lease>, Option<Lease>)]) -> Result<Vec<bool>>;
+
+    /// Tells the news of all partitions from now on, by itself. Ends with an error if the news cannot begin. Once they have
+    /// begun, it connects again whenever the connection is lost, and tells [`News::Lost`] after that.
+    async fn news(&self, tell: Tell) -> Result<()>;
+
+    async fn count(&self) -> Result<Vec<Count>>;
+}
+
+/// How to reach stores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reach {
+    /// Whether inserts are told, and news listened to. PostgreSQL's relatives may know no `NOTIFY`.
+    pub news: bool,
+    /// Connections to each server.
+    pub connections: usize,
+}
+
+/// All stores of jobs, each with its share of the partitions.
+#[derive(Clone)]
+pub struct Shards {
+    stores: Vec<(Layout, Arc<dyn Store>)>,
+    partitions: u32,
+}
+
+impl Shards {
+    /// Opens the stores by name, or makes the tables where there are none.
+    pub async fn open(names: &[String], partitions: u32, reach: Reach) -> Result<Self> {
+        let shards = names.len() as u32;
+        if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
+            return Err(Error::Refused("a store is named twice".to_owned()));
+        }
+        if shards == 0 || shards > partitions {
+            return Err(Error::Refused(format!("{partitions} partitions cannot be spread over {shards} stores")));
+        }
+        let mut stores = Vec::new();
+        for (shard, name) in names.iter().enumerate() {
+            let layout = Layout { partitions, shard: shard as u32, shards };
+            stores.push((layout, open(name, layout, reach).await?));
+        }
+        Ok(Self { stores, partitions })
+    }
+
+    pub fn all(&self) -> &[(Layout, Arc<dyn Store>)] {
+        &self.stores
+    }
+
+    pub fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
+    pub fn part_of(&self, id: u64) -> u32 {
+        // The finalizer of SplitMix64: ids may be consecutive, or all even.
+        let mixed = (id ^ (id >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % u64::from(self.partitions)) as u32
+    }
+
+    /// The number of the store that has a partition.
+    pub fn shard_of(&self, part: u32) -> usize {
+        part as usize % self.stores.len()
+    }
+
+    pub fn store_of(&self, part: u32) -> &Arc<dyn Store> {
+        &self.stores[self.shard_of(part)].1
+    }
+
+    /// Inserts jobs, those of each store in one transaction.
+    pub async fn put(&self, jobs: Vec<(u64, u64, Vec<u8>)>) -> Result<u64> {
+        let mut shares = vec![Vec::new(); self.stores.len()];
+        for (id, deadline, payload) in jobs {
+            let part = self.part_of(id);
+            shares[self.shard_of(part)].push(Job { part, id, deadline, payload });
+        }
+        let mut inserted = 0;
+        for (share, (_, store)) in shares.iter().zip(&self.stores).filter(|(share, _)| !share.is_empty()) {
+            inserted += store.put(share).await?;
+        }
+        Ok(inserted)
+    }
+
+    pub async fn cancel(&self, id: u64) -> Result<bool> {
+        let part = self.part_of(id);
+        self.store_of(part).cancel(part, id).await
+    }
+}
+
+/// Opens one store by name.
+pub async fn open(name: &str, layout: Layout, reach: Reach) -> Result<Arc<dyn Store>> {
+    match name.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => Ok(Arc::new(postgres::Postgres::open(name, layout, reach).await?)),
+        Some((kind, _)) => Err(Error::Refused(format!("{name}: unknown store \"{kind}\": postgres, or a file"))),
+        None => Ok(Arc::new(shared::Shared::open(name.as_ref(), layout).await?)),
+    }
+}

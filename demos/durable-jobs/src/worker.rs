@@ -1,0 +1,416 @@
+//! A worker: a window for each partition that it looks after, one wheel over their wake-ups, and claims by moving.
+//!
+//! One thread has the windows and waits for the next wake-up or [`Event`]. What takes time (scans, claims, deliveries) is a
+//! task, which ends with an event.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use timer_wheel::index::IndexWheel;
+use timer_wheel::window::{Load, Window};
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::store::{Claim, News, Row, Shards, Store};
+use crate::tenure;
+
+/// How many rows are claimed in one transaction.
+const BATCH: usize = 100;
+
+/// How many events are handled before the clock is looked at again.
+const EVENTS: usize = 1_024;
+
+/// How long a worker sleeps at most before it looks at the wall clock again, which may have been set.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// How long to wait before a store that has failed is asked again.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The delay before the second attempt. It doubles with each, up to [`LONGEST_BACKOFF`].
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
+
+const LONGEST_BACKOFF: Duration = Duration::from_secs(3_600);
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The number of this worker, which no other has.
+    pub owner: u64,
+    pub clock: Clock,
+    /// How long a claim lasts. A delivery is given up before it ends.
+    pub lease: Duration,
+    /// How long a worker that has died keeps its partitions.
+    pub tenure: Duration,
+    /// How often all windows are loaded anew, for the sake of writers that do not tell.
+    pub reload: Duration,
+    /// How many rows the window of a partition holds.
+    pub capacity: usize,
+    /// How many jobs are under way at a time.
+    pub at_once: usize,
+}
+
+/// A job to be done. It may be done again, if the worker dies before it can say that it was done.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    pub part: u32,
+    pub id: u64,
+    pub attempt: u32,
+    pub payload: Vec<u8>,
+    /// The time at which the claim ends.
+    pub until: u64,
+}
+
+/// Does a job. False if it is to be done again later.
+pub type Deliver = Arc<dyn Fn(Delivery) -> BoxFuture<'static, bool> + Send + Sync>;
+
+enum Event {
+    News(usize, News),
+    /// The partitions of a store that this worker looks after from now on.
+    Holds(usize, Vec<u32>),
+    Loaded(u32, Load<u64>, Vec<Row>, bool),
+    LoadFailed(u32, Load<u64>),
+    /// The claim has ended, the deliveries go on.
+    Claimed(u32),
+    /// Rows are done with, and their jobs may be at other positions.
+    Ended(u32, Vec<Row>, Vec<Row>),
+    Stop,
+}
+
+/// Works until it is told to stop. Jobs under way are ended first.
+pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: impl Future<Output = ()>) -> Result<()> {
+    let (events, inbox) = mpsc::channel();
+    let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
+    let mut tasks = Vec::new();
+    // News first: a row that is inserted from now on is told, and another one is found by the first scan.
+    for (shard, (_, store)) in shards.all().iter().enumerate() {
+        let events = context.events.clone();
+        store.news(Box::new(move |news| events.send(Event::News(shard, news)).is_ok())).await?;
+        tasks.push(tokio::spawn(hold(context.clone(), shard)));
+        tasks.push(tokio::spawn(reload(context.clone(), shard)));
+    }
+    let (handle, worker_context, (tell, mut told)) =
+        (Handle::current(), context.clone(), tokio::sync::oneshot::channel());
+    thread::spawn(move || {
+        Worker::new(worker_context, handle).run(&inbox);
+        let _ = tell.send(());
+    });
+    tokio::select! {
+        () = stop => {
+            tasks.iter().for_each(tokio::task::JoinHandle::abort);
+            let _ = context.events.send(Event::Stop);
+            let _ = told.await;
+        }
+        _ = &mut told => return Err(Error::Broken("the worker has panicked".to_owned())),
+    }
+    for (_, store) in shards.all() {
+        // If the store is gone, the leases end by themselves.
+        let _ = timeout(context.settings.tenure, tenure::release(&**store, context.settings.owner)).await;
+    }
+    Ok(())
+}
+
+/// What the tasks have in common.
+#[derive(Clone)]
+struct Context {
+    shards: Shards,
+    settings: Settings,
+    deliver: Deliver,
+    events: mpsc::Sender<Event>,
+    /// The second in which an error was last said.
+    said: Arc<AtomicU64>,
+}
+
+impl Context {
+    fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// Says an error on standard error, one a second.
+    fn say(&self, error: &Error) {
+        let second = self.settings.clock.now_ms() / 1_000;
+        if self.said.swap(second, Ordering::Relaxed) != second {
+            eprintln!("durable-jobs: {error}");
+        }
+    }
+
+    fn store(&self, part: u32) -> &dyn Store {
+        &**self.shards.store_of(part)
+    }
+}
+
+/// Keeps the leases on the partitions of one store.
+async fn hold(context: Context, shard: usize) {
+    let (layout, store) = &context.shards.all()[shard];
+    let Settings { owner, tenure, ref clock, .. } = context.settings;
+    loop {
+        // Without an answer the worker goes on with what it has.
+        match tenure::balance(&**store, *layout, owner, clock.now_ms(), tenure.as_millis() as u64).await {
+            Ok(parts) => context.tell(Event::Holds(shard, parts)),
+            Err(error) => context.say(&error),
+        }
+        sleep(tenure / 3).await;
+    }
+}
+
+async fn reload(context: Context, shard: usize) {
+    loop {
+        sleep(context.settings.reload).await;
+        context.tell(Event::News(shard, News::Lost));
+    }
+}
+
+async fn scan(context: Context, part: u32, load: Load<u64>) {
+    match context.store(part).scan(part, load.after, load.limit).await {
+        Ok(rows) => {
+            let is_end = rows.len() < load.limit;
+            context.tell(Event::Loaded(part, load, rows, is_end));
+        }
+        Err(error) => {
+            context.say(&error);
+            sleep(PAUSE).await;
+            context.tell(Event::LoadFailed(part, load));
+        }
+    }
+}
+
+/// Claims rows that are due, delivers their jobs, and settles them.
+async fn work(context: Context, part: u32, rows: Vec<Row>) {
+    let clock = &context.settings.clock;
+    let lease = context.settings.lease;
+    let until = clock.now_ms().saturating_add(lease.as_millis() as u64);
+    let claims = match context.store(part).claim(part, &rows, until).await {
+        Ok(claims) => claims,
+        Err(error) => {
+            context.say(&error);
+            sleep(PAUSE).await;
+            context.tell(Event::Claimed(part));
+            // If they were moved nevertheless, the next claim is told so.
+            return context.tell(Event::Ended(part, rows.clone(), rows));
+        }
+    };
+    context.tell(Event::Claimed(part));
+    let (mut missed, mut told, mut deliveries) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, claim) in rows.into_iter().zip(claims) {
+        match claim {
+            Claim::Taken { attempt, payload } => {
+                deliveries.push((row, Delivery { part, id: row.1, attempt, payload, until }));
+                continue;
+            }
+            Claim::Moved(there) => told.push(there),
+            Claim::Gone => {}
+        }
+        missed.push(row);
+    }
+    if !missed.is_empty() {
+        context.tell(Event::Ended(part, missed, told));
+    }
+    let at_once = deliveries.len().max(1);
+    let ends =
+        stream::iter(deliveries).map(|(row, delivery)| end_of(&context, row, delivery)).buffer_unordered(at_once);
+    let mut ends = ends.ready_chunks(BATCH);
+    while let Some(chunk) = ends.next().await {
+        settle(&context, part, until, chunk).await;
+    }
+}
+
+/// How a delivery ended.
+enum End {
+    Done,
+    Later(u64),
+    /// The lease has ended, or will before long: the job is due again then.
+    Overdue,
+}
+
+async fn end_of(context: &Context, row: Row, delivery: Delivery) -> (Row, End) {
+    let (clock, lease) = (&context.settings.clock, context.settings.lease);
+    let (until, attempt) = (delivery.until, delivery.attempt);
+    // A process that was stopped for a while has lost its claims.
+    let left = Duration::from_millis(until.saturating_sub(clock.now_ms())).saturating_sub(lease / 10);
+    if left.is_zero() {
+        return (row, End::Overdue);
+    }
+    let delivered = std::panic::AssertUnwindSafe((context.deliver)(delivery)).catch_unwind();
+    match timeout(left, delivered).await {
+        Ok(Ok(true)) => (row, End::Done),
+        Ok(_) => {
+            let backoff = FIRST_BACKOFF.saturating_mul(1 << attempt.saturating_sub(1).min(20)).min(LONGEST_BACKOFF);
+            (row, End::Later(clock.now_ms().saturating_add(backoff.as_millis() as u64)))
+        }
+        Err(_) => (row, End::Overdue),
+    }
+}
+
+async fn settle(context: &Context, part: u32, until: u64, chunk: Vec<(Row, End)>) {
+    let (mut rows, mut ends, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, end) in chunk {
+        rows.push(row);
+        let claimed = (until, row.1);
+        match end {
+            End::Done => ends.push((claimed, None)),
+            End::Later(later) => {
+                ends.push((claimed, Some(later)));
+                told.push((later, row.1));
+            }
+            End::Overdue => told.push(claimed),
+        }
+    }
+    if let Err(error) = context.store(part).settle(part, &ends).await {
+        context.say(&error);
+        told.extend(ends.iter().map(|(claimed, _)| *claimed));
+    }
+    context.tell(Event::Ended(part, rows, told));
+}
+
+struct Part {
+    /// One for as long as the process lives, so that the answer to a load can never be taken for that to another one.
+    window: Window<u64>,
+    is_held: bool,
+    /// There is one claim at a time. What comes due meanwhile goes into the next.
+    is_claiming: bool,
+}
+
+/// The state of the thread that has the windows.
+struct Worker {
+    context: Context,
+    handle: Handle,
+    parts: Vec<Part>,
+    /// When to look at which partition, in nanoseconds since `origin`. The wall clock may be set back, a wheel's may not.
+    wheel: IndexWheel,
+    origin: Instant,
+    /// How many more jobs may be under way.
+    slots: usize,
+    /// The partitions with rows that are due, while there is no slot.
+    starved: VecDeque<u32>,
+}
+
+impl Worker {
+    fn new(context: Context, handle: Handle) -> Self {
+        let part = |_| Part { window: Window::new(context.settings.capacity), is_held: false, is_claiming: false };
+        Self {
+            handle,
+            parts: (0..context.shards.partitions()).map(part).collect(),
+            wheel: IndexWheel::new(0),
+            origin: Instant::now(),
+            slots: context.settings.at_once,
+            starved: VecDeque::new(),
+            context,
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    fn run(mut self, inbox: &mpsc::Receiver<Event>) {
+        let mut is_stopping = false;
+        while !is_stopping || self.slots < self.context.settings.at_once {
+            let now = self.now_ns();
+            let mut touched: BTreeSet<u32> = self.wheel.advance(now).map(|due| due.index).collect();
+            let wait = self.wheel.wake_at().map_or(GLANCE, |wake| Duration::from_nanos(wake.saturating_sub(now)));
+            let first = if touched.is_empty() { inbox.recv_timeout(wait).ok() } else { None };
+            for event in first.into_iter().chain(inbox.try_iter()).take(EVENTS) {
+                is_stopping |= matches!(event, Event::Stop);
+                self.handle(event, &mut touched);
+            }
+            if is_stopping {
+                continue;
+            }
+            touched.into_iter().for_each(|part| self.look_at(part));
+            while self.slots > 0 {
+                let Some(part) = self.starved.pop_front() else { break };
+                self.look_at(part);
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event, touched: &mut BTreeSet<u32>) {
+        match event {
+            Event::Stop => {}
+            Event::News(_, News::Inserted(number, row)) => {
+                let Some(part) = self.parts.get_mut(number as usize).filter(|part| part.is_held) else { return };
+                part.window.inserted(row);
+                touched.insert(number);
+            }
+            Event::News(_, News::Removed(part, row)) => {
+                if let Some(part) = self.parts.get_mut(part as usize) {
+                    part.window.removed(&row);
+                }
+            }
+            Event::News(shard, News::Lost) => {
+                for (part, state) in self.parts.iter_mut().enumerate() {
+                    if state.is_held && self.context.shards.shard_of(part as u32) == shard {
+                        state.window.reset();
+                        touched.insert(part as u32);
+                    }
+                }
+            }
+            Event::Holds(shard, held) => {
+                for (part, state) in self.parts.iter_mut().enumerate() {
+                    let holds = held.contains(&(part as u32));
+                    if self.context.shards.shard_of(part as u32) == shard && holds != state.is_held {
+                        // Nobody told this worker what happened while it did not have the partition.
+                        state.window.reset();
+                        state.is_held = holds;
+                        touched.insert(part as u32);
+                    }
+                }
+            }
+            Event::Loaded(part, load, rows, is_end) => {
+                self.parts[part as usize].window.loaded(load, rows, is_end);
+                touched.insert(part);
+            }
+            Event::LoadFailed(part, load) => {
+                self.parts[part as usize].window.load_failed(load);
+                touched.insert(part);
+            }
+            Event::Claimed(part) => {
+                self.parts[part as usize].is_claiming = false;
+                touched.insert(part);
+            }
+            Event::Ended(part, rows, told) => {
+                self.slots += rows.len();
+                let window = &mut self.parts[part as usize].window;
+                rows.iter().for_each(|row| window.done(row));
+                told.into_iter().for_each(|row| window.inserted(row));
+                touched.insert(part);
+            }
+        }
+    }
+
+    /// Begins what is to be done for a partition, and sets when to look at it again.
+    fn look_at(&mut self, number: u32) {
+        let part = &mut self.parts[number as usize];
+        if !part.is_held {
+            self.wheel.cancel(number);
+            return;
+        }
+        if let Some(load) = part.window.load() {
+            self.handle.spawn(scan(self.context.clone(), number, load));
+        }
+        if part.is_claiming {
+            return; // Its end is an event.
+        }
+        let now_us = self.context.settings.clock.now_us();
+        let due = std::iter::from_fn(|| part.window.poll(now_us / 1_000));
+        let rows: Vec<Row> = due.take(self.slots.min(BATCH)).collect();
+        if !rows.is_empty() {
+            self.slots -= rows.len();
+            part.is_claiming = true;
+            self.handle.spawn(work(self.context.clone(), number, rows));
+            return;
+        }
+        let Some(wake) = part.window.wake_at() else { return };
+        let wait_us = wake.saturating_mul(1_000).saturating_sub(now_us).min(GLANCE.as_micros() as u64);
+        if wait_us == 0 {
+            self.starved.push_back(number);
+        } else {
+            self.wheel.set(number, self.now_ns() + wait_us * 1_000);
+        }
+    }
+}
