@@ -174,7 +174,12 @@ impl Shards {
             let layout = Layout { partitions, shard: shard as u32, shards };
             stores.push((layout, open(name, layout, reach).await?));
         }
-        Ok(Self { stores, partitions })
+        Ok(Self::of(stores))
+    }
+
+    /// Stores that are open already, one or more, in the order of their shards.
+    pub fn of(stores: Vec<(Layout, Arc<dyn Store>)>) -> Self {
+        Self { partitions: stores.iter().map(|(layout, _)| layout.partitions).max().unwrap_or(1), stores }
     }
 
     pub fn all(&self) -> &[(Layout, Arc<dyn Store>)] {

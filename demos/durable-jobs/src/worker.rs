@@ -14,6 +14,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use timer_wheel::index::IndexWheel;
 use timer_wheel::window::{Load, Window};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::Clock;
@@ -86,13 +87,13 @@ enum Event {
 pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: impl Future<Output = ()>) -> Result<()> {
     let (events, inbox) = mpsc::channel();
     let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
-    let mut tasks = Vec::new();
+    let (mut tasks, (goes_on, stopped)) = (Vec::new(), watch::channel(()));
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
     for (shard, (_, store)) in shards.all().iter().enumerate() {
         let events = context.events.clone();
         store.news(Box::new(move |news| events.send(Event::News(shard, news)).is_ok())).await?;
-        tasks.push(tokio::spawn(hold(context.clone(), shard)));
-        tasks.push(tokio::spawn(reload(context.clone(), shard)));
+        tasks.push(tokio::spawn(hold(context.clone(), shard, stopped.clone())));
+        tokio::spawn(reload(context.clone(), shard, stopped.clone()));
     }
     let (handle, worker_context, (tell, mut told)) =
         (Handle::current(), context.clone(), tokio::sync::oneshot::channel());
@@ -102,15 +103,16 @@ pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: im
     });
     tokio::select! {
         () = stop => {
-            tasks.iter().for_each(tokio::task::JoinHandle::abort);
             let _ = context.events.send(Event::Stop);
             let _ = told.await;
         }
         _ = &mut told => return Err(Error::Broken("the worker has panicked".to_owned())),
     }
-    for (_, store) in shards.all() {
-        // If the store is gone, the leases end by themselves.
-        let _ = timeout(context.settings.tenure, tenure::release(&**store, context.settings.owner)).await;
+    // If a store is gone, its leases end by themselves. A renewal that is under way goes first.
+    drop(goes_on);
+    for ((_, store), task) in shards.all().iter().zip(tasks) {
+        let end = async { (task.await, tenure::release(&**store, context.settings.owner).await) };
+        let _ = timeout(context.settings.tenure, end).await;
     }
     Ok(())
 }
@@ -145,7 +147,7 @@ impl Context {
 }
 
 /// Keeps the leases on the partitions of one store.
-async fn hold(context: Context, shard: usize) {
+async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>) {
     let (layout, store) = &context.shards.all()[shard];
     let Settings { owner, tenure, ref clock, .. } = context.settings;
     loop {
@@ -154,13 +156,14 @@ async fn hold(context: Context, shard: usize) {
             Ok(parts) => context.tell(Event::Holds(shard, parts)),
             Err(error) => context.say(&error),
         }
-        sleep(tenure / 3).await;
+        if timeout(tenure / 3, stopped.changed()).await.is_ok() {
+            return;
+        }
     }
 }
 
-async fn reload(context: Context, shard: usize) {
-    loop {
-        sleep(context.settings.reload).await;
+async fn reload(context: Context, shard: usize, mut stopped: watch::Receiver<()>) {
+    while timeout(context.settings.reload, stopped.changed()).await.is_err() {
         context.tell(Event::News(shard, News::Lost));
     }
 }
@@ -183,7 +186,10 @@ async fn scan(context: Context, part: u32, load: Load<u64>) {
 async fn work(context: Context, part: u32, rows: Vec<Row>) {
     let clock = &context.settings.clock;
     let lease = context.settings.lease;
-    let until = clock.now_ms().saturating_add(lease.as_millis() as u64);
+    // If the clock was set back since they were polled, they move to a later deadline nevertheless. Whoever has a row in a
+    // window then learns at its deadline, at the latest, where it has gone.
+    let now = rows.last().map_or(0, |row| row.0).max(clock.now_ms());
+    let until = now.saturating_add(lease.as_millis() as u64);
     let claims = match context.store(part).claim(part, &rows, until).await {
         Ok(claims) => claims,
         Err(error) => {
@@ -231,7 +237,7 @@ async fn end_of(context: &Context, row: Row, delivery: Delivery) -> (Row, End) {
     let (clock, lease) = (&context.settings.clock, context.settings.lease);
     let (until, attempt) = (delivery.until, delivery.attempt);
     // A process that was stopped for a while has lost its claims.
-    let left = Duration::from_millis(until.saturating_sub(clock.now_ms())).saturating_sub(lease / 10);
+    let left = Duration::from_millis(until.saturating_sub(clock.now_ms())).min(lease).saturating_sub(lease / 10);
     if left.is_zero() {
         return (row, End::Overdue);
     }

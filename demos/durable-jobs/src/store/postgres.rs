@@ -38,7 +38,7 @@ const PUT: &str = "INSERT INTO durable_job SELECT part, id, deadline, 0, payload
     FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bytea[]) AS new (part, id, deadline, payload)
     ON CONFLICT (part, id) DO NOTHING RETURNING part, deadline, id";
 const CANCEL: &str = "DELETE FROM durable_job WHERE part = $1 AND id = $2 RETURNING part, deadline, id";
-const SCAN: &str = "SELECT deadline, id FROM durable_job WHERE part = $1 AND (deadline, id) > ($2, $3)
+pub const SCAN: &str = "SELECT deadline, id FROM durable_job WHERE part = $1 AND (deadline, id) > ($2, $3)
     ORDER BY deadline, id LIMIT $4";
 const CLAIM: &str = "UPDATE durable_job SET deadline = $2, attempts = attempts + 1
     FROM unnest($3::bigint[], $4::bigint[]) AS due (deadline, id)

@@ -139,16 +139,21 @@ impl Shared {
         self.link().await?.ask(request).await
     }
 
+    /// Subscribes to the news of whoever has the file, or is about to.
     async fn subscribe(&self) -> Result<broadcast::Receiver<News>> {
-        let link = self.link().await?;
-        Ok(match &link {
-            Link::Owner { file, .. } => file.news.subscribe(),
-            Link::Guest(_, news) => {
-                let told = news.subscribe();
-                link.ask(Request::News).await?;
-                told
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let link = self.link().await?;
+            let (told, asked) = match &link {
+                Link::Owner { file, .. } => (file.news.subscribe(), Ok(Reply::Number(0))),
+                Link::Guest(_, news) => (news.subscribe(), link.ask(Request::News).await),
+            };
+            match asked {
+                Ok(_) => return Ok(told),
+                Err(Error::Store(_)) if Instant::now() < end => sleep(GLANCE).await,
+                Err(error) => return Err(error),
             }
-        })
+        }
     }
 }
 

@@ -1,0 +1,110 @@
+//! The commands as a user types them.
+
+use std::process::{Command, Output, Stdio};
+
+use durable_jobs::store::{MAX_NUMBER, MAX_PAYLOAD};
+
+/// Runs a command; answers its status and what it says.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
+    let Output { status, stdout, stderr } = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap(), text(stdout), text(stderr))
+}
+
+#[test]
+fn commands_do_what_they_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    let on_store = |arguments: &[&str]| run(&[arguments, &["--store", &name]].concat());
+
+    let (status, out, err) = on_store(&["put", "a mail", "--in", "1h"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let id = out.trim_end();
+    assert!(id.parse::<u64>().unwrap() <= MAX_NUMBER);
+    assert_eq!(
+        on_store(&["put", "another", "--at", "2130-01-31T12:00:00Z", "--id", "7"]),
+        (0, "7\n".to_owned(), String::new())
+    );
+    let (status, _, err) = on_store(&["put", "another", "--id", "7"]);
+    assert_eq!((status, err.as_str()), (2, "durable-jobs: there is a job of this id\n"));
+    assert_eq!(on_store(&["put", "x", "--copies", "2500", "--over", "1day", "--in", "1h"]).0, 0);
+    let (status, out, _) = on_store(&["status"]);
+    assert!(status == 0 && out.lines().count() == 18 && out.ends_with("\n2502 jobs\n"), "{out}");
+    assert_eq!(on_store(&["cancel", id]), (0, String::new(), String::new()));
+    assert_eq!(on_store(&["cancel", id]), (1, String::new(), "no such job\n".to_owned()));
+    assert!(on_store(&["status"]).1.ends_with("\n2501 jobs\n"));
+}
+
+#[test]
+fn worker_runs_programs_and_tries_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = directory.path().join("jobs.redb").display().to_string();
+    let out = directory.path().join("out");
+    let script = format!("echo \"$(cat) $JOB_ID $JOB_ATTEMPT\" >>{}; test $JOB_ATTEMPT -gt 1", out.display());
+    for (id, payload) in [("1", "one"), ("2", "two")] {
+        assert_eq!(run(&["put", payload, "--id", id, "--store", &name]).0, 0);
+    }
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_durable-jobs"));
+    worker.args(["worker", "--lifeline", "--store", &name, "--exec", "sh", "-c", &script]).stdin(Stdio::piped());
+    let mut worker = worker.stdout(Stdio::null()).spawn().unwrap();
+    let lines = || std::fs::read_to_string(&out).unwrap_or_default().lines().count();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while lines() < 4 {
+        assert!(std::time::Instant::now() < end, "{} lines", lines());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    drop(worker.stdin.take());
+    assert!(worker.wait().unwrap().success());
+    let text = std::fs::read_to_string(&out).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["one 1 1", "one 1 2", "two 2 1", "two 2 2"]);
+    assert!(run(&["status", "--store", &name]).1.ends_with("\n0 jobs\n"));
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (name, other, long) = (path("jobs.redb"), path("other.redb"), "x".repeat(MAX_PAYLOAD + 1));
+    assert_eq!(run(&["put", "x", "--in", "1h", "--store", &name]).0, 0);
+    std::fs::write(&other, "not a database of jobs, but a text that is long enough to be read").unwrap();
+    let missing = path("missing/jobs.redb");
+    let beyond = (MAX_NUMBER + 1).to_string();
+    let cases: &[(&[&str], &str)] = &[
+        (&["put", "x", "--store", "mysql://localhost/jobs"], "unknown store \"mysql\""),
+        (&["put", "x", "--store", "postgres://localhost:port/jobs"], "port"),
+        (&["status", "--store", &other], "other.redb"),
+        (&["status", "--store", &missing], "missing/jobs.redb"),
+        (&["status", "--store", &name, "--partitions", "8"], "this is \"durable-jobs 1: 16 partitions, store 1 of 1\""),
+        (&["status", "--store", &name, "--store", &name], "a store is named twice"),
+        (&["status", "--store", &path("a"), "--store", &path("b"), "--partitions", "1"], "cannot be spread"),
+        (&["put", &long], "more than 65536 bytes"),
+        (&["put", "x", "--at", "1969-12-31T23:59:59Z"], "1969-12-31"),
+        (&["put", "x", "--at", "tomorrow"], "--at tomorrow"),
+        (&["put", "x", "--in=-1s"], "--in -1s"),
+        (&["put", "x", "--in", "soon"], "--in soon"),
+        (&["put", "x", "--in", "300000000years"], "beyond 9223372036854775807"),
+        (&["put", "x", "--in", "1s", "--at", "2030-01-31T12:00:00Z"], "--at"),
+        (&["put", "x", "--id", &beyond], "beyond 9223372036854775807"),
+        (&["put", "x", "--id", "seven"], "seven"),
+        (&["put"], "PAYLOAD"),
+        (&["worker", "--lease", "1ms"], "from 100ms to 1day"),
+        (&["worker", "--tenure", "ages"], "--tenure ages"),
+        (&["worker", "--capacity", "0"], "--capacity"),
+        (&["worker", "--at-once", "0"], "--at-once"),
+        (&["demo", "--over", "1s"], "from 2s to 1day"),
+        (&["demo", "--jobs", "0"], "--jobs"),
+        (&["demo", "--store", &name], "there are jobs in the store"),
+        (&["fly"], "fly"),
+    ];
+    for (arguments, reason) in cases {
+        let (status, out, err) = run(arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.lines().count() == 1 && err.contains(reason), "{arguments:?}: {err}");
+    }
+    assert!(!std::path::Path::new("jobs.redb").exists(), "what is refused leaves nothing behind");
+    assert_eq!(run(&["cancel", &beyond, "--store", &name]).0, 1);
+    assert!(run(&["status", "--store", &name]).1.ends_with("\n1 jobs\n"));
+}

@@ -1,0 +1,196 @@
+//! What every store must do, whatever its engine.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use durable_jobs::error::{Error, Result};
+use durable_jobs::store::{Claim, Job, Layout, Lease, MAX_NUMBER, MAX_PAYLOAD, News, Row, Store};
+
+pub(crate) const LAYOUT: Layout = Layout { partitions: 4, shard: 0, shards: 1 };
+
+/// How long news may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn job(part: u32, id: u64, deadline: u64) -> Job {
+    Job { part, id, deadline, payload: format!("job {id}").into_bytes() }
+}
+
+/// Checks an empty store. `open` opens it once more, as another process would.
+pub(crate) async fn check(open: impl AsyncFn(Layout) -> Result<Arc<dyn Store>>) {
+    let one = open(LAYOUT).await.unwrap();
+    let two = open(LAYOUT).await.unwrap();
+    puts_once_and_scans_in_order(&*one, &*two).await;
+    moves_by_position_only(&*one, &*two).await;
+    gives_a_row_to_one_of_many(&one, &two).await;
+    takes_what_is_largest(&*one).await;
+    tells_after_the_commit_and_in_order(&*one, &*two).await;
+    changes_leases_as_they_were_seen(&*one, &*two).await;
+    for other in
+        [Layout { partitions: 8, ..LAYOUT }, Layout { shards: 2, ..LAYOUT }, Layout { shard: 1, shards: 2, ..LAYOUT }]
+    {
+        let refused = open(other).await.err();
+        assert!(matches!(&refused, Some(Error::Refused(why)) if why.contains("partitions")), "{other:?}: {refused:?}");
+    }
+}
+
+async fn empty(store: &dyn Store) {
+    for part in LAYOUT.parts() {
+        for (_, id) in store.scan(part, None, 100_000).await.unwrap() {
+            assert!(store.cancel(part, id).await.unwrap());
+        }
+    }
+}
+
+async fn puts_once_and_scans_in_order(one: &dyn Store, two: &dyn Store) {
+    let jobs = [job(1, 5, 100), job(1, 4, 200), job(1, 3, 100), job(2, 9, 50), job(1, 10, 100)];
+    assert_eq!(one.put(&jobs).await.unwrap(), 5);
+    assert_eq!(two.put(&[job(1, 5, 300), job(1, 6, 300)]).await.unwrap(), 1, "5 stays where it is");
+    let all = [(100, 3), (100, 5), (100, 10), (200, 4), (300, 6)];
+    for store in [one, two] {
+        assert_eq!(store.scan(1, None, 100).await.unwrap(), all);
+        assert_eq!(store.scan(1, None, 2).await.unwrap(), all[..2]);
+        assert_eq!(store.scan(1, Some((100, 3)), 2).await.unwrap(), all[1..3]);
+        assert_eq!(store.scan(1, Some((100, 4)), 100).await.unwrap(), all[1..]);
+        assert_eq!(store.scan(1, Some((300, 6)), 100).await.unwrap(), []);
+        assert_eq!(store.scan(2, None, 100).await.unwrap(), [(50, 9)]);
+        assert_eq!(store.scan(3, None, 100).await.unwrap(), []);
+    }
+    let counts = two.count().await.unwrap();
+    let counts: Vec<_> = counts.iter().map(|count| (count.part, count.jobs, count.first)).collect();
+    assert_eq!(counts, [(0, 0, None), (1, 5, Some(100)), (2, 1, Some(50)), (3, 0, None)]);
+    assert!(one.cancel(1, 4).await.unwrap());
+    assert!(!two.cancel(1, 4).await.unwrap() && !two.cancel(2, 4).await.unwrap());
+    assert_eq!(two.scan(1, Some((100, 10)), 9).await.unwrap(), [(300, 6)]);
+    empty(one).await;
+}
+
+async fn moves_by_position_only(one: &dyn Store, two: &dyn Store) {
+    one.put(&[job(0, 1, 10), job(0, 2, 20), job(0, 3, 30)]).await.unwrap();
+    let taken = |id, attempt| Claim::Taken { attempt, payload: job(0, id, 0).payload };
+    let claims = one.claim(0, &[(10, 1), (15, 2), (20, 9)], 1_000).await.unwrap();
+    assert_eq!(claims, [taken(1, 1), Claim::Moved((20, 2)), Claim::Gone]);
+    assert_eq!(two.claim(0, &[(10, 1)], 2_000).await.unwrap(), [Claim::Moved((1_000, 1))]);
+    assert_eq!(two.scan(0, None, 9).await.unwrap(), [(20, 2), (30, 3), (1_000, 1)]);
+    // Who has lost a claim can settle nothing.
+    two.settle(0, &[((10, 1), None), ((15, 2), Some(5_000)), ((30, 3), Some(40)), ((7, 7), None)]).await.unwrap();
+    assert_eq!(one.scan(0, None, 9).await.unwrap(), [(20, 2), (40, 3), (1_000, 1)]);
+    assert_eq!(two.claim(0, &[(20, 2), (1_000, 1)], 3_000).await.unwrap(), [taken(2, 1), taken(1, 2)]);
+    one.settle(0, &[((1_000, 1), None)]).await.unwrap();
+    two.settle(0, &[((3_000, 1), None), ((3_000, 2), Some(3_500))]).await.unwrap();
+    assert_eq!(one.scan(0, None, 9).await.unwrap(), [(40, 3), (3_500, 2)]);
+    assert_eq!(one.claim(0, &[(3_000, 1), (3_500, 2)], 4_000).await.unwrap(), [Claim::Gone, taken(2, 2)]);
+    assert!(two.cancel(0, 2).await.unwrap(), "a job that was claimed can be cancelled");
+    one.settle(0, &[((4_000, 2), Some(9_000))]).await.unwrap();
+    assert_eq!(two.scan(0, None, 9).await.unwrap(), [(40, 3)]);
+    empty(one).await;
+}
+
+async fn gives_a_row_to_one_of_many(one: &Arc<dyn Store>, two: &Arc<dyn Store>) {
+    let rows: Vec<Row> = (0..50).map(|id| (10 + id / 7, id)).collect();
+    one.put(&rows.iter().map(|row| job(3, row.1, row.0)).collect::<Vec<_>>()).await.unwrap();
+    let mut rivals = Vec::new();
+    for rival in 0..6 {
+        let (store, rows) = (Arc::clone(if rival % 2 == 0 { one } else { two }), rows.clone());
+        rivals.push(tokio::spawn(async move {
+            let until = 1_000 + rival;
+            loop {
+                // An engine may find that two claims block each other, and give up one of them.
+                let Ok(claims) = store.claim(3, &rows, until).await else { continue };
+                break rows
+                    .into_iter()
+                    .zip(claims)
+                    .filter_map(|(row, claim)| match claim {
+                        Claim::Taken { attempt, .. } => Some((row.1, attempt)),
+                        Claim::Moved((deadline, id)) => {
+                            assert!(deadline >= 1_000 && id == row.1);
+                            None
+                        }
+                        Claim::Gone => panic!("{row:?} is gone"),
+                    })
+                    .collect::<Vec<_>>();
+            }
+        }));
+    }
+    let mut taken = Vec::new();
+    for rival in rivals {
+        taken.extend(rival.await.unwrap());
+    }
+    taken.sort_unstable();
+    assert_eq!(taken, (0..50).map(|id| (id, 1)).collect::<Vec<_>>());
+    empty(&**one).await;
+}
+
+async fn takes_what_is_largest(store: &dyn Store) {
+    let large = |id| Job { payload: vec![7; MAX_PAYLOAD], ..job(0, id, MAX_NUMBER) };
+    let jobs = [job(0, 0, 0), large(MAX_NUMBER - 1), large(MAX_NUMBER)];
+    assert_eq!(store.put(&jobs).await.unwrap(), 3);
+    let rows = [(0, 0), (MAX_NUMBER, MAX_NUMBER - 1), (MAX_NUMBER, MAX_NUMBER)];
+    assert_eq!(store.scan(0, None, 9).await.unwrap(), rows);
+    assert_eq!(store.scan(0, Some(rows[1]), 9).await.unwrap(), rows[2..]);
+    assert_eq!(store.scan(0, Some(rows[2]), 9).await.unwrap(), []);
+    let claims = store.claim(0, &rows[2..], MAX_NUMBER - 5).await.unwrap();
+    assert_eq!(claims, [Claim::Taken { attempt: 1, payload: vec![7; MAX_PAYLOAD] }]);
+    empty(store).await;
+}
+
+async fn tells_after_the_commit_and_in_order(one: &dyn Store, two: &dyn Store) {
+    let (tell, told) = mpsc::channel();
+    two.news(Box::new(move |news| tell.send(news).is_ok())).await.unwrap();
+    let (mut wanted, mut seen) = (Vec::new(), Vec::new());
+    for id in 0..20 {
+        one.put(&[job(1, id, 100 + id)]).await.unwrap();
+        wanted.push(News::Inserted(1, (100 + id, id)));
+        if id % 4 == 0 {
+            one.cancel(1, id).await.unwrap();
+            wanted.push(News::Removed(1, (100 + id, id)));
+        }
+    }
+    // More than one message can hold.
+    let many: Vec<Job> = (0..1_000).map(|id| job(2, MAX_NUMBER - id, MAX_NUMBER - 1)).collect();
+    one.put(&many).await.unwrap();
+    one.put(&many[..1]).await.unwrap(); // it is there already
+    while seen.len() < wanted.len() + 1_000 {
+        // Not to block the thread that would hear them.
+        match told.try_recv() {
+            Ok(News::Inserted(3, _)) => {} // of no concern
+            // A move is an end and a beginning for a store that tells all.
+            Ok(news) => seen.push(news),
+            Err(_) => tokio::time::timeout(PATIENCE, tokio::time::sleep(Duration::from_millis(5))).await.unwrap(),
+        }
+    }
+    assert_eq!(seen[..wanted.len()], wanted);
+    let inserted: BTreeSet<u64> = seen[wanted.len()..]
+        .iter()
+        .map(|news| match news {
+            News::Inserted(2, row) if row.0 == MAX_NUMBER - 1 => row.1,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(inserted.len(), 1_000, "each is told once");
+    empty(one).await;
+}
+
+async fn changes_leases_as_they_were_seen(one: &dyn Store, two: &dyn Store) {
+    let far =
+        u64::try_from(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    let lease = |key, owner, epoch| Lease { key, owner, epoch, until: far + 600_000 };
+    let seen = async |store: &dyn Store, key| store.leases().await.unwrap().into_iter().find(|lease| lease.key == key);
+    assert_eq!(one.lease(&[(None, Some(lease(7, 1, 1))), (None, Some(lease(8, 1, 1)))]).await.unwrap(), [true, true]);
+    assert_eq!(two.lease(&[(None, Some(lease(7, 2, 1)))]).await.unwrap(), [false]);
+    let first = seen(two, 7).await.unwrap();
+    assert_eq!((first.owner, seen(one, 9).await), (1, None));
+    let second = Lease { owner: 2, epoch: first.epoch + 1, ..first };
+    assert_eq!(two.lease(&[(Some(first), Some(second))]).await.unwrap(), [true]);
+    assert_eq!(one.lease(&[(Some(first), Some(lease(7, 1, 9)))]).await.unwrap(), [false], "it is another's now");
+    let second = seen(one, 7).await.unwrap();
+    assert!(second.owner == 2 && second.epoch > first.epoch);
+    // Renewed by its owner, and taken from it by one who has seen the old end.
+    let renewed = Lease { until: second.until + 60_000, ..second };
+    assert_eq!(two.lease(&[(Some(second), Some(renewed))]).await.unwrap(), [true]);
+    assert_eq!(one.lease(&[(Some(second), Some(lease(7, 1, 10)))]).await.unwrap(), [false]);
+    assert_eq!(one.lease(&[(Some(second), None)]).await.unwrap(), [false]);
+    let renewed = seen(one, 7).await;
+    assert_eq!(one.lease(&[(renewed, None)]).await.unwrap(), [true]);
+    assert_eq!((seen(two, 7).await, seen(two, 8).await.map(|lease| lease.owner)), (None, Some(1)));
+}

@@ -1,0 +1,132 @@
+//! Durable jobs on real stores: what a store must do, what workers promise on it, and what users type.
+
+#![allow(unused_crate_dependencies, missing_docs, reason = "a test")]
+
+mod commands;
+mod contract;
+mod kills;
+mod server;
+mod trial;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use durable_jobs::store::{Reach, Shards, Store, open};
+
+pub(crate) const REACH: Reach = Reach { news: true, connections: 2 };
+
+/// Opens stores by name, with four partitions in all.
+pub(crate) async fn shards(names: &[String]) -> Shards {
+    Shards::open(names, 4, REACH).await.unwrap()
+}
+
+fn file(directory: &Path) -> String {
+    directory.join("jobs.redb").display().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redb_does_what_a_store_must() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = file(directory.path());
+    contract::check(async |layout| open(&name, layout, REACH).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redb_serves_two_owners_though_it_fails() {
+    let directory = tempfile::tempdir().unwrap();
+    trial::two_owners_of_faulty_stores(&shards(&[file(directory.path())]).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redb_serves_workers_that_come_and_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let names: Vec<String> = ["a", "b"].iter().map(|name| directory.path().join(name).display().to_string()).collect();
+    let (owner, guest) = (shards(&names).await, shards(&names).await);
+    trial::partitions_are_shared(&guest).await;
+    trial::workers_that_come_and_go(&guest).await;
+    drop(owner);
+    // The guest opens the files.
+    trial::workers_that_come_and_go(&guest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redb_lives_through_kills_of_workers() {
+    let directory = tempfile::tempdir().unwrap();
+    kills::of_workers(&[file(directory.path())]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_does_what_a_store_must() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("contract").await;
+    contract::check(async |layout| open(&name, layout, REACH).await).await;
+    let names = [server.database("a").await, server.database("b").await];
+    let shards = shards(&names).await;
+    trial::partitions_are_shared(&shards).await;
+    trial::workers_that_come_and_go(&shards).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_serves_two_owners_though_connections_are_cut() {
+    let Some(server) = server::Postgres::start() else { return };
+    let names = [server.database("a").await, server.database("b").await];
+    let shards = shards(&names).await;
+    tokio::select! {
+        () = trial::two_owners_of_faulty_stores(&shards) => {}
+        () = server.cut_connections() => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_lives_through_kills_of_workers_and_server() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("kills").await;
+    let server = Arc::new(tokio::sync::Mutex::new(server));
+    let killing = Arc::clone(&server);
+    kills::of_workers_and(&[name], async move || killing.lock().await.kill_and_start()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_without_news_loads_anew() {
+    let Some(server) = server::Postgres::start() else { return };
+    let reach = Reach { news: false, ..REACH };
+    let shards = Shards::open(&[server.database("silent").await], 4, reach).await.unwrap();
+    trial::workers_that_come_and_go(&shards).await;
+}
+
+/// A scan begins where the window ends, beyond the rows that were deleted and cannot be cleaned up.
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_scans_no_graveyard() {
+    let Some(server) = server::Postgres::start() else { return };
+    let name = server.database("graves").await;
+    let shards = Shards::open(std::slice::from_ref(&name), 1, REACH).await.unwrap();
+    let store: &Arc<dyn Store> = shards.store_of(0);
+    let open_transaction = server.client("graves").await;
+    open_transaction
+        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job")
+        .await
+        .unwrap();
+    for ids in [0..5_000, 5_000..10_000_u64] {
+        let rows: Vec<_> = ids.map(|id| (1 + id / 100, id)).collect();
+        shards.put(rows.iter().map(|row| (row.1, row.0, Vec::new())).collect()).await.unwrap();
+        let claimed = store.claim(0, &rows, 1_000).await.unwrap();
+        assert_eq!(claimed.len(), 5_000);
+        store.settle(0, &rows.iter().map(|row| ((1_000, row.1), None)).collect::<Vec<_>>()).await.unwrap();
+    }
+    shards.put(vec![(77, 2_000, Vec::new())]).await.unwrap();
+    assert_eq!(store.scan(0, Some((1_000, 9_999)), 10).await.unwrap(), [(2_000, 77)]);
+    let client = server.client("graves").await;
+    let pages = async |after: (i64, i64)| {
+        client.batch_execute("SET enable_seqscan = off; SET enable_bitmapscan = off").await.unwrap();
+        let scan = durable_jobs::store::postgres::SCAN;
+        let scan = scan.replace("$1", "0").replace("$2", &after.0.to_string()).replace("$3", &after.1.to_string());
+        let explain = format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT TEXT) {}", scan.replace("$4", "10"));
+        let lines = client.query(&explain, &[]).await.unwrap();
+        let text: String = lines.iter().map(|line| line.get::<_, String>(0) + "\n").collect();
+        let buffers = text.split("shared hit=").nth(1).unwrap_or_else(|| panic!("{text}"));
+        buffers.split(|letter: char| !letter.is_ascii_digit()).next().unwrap().parse::<u64>().unwrap()
+    };
+    let (from_the_first, from_the_bound) = (pages((-1, -1)).await, pages((1_000, 9_999)).await);
+    assert!(from_the_bound < 20 && from_the_first > 10 * from_the_bound, "{from_the_first} and {from_the_bound} pages");
+    drop(open_transaction);
+}

@@ -1,0 +1,148 @@
+//! A PostgreSQL of a test's own, in a temporary directory and on a socket there.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio_postgres::{Client, NoTls};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Postgres {
+    programs: PathBuf,
+    directory: TempDir,
+    server: Child,
+}
+
+/// Where Debian puts the newest server's programs, or whoever is on the PATH.
+fn programs() -> Option<PathBuf> {
+    let debian =
+        fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut all: Vec<PathBuf> = std::env::split_paths(&path).chain(debian).collect();
+    all.retain(|directory| directory.join("initdb").exists() && directory.join("postgres").exists());
+    all.sort();
+    all.pop()
+}
+
+/// A command as an ordinary user: PostgreSQL does not run as root.
+fn as_a_user(program: &Path) -> Command {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
+    command
+}
+
+fn number_of(user: &str, which: &str) -> u32 {
+    let id = Command::new("id").args([which, user]).output().unwrap();
+    String::from_utf8(id.stdout).unwrap().trim().parse().unwrap()
+}
+
+impl Postgres {
+    /// Starts one. `None` if there is none on this machine, which is said, and is an error where servers are required.
+    pub(crate) fn start() -> Option<Self> {
+        let Some(programs) = programs() else {
+            assert!(std::env::var_os("REQUIRE_SERVERS").is_none(), "PostgreSQL is not installed");
+            eprintln!("skipped: PostgreSQL is not installed");
+            return None;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        if fs::metadata("/proc/self").unwrap().uid() == 0 {
+            let (user, group) = (number_of("postgres", "-u"), number_of("postgres", "-g"));
+            chown(directory.path(), Some(user), Some(group)).unwrap();
+        }
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let mut initdb = as_a_user(&programs.join("initdb"));
+        initdb.current_dir(directory.path()).arg("--pgdata").arg(directory.path().join("data"));
+        initdb.args(["--auth=trust", "--username=jobs", "--no-sync", "--no-locale", "--encoding=UTF8"]);
+        let made = initdb.output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let server = Self::spawn(&programs, directory.path());
+        Some(Self { programs, directory, server })
+    }
+
+    fn spawn(programs: &Path, directory: &Path) -> Child {
+        let log = fs::File::options().create(true).append(true).open(directory.join("log")).unwrap();
+        let mut command = as_a_user(&programs.join("postgres"));
+        command.current_dir(directory).arg("-D").arg(directory.join("data")).arg("-k").arg(directory);
+        // The machine does not crash, so there is no need to wait for its disk.
+        command.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=32MB"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    fn url(&self, database: &str) -> String {
+        let host = self.directory.path().display().to_string().replace('/', "%2F");
+        format!("postgres://jobs@{host}/{database}")
+    }
+
+    /// A connection, as soon as there can be one.
+    pub(crate) async fn client(&self, database: &str) -> Client {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match tokio_postgres::connect(&self.url(database), NoTls).await {
+                Ok((client, connection)) => {
+                    tokio::spawn(connection);
+                    return client;
+                }
+                Err(error) => assert!(Instant::now() < end, "{error}: {}", self.log()),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// Makes a database, and answers its name as a store.
+    pub(crate) async fn database(&self, name: &str) -> String {
+        self.client("postgres").await.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+        self.url(name)
+    }
+
+    /// Cuts all connections but its own, again and again.
+    pub(crate) async fn cut_connections(&self) {
+        let client = self.client("postgres").await;
+        loop {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND random() < 0.3";
+            client.execute(cut, &[]).await.unwrap();
+        }
+    }
+
+    /// Kills the server without a warning, and starts it again.
+    pub(crate) fn kill_and_start(&mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+        let end = Instant::now() + PATIENCE;
+        loop {
+            // Until the last of its processes has noticed, the server refuses to start.
+            self.server = Self::spawn(&self.programs, self.directory.path());
+            let socket = self.directory.path().join(".s.PGSQL.5432");
+            loop {
+                if self.server.try_wait().unwrap().is_some() {
+                    break;
+                }
+                if std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+                    return;
+                }
+                assert!(Instant::now() < end, "{}", self.log());
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // At an interrupt it cuts all connections and cleans up.
+        let _ = Command::new("kill").args(["-INT", &self.server.id().to_string()]).status();
+        let _ = self.server.wait();
+    }
+}

@@ -1,0 +1,286 @@
+//! Workers in this process on a real store, and a store that fails now and then: what was put, what was run, and whether any
+//! promise was broken.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use durable_jobs::clock::Clock;
+use durable_jobs::error::{Error, Result};
+use durable_jobs::store::{Claim, Count, Job, Layout, Lease, News, Row, Shards, Store, Tell};
+use durable_jobs::worker::{self, Deliver, Delivery, Settings};
+use futures_util::FutureExt;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+/// How long everything may take, at the very most.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long a claim lasts here.
+const LEASE: Duration = Duration::from_millis(800);
+
+/// What the workers of a trial did.
+#[derive(Clone, Default)]
+pub(crate) struct Trial {
+    jobs: Arc<Mutex<HashMap<u64, Vec<Attempt>>>>,
+    deadlines: Arc<Mutex<HashMap<u64, u64>>>,
+    /// Those that were put again because nobody knew whether they were there. They had perhaps been done, and begin anew, once or more.
+    put_again: Arc<Mutex<HashSet<u64>>>,
+}
+
+#[derive(Clone, Copy)]
+struct Attempt {
+    until: u64,
+    /// It has failed, and ended its lease by that.
+    has_failed: bool,
+}
+
+/// A worker of this process, and its clock.
+pub(crate) struct Running {
+    pub(crate) clock: Clock,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Result<()>>,
+}
+
+impl Running {
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        self.task.await.unwrap().unwrap();
+    }
+}
+
+impl Trial {
+    /// Puts jobs that are due within `over_ms`, until the store says so.
+    pub(crate) async fn put(&self, shards: &Shards, ids: std::ops::Range<u64>, over_ms: u64) {
+        let now = Clock::default().now_ms();
+        let jobs: Vec<_> = ids.map(|id| (id, now + rand::random_range(0..=over_ms), b"payload".to_vec())).collect();
+        self.deadlines.lock().unwrap().extend(jobs.iter().map(|job| (job.0, job.1)));
+        for jobs in jobs.chunks(20) {
+            let end = Instant::now() + PATIENCE;
+            while let Err(error) = shards.put(jobs.to_vec()).await {
+                assert!(Instant::now() < end, "{error}");
+                self.put_again.lock().unwrap().extend(jobs.iter().map(|job| job.0));
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+
+    /// Starts a worker, whose jobs fail now and then if they are `weak`.
+    pub(crate) fn work(&self, shards: &Shards, settings: Settings, weak: bool) -> Running {
+        let (stop, stopped) = oneshot::channel();
+        let (trial, shards) = (self.clone(), shards.clone());
+        let deliver: Deliver = Arc::new(move |job| trial.clone().deliver(job, weak).boxed());
+        let clock = settings.clock.clone();
+        let task =
+            tokio::spawn(async move { worker::run(&shards, settings, deliver, async { _ = stopped.await }).await });
+        Running { clock, stop, task }
+    }
+
+    async fn deliver(self, job: Delivery, weak: bool) -> bool {
+        let fate = if weak { rand::random_range(0..100) } else { 50 };
+        let (fails, panics) = (fate < 5, fate >= 98);
+        {
+            // The clocks of these workers are never ahead.
+            let deadline = self.deadlines.lock().unwrap()[&job.id];
+            assert!(Clock::default().now_ms() >= deadline, "{job:?} is early");
+            let mut jobs = self.jobs.lock().unwrap();
+            let attempts = jobs.entry(job.id).or_default();
+            if job.attempt == 1 && self.put_again.lock().unwrap().contains(&job.id) {
+                attempts.clear();
+            }
+            let claimed = job.until - LEASE.as_millis() as u64;
+            let lives = attempts.iter().any(|other| !other.has_failed && other.until > claimed);
+            assert!(!lives, "{job:?} has two leases that live");
+            assert!(job.attempt as usize > attempts.len(), "{job:?} is attempt {} at least", attempts.len() + 1);
+            attempts.push(Attempt { until: job.until, has_failed: fails || panics });
+        }
+        assert!(!panics, "a job panics, as it should now and then");
+        sleep(Duration::from_millis(rand::random_range(0..5))).await;
+        !fails
+    }
+
+    /// Waits until all jobs were done and the store is empty.
+    pub(crate) async fn end(&self, shards: &Shards) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let mut left = 0;
+            for (_, store) in shards.all() {
+                left += store.count().await.map_or(1, |counts| counts.iter().map(|count| count.jobs).sum());
+            }
+            let lost = self.lost();
+            if left == 0 && lost.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < end, "{left} are left, and {} were never done: {lost:?}", lost.len());
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn lost(&self) -> Vec<u64> {
+        let jobs = self.jobs.lock().unwrap();
+        let is_done = |id| jobs.get(id).is_some_and(|attempts| attempts.iter().any(|attempt| !attempt.has_failed));
+        self.deadlines.lock().unwrap().keys().filter(|id| !is_done(id)).copied().collect()
+    }
+}
+
+/// Short times, a small window, and a number of its own.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        owner: rand::random_range(durable_jobs::tenure::FIRST_WORKER..=durable_jobs::store::MAX_NUMBER),
+        clock: Clock::default(),
+        lease: LEASE,
+        tenure: Duration::from_millis(600),
+        reload: Duration::from_secs(1),
+        capacity: 16,
+        at_once: 30,
+    }
+}
+
+/// A store that fails before or after it has done what it was asked for, and whose news are lost now and then. Any worker
+/// gets any lease on a partition that it wants.
+pub(crate) struct Faulty {
+    pub(crate) inner: Arc<dyn Store>,
+    /// How many of a hundred requests fail.
+    pub(crate) percent: u32,
+}
+
+impl Faulty {
+    /// These stores, each of them faulty.
+    pub(crate) fn all(shards: &Shards, percent: u32) -> Shards {
+        let faulty = |(layout, store): &(Layout, Arc<dyn Store>)| {
+            (*layout, Arc::new(Self { inner: Arc::clone(store), percent }) as Arc<dyn Store>)
+        };
+        Shards::of(shards.all().iter().map(faulty).collect())
+    }
+
+    fn fails(&self) -> bool {
+        rand::random_range(0..100) < self.percent
+    }
+
+    async fn through<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let fault = || Err(Error::Store("a fault that was made".to_owned()));
+        if self.fails() {
+            return fault();
+        }
+        let answer = work.await;
+        if self.fails() { fault() } else { answer }
+    }
+}
+
+#[async_trait]
+impl Store for Faulty {
+    async fn put(&self, jobs: &[Job]) -> Result<u64> {
+        self.through(self.inner.put(jobs)).await
+    }
+
+    async fn cancel(&self, part: u32, id: u64) -> Result<bool> {
+        self.through(self.inner.cancel(part, id)).await
+    }
+
+    async fn scan(&self, part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>> {
+        self.through(self.inner.scan(part, after, limit)).await
+    }
+
+    async fn claim(&self, part: u32, rows: &[Row], until: u64) -> Result<Vec<Claim>> {
+        self.through(self.inner.claim(part, rows, until)).await
+    }
+
+    async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()> {
+        self.through(self.inner.settle(part, ends)).await
+    }
+
+    async fn leases(&self) -> Result<Vec<Lease>> {
+        Ok(Vec::new())
+    }
+
+    async fn lease(&self, changes: &[(Option<Lease>, Option<Lease>)]) -> Result<Vec<bool>> {
+        Ok(vec![true; changes.len()])
+    }
+
+    async fn news(&self, tell: Tell) -> Result<()> {
+        let percent = self.percent;
+        let tell = move |news| match rand::random_range(0..100) {
+            it if it < percent => true, // it is lost
+            it if it < 2 * percent => tell(News::Lost) && tell(news),
+            _ => tell(news),
+        };
+        self.inner.news(Box::new(tell)).await
+    }
+
+    async fn count(&self) -> Result<Vec<Count>> {
+        self.inner.count().await
+    }
+}
+
+/// Two workers that both believe to have every partition of a store that fails: jobs fail, panic and are retried, and one
+/// clock is set back and forth.
+pub(crate) async fn two_owners_of_faulty_stores(shards: &Shards) {
+    let (trial, faulty) = (Trial::default(), Faulty::all(shards, 5));
+    let workers = [trial.work(&faulty, settings(), true), trial.work(&faulty, settings(), true)];
+    for step in 0..6 {
+        trial.put(&faulty, step * 60..step * 60 + 60, 600).await;
+        // Set back only: who is ahead is early by definition.
+        workers[1].clock.set_ahead([-3_000, 0, -600_000, -50, -1_000, 0][step as usize]);
+        sleep(Duration::from_millis(200)).await;
+    }
+    trial.end(shards).await;
+    for worker in workers {
+        worker.stop().await;
+    }
+}
+
+/// Workers that come and go, with leases that hold, lose nothing. Those that stop leave their partitions at once.
+pub(crate) async fn workers_that_come_and_go(shards: &Shards) {
+    let trial = Trial::default();
+    for step in 0..4_u64 {
+        let workers = [trial.work(shards, settings(), false), trial.work(shards, settings(), false)];
+        trial.put(shards, step * 60..step * 60 + 60, 800).await;
+        sleep(Duration::from_millis(300)).await;
+        for worker in workers {
+            worker.stop().await;
+        }
+    }
+    let last = trial.work(shards, settings(), false);
+    trial.end(shards).await;
+    last.stop().await;
+    for (_, store) in shards.all() {
+        let held: Vec<Lease> = store.leases().await.unwrap();
+        assert!(held.iter().all(|lease| lease.until == 0), "{held:?}");
+    }
+}
+
+/// Workers share the partitions evenly, and the share of one that leaves goes to the others.
+pub(crate) async fn partitions_are_shared(shards: &Shards) {
+    let owned = async || {
+        let mut owners = HashMap::<u64, usize>::new();
+        let now = Clock::default().now_ms();
+        for (_, store) in shards.all() {
+            for lease in store.leases().await.unwrap() {
+                if lease.key < durable_jobs::tenure::FIRST_WORKER && lease.until > now {
+                    *owners.entry(lease.owner).or_default() += 1;
+                }
+            }
+        }
+        let mut counts: Vec<usize> = owners.into_values().collect();
+        counts.sort_unstable();
+        counts
+    };
+    let until = async |wanted: &[usize]| {
+        let end = Instant::now() + PATIENCE;
+        while owned().await != wanted {
+            assert!(Instant::now() < end, "{:?} and not {wanted:?}", owned().await);
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let (trial, all) = (Trial::default(), shards.partitions() as usize);
+    let long = || Settings { tenure: Duration::from_secs(3), ..settings() };
+    let first = trial.work(shards, long(), false);
+    until(&[all]).await;
+    let second = trial.work(shards, long(), false);
+    until(&[all / 2, all / 2]).await;
+    first.stop().await;
+    until(&[all]).await;
+    second.stop().await;
+}
