@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, UNIX_EPOCH};
 
 use clap::error::ErrorKind;
@@ -12,8 +13,10 @@ use futures_util::FutureExt;
 use tokio::io::AsyncWriteExt;
 
 use crate::clock::Clock;
+use crate::compare;
 use crate::demo::{self, Wishes};
 use crate::error::{Error, Result};
+use crate::store::postgres::{Postgres, STATEMENTS};
 use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Reach, Shards};
 use crate::tenure::FIRST_WORKER;
 use crate::worker::{self, Deliver, Delivery, Settings};
@@ -52,6 +55,8 @@ enum Action {
     Status,
     /// Runs two workers and kills one, and tells how late jobs were and how many were lost
     Demo(Wishes),
+    /// Runs a load on an empty PostgreSQL by polling and by the window, and tells how late jobs were and what it took
+    Compare(compare::Wishes),
 }
 
 #[derive(Args, Debug)]
@@ -76,8 +81,11 @@ impl StoreArgs {
     pub async fn open(&self) -> Result<Shards> {
         let default = [STORE.to_owned()];
         let names = if self.names.is_empty() { &default[..] } else { &self.names };
-        let reach = Reach { news: !self.no_news, connections: self.connections.into() };
-        Shards::open(names, self.partitions, reach).await
+        Shards::open(names, self.partitions, self.reach()).await
+    }
+
+    fn reach(&self) -> Reach {
+        Reach { news: !self.no_news, connections: self.connections.into() }
     }
 }
 
@@ -126,6 +134,9 @@ struct WorkerArgs {
     /// For tests: say "ready" on standard output, and stop when standard input ends
     #[arg(long, hide = true)]
     lifeline: bool,
+    /// For comparison: how often to ask for jobs, in place of a window
+    #[arg(long, hide = true)]
+    poll: Option<String>,
     /// For tests: milliseconds by which the wall clock is to be ahead
     #[arg(long, hide = true, default_value_t = 0, allow_negative_numbers = true)]
     wall_ahead_ms: i64,
@@ -178,6 +189,11 @@ async fn run(Cli { action, stores }: Cli) -> Result<ExitCode> {
             biased;
             () = interrupt() => Err(Error::Interrupted),
             shown = demo::show(&wishes, &stores) => shown.map(|()| ExitCode::SUCCESS),
+        },
+        Action::Compare(wishes) => tokio::select! {
+            biased;
+            () = interrupt() => Err(Error::Interrupted),
+            shown = compare::show(&wishes, &stores) => shown.map(|()| ExitCode::SUCCESS),
         },
     }
 }
@@ -286,7 +302,16 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
     if args.lifeline {
         print("ready\n");
     }
-    worker::run(&shards, settings, deliver, stop).await
+    if let Some(every) = args.poll {
+        let store = Postgres::open(&stores.names[0], shards.all()[0].0, stores.reach()).await?;
+        compare::poll(&store, span("--poll", &every)?, settings.lease, &settings.clock, stop).await;
+    } else {
+        worker::run(&shards, settings, deliver, stop).await?;
+    }
+    if args.lifeline {
+        print(&format!("statements {}\n", STATEMENTS.load(Ordering::Relaxed)));
+    }
+    Ok(())
 }
 
 /// Runs a program for a job. It is killed if the job is given up.

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::cli::{StoreArgs, milliseconds, print};
 use crate::clock::Clock;
@@ -24,7 +24,7 @@ const BEAT: Duration = Duration::from_millis(50);
 const LONGEST_MS: u64 = 10_000;
 
 /// How long after the last deadline jobs may come.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long the workers' claims last, so that those of the one that is killed are over soon.
 const LEASE: &str = "5s";
@@ -60,32 +60,19 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     };
 
     // The first worker opens the file, if it is one, and serves it to the others. It is the one that is killed.
-    let mut victim = Worker::start(&stores, &ledger).await?;
-    let survivor = Worker::start(&stores, &ledger).await?;
+    let mut victim = Worker::start(&stores, &ledger, &[]).await?;
+    let survivor = Worker::start(&stores, &ledger, &[]).await?;
     let shards = stores.open().await?;
-    for (_, store) in shards.all() {
-        if store.count().await?.iter().any(|count| count.jobs > 0) {
-            return Err(Error::Refused("there are jobs in the store, and the demo would run them".to_owned()));
-        }
-    }
+    check_empty(&shards).await?;
     let bar = bar("jobs", wishes.jobs);
     tell(&bar, format!("two workers share {} partitions in {}", shards.partitions(), stores.names.join(", ")));
     tell(&bar, format!("{} jobs are due over {}", wishes.jobs, wishes.over));
     let putting = tokio::spawn(put(shards.clone(), wishes.jobs, over_ms, Arc::clone(&ledger)));
-    let watching = watch(Arc::clone(&ledger), wishes.jobs, bar.clone());
-    tokio::pin!(watching);
-
-    tokio::select! {
-        () = sleep(Duration::from_millis(over_ms / 2)) => {}
-        () = &mut watching => {}
-    }
+    wait_for(&ledger, wishes.jobs, Duration::from_millis(over_ms / 2), &bar).await;
     victim.kill().await;
     tell(&bar, "one worker is killed; the other takes its partitions when the leases end".to_owned());
-    let end = Instant::now() + Duration::from_millis(over_ms / 2) + PATIENCE;
-    tokio::select! {
-        () = watching => tell(&bar, "all jobs were run".to_owned()),
-        () = sleep_until(end) => tell(&bar, "not all jobs were run in time".to_owned()),
-    }
+    let all = wait_for(&ledger, wishes.jobs, Duration::from_millis(over_ms / 2) + PATIENCE, &bar).await;
+    tell(&bar, if all { "all jobs were run" } else { "not all jobs were run in time" }.to_owned());
     putting.abort();
     survivor.stop().await;
     bar.finish_and_clear();
@@ -94,7 +81,7 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     Ok(())
 }
 
-fn lock(ledger: &Mutex<Ledger>) -> std::sync::MutexGuard<'_, Ledger> {
+pub(crate) fn lock(ledger: &Mutex<Ledger>) -> std::sync::MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -105,19 +92,31 @@ pub fn bar(name: &'static str, length: u64) -> ProgressBar {
     ProgressBar::new(length).with_style(style).with_message(name)
 }
 
-async fn watch(ledger: Arc<Mutex<Ledger>>, jobs: u64, bar: ProgressBar) {
+/// Refuses stores that have jobs already, which the workers would run.
+pub(crate) async fn check_empty(shards: &Shards) -> Result<()> {
+    for (_, store) in shards.all() {
+        if store.count().await?.iter().any(|count| count.jobs > 0) {
+            return Err(Error::Refused("there are jobs in the store, and they would be run".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Waits until so many jobs were run, or for so long. Answers whether they were.
+pub(crate) async fn wait_for(ledger: &Mutex<Ledger>, jobs: u64, patience: Duration, bar: &ProgressBar) -> bool {
+    let (end, before) = (Instant::now() + patience, bar.position() - lock(ledger).run());
     loop {
-        let run = lock(&ledger).run();
-        bar.set_position(run);
-        if run >= jobs {
-            return;
+        let run = lock(ledger).run();
+        bar.set_position(before + run);
+        if run >= jobs || Instant::now() >= end {
+            return run >= jobs;
         }
         sleep(BEAT).await;
     }
 }
 
 /// Puts jobs at a steady rate, with delays of up to ten seconds, the last of them due at the end.
-async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mutex<Ledger>>) {
+pub(crate) async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mutex<Ledger>>) {
     let clock = Clock::default();
     let (began, began_ms) = (Instant::now(), clock.now_ms());
     let base = rand::random_range(0..=MAX_NUMBER - jobs);
@@ -143,19 +142,21 @@ async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mutex<Ledger>>
 }
 
 /// A worker as a process, and what it prints.
-struct Worker {
+pub(crate) struct Worker {
     child: Child,
-    reading: JoinHandle<()>,
+    /// Answers the statements that it has sent, if it says so at its end.
+    reading: JoinHandle<u64>,
 }
 
 impl Worker {
     /// Starts a worker, and waits until it has opened the stores.
-    async fn start(stores: &StoreArgs, ledger: &Arc<Mutex<Ledger>>) -> Result<Self> {
+    pub(crate) async fn start(stores: &StoreArgs, ledger: &Arc<Mutex<Ledger>>, arguments: &[&str]) -> Result<Self> {
         let broken = |error: &dyn std::fmt::Display| Error::Broken(format!("no worker: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(|error| broken(&error))?);
         command.args(["worker", "--lifeline", "--lease", LEASE, "--partitions", &stores.partitions.to_string()]);
         command.args(["--connections", &stores.connections.to_string()]).args(stores.no_news.then_some("--no-news"));
         stores.names.iter().for_each(|name| _ = command.args(["--store", name]));
+        command.args(arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| broken(&error))?;
         let stdout = child.stdout.take().ok_or_else(|| broken(&"no standard output"))?;
@@ -166,9 +167,12 @@ impl Worker {
         }
         let ledger = Arc::clone(ledger);
         let reading = tokio::spawn(async move {
+            let mut statements = 0;
             while let Ok(Some(line)) = lines.next_line().await {
                 lock(&ledger).ran_line(&line);
+                statements = line.strip_prefix("statements ").and_then(|it| it.parse().ok()).unwrap_or(statements);
             }
+            statements
         });
         Ok(Self { child, reading })
     }
@@ -179,10 +183,14 @@ impl Worker {
         let _ = (&mut self.reading).await;
     }
 
-    /// Lets it end its jobs.
-    async fn stop(mut self) {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().unwrap_or(0)
+    }
+
+    /// Lets it end its jobs. Answers the statements that it has sent.
+    pub(crate) async fn stop(mut self) -> u64 {
         drop(self.child.stdin.take());
         let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
-        let _ = self.reading.await;
+        self.reading.await.unwrap_or(0)
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod cli;
 pub mod clock;
+pub mod compare;
 pub mod demo;
 pub mod error;
 pub mod ledger;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row as Record, Stateme
 
 use super::{Claim, Count, Job, Layout, Lease, News, Reach, Row, Store, Tell};
 use crate::error::{Error, Result};
+
+/// How many statements this process has sent, for comparison.
+pub static STATEMENTS: AtomicU64 = AtomicU64::new(0);
 
 /// How long a server may take to answer. After that the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -58,6 +62,13 @@ const DROP: &str =
     "DELETE FROM durable_lease WHERE key = $1 AND owner = $2 AND epoch = $3 AND until = $4 RETURNING key";
 const COUNT: &str = "SELECT part, count(*), min(deadline) FROM durable_job GROUP BY part";
 
+/// What queues on PostgreSQL do instead of a window.
+const POLL: &str = "UPDATE durable_job SET deadline = $3, attempts = attempts + 1 WHERE part = $1 AND id IN (
+        SELECT id FROM durable_job WHERE part = $1 AND deadline <= $2
+        ORDER BY deadline, id LIMIT $4 FOR UPDATE SKIP LOCKED)
+    RETURNING id, attempts, payload";
+const BURY: &str = "INSERT INTO durable_job SELECT 0, id, 1, 0, '' FROM generate_series(0, $1::bigint - 1) AS id";
+
 /// The channel of the news. A notification names up to [`TOLD`] rows, so that it has less than the 8,000 bytes that it may.
 const CHANNEL: &str = "durable_job";
 const TOLD: usize = 120;
@@ -95,6 +106,7 @@ impl Connection {
                 statement
             }
         };
+        STATEMENTS.fetch_add(1, Ordering::Relaxed);
         self.client.query(&statement, parameters).await
     }
 }
@@ -134,6 +146,33 @@ impl Postgres {
             client.query_one("SELECT layout FROM durable_layout", &[]).await.map_err(|error| refuse(&said(&error)))?;
         layout.check(&without_password(url), found.get(0))?;
         Ok(store)
+    }
+
+    /// Takes the jobs that are due, up to `limit`: their ids, attempts and payloads. For comparison.
+    pub async fn poll(&self, part: u32, now: u64, until: u64, limit: usize) -> Result<Vec<(u64, u32, Vec<u8>)>> {
+        let records = self.run(0, POLL, &[&(part as i32), &integer(now), &integer(until), &(limit as i64)]).await?;
+        Ok(records.iter().map(|row| (number(row, 0), row.get::<_, i32>(1) as u32, row.get(2))).collect())
+    }
+
+    /// Inserts and deletes rows that were due first, while a transaction that could see them is open until the client is
+    /// dropped. For comparison.
+    pub async fn bury(&self, rows: u64) -> Result<Client> {
+        self.run(0, BURY, &[&integer(rows)]).await?;
+        let client = self.connect().await?;
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM durable_job LIMIT 1";
+        client.batch_execute(begin).await.map_err(|error| Error::Store(said(&error)))?;
+        self.run(0, "DELETE FROM durable_job WHERE part = 0 AND deadline = 1", &[]).await?;
+        Ok(client)
+    }
+
+    /// The process of the server, if it runs on this machine.
+    pub async fn server(&self) -> Result<Option<u32>> {
+        let record = self.run(0, "SELECT pg_backend_pid()", &[]).await?;
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", record[0].get::<_, i32>(0))).unwrap_or_default();
+        let is_postgres = status.starts_with("Name:\tpostgres");
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:\t")?.parse().ok());
+        Ok(parent.filter(|_| is_postgres))
     }
 
     async fn connect(&self) -> Result<Client> {

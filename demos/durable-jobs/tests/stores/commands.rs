@@ -97,6 +97,8 @@ fn bad_input_is_refused_in_one_line() {
         (&["demo", "--over", "1s"], "from 2s to 1day"),
         (&["demo", "--jobs", "0"], "--jobs"),
         (&["demo", "--store", &name], "there are jobs in the store"),
+        (&["compare"], "compare wants one --store"),
+        (&["compare", "--store", &name], "it wants postgres://"),
         (&["fly"], "fly"),
     ];
     for (arguments, reason) in cases {
