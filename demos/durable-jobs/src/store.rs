@@ -4,6 +4,8 @@
 //! position: a job that was moved or removed meanwhile is not touched. So of two workers that claim a job, one moves it,
 //! and the other is told where it is.
 
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod postgres;
 pub mod redb;
 pub mod shared;
@@ -230,7 +232,11 @@ impl Shards {
 pub async fn open(name: &str, layout: Layout, reach: Reach) -> Result<Arc<dyn Store>> {
     match name.split_once("://") {
         Some(("postgres" | "postgresql", _)) => Ok(Arc::new(postgres::Postgres::open(name, layout, reach).await?)),
-        Some((kind, _)) => Err(Error::Refused(format!("{name}: unknown store \"{kind}\": postgres, or a file"))),
+        #[cfg(feature = "etcd")]
+        Some(("etcd", endpoints)) => Ok(Arc::new(etcd::Etcd::open(endpoints, layout).await?)),
+        #[cfg(not(feature = "etcd"))]
+        Some(("etcd", _)) => Err(Error::Refused(format!("{name}: this program was built without the feature etcd"))),
+        Some((kind, _)) => Err(Error::Refused(format!("{name}: unknown store \"{kind}\": postgres, etcd, or a file"))),
         None => Ok(Arc::new(shared::Shared::open(name.as_ref(), layout).await?)),
     }
 }

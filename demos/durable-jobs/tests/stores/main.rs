@@ -4,6 +4,8 @@
 
 mod commands;
 mod contract;
+#[cfg(feature = "etcd")]
+mod ensemble;
 mod kills;
 mod server;
 mod trial;
