@@ -46,6 +46,7 @@ async fn redb_serves_workers_that_come_and_go() {
     let (owner, guest) = (shards(&names).await, shards(&names).await);
     trial::partitions_are_shared(&guest).await;
     trial::workers_that_come_and_go(&guest).await;
+    trial::another_worker_dies_with_its_claim(&guest).await;
     drop(owner);
     // The guest opens the files.
     trial::workers_that_come_and_go(&guest).await;
@@ -66,6 +67,7 @@ async fn postgres_does_what_a_store_must() {
     let shards = shards(&names).await;
     trial::partitions_are_shared(&shards).await;
     trial::workers_that_come_and_go(&shards).await;
+    trial::another_worker_dies_with_its_claim(&shards).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

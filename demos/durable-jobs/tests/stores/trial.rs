@@ -284,3 +284,25 @@ pub(crate) async fn partitions_are_shared(shards: &Shards) {
     until(&[all]).await;
     second.stop().await;
 }
+
+/// A worker learns where a job is that another one has claimed, and runs it if that one dies: without news of the move, and
+/// without loading anew.
+pub(crate) async fn another_worker_dies_with_its_claim(shards: &Shards) {
+    let trial = Trial::default();
+    let worker = trial.work(shards, Settings { reload: Duration::from_secs(3_600), ..settings() }, false);
+    // When these have run, all windows are loaded.
+    trial.put(shards, 1_000_000..1_000_040, 0).await;
+    trial.end(shards).await;
+    let deadline = Clock::default().now_ms() + 1_500;
+    let ids = 2_000_000..2_000_020_u64;
+    trial.deadlines.lock().unwrap().extend(ids.clone().map(|id| (id, deadline)));
+    shards.put(ids.clone().map(|id| (id, deadline, Vec::new())).collect()).await.unwrap();
+    for id in ids {
+        let part = shards.part_of(id);
+        let claims = shards.store_of(part).claim(part, &[(deadline, id)], deadline + 500).await.unwrap();
+        assert!(matches!(claims[..], [Claim::Taken { attempt: 1, .. }]), "{claims:?}");
+        trial.jobs.lock().unwrap().insert(id, vec![Attempt { until: deadline + 500, has_failed: true }]);
+    }
+    trial.end(shards).await;
+    worker.stop().await;
+}
