@@ -1,9 +1,11 @@
 //! Exact queues made of an ordered set: what one writes without a wheel. Every operation is O(log n).
 //!
 //! [`BTreeQueue`] is obviously right, and keeps all that the wheel promises. [`LeanBTreeQueue`] leaves out what it can
-//! while it still offers handle, value and cancellation, which makes it the yardstick for time.
+//! while it still offers handle, value and cancellation, which makes it the yardstick for time. [`SplitMap`] fires what is
+//! due all at once.
 
 mod lean;
+mod split;
 
 use std::collections::BTreeSet;
 
@@ -12,6 +14,7 @@ use slab::Slab;
 use crate::queue::{Need, Order, Queue};
 
 pub use lean::{BareSet, LeanBTreeQueue, LeanKey, Numbers, Store};
+pub use split::SplitMap;
 
 /// Names a scheduled timer. A key whose timer fired or was cancelled is refused for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

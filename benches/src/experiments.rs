@@ -10,6 +10,7 @@ mod expire;
 mod far;
 mod fill;
 mod hold;
+mod idle;
 mod longest;
 mod memory;
 mod one_ttl;
@@ -20,6 +21,7 @@ mod server;
 mod small;
 #[cfg(test)]
 mod tests;
+mod together;
 mod wake;
 
 use std::time::Duration;
@@ -115,6 +117,8 @@ experiments! {
     Renewed ["W19"] one_ttl::measure_renewal::<F::Fine>, Fine, [Fire, Move];
     RenewedOften ["W19"] one_ttl::measure_four_renewals::<F::Fine>, Fine, [Fire, Move];
     Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, FireLate];
+    Together ["W22"] together::measure::<F::Fine>, Fine, [Fire];
+    IdleAdvance ["W23"] idle::measure::<F::Fine>, Fine, [Fire, SingleCalls];
 }
 
 impl Kind {
@@ -134,6 +138,8 @@ impl Kind {
             Self::Memory if most > 1_000 && !asked.contains(&1_000) => [&[1_000], asked].concat(),
             Self::Hold => up_to(&[100, 1_000, 10_000, 100_000, 1_000_000]),
             Self::Small => up_to(&[10_000]),
+            Self::Together => up_to(&together::SIZES),
+            Self::IdleAdvance => up_to(&[idle::N]),
             Self::Server => up_to(&[10_000, 100_000]),
             Self::Churn => asked.iter().copied().filter(|&n| n <= churn::MOST).collect(),
             _ => asked.to_vec(),

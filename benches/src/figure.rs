@@ -145,4 +145,9 @@ pub static FIGURES: &[Figure] = &[
     time("W20 end and begin", &[Cancel, FireLate]),
     time("W20 p99 of advances", SERVER),
     call("W20 longest advance", SERVER),
+    time("W22 arm", &[Fire]),
+    time("W22 expire", &[Fire]),
+    time("W22 in all", &[Fire]),
+    time("W23 idle advance, next tick", CALLS),
+    time("W23 idle advance, same tick", CALLS),
 ];

@@ -37,5 +37,5 @@ pub mod subject;
 pub mod textbook;
 pub mod workload;
 
-pub use btree::{BTreeQueue, BareSet, LeanBTreeQueue};
+pub use btree::{BTreeQueue, BareSet, LeanBTreeQueue, SplitMap};
 pub use textbook::TextbookWheel;

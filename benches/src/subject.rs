@@ -6,7 +6,7 @@ use timer_wheel::ttl::{TtlQueue, TtlSet};
 use timer_wheel::{Caffeine, Micros, Wheel};
 
 use crate::answer::Parts;
-use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue};
+use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue, SplitMap};
 use crate::experiments::{Family, Kind, Samples};
 use crate::queue::{Applied, InLane, Indexed, Need, Queue, TwoSets};
 use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora};
@@ -56,6 +56,7 @@ pub static ALL: &[Subject] = &[
     Subject::of::<Same<OneList>>(),
     Subject::of::<Same<BareSet>>(),
     Subject::of::<Same<LeanBTreeQueue<u32>>>(),
+    Subject::of::<Same<SplitMap>>(),
     Subject::of::<Same<BTreeQueue<u32>>>(),
     Subject::of::<Same<Heap>>(),
     Subject::of::<OfTicks<Delays<FINE>, Delays<COARSE>, Delays<MILLISECOND>>>(),

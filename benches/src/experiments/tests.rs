@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::{Parts, agree};
-use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue};
+use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue, SplitMap};
 use crate::figure;
 use crate::queue::{Applied, Order, TwoSets};
 use crate::subject::{self, Same, Subject};
@@ -103,10 +103,12 @@ fn queue_that_fires_late_or_early_is_caught() {
         Kind::Far,
         Kind::Idle,
         Kind::Server,
+        Kind::Together,
+        Kind::IdleAdvance,
     ] {
         assert!(is_caught::<Same<Faulty<LATE>>>(kind), "{kind:?}");
     }
-    for kind in [Kind::Expire, Kind::Wake, Kind::Server] {
+    for kind in [Kind::Expire, Kind::Wake, Kind::Server, Kind::IdleAdvance] {
         assert!(is_caught::<Same<Faulty<EARLY>>>(kind), "{kind:?}");
     }
     for kind in [Kind::Caffeine, Kind::Evict] {
@@ -116,7 +118,9 @@ fn queue_that_fires_late_or_early_is_caught() {
 
 #[test]
 fn queue_that_mixes_values_up_is_caught() {
-    for kind in [Kind::Fill, Kind::Churn, Kind::Refresh, Kind::Peak, Kind::Pause, Kind::Small, Kind::Server] {
+    for kind in
+        [Kind::Fill, Kind::Churn, Kind::Refresh, Kind::Peak, Kind::Pause, Kind::Small, Kind::Server, Kind::Together]
+    {
         assert!(is_caught::<Same<Faulty<FORGETFUL>>>(kind), "{kind:?}");
     }
     assert!(is_caught::<Same<Faulty<TENACIOUS>>>(Kind::Peak));
@@ -124,7 +128,7 @@ fn queue_that_mixes_values_up_is_caught() {
 
 #[test]
 fn queue_that_mixes_the_order_up_is_caught() {
-    for kind in [Kind::Burst, Kind::Churn, Kind::Hold, Kind::Evict] {
+    for kind in [Kind::Burst, Kind::Churn, Kind::Hold, Kind::Evict, Kind::Together] {
         assert!(is_caught::<Same<Faulty<UNFAIR>>>(kind), "{kind:?}");
     }
 }
@@ -132,11 +136,22 @@ fn queue_that_mixes_the_order_up_is_caught() {
 #[test]
 fn right_answers_agree_and_have_figures() {
     // The others take long without optimization; CI runs all of them.
-    for kind in [Kind::Fill, Kind::Expire, Kind::Burst, Kind::Pause, Kind::Evict, Kind::Small, Kind::Server] {
+    for kind in [
+        Kind::Fill,
+        Kind::Expire,
+        Kind::Burst,
+        Kind::Pause,
+        Kind::Evict,
+        Kind::Small,
+        Kind::Server,
+        Kind::Together,
+        Kind::IdleAdvance,
+    ] {
         let mut known = Parts::default();
         for subject in [
             Subject::of::<Same<Faulty<NONE>>>(),
             Subject::of::<Same<LeanBTreeQueue<u32>>>(),
+            Subject::of::<Same<SplitMap>>(),
             Subject::of::<Same<TextbookWheel<u32>>>(),
             Subject::of::<Same<Applied<TtlSet<u32>>>>(),
             Subject::of::<Same<Applied<TtlQueue<u32>>>>(),

@@ -51,6 +51,7 @@ const HOLDS: &[u64] = &[100, 1_000, 10_000, 100_000, 1_000_000];
 const HOLDS_OF_MANY: &[u64] = &[1_000, 10_000, 100_000, 1_000_000];
 const UP_TO_100_000: &[u64] = &[10_000, 30_000, 100_000];
 const SERVERS: &[u64] = &[10_000, 100_000];
+const BURSTS: &[u64] = &[1_000, 4_096, 10_000, 100_000];
 const PRODUCERS: &[u64] = &[1, 2, 4, 8];
 
 const LIVE: &[u64] = &[4_096];
@@ -60,6 +61,7 @@ const INDEX: &[&str] = &["index-wheel"];
 const LOCAL: &[&str] = &["LocalTimer on a TurnClock"];
 const ONE_THREAD: &str = "tokio on one thread";
 const TREE: &str = "btree+slab";
+const SPLIT: &str = "split_off";
 const LIST: &str = "textbook";
 const TOKIO: &str = "delayqueue";
 const THREAD: &str = "Mutex<BTreeMap> + Condvar";
@@ -132,6 +134,10 @@ const ALL: &[Goal] = &[
     goal("W20 end and begin", EACH, "nexus-timer", Within(1.0)),
     goal("W20 end and begin", EACH, "nexus-timer", Faster(2.0)).of(INDEX),
     goal("W20 end and begin", EACH, TOKIO, Faster(3.0)).of(INDEX),
+    goal("W22 in all", &[100], SPLIT, Within(0.8)),
+    goal("W22 in all", BURSTS, SPLIT, Within(0.5)),
+    goal("W22 expire", BURSTS, SPLIT, Within(4.0)),
+    goal("W23", &[10_000], TREE, Within(1.0)),
     goal("W17 pairs a second", PRODUCERS, "a Timer each", AtLeast(0.8)),
     goal("W17 pairs a second", PRODUCERS, "a Mutex<BTreeMap> each", AtLeast(1.5)),
     goal("W17 pairs a second", PRODUCERS, THREAD, AtLeast(1.0)),

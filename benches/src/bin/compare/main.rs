@@ -35,8 +35,8 @@ const MOST_TIMERS: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 struct Options {
-    /// How many timers, separated by commas; W5, W9, W11, W12 and W16 to W18-local have sizes of their own, and a thread of
-    /// W17, W18 and W18-local makes half as many calls
+    /// How many timers, separated by commas; W5, W9, W11, W12, W16 to W18-local, W22 and W23 have sizes of their own, and a
+    /// thread of W17, W18 and W18-local makes half as many calls
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
           default_value = "10000,30000,100000,300000,1000000")]
     n: Vec<usize>,
@@ -49,7 +49,7 @@ struct Options {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
 
-    /// Only these workloads, separated by commas [default: all of queues: W1 to W16, W19, W20]
+    /// Only these workloads, separated by commas [default: all of queues: W1 to W16, W19, W20, W22, W23]
     #[arg(long, value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(
           Kind::ALL.iter().flat_map(|kind| kind.workloads().to_vec()).chain(drivers::ALL.map(|it| it.name))))]
     workloads: Vec<String>,
