@@ -2,6 +2,7 @@
 
 mod index;
 mod lane;
+mod out_of_line;
 mod ttl;
 mod two_sets;
 mod wheel;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 pub use index::Indexed;
 pub use lane::InLane;
+pub use out_of_line::OutOfLine;
 pub use ttl::{Applied, Layer, Proposal};
 pub use two_sets::TwoSets;
 

@@ -8,7 +8,7 @@ use timer_wheel::{Caffeine, Micros, Wheel};
 use crate::answer::Parts;
 use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue, SplitMap};
 use crate::experiments::{Family, Kind, Samples};
-use crate::queue::{Applied, InLane, Indexed, Need, Queue, TwoSets};
+use crate::queue::{Applied, InLane, Indexed, Need, OutOfLine, Queue, TwoSets};
 use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora};
 use crate::rivals::{COARSE, FINE};
 use crate::textbook::TextbookWheel;
@@ -39,7 +39,8 @@ impl<Fine: Queue, Coarse: Queue, Micro: Queue, Milli: Queue> Family for (Fine, C
 
 /// A queue in one geometry, or in none.
 pub type Same<Q> = (Q, Q, Q, Q);
-type OfWheel<Q, C, M> = (Q, C, M, Q);
+/// `schedule` and `cancel` are calls, so that their figures do not rise and fall with the number of experiments.
+type OfWheel<Q, C, M> = (OutOfLine<Q>, OutOfLine<C>, OutOfLine<M>, OutOfLine<Q>);
 type OfTicks<F, C, M> = (F, C, F, M);
 
 /// Not measured unless asked for: what the promises of a set cost, and TTLs, whose rival is one of them.

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use timer_wheel_bench::queue::{Queue, filled_with_keys};
+use timer_wheel_bench::queue::Queue;
 use timer_wheel_bench::workload::{SECOND, STEP, XorShift64Star};
 
 /// How many calls are counted at one go.
@@ -23,29 +23,53 @@ pub(crate) struct Steady<Q: Queue> {
     earliest: u64,
     /// Those that the calls are about, with their values.
     chosen: Vec<(Q::Key, u32)>,
+    /// Room for the keys of those that begin again, with their values.
+    begun: Vec<(Option<Q::Key>, u32)>,
     live: usize,
 }
 
+/// The only place of a program that schedules: so the compiler puts the function here, in line.
+#[inline(never)]
+fn schedule_each<Q: Queue>(queue: &mut Q, deadline: u64, timers: &mut [(Option<Q::Key>, u32)]) {
+    for (key, value) in timers {
+        *key = Some(queue.schedule(deadline, *value));
+    }
+}
+
+/// The only place that cancels.
+#[inline(never)]
+fn cancel_each<Q: Queue>(queue: &mut Q, timers: &[(Q::Key, u32)]) {
+    for &(key, value) in timers {
+        assert_eq!(queue.cancel(key), Some(value));
+    }
+}
+
+fn under_key<K>((key, value): (Option<K>, u32)) -> (K, u32) {
+    (key.expect("it was scheduled"), value)
+}
+
 impl<Q: Queue> Steady<Q> {
-    /// One for all states: what is inlined depends on from how many places a call is made.
     fn new(order: Vec<u32>) -> Self {
-        let (mut queue, mut keys): (Q, _) = filled_with_keys(&[TIMEOUT; N]);
+        let mut queue = Q::new(0);
+        let mut timers: Vec<(Option<Q::Key>, u32)> = (0..N as u32).map(|value| (None, value)).collect();
+        schedule_each(&mut queue, TIMEOUT, &mut timers);
         let mut now = 0;
         for turn in 0..2 * N {
-            let (oldest, value) = (&mut keys[turn % N], (turn % N) as u32);
-            assert_eq!(queue.cancel(*oldest), Some(value));
-            *oldest = queue.schedule(now + TIMEOUT, value);
+            let oldest = turn % N;
+            cancel_each(&mut queue, &[under_key(timers[oldest])]);
+            schedule_each(&mut queue, now + TIMEOUT, &mut timers[oldest..=oldest]);
             if turn % BATCH == BATCH - 1 {
                 now += STEP;
                 queue.advance(now, |_, _| unreachable!("nothing is due"));
             }
         }
-        let chosen = order.into_iter().take(CALLS);
+        let chosen: Vec<_> = order.into_iter().take(CALLS).map(|at| under_key(timers[at as usize])).collect();
         Self {
             queue,
             now,
             earliest: now + TIMEOUT - (N / BATCH) as u64 * STEP,
-            chosen: chosen.map(|at| (keys[at as usize], at)).collect(),
+            begun: chosen.iter().map(|&(_, value)| (None, value)).collect(),
+            chosen,
             live: N,
         }
     }
@@ -88,19 +112,14 @@ impl<Q: Queue> Steady<Q> {
 
     #[inline(always)]
     pub(crate) fn schedule(mut self) -> Self {
-        let deadline = black_box(self.now + TIMEOUT);
-        for (key, value) in &mut self.chosen {
-            *key = self.queue.schedule(deadline, *value);
-        }
+        schedule_each(&mut self.queue, self.now + TIMEOUT, &mut self.begun);
         self.live += CALLS;
         self
     }
 
     #[inline(always)]
     pub(crate) fn cancel(mut self) -> Self {
-        for &(key, value) in &self.chosen {
-            assert_eq!(self.queue.cancel(key), Some(value));
-        }
+        cancel_each(&mut self.queue, &self.chosen);
         self.live -= CALLS;
         self
     }

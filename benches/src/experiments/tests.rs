@@ -4,7 +4,7 @@ use super::*;
 use crate::answer::{Parts, agree};
 use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue, SplitMap};
 use crate::figure;
-use crate::queue::{Applied, Order, TwoSets};
+use crate::queue::{Applied, Order, OutOfLine, TwoSets};
 use crate::subject::{self, Same, Subject};
 use crate::textbook::TextbookWheel;
 use timer_wheel::ttl::{TtlQueue, TtlSet};
@@ -152,7 +152,7 @@ fn right_answers_agree_and_have_figures() {
             Subject::of::<Same<Faulty<NONE>>>(),
             Subject::of::<Same<LeanBTreeQueue<u32>>>(),
             Subject::of::<Same<SplitMap>>(),
-            Subject::of::<Same<TextbookWheel<u32>>>(),
+            Subject::of::<Same<OutOfLine<TextbookWheel<u32>>>>(),
             Subject::of::<Same<Applied<TtlSet<u32>>>>(),
             Subject::of::<Same<Applied<TtlQueue<u32>>>>(),
             Subject::of::<Same<Applied<TwoSets>>>(),

@@ -3,6 +3,9 @@
 //! The subjects take turns within one process, round by round, on the same inputs, so that a noisy machine disturbs them
 //! alike; what counts is the ratio of the medians. Every answer is held against those of the other subjects: a difference
 //! is an error, not a figure.
+//!
+//! `schedule` and `cancel` of the wheels are measured out of line, as a program gets them that calls them in several
+//! places: see `OutOfLine`. What they take in line is counted in `benches/instructions`.
 
 mod goals;
 mod report;
