@@ -308,7 +308,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             let tick = Layout::<G>::tick(timer.deadline);
             let links = self.node(timer.node).links();
             if tick > self.levels.cursor() && links.next == NodeIndex::NIL {
-                self.near.unlink(&mut self.nodes, links);
+                self.unlink(timer.node, links);
                 self.levels.place(&mut self.nodes, timer.node, tick);
             }
         }

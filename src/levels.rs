@@ -285,6 +285,7 @@ impl<G: Geometry> Levels<G> {
 
     /// Takes up to `most` timers out of an opened bucket, within the budget. Collects those that are due by a tick, and places
     /// the others.
+    #[inline(never)]
     fn empty<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, most: usize, by: Tick, budget: &mut Budget) {
         let mut left = most.min(budget.work);
         budget.work -= left;

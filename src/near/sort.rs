@@ -16,23 +16,27 @@ const FEWEST: usize = 8;
 /// both offsets usually fit. Otherwise the lower bits are sorted first and then the upper bits, in as many passes as
 /// needed: the index keeps the order of the pass before. Sorting words moves a third of the bytes that timers have.
 pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
-    order.clear();
-    if timers.len() < FEWEST {
-        insert_each(timers, Ordered::precedes);
-        return order.extend(0..timers.len() as u64);
-    }
     let room = 2 * timers.len() + parts_of(timers.len());
     if order.capacity() < room {
         // Not reserved: what is there would be copied, though it means nothing.
         *order = Vec::with_capacity(room);
     }
+    order.clear();
+    if timers.len() < FEWEST {
+        insert_each(timers, Ordered::precedes);
+        return order.extend(0..timers.len() as u64);
+    }
     let of_index = bits(timers.len() as u64);
-    let (least, of_deadline) = span(timers.iter().map(|it| it.deadline));
-    let (first, of_sequence) = span(timers.iter().map(|it| it.sequence));
+    let (mut low, mut high) = (timers[0], timers[0]);
+    for it in &*timers {
+        (low.deadline, high.deadline) = (low.deadline.min(it.deadline), high.deadline.max(it.deadline));
+        (low.sequence, high.sequence) = (low.sequence.min(it.sequence), high.sequence.max(it.sequence));
+    }
+    let (of_deadline, of_sequence) = (bits(high.deadline - low.deadline), bits(high.sequence - low.sequence));
     let of_word = of_deadline + of_sequence + of_index;
     if of_word <= u64::BITS {
         order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let rank = (it.deadline - least) << of_sequence | (it.sequence - first);
+            let rank = (it.deadline - low.deadline) << of_sequence | (it.sequence - low.sequence);
             rank << of_index | index
         }));
         return sort_words(order, of_word, of_index);
@@ -45,7 +49,7 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
         }
         order.clear();
         order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let rank = u128::from(it.deadline - least) << of_sequence | u128::from(it.sequence - first);
+            let rank = u128::from(it.deadline - low.deadline) << of_sequence | u128::from(it.sequence - low.sequence);
             ((rank >> shift) as u64) << of_index | index
         }));
         sort_words(order, (of_word - shift).min(u64::BITS), of_index);
@@ -54,6 +58,7 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
 }
 
 /// Sorts words below `2^bits`, and leaves the lowest `of_index` bits of each.
+#[inline(never)]
 fn sort_words(words: &mut Vec<u64>, bits: u32, of_index: u32) {
     if !sort_few(words, bits) {
         sort_many(words, bits);
@@ -141,7 +146,7 @@ fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32)
 
 /// The number of parts that so many words are sorted into: at least as many, up to 2,048.
 fn parts_of(words: usize) -> usize {
-    2 << words.ilog2().min(10)
+    2 << (words | 1).ilog2().min(10)
 }
 
 /// Sorts words into as many parts as there is room for their ends, by their bits from `shift` on. Returns how many are in
@@ -163,14 +168,6 @@ fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, ends: &mut [u64]
     }
     words.copy_from_slice(&spare[..words.len()]);
     most as usize
-}
-
-/// The least of some numbers, and the number of bits that the others need beyond it.
-#[inline]
-fn span(numbers: impl Iterator<Item = u64>) -> (u64, u32) {
-    let (least, greatest) =
-        numbers.fold((u64::MAX, 0), |(least, greatest), number| (number.min(least), number.max(greatest)));
-    (least, bits(greatest.saturating_sub(least)))
 }
 
 /// The number of bits that a number needs.

@@ -8,8 +8,8 @@ use counted::counted;
 type Lane = timer_wheel_bench::queue::InLane<u32>;
 
 counted!(lane, Lane:
-    schedule from without_oldest at most 95_600,
-    cancel from with_oldest at most 105_500,
-    reschedule_to_later from with_random at most 103_200,
-    expire from about_to_expire at most 91_000,
+    schedule from without_oldest at most 93_500,
+    cancel from with_oldest at most 102_300,
+    reschedule_to_later from with_random at most 114_600,
+    expire from about_to_expire at most 94_500,
 );
