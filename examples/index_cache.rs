@@ -66,7 +66,7 @@ impl Cache {
             self.free(oldest);
         }
         let entry = Entry { key: key.into(), value, ..Entry::default() };
-        let index = self.entries.insert(entry) as u32;
+        let index = u32::try_from(self.entries.insert(entry)).expect("a cache holds fewer than 2^32 entries");
         self.index_of.insert(key.into(), index);
         self.link(index, now);
         self.wheel.set_in(self.lane, index, self.entries[index as usize].deadline);

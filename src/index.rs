@@ -13,7 +13,8 @@
 //! let mut sessions = Slab::new();
 //! let mut wheel = IndexWheel::new(0);
 //! for (user, deadline) in [("ada", 30), ("bob", 10)] {
-//!     wheel.set(sessions.insert(user) as u32, deadline);
+//!     let index = u32::try_from(sessions.insert(user))?; // a slab's indexes are `usize`
+//!     wheel.set(index, deadline);
 //! }
 //! wheel.set(1, 40); // bob again
 //!
@@ -22,6 +23,7 @@
 //!     assert_eq!((user, due.deadline), ("ada", 30));
 //! }
 //! assert_eq!(wheel.len(), 1);
+//! # Ok::<(), std::num::TryFromIntError>(())
 //! ```
 //!
 //! # What the program has to do
