@@ -17,6 +17,9 @@ use super::{Reason, Timer};
 /// its first poll, where it counts as a job, without an allocation. A poll with another waker replaces that
 /// one. Dropping it gives the place back. Each of these is O(1). [`reset`](Sleep::reset) moves the deadline.
 ///
+/// A sleep that is due when it is first polled is ready at once. It does not yield to other tasks, so a loop around
+/// `timer.sleep(Duration::ZERO)` yields by itself.
+///
 /// It does not keep the timer running. If the timer is shut down, or its last clone dropped, the result is
 /// [`Reason::ShutDown`], unless the sleep was due. With a [limit](super::Builder::limit) it may be
 /// [`Reason::Full`]. Polled again, it gives its result again.
