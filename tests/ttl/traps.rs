@@ -27,6 +27,27 @@ fn expiry_applied_after_an_update_is_a_no_op() {
     assert_eq!(queue.poll(2 * SECOND).count(), 0);
 }
 
+/// T7: the timeout counts when a poll finds it, not when it is over.
+#[test]
+fn answer_after_the_timeout_counts_until_a_poll_has_found_it() {
+    let timeout = Duration::from_secs(10);
+    let late = MS + 2 * SECOND * timeout.as_secs();
+    for is_polled in [false, true] {
+        let mut queue = leader_with(|config| config.pending_timeout = timeout);
+        for key in ["failed", "applied"] {
+            queue.init(key, 5, 1, created(0)).unwrap();
+        }
+        assert_eq!(queue.poll(MS).count(), 2);
+        if is_polled {
+            assert_eq!(queue.poll(late).count(), 0, "both wait for their retry");
+        }
+        let expected = if is_polled { Outcome::Stale } else { Outcome::Failed };
+        assert_eq!(queue.failed("failed", 5, late), expected);
+        assert_eq!(queue.applied("applied", 5), Outcome::Applied);
+        assert_eq!(queue.len(), 1);
+    }
+}
+
 /// Dongting: replaying the log after the install of a snapshot applies older indexes. Here any
 /// suffix may be replayed, any number of times.
 #[test]

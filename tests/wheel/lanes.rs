@@ -177,3 +177,24 @@ fn lanes_do_not_end_the_time_without_buckets() {
     assert!(wheel.stats().occupied != [0; 5]);
     wheel.check_invariants();
 }
+
+/// C17: the number of a lane is all that names it.
+#[test]
+fn lane_of_another_wheel_is_that_of_the_same_number_or_none() {
+    let mut other = Wheel::<u64>::new(0);
+    let [first, second] = [other.add_lane(), other.add_lane()];
+    let (mut wheel, own) = with_lane::<timer_wheel::Millis>(0);
+    assert_eq!(first, own);
+    let ballast = wheel.len();
+    for (lane, lanes) in [(second, 0), (first, 1), (own, 1)] {
+        let start = wheel.now();
+        let key = wheel.schedule_in(lane, start + SECOND, 1);
+        assert_eq!(wheel.stats().lanes, lanes);
+        assert!(wheel.reschedule_in(lane, key, start + 2 * SECOND));
+        assert_eq!(wheel.stats().lanes, lanes);
+        assert_eq!(wheel.advance(start + 2 * SECOND - 1).count(), 0);
+        assert!(wheel.advance(start + 2 * SECOND).map(|timer| timer.value).eq([1]));
+        assert_eq!(wheel.len(), ballast);
+    }
+    wheel.check_invariants();
+}
