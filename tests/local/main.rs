@@ -14,6 +14,7 @@ mod leaks;
 mod like_timer;
 mod random;
 mod reentrancy;
+mod world;
 
 use std::time::Duration;
 

@@ -1,0 +1,230 @@
+//! Calls on the sleeps of one timer, and the obvious beside it: a map of deadlines, in the order in which they are to fire.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use timer_wheel::Budget;
+use timer_wheel::clock::NEVER;
+use timer_wheel::local::{LocalSleep, LocalTimer, TurnClock};
+
+use crate::bytes::{Decoder, Draw};
+
+const SLEEPS: usize = 6;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Time {
+    /// From now.
+    Ahead(u64),
+    /// Any at all, also one that has passed, and the ends of time.
+    At(u64),
+}
+
+#[derive(Debug)]
+pub(crate) enum Call {
+    /// Drops a sleep, and makes another.
+    Sleep(usize, Time),
+    /// With one of two wakers.
+    Poll(usize, usize),
+    Reset(usize, Time),
+    /// The clock shows another time, an earlier one maybe, and the loop does not look.
+    Set(Time),
+    /// The loop tells its time, and wakes at most so many.
+    Fire(Time, usize),
+    /// The same with so many units of work.
+    Work(Time, usize),
+    Clear,
+}
+
+impl Draw for Call {
+    type Script = Vec<Self>;
+
+    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
+        let (choice, nth) = (decoder.below(32), decoder.byte());
+        let some = match decoder.below(2) {
+            0 => u64::from(decoder.below(4)) << 20,
+            _ => (decoder.word() % (1 << 16)) << decoder.below(24),
+        };
+        let any = [0, some, some, NEVER - 1, NEVER][usize::from(decoder.below(5))];
+        let time = if decoder.below(4) == 0 { Time::At(any) } else { Time::Ahead(some) };
+        let (sleep, other) = (usize::from(nth) % SLEEPS, usize::from(nth) / SLEEPS);
+        script.push(match choice {
+            0..4 => Self::Sleep(sleep, time),
+            4..14 => Self::Poll(sleep, other % 2),
+            14..18 => Self::Reset(sleep, time),
+            // The end of time is for few scripts: after it nothing waits.
+            18..21 => Self::Set(Time::Ahead(some)),
+            21..26 => Self::Fire(Time::Ahead(some), other % 4),
+            26..29 => Self::Work(Time::Ahead(some), other % 8),
+            29 => Self::Fire(time, usize::MAX),
+            30 => Self::Set(time),
+            _ => Self::Clear,
+        });
+    }
+}
+
+type Log = Arc<Mutex<Vec<(usize, usize)>>>;
+
+/// Writes down which sleep it was for, and which of the wakers it is.
+struct Named((usize, usize), Log);
+
+impl Wake for Named {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+struct Slot {
+    sleep: LocalSleep<TurnClock>,
+    deadline: u64,
+    /// Where it is in the map, while it waits.
+    place: Option<(u64, u64)>,
+    wakers: [Arc<Named>; 2],
+}
+
+struct World {
+    timer: LocalTimer<TurnClock>,
+    slots: Vec<Slot>,
+    /// By deadline, and among equals by when it was armed or reset: the waker that is to be woken.
+    waiting: BTreeMap<(u64, u64), (usize, usize)>,
+    log: Log,
+    woken: Vec<(usize, usize)>,
+    clock: u64,
+    latest: u64,
+    sequence: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        let (timer, log) = (LocalTimer::new(TurnClock::new()), Log::default());
+        let slot = |nth| Slot {
+            sleep: timer.sleep(Duration::ZERO),
+            deadline: 0,
+            place: None,
+            wakers: [0, 1].map(|other| Arc::new(Named((nth, other), Arc::clone(&log)))),
+        };
+        let slots = (0..SLEEPS).map(slot).collect();
+        let (waiting, woken) = (BTreeMap::new(), Vec::new());
+        Self { timer, slots, waiting, log, woken, clock: 0, latest: 0, sequence: 0 }
+    }
+
+    fn call(&mut self, call: Call) {
+        let resolve = |time| match time {
+            Time::Ahead(ns) => self.latest.saturating_add(ns),
+            Time::At(at) => at,
+        };
+        match call {
+            Call::Sleep(nth, time) => {
+                let slot = &mut self.slots[nth];
+                slot.sleep = match time {
+                    Time::Ahead(ns) => self.timer.sleep(Duration::from_nanos(ns)),
+                    Time::At(at) => self.timer.sleep_until(at),
+                };
+                slot.deadline = resolve(time);
+                slot.place.take().map(|place| self.waiting.remove(&place));
+            }
+            Call::Poll(nth, other) => {
+                let slot = &mut self.slots[nth];
+                let waker = Waker::from(Arc::clone(&slot.wakers[other]));
+                let polled = Pin::new(&mut slot.sleep).poll(&mut Context::from_waker(&waker));
+                let is_ready = slot.place.is_none() && slot.deadline <= self.latest;
+                assert_eq!(polled, if is_ready { Poll::Ready(()) } else { Poll::Pending });
+                if !is_ready {
+                    let place = *slot.place.get_or_insert((slot.deadline, self.sequence));
+                    self.sequence += 1;
+                    self.waiting.insert(place, (nth, other));
+                }
+            }
+            Call::Reset(nth, time) => {
+                let (slot, deadline) = (&mut self.slots[nth], resolve(time));
+                slot.sleep.reset(deadline);
+                slot.deadline = deadline;
+                if let Some(place) = &mut slot.place {
+                    let waker = self.waiting.remove(place).expect("it waits");
+                    *place = (deadline, self.sequence);
+                    self.sequence += 1;
+                    self.waiting.insert(*place, waker);
+                }
+            }
+            Call::Set(time) => {
+                self.clock = resolve(time);
+                self.timer.clock().set(self.clock);
+            }
+            Call::Fire(time, most) => {
+                let fired = self.fire(resolve(time), &mut Budget::of_fires(most));
+                assert_eq!(fired, self.due().count().min(most));
+                self.take(fired);
+            }
+            Call::Work(time, work) => {
+                let fired = self.fire(resolve(time), &mut Budget::of_work(work));
+                assert!(fired <= self.due().count(), "early");
+                self.take(fired);
+                // Any budget but none comes to an end of it.
+                let mut calls = 0;
+                while self.due().next().is_some() {
+                    let fired = self.fire(self.latest, &mut Budget::of_work(1 + work));
+                    self.take(fired);
+                    calls += 1;
+                    assert!(calls < 10_000, "nothing fires");
+                }
+            }
+            Call::Clear => {
+                self.timer.clear();
+                self.waiting.clear();
+                self.slots.iter_mut().for_each(|slot| slot.place = None);
+            }
+        }
+    }
+
+    fn fire(&mut self, now: u64, budget: &mut Budget) -> usize {
+        self.latest = self.latest.max(now.min(NEVER - 1));
+        self.timer.fire(now, budget)
+    }
+
+    fn due(&self) -> impl Iterator<Item = &(u64, u64)> {
+        self.waiting.keys().take_while(|(deadline, _)| *deadline <= self.latest)
+    }
+
+    /// The first in the map are woken.
+    fn take(&mut self, fired: usize) {
+        for _ in 0..fired {
+            let (_, named) = self.waiting.pop_first().expect("so many are due");
+            self.slots[named.0].place = None;
+            self.woken.push(named);
+        }
+    }
+
+    fn check(&mut self) {
+        self.latest = self.latest.max(self.clock.min(NEVER - 1));
+        assert_eq!(*self.log.lock().unwrap(), self.woken);
+        assert_eq!((self.timer.len(), self.timer.is_empty()), (self.waiting.len(), self.waiting.is_empty()));
+        let (first, wake) = (self.waiting.keys().next().map(|(deadline, _)| *deadline), self.timer.wake_at());
+        assert!(wake.is_some() == first.is_some() && wake <= first.map(|first| first.max(self.latest)), "late");
+        let left = wake.map(|wake| Duration::from_nanos(wake.saturating_sub(self.latest)));
+        assert_eq!(self.timer.until_next(), left);
+        for (nth, slot) in self.slots.iter().enumerate() {
+            assert_eq!((slot.sleep.deadline(), slot.sleep.is_elapsed()), (slot.deadline, slot.deadline <= self.latest));
+            let stored = slot.place.map(|place| self.waiting[&place]);
+            for (other, waker) in slot.wakers.iter().enumerate() {
+                let is_stored = stored == Some((nth, other));
+                assert_eq!(Arc::strong_count(waker), 1 + usize::from(is_stored), "a waker was lost or stays");
+            }
+        }
+    }
+}
+
+/// Runs the script, and holds all that can be seen against the map after each call.
+pub(crate) fn run(script: Vec<Call>) {
+    let mut world = World::new();
+    for call in script {
+        world.call(call);
+        world.check();
+    }
+    let World { slots, timer, .. } = world;
+    let wakers: Vec<_> = slots.into_iter().flat_map(|slot| slot.wakers).collect();
+    drop(timer);
+    assert!(wakers.iter().all(|waker| Arc::strong_count(waker) == 1), "something stays");
+}

@@ -1,0 +1,58 @@
+//! Sleeps and timeouts of a local timer allocate nothing once the wheel has room, and give all back.
+//!
+//! A test binary of its own with one test, as the counts are those of the whole process.
+
+#![cfg(feature = "local")]
+
+use std::alloc::System;
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use timer_wheel::Budget;
+use timer_wheel::local::{LocalTimer, TurnClock};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const SLEEPS: u64 = 1_000;
+const MS: Duration = Duration::from_millis(1);
+
+/// What the harness, on its own thread, may ask for meanwhile.
+const HARNESS_CALLS: usize = 20;
+const HARNESS_BYTES: usize = 2_000;
+
+/// Sleeps that are reset and fire, and timeouts that are dropped.
+fn round(timer: &LocalTimer<TurnClock>) {
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..SLEEPS {
+        let mut sleep = pin!(timer.sleep(MS));
+        let mut timeout = pin!(timer.timeout(MS, pending::<()>()));
+        assert!(sleep.as_mut().poll(&mut context).is_pending() && timeout.as_mut().poll(&mut context).is_pending());
+        let now = timer.clock().now() + 2_000_000;
+        sleep.reset(now);
+        timer.clock().set(now);
+        assert_eq!(timer.fire(now, &mut Budget::of_fires(2)), 2);
+        assert!(sleep.poll(&mut context).is_ready() && timeout.poll(&mut context).is_ready());
+        let dropped = pin!(timer.timeout(MS, pending::<()>()));
+        assert!(dropped.poll(&mut context).is_pending());
+    }
+    assert!(timer.is_empty());
+}
+
+#[test]
+fn futures_of_a_local_timer_allocate_nothing_once_it_has_room_and_leave_nothing() {
+    let all = Region::new(ALLOCATOR);
+    let timer = LocalTimer::new(TurnClock::new());
+    round(&timer);
+    let region = Region::new(ALLOCATOR);
+    round(&timer);
+    let calls = region.change().allocations + region.change().reallocations;
+    assert!(calls <= HARNESS_CALLS, "{calls} calls of the allocator for {} futures", 3 * SLEEPS);
+    drop(timer);
+    let change = all.change();
+    let held = change.bytes_allocated.saturating_sub(change.bytes_deallocated);
+    assert!(held <= HARNESS_BYTES, "{held} bytes stay");
+}
