@@ -86,6 +86,7 @@ macro_rules! pages {
             #[doc = "[testing.md]: crate#documents"]
             #[doc = "[testing.md#the-drivers]: crate#documents"]
             #[doc = "[raft-ttl]: crate#documents"]
+            #[doc = "[durable-jobs]: crate#documents"]
             #[doc = "[replay]: crate#documents"]
             #[doc = "[lanes.svg]: <data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/%3E>"]
             #[doc = "[wheel.svg]: <data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/%3E>"]
