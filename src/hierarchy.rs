@@ -173,7 +173,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         let place = node.place();
         if lane.is_some() && place == Place::CHAIN {
             // As a timer of a lane is usually found: without a call.
-            self.move_here(lane, index, deadline);
+            let links = node.links();
+            self.near.unlink(&mut self.nodes, links);
+            self.place_anew(lane, index, deadline);
             return true;
         }
         let is_postponed = place.as_bucket().is_some() && deadline >= node.deadline && self.next_sequence < SEQUENCES;
@@ -193,12 +195,12 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Gives a timer that is scheduled a new deadline and a new place in the order, and links it there.
     #[inline(never)]
     pub(crate) fn move_to(&mut self, lane: Option<Lane>, index: NodeIndex, deadline: u64) {
-        self.move_here(lane, index, deadline);
+        self.unlink(index, self.node(index).links());
+        self.place_anew(lane, index, deadline);
     }
 
     #[inline]
-    fn move_here(&mut self, lane: Option<Lane>, index: NodeIndex, deadline: u64) {
-        self.unlink(index, self.node(index).links());
+    fn place_anew(&mut self, lane: Option<Lane>, index: NodeIndex, deadline: u64) {
         let sequence = self.next_sequence();
         self.place(lane, Ordered { deadline, sequence, node: index }, |_| {});
     }
@@ -235,12 +237,18 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// Unlinks a timer from the place that its node named.
     #[inline]
     fn unlink(&mut self, index: NodeIndex, links: Links) {
-        if let Some(bucket) = links.place.as_bucket() {
-            return self.levels.unlink(&mut self.nodes, bucket, index, links);
+        match links.place.as_bucket() {
+            Some(bucket) => self.levels.unlink(&mut self.nodes, bucket, index, links),
+            None => self.unlink_near(links.place, links.prev, links.next),
         }
+    }
+
+    // Field by field: `Links` would be passed in memory, and written there for a timer in a bucket, too.
+    #[inline(never)]
+    fn unlink_near(&mut self, place: Place, prev: NodeIndex, next: NodeIndex) {
         // So that memory comes back although nothing fires.
         self.levels.agenda.wake_by(0);
-        self.near.unlink(&mut self.nodes, links);
+        self.near.unlink(&mut self.nodes, Links { place, prev, next });
     }
 
     /// The place in the order of the timer that is scheduled or rescheduled next. O(1), but for one

@@ -9,7 +9,7 @@ type Lane = timer_wheel_bench::queue::InLane<u32>;
 
 counted!(lane, Lane:
     schedule from without_oldest at most 93_500,
-    cancel from with_oldest at most 102_300,
-    reschedule_to_later from with_random at most 114_600,
+    cancel from with_oldest at most 103_400,
+    reschedule_to_later from with_random at most 101_100,
     expire from about_to_expire at most 94_500,
 );
