@@ -248,6 +248,42 @@ impl<C: TimeSource> LocalTimer<C> {
 
 /// For the loop.
 impl<C: TimeSource> LocalTimer<C> {
+    /// Wakes the tasks whose sleeps are due by `now`, in order, within `budget`; says how many. Costs what an advance of
+    /// the wheel does.
+    ///
+    /// If the budget ends first, [`wake_at`](LocalTimer::wake_at) is a time that has passed, so that the loop comes back
+    /// at once after it has looked at its sockets. A sleep that is polled after the start of `fire` does not prolong it:
+    /// its deadline is later than `now`, or it is ready and does not wait.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::local::{LocalTimer, TurnClock};
+    /// use timer_wheel::{Budget, Clock, SystemClock};
+    ///
+    /// /// A turn of a loop.
+    /// fn turn(system: &SystemClock, timer: &LocalTimer<TurnClock>) -> usize {
+    ///     timer.clock().set(system.now());
+    ///     // Here the tasks that were woken are polled. Then wait for sockets in place of this:
+    ///     std::thread::sleep(timer.wake_at().map_or(Duration::ZERO, |at| system.until(at)));
+    ///     timer.fire(system.now(), &mut Budget::of_fires(1_000))
+    /// }
+    ///
+    /// assert_eq!(turn(&SystemClock::new(), &LocalTimer::new(TurnClock::new())), 0);
+    /// ```
+    pub fn fire(&self, now: u64, budget: &mut Budget) -> usize {
+        let now = self.shared.reach(now);
+        let mut fired = 0;
+        loop {
+            // One a borrow: a waker may drop a sleep that is due too, and if it panics no other is lost.
+            let next = self.shared.wheel.borrow_mut().advance_with_budget(now, budget).next();
+            let Some(timer) = next else {
+                return fired;
+            };
+            fired += 1;
+            timer.value.wake();
+        }
+    }
+
     /// The time until which [`fire`](LocalTimer::fire) has nothing to do, or `None` for ever. O(1).
     ///
     /// It is never late, but may be early: then `fire` wakes nobody, and this is later than before. A poll or a reset
@@ -286,40 +322,30 @@ impl<C: TimeSource> LocalTimer<C> {
         Some(Duration::from_nanos(wake.saturating_sub(self.shared.now())))
     }
 
-    /// Wakes the tasks whose sleeps are due by `now`, in order, within `budget`; says how many. Costs what an advance of
-    /// the wheel does.
-    ///
-    /// If the budget ends first, [`wake_at`](LocalTimer::wake_at) is a time that has passed, so that the loop comes back
-    /// at once after it has looked at its sockets. A sleep that is polled after the start of `fire` does not prolong it:
-    /// its deadline is later than `now`, or it is ready and does not wait.
+    /// How many sleeps wait: those that were polled and neither woken nor dropped. O(1).
     ///
     /// ```
     /// use std::time::Duration;
     /// use timer_wheel::local::{LocalTimer, TurnClock};
-    /// use timer_wheel::{Budget, Clock, SystemClock};
     ///
-    /// /// A turn of a loop.
-    /// fn turn(system: &SystemClock, timer: &LocalTimer<TurnClock>) -> usize {
-    ///     timer.clock().set(system.now());
-    ///     // Here the tasks that were woken are polled. Then wait for sockets in place of this:
-    ///     std::thread::sleep(timer.wake_at().map_or(Duration::ZERO, |at| system.until(at)));
-    ///     timer.fire(system.now(), &mut Budget::of_fires(1_000))
-    /// }
-    ///
-    /// assert_eq!(turn(&SystemClock::new(), &LocalTimer::new(TurnClock::new())), 0);
+    /// let timer = LocalTimer::new(TurnClock::new());
+    /// let sleep = timer.sleep(Duration::from_secs(1));
+    /// assert_eq!(timer.len(), 0, "it was not polled");
+    /// # drop(sleep);
     /// ```
-    pub fn fire(&self, now: u64, budget: &mut Budget) -> usize {
-        let now = self.shared.reach(now);
-        let mut fired = 0;
-        loop {
-            // One a borrow: a waker may drop a sleep that is due too, and if it panics no other is lost.
-            let next = self.shared.wheel.borrow_mut().advance_with_budget(now, budget).next();
-            let Some(timer) = next else {
-                return fired;
-            };
-            fired += 1;
-            timer.value.wake();
-        }
+    pub fn len(&self) -> usize {
+        self.shared.wheel.borrow().len()
+    }
+
+    /// Whether none waits. O(1).
+    ///
+    /// ```
+    /// use timer_wheel::local::{LocalTimer, TurnClock};
+    ///
+    /// assert!(LocalTimer::new(TurnClock::new()).is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Drops the wakers of all sleeps: for the end of an executor whose tasks are kept alive by their wakers. O(n).
@@ -345,32 +371,6 @@ impl<C: TimeSource> LocalTimer<C> {
     pub fn clear(&self) {
         let wakers: Vec<Waker> = self.shared.wheel.borrow_mut().drain().map(|timer| timer.value).collect();
         drop(wakers);
-    }
-
-    /// How many sleeps wait: those that were polled and neither woken nor dropped. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::local::{LocalTimer, TurnClock};
-    ///
-    /// let timer = LocalTimer::new(TurnClock::new());
-    /// let sleep = timer.sleep(Duration::from_secs(1));
-    /// assert_eq!(timer.len(), 0, "it was not polled");
-    /// # drop(sleep);
-    /// ```
-    pub fn len(&self) -> usize {
-        self.shared.wheel.borrow().len()
-    }
-
-    /// Whether none waits. O(1).
-    ///
-    /// ```
-    /// use timer_wheel::local::{LocalTimer, TurnClock};
-    ///
-    /// assert!(LocalTimer::new(TurnClock::new()).is_empty());
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -247,24 +247,6 @@ impl<K: Ord + Clone> Window<K> {
         }
     }
 
-    /// When to poll next, exactly, or `None` if the next row is not known. O(log n).
-    ///
-    /// Every other call may change it.
-    ///
-    /// ```
-    /// use timer_wheel::window::Window;
-    ///
-    /// let mut window = Window::new(100);
-    /// let load = window.load().unwrap();
-    /// window.inserted((20, "b"));
-    /// assert_eq!(window.wake_at(), None); // an earlier row may be on its way
-    /// window.loaded(load, vec![(10, "a"), (20, "b")], true);
-    /// assert_eq!(window.wake_at(), Some(10));
-    /// ```
-    pub fn wake_at(&self) -> Option<u64> {
-        self.near.first().filter(|row| self.known.covers(row)).map(|row| row.0)
-    }
-
     /// The scan that should begin now, if any. O(1). Ask after all other calls, before going to sleep.
     ///
     /// There is one scan at a time. None is asked for while more than three quarters of the window are taken, or while it
@@ -385,6 +367,24 @@ impl<K: Ord + Clone> Window<K> {
         self.near.clear();
         self.known = Known::Nothing;
         self.flight = None;
+    }
+
+    /// When to poll next, exactly, or `None` if the next row is not known. O(log n).
+    ///
+    /// Every other call may change it.
+    ///
+    /// ```
+    /// use timer_wheel::window::Window;
+    ///
+    /// let mut window = Window::new(100);
+    /// let load = window.load().unwrap();
+    /// window.inserted((20, "b"));
+    /// assert_eq!(window.wake_at(), None); // an earlier row may be on its way
+    /// window.loaded(load, vec![(10, "a"), (20, "b")], true);
+    /// assert_eq!(window.wake_at(), Some(10));
+    /// ```
+    pub fn wake_at(&self) -> Option<u64> {
+        self.near.first().filter(|row| self.known.covers(row)).map(|row| row.0)
     }
 
     /// The number of rows in the window, without the pending ones. O(1).

@@ -69,33 +69,6 @@ impl ManualClock {
         Self { origin: Instant::now(), face: Arc::new(Mutex::new(Face { now: 0, sleepers: Vec::new() })) }
     }
 
-    /// The time in nanoseconds since the origin. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::ManualClock;
-    ///
-    /// let clock = ManualClock::new();
-    /// clock.advance(Duration::from_micros(3));
-    /// assert_eq!(clock.now(), 3_000);
-    /// ```
-    pub fn now(&self) -> u64 {
-        lock(&self.face).now
-    }
-
-    /// The time at `instant` in nanoseconds, and 0 before the origin. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::{Clock, ManualClock};
-    ///
-    /// let clock = ManualClock::new();
-    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_micros(3)), 3_000);
-    /// ```
-    pub fn deadline_at(&self, instant: Instant) -> u64 {
-        nanoseconds(instant.saturating_duration_since(self.origin))
-    }
-
     /// Moves the clock on, at most to the end of time. O(threads that wait for it).
     ///
     /// ```
@@ -124,6 +97,33 @@ impl ManualClock {
     /// ```
     pub fn set(&self, time: Duration) {
         self.turn(|_| nanoseconds(time));
+    }
+
+    /// The time in nanoseconds since the origin. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::ManualClock;
+    ///
+    /// let clock = ManualClock::new();
+    /// clock.advance(Duration::from_micros(3));
+    /// assert_eq!(clock.now(), 3_000);
+    /// ```
+    pub fn now(&self) -> u64 {
+        lock(&self.face).now
+    }
+
+    /// The time at `instant` in nanoseconds, and 0 before the origin. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::{Clock, ManualClock};
+    ///
+    /// let clock = ManualClock::new();
+    /// assert_eq!(clock.deadline_at(clock.origin() + Duration::from_micros(3)), 3_000);
+    /// ```
+    pub fn deadline_at(&self, instant: Instant) -> u64 {
+        nanoseconds(instant.saturating_duration_since(self.origin))
     }
 
     fn turn(&self, to: impl FnOnce(u64) -> u64) {

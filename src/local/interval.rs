@@ -60,19 +60,6 @@ impl<C: TimeSource> LocalInterval<C> {
         .await;
     }
 
-    /// The time from one tick to the next, at most the 584 years that a clock can show. O(1).
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use timer_wheel::local::{LocalTimer, TurnClock};
-    ///
-    /// let timer = LocalTimer::new(TurnClock::new());
-    /// assert_eq!(timer.interval(Duration::from_millis(250)).period(), Duration::from_millis(250));
-    /// ```
-    pub fn period(&self) -> Duration {
-        Duration::from_nanos(self.period_ns)
-    }
-
     /// Moves the next tick to one period from now, and the others to whole periods after that. O(1).
     ///
     /// ```
@@ -89,6 +76,19 @@ impl<C: TimeSource> LocalInterval<C> {
     pub fn reset(&mut self) {
         let now = self.wait.shared.now();
         self.wait.reset(now.saturating_add(self.period_ns));
+    }
+
+    /// The time from one tick to the next, at most the 584 years that a clock can show. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use timer_wheel::local::{LocalTimer, TurnClock};
+    ///
+    /// let timer = LocalTimer::new(TurnClock::new());
+    /// assert_eq!(timer.interval(Duration::from_millis(250)).period(), Duration::from_millis(250));
+    /// ```
+    pub fn period(&self) -> Duration {
+        Duration::from_nanos(self.period_ns)
     }
 }
 
