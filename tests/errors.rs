@@ -1,6 +1,6 @@
 //! Each public error leaves a program by `?`, as `Box<dyn Error + Send + Sync>` or `anyhow` want it.
 
-#![cfg(all(feature = "retry", feature = "timer", feature = "ttl"))]
+#![cfg(all(feature = "local", feature = "retry", feature = "timer", feature = "ttl"))]
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ use std::future::pending;
 use std::path::Path;
 use std::time::Duration;
 
+use timer_wheel::local::{LocalTimer, TurnClock};
 use timer_wheel::retry::{RetryConfig, RetryQueue};
 use timer_wheel::timer::{Missed, Reason};
 use timer_wheel::ttl::{TtlConfig, TtlSet};
@@ -86,6 +87,11 @@ fn other_errors_leave_by_the_question_mark() {
     let ended = printed(|| Ok(pollster::block_on(timer.sleep(IDLE))?));
     assert_eq!((elapsed.as_str(), ended.as_str()), ("the time is up", "the timer is shut down"));
 
+    let local = LocalTimer::new(TurnClock::new());
+    let elapsed_locally = printed(|| {
+        pollster::block_on(local.timeout(Duration::ZERO, pending::<()>()))?;
+        Ok(())
+    });
     let ttl = printed(|| {
         let mut config = TtlConfig::default();
         config.expire_batch = 0;
@@ -97,7 +103,7 @@ fn other_errors_leave_by_the_question_mark() {
         Ok(RetryQueue::<u32>::new(0).set_config(config)?)
     });
     let memory = printed(|| Ok(Wheel::<u32>::new(0).try_reserve(usize::MAX)?));
-    for text in [ttl, retry, memory] {
+    for text in [elapsed_locally, ttl, retry, memory] {
         assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
     }
 }
@@ -118,6 +124,6 @@ fn no_error_is_missing_here() {
     }
     let mut found = BTreeSet::new();
     errors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-    let known = ["Reason {}", "Refused<F> {}", "RetryError {}", "TimeoutError {}", "TtlError {}"];
+    let known = ["Elapsed {}", "Reason {}", "Refused<F> {}", "RetryError {}", "TimeoutError {}", "TtlError {}"];
     assert!(found.iter().map(String::as_str).eq(known), "{found:?}");
 }
