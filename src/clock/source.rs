@@ -31,6 +31,15 @@
 pub trait TimeSource {
     /// A point in time as callers have it: `std::time::Instant` for each [`Clock`].
     ///
+    /// ```
+    /// use std::time::Instant;
+    /// use timer_wheel::clock::{SystemClock, TimeSource};
+    ///
+    /// let clock = SystemClock::new();
+    /// let instant: <SystemClock as TimeSource>::Instant = Instant::now();
+    /// assert!(clock.deadline_at(instant) <= clock.now());
+    /// ```
+    ///
     #[cfg_attr(feature = "std", doc = "[`Clock`]: super::Clock")]
     #[cfg_attr(not(feature = "std"), doc = "[`Clock`]: crate#features")]
     type Instant;

@@ -1,6 +1,6 @@
 //! A worker: a window for each partition that it looks after, one wheel over their wake-ups, and claims by moving.
 //!
-//! One thread has the windows and waits for the next wake-up or [`Event`]. What takes time (scans, claims, deliveries) is a
+//! One thread has the windows and waits for the next wake-up or `Event`. What takes time (scans, claims, deliveries) is a
 //! task, which ends with an event.
 
 use std::collections::{BTreeSet, VecDeque};

@@ -1,4 +1,4 @@
-//! Jobs in a file of redb, which one process has open. What is asked of it is a [`Request`], so that it can come from
+//! Jobs in a file of redb, which one process has open. What is asked of it is a `Request`, so that it can come from
 //! another process too.
 
 use std::path::Path;
