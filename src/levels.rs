@@ -200,7 +200,8 @@ impl<G: Geometry> Levels<G> {
                 self.agenda.set_first(Some(bucket), start);
             }
         }
-        if len > Layout::<G>::FEW && bucket.level != 0 {
+        // Only when its length has doubled. Otherwise a sleeping caller would wake up for every few new timers.
+        if len > Layout::<G>::FEW && bucket.level != 0 && (len - 1).is_power_of_two() {
             self.crowded(bucket, len);
         }
     }
@@ -213,7 +214,8 @@ impl<G: Geometry> Levels<G> {
         if len == 0 {
             self.emptied(bucket);
         }
-        if bucket.level != 0 {
+        // The bucket is no longer a crowd, or the next one is the first of its level now.
+        if bucket.level != 0 && (len == Layout::<G>::FEW || len == 0) {
             self.refresh_moves();
         }
     }
@@ -321,16 +323,16 @@ impl<G: Geometry> Levels<G> {
     #[inline(never)]
     fn move_ahead<V>(&mut self, nodes: &mut Nodes<V>, now: u64, budget: &mut Budget) {
         self.enter();
-        let least = if now >= self.agenda.moves_due { Crowd::<G>::WOKEN_FOR } else { 1 };
+        // Some may have been cancelled since the time was computed: a caller is not woken up for nothing.
+        let least = if now >= self.agenda.moves_due { Crowd::<G>::WOKEN_FOR } else { 0 };
         for level in (1..=FAR).rev() {
             let bucket = Bucket { level, number: Layout::<G>::number(level, self.cursor) + 1 };
             let crowd = self.crowd(bucket);
             if crowd.len > Layout::<G>::FEW {
                 self.set_opened(bucket, crowd.held);
             }
-            let behind = if self.is_opened(bucket) { crowd.behind(Layout::<G>::start_ns(self.cursor)) } else { 0 };
-            if behind != 0 {
-                // Some may have been cancelled since the time was computed.
+            if self.is_opened(bucket) {
+                let behind = crowd.behind(Layout::<G>::start_ns(self.cursor));
                 self.empty(nodes, bucket, behind.max(least).min(crowd.len), self.cursor, budget);
             }
         }

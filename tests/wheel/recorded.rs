@@ -37,7 +37,7 @@ fn same_scripts_leave_the_traces_that_are_on_record() {
     let found = [traces::<Millis>(), traces::<Narrow>()];
     let recorded: [[u64; 4]; 2] = [
         [0x7af7_bfd0_dbea_402e, 0x6dab_4dad_477e_bd22, 0xe7c4_54e3_6f6a_f252, 0xe30f_1fc8_1274_7393],
-        [0xcf98_d08b_1b0d_47c2, 0x5c6b_6350_0684_237a, 0xa9c6_0517_f240_ffb8, 0xcacc_7ad9_3a5c_a510],
+        [0x817b_bc39_3ff9_d72d, 0xda37_58a5_0019_4a9f, 0xe02a_5c8a_f77a_4b23, 0x5aa5_37d5_9c80_e4ba],
     ];
     assert_eq!(found, recorded, "{found:#x?}");
 }
