@@ -339,7 +339,9 @@ impl<V, G: Geometry> Hierarchy<V, G> {
             timers.push(Ordered { deadline: 0, sequence: self.node(node).sequence(), node });
         }
         let mut order = Vec::new();
-        sort(&mut timers, &mut order);
+        if !timers.is_empty() {
+            sort(&mut timers, &mut order);
+        }
         self.next_sequence = 0;
         for index in order {
             let sequence = self.next_sequence;

@@ -8,7 +8,7 @@ use crate::node::Ordered;
 /// Fewer timers are inserted one by one.
 const FEWEST: usize = 8;
 
-/// Writes the indexes of timers in the order in which they fire. It may move the timers within the slice first.
+/// Writes the indexes of timers, at least one, in the order in which they fire. It may move the timers within the slice first.
 /// O(n log n).
 ///
 /// Each timer becomes a word: its deadline and its sequence number, as offsets from the least of all, and its
@@ -146,7 +146,7 @@ fn sort_parts(words: &mut [u64], spare: &mut [u64], ends: &mut [u64], bits: u32)
 
 /// The number of parts that so many words are sorted into: at least as many, up to 2,048.
 fn parts_of(words: usize) -> usize {
-    2 << (words | 1).ilog2().min(10)
+    2 << words.ilog2().min(10)
 }
 
 /// Sorts words into as many parts as there is room for their ends, by their bits from `shift` on. Returns how many are in
@@ -206,7 +206,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 7).wrapping_shr(57_u32.saturating_sub(bits))
         };
-        for len in [0, 1, 2, 3, 20, 33, 64, 65, 400, 1_025] {
+        for len in [1, 2, 3, 20, 33, 64, 65, 400, 1_025] {
             for of_deadline in [0, 1, 9, 20, 36, 57] {
                 for of_sequence in [12, 30, 48] {
                     let mut timers: Vec<Ordered> = (0..len)
