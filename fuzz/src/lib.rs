@@ -17,8 +17,8 @@ mod geometries;
 #[path = "../../tests/index/pair.rs"]
 mod index_pair;
 
-#[path = "../../tests/wheel/kinds.rs"]
-mod kinds;
+#[path = "../../tests/wheel/decoding.rs"]
+mod decoding;
 
 #[path = "../../tests/wheel/model.rs"]
 mod model;
@@ -40,8 +40,8 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
 use crate::bytes::decode;
+use crate::decoding::{Backlog, Bursts, Edges, Mixed};
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
-use crate::kinds::{Backlog, Bursts, Edges, Mixed};
 use crate::pair::Pair;
 use crate::script::Script;
 

@@ -20,10 +20,10 @@ mod script;
 mod ours;
 mod theirs;
 
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
 mod burst;
 mod deadlines;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
 mod keys;
 mod random;
 mod side_by_side;

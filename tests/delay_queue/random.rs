@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
-use crate::drawn::{Drawn, check};
 use crate::pair::run;
 use crate::script::{Op, When};
 

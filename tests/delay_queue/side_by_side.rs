@@ -1,6 +1,6 @@
 //! The same scripts on both queues: they deliver the same items at the same times.
 
-use crate::drawn::{Drawn, check};
+use crate::arbitrary::{Drawn, check};
 use crate::script::Op;
 use crate::{ours, theirs};
 

@@ -2,23 +2,23 @@
 //!
 //! `pair` needs nothing but the crate and those, so that a fuzz target can include it by path.
 
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
 #[macro_use]
 #[path = "../wheel/geometries.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of them")]
 mod geometries;
-#[path = "../wheel/kinds.rs"]
-mod kinds;
+#[path = "../wheel/decoding.rs"]
+mod decoding;
 #[path = "../wheel/model.rs"]
 #[allow(dead_code, reason = "the wheel's own tests use more of it")]
 mod model;
-#[path = "../wheel/numbers.rs"]
-#[allow(dead_code, reason = "the wheel's own tests use more of it")]
-mod numbers;
 mod pair;
+#[path = "../wheel/rng.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
+mod rng;
 #[path = "../wheel/script.rs"]
 mod script;
 

@@ -2,9 +2,9 @@
 
 use timer_wheel::Geometry;
 
-use crate::drawn::{self, Drawn};
+use crate::arbitrary::{self, Drawn};
+use crate::decoding::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::geometries::Widest;
-use crate::kinds::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::pair::{INDEXES, run};
 
 fn agree<K: Kind, G: Geometry + 'static>(script: Drawn<(K, G)>) {
@@ -17,7 +17,7 @@ macro_rules! random_scripts {
         #[test]
         fn $name() {
             fn check<G: Geometry + 'static>() {
-                drawn::check($scripts, $length, agree::<$kind, G>);
+                arbitrary::check($scripts, $length, agree::<$kind, G>);
             }
             in_every_geometry!(check);
             check::<Widest>();

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use timer_wheel::Budget;
 use timer_wheel::index::IndexWheel;
 
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MILLISECOND;
@@ -14,7 +14,7 @@ const SECOND: u64 = 1_000 * MILLISECOND;
 /// Indexes that are set for some time again when they are due, and the work of the steps.
 struct World {
     wheel: IndexWheel,
-    numbers: Numbers,
+    numbers: Rng,
     indexes: u64,
     fired: usize,
     sum: usize,
@@ -23,7 +23,7 @@ struct World {
 
 impl World {
     fn new(indexes: u32) -> Self {
-        Self { wheel: IndexWheel::new(0), numbers: Numbers(42), indexes: indexes.into(), fired: 0, sum: 0, longest: 0 }
+        Self { wheel: IndexWheel::new(0), numbers: Rng(42), indexes: indexes.into(), fired: 0, sum: 0, longest: 0 }
     }
 
     fn any(&mut self) -> u32 {
@@ -31,7 +31,7 @@ impl World {
     }
 
     /// Lets everything fire that is due, and rearms it for as long as `ahead` says.
-    fn step(&mut self, now: u64, ahead: impl Fn(&mut Numbers) -> u64) {
+    fn step(&mut self, now: u64, ahead: impl Fn(&mut Rng) -> u64) {
         let mut budget = Budget::unlimited();
         while let Some(due) = self.wheel.peek_expired_with_budget(now, &mut budget) {
             due.rearm(now + 1 + ahead(&mut self.numbers));
@@ -58,7 +58,7 @@ impl World {
 
 /// The pause mix, which goes on for twice as long as any of its timers waits.
 fn pause_mix(timers: u32) -> World {
-    let ahead = |numbers: &mut Numbers| 60 * SECOND + numbers.below(120 * SECOND);
+    let ahead = |numbers: &mut Rng| 60 * SECOND + numbers.below(120 * SECOND);
     let mut world = World::new(timers);
     for index in 0..timers {
         let deadline = ahead(&mut world.numbers);
@@ -114,7 +114,7 @@ fn server_mix_does_next_to_nothing() {
 #[test]
 fn crowd_of_one_moment_comes_by_instalments_that_visit_each_timer_three_times() {
     let mut wheel = IndexWheel::new(0);
-    let mut numbers = Numbers(42);
+    let mut numbers = Rng(42);
     for index in 0..200_000 {
         wheel.set(index, MILLISECOND + numbers.below(3_600 * SECOND));
     }

@@ -9,28 +9,28 @@ use timer_wheel::Budget;
 use timer_wheel::clock::NEVER;
 use timer_wheel::local::LocalInterval;
 
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::{MS, MS_NS, fire, timer};
 
 #[test]
 fn sleep_without_end_never_fires_even_at_the_end_of_time() {
-    let (timer, hand) = (timer(), Hand::default());
+    let (timer, executor) = (timer(), ManualExecutor::default());
     let mut sleeps = [timer.sleep(Duration::MAX), timer.sleep_until(NEVER)];
     let mut timeout = timer.timeout(Duration::MAX, pending::<()>());
     let mut last = timer.sleep_until(NEVER - 1);
     assert!(sleeps.iter().all(|sleep| sleep.deadline() == NEVER));
-    hand.start(&mut sleeps);
-    hand.start([&mut timeout]);
-    hand.start([&mut last]);
+    executor.start(&mut sleeps);
+    executor.start([&mut timeout]);
+    executor.start([&mut last]);
     timer.clock().set(NEVER);
     assert_eq!(timer.fire(NEVER, &mut Budget::unlimited()), 1, "the last that time has");
-    assert_eq!((timer.len(), hand.wakes()), (3, 1));
-    assert!(hand.poll(&mut last).is_ready() && sleeps.iter().all(|sleep| !sleep.is_elapsed()));
+    assert_eq!((timer.len(), executor.wakes()), (3, 1));
+    assert!(executor.poll(&mut last).is_ready() && sleeps.iter().all(|sleep| !sleep.is_elapsed()));
     // One that starts now ends never, too.
     let mut late = timer.sleep(MS);
-    hand.start([&mut late]);
+    executor.start([&mut late]);
     sleeps[0].reset(0);
-    assert_eq!((fire(&timer, 0), hand.poll(&mut sleeps[0])), (1, Poll::Ready(())));
+    assert_eq!((fire(&timer, 0), executor.poll(&mut sleeps[0])), (1, Poll::Ready(())));
 }
 
 /// Polls as long as ticks are due, at most ten times.
@@ -61,28 +61,28 @@ fn period_without_end_ticks_once_at_its_start() {
 
 #[test]
 fn clock_that_goes_back_counts_as_stopped() {
-    let (timer, hand) = (timer(), Hand::default());
+    let (timer, executor) = (timer(), ManualExecutor::default());
     let mut sleep = timer.sleep(20 * MS);
-    hand.start([&mut sleep]);
+    executor.start([&mut sleep]);
     assert_eq!(fire(&timer, 10), 0);
     timer.clock().set(2 * MS_NS);
     let mut later = timer.sleep(5 * MS);
     assert_eq!(later.deadline(), 15 * MS_NS, "from the latest time that it has shown");
-    hand.start([&mut later]);
-    assert!(hand.poll(&mut timer.sleep_until(4 * MS_NS)).is_ready(), "4 ms have been");
+    executor.start([&mut later]);
+    assert!(executor.poll(&mut timer.sleep_until(4 * MS_NS)).is_ready(), "4 ms have been");
     for (now, fired) in [(2, 0), (14, 0), (15, 1), (0, 0), (19, 0), (20, 1)] {
         assert_eq!(fire(&timer, now), fired, "at {now} ms");
     }
-    assert!(hand.poll(&mut sleep).is_ready() && hand.poll(&mut later).is_ready());
+    assert!(executor.poll(&mut sleep).is_ready() && executor.poll(&mut later).is_ready());
     timer.clock().set(0);
-    assert!(hand.poll(&mut sleep).is_ready(), "again");
+    assert!(executor.poll(&mut sleep).is_ready(), "again");
 }
 
 #[test]
 fn loop_that_is_ahead_of_the_clock_fires_nothing_twice_and_new_sleeps_count_from_there() {
-    let (timer, hand) = (timer(), Hand::default());
+    let (timer, executor) = (timer(), ManualExecutor::default());
     let mut sleep = timer.sleep(5 * MS);
-    hand.start([&mut sleep]);
+    executor.start([&mut sleep]);
     assert_eq!(timer.fire(7 * MS_NS, &mut Budget::unlimited()), 1);
-    assert_eq!((hand.poll(&mut sleep), timer.sleep(MS).deadline()), (Poll::Ready(()), 8 * MS_NS));
+    assert_eq!((executor.poll(&mut sleep), timer.sleep(MS).deadline()), (Poll::Ready(()), 8 * MS_NS));
 }

@@ -12,7 +12,7 @@ use timer_wheel::TimeSource;
 use timer_wheel::local::LocalTimer;
 
 use crate::MS;
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 
 /// Counts the timers that have it.
 #[derive(Clone, Default)]
@@ -32,21 +32,21 @@ impl TimeSource for Counted {
 
 #[test]
 fn futures_that_outlive_all_handles_keep_the_timer_and_nothing_is_left_after_them() {
-    let (clock, hand) = (Counted::default(), Hand::default());
+    let (clock, executor) = (Counted::default(), ManualExecutor::default());
     let timer = LocalTimer::new(clock.clone());
     let mut sleeps: Vec<_> = (1..1_000).map(|delay| timer.sleep_until(delay)).collect();
     let mut timeouts: Vec<_> = (1..1_000).map(|delay| timer.timeout(delay * MS, pending::<()>())).collect();
     let mut interval = timer.interval(MS);
-    hand.start(&mut sleeps);
-    hand.start(&mut timeouts);
-    hand.start([&mut Box::pin(interval.tick())]);
-    assert_eq!((timer.len(), hand.wakers()), (1_999, 1_999), "the tick's place is the interval's");
+    executor.start(&mut sleeps);
+    executor.start(&mut timeouts);
+    executor.start([&mut Box::pin(interval.tick())]);
+    assert_eq!((timer.len(), executor.wakers()), (1_999, 1_999), "the tick's place is the interval's");
     drop(timer);
     assert_eq!(Rc::strong_count(&clock.0), 2);
     drop((sleeps, timeouts));
-    assert_eq!((Rc::strong_count(&clock.0), hand.wakers()), (2, 1));
+    assert_eq!((Rc::strong_count(&clock.0), executor.wakers()), (2, 1));
     drop(interval);
-    assert_eq!((Rc::strong_count(&clock.0), hand.wakers()), (1, 0));
+    assert_eq!((Rc::strong_count(&clock.0), executor.wakers()), (1, 0));
 }
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;

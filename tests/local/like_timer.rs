@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use timer_wheel::local::LocalTimer;
 use timer_wheel::{Budget, Clock, ManualClock, Timer};
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::{Decoder, Draw};
-use crate::drawn::{Drawn, check};
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 
 const SLOTS: usize = 3;
 
@@ -87,7 +87,7 @@ fn answer(is_answered: Answered) -> impl Future<Output = ()> + Unpin {
 /// Runs the script on a timer. It is a macro because the two have no trait in common.
 macro_rules! answers {
     ($script:expr, $clock:ident, $timer:ident, $turn:expr, $is_ok:expr) => {{
-        let hands: [Hand; 2 * SLOTS + 1] = Default::default();
+        let hands: [ManualExecutor; 2 * SLOTS + 1] = Default::default();
         let answered: [Cell<Answered>; SLOTS] = Default::default();
         let renew = |nth: usize| {
             let new = Answered::default();
@@ -134,8 +134,8 @@ macro_rules! answers {
             answers.push(Answer::Looked {
                 is_elapsed: sleeps.iter().map(|sleep| sleep.is_elapsed()).collect(),
                 period: interval.period(),
-                wakes: hands.iter().map(Hand::wakes).collect(),
-                wakers: hands.iter().map(Hand::wakers).collect(),
+                wakes: hands.iter().map(ManualExecutor::wakes).collect(),
+                wakers: hands.iter().map(ManualExecutor::wakers).collect(),
             });
         }
         answers

@@ -2,14 +2,14 @@
 
 #![cfg(all(feature = "local", feature = "timer"))]
 
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
 mod ends_of_time;
+#[path = "../timer/executor.rs"]
+mod executor;
 mod futures;
-#[path = "../timer/hand.rs"]
-mod hand;
 mod leaks;
 mod like_timer;
 mod random;

@@ -1,6 +1,6 @@
 //! Random calls on sleeps of one timer against a map of deadlines.
 
-use crate::drawn::{Drawn, check};
+use crate::arbitrary::{Drawn, check};
 use crate::world::{self, Call};
 
 #[test]

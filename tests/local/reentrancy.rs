@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use timer_wheel::Budget;
 use timer_wheel::local::{LocalSleep, LocalTimer, TurnClock};
 
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::{MS_NS, fire, timer};
 
 thread_local! {
@@ -74,20 +74,20 @@ struct World {
     timer: RefCell<Option<LocalTimer<TurnClock>>>,
     other: RefCell<Option<LocalSleep<TurnClock>>>,
     armed: RefCell<Option<LocalSleep<TurnClock>>>,
-    hand: Rc<Hand>,
-    late_hand: Rc<Hand>,
+    executor: Rc<ManualExecutor>,
+    late_hand: Rc<ManualExecutor>,
 }
 
 impl World {
-    fn new(hand: &Rc<Hand>, late_hand: &Rc<Hand>) -> Self {
+    fn new(executor: &Rc<ManualExecutor>, late_hand: &Rc<ManualExecutor>) -> Self {
         let timer = timer();
         let mut other = timer.sleep_until(2 * MS_NS);
-        hand.start([&mut other]);
+        executor.start([&mut other]);
         Self {
             timer: RefCell::new(Some(timer)),
             other: RefCell::new(Some(other)),
             armed: RefCell::default(),
-            hand: Rc::clone(hand),
+            executor: Rc::clone(executor),
             late_hand: Rc::clone(late_hand),
         }
     }
@@ -107,7 +107,7 @@ impl World {
                 self.late_hand.start([&mut sleep]);
                 self.armed.replace(Some(sleep));
             }
-            Deed::PollOther => _ = self.with_other(|other| self.hand.poll(other)),
+            Deed::PollOther => _ = self.with_other(|other| self.executor.poll(other)),
             Deed::ResetOther => self.with_other(|other| other.reset(7 * MS_NS)),
             Deed::DropOther => drop(self.other.take()),
             Deed::Fire => _ = fire(&self.timer(), 5),
@@ -125,8 +125,8 @@ fn poll(sleep: &mut LocalSleep<TurnClock>, waker: &Waker) -> Poll<()> {
 /// No other sleep is lost, early, or woken twice, nothing stays, and no cell is found borrowed.
 fn check(deed: Deed, when: When) {
     let name = format!("{deed:?} when {when:?}");
-    let (hand, late_hand) = (Rc::default(), Rc::default());
-    let world = Rc::new(World::new(&hand, &late_hand));
+    let (executor, late_hand) = (Rc::default(), Rc::default());
+    let world = Rc::new(World::new(&executor, &late_hand));
     let own = Rc::clone(&world);
     let waker = Act::waker(when != When::Woken, move || own.perform(deed));
     let mut first = Some(world.timer().sleep_until(MS_NS));
@@ -147,14 +147,18 @@ fn check(deed: Deed, when: When) {
     let is_gone = matches!(deed, Deed::DropOther | Deed::Clear) || when == When::Cleared || is_fired;
     if let Some(timer) = world.timer.borrow().clone() {
         (5..7).for_each(|now| _ = fire(&timer, now));
-        assert_eq!(hand.wakes(), usize::from(!is_gone && deed != Deed::ResetOther), "{name}, at 6 ms");
+        assert_eq!(executor.wakes(), usize::from(!is_gone && deed != Deed::ResetOther), "{name}, at 6 ms");
         fire(&timer, 7);
-        assert!(deed == Deed::DropOther || world.with_other(|other| hand.poll(other)).is_ready(), "{name}");
+        assert!(deed == Deed::DropOther || world.with_other(|other| executor.poll(other)).is_ready(), "{name}");
         assert_eq!(timer.len(), 0, "{name}");
     }
-    assert_eq!((hand.wakes(), late_hand.wakes()), (usize::from(!is_gone), usize::from(deed == Deed::Arm)), "{name}");
+    assert_eq!(
+        (executor.wakes(), late_hand.wakes()),
+        (usize::from(!is_gone), usize::from(deed == Deed::Arm)),
+        "{name}"
+    );
     drop((first, world));
-    assert_eq!((hand.wakers(), late_hand.wakers()), (0, 0), "{name}: something stays");
+    assert_eq!((executor.wakers(), late_hand.wakers()), (0, 0), "{name}: something stays");
 }
 
 #[test]

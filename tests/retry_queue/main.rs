@@ -3,10 +3,10 @@
 //! `script` and `world` need nothing but `std`, the crate, `serde_json` and `bytes`, so that a fuzz target can include
 //! them by path.
 
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
 mod script;
 mod world;
 

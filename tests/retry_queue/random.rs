@@ -1,6 +1,6 @@
 //! Random histories, other ones in each run. One that fails is printed as the shortest that still does.
 
-use crate::drawn::{Drawn, check};
+use crate::arbitrary::{Drawn, check};
 use crate::script::Script;
 use crate::world;
 

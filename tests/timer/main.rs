@@ -3,33 +3,35 @@
 
 #![cfg(feature = "timer")]
 
-mod awaiting;
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
+mod bad_input;
 mod broken_clock;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
 mod cancel;
 mod clocks;
-mod contract;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
-mod hand;
+mod executor;
+mod futures;
 mod hostile;
+mod interval;
 mod keyed;
 mod log;
-mod misuse;
-mod nosy;
-#[path = "../wheel/numbers.rs"]
-#[allow(dead_code, reason = "the wheel's own tests use more of it")]
-mod numbers;
 mod order;
 mod panics;
 mod periodic;
 mod random;
+mod reentrancy;
 mod reset;
+#[path = "../wheel/rng.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
+mod rng;
 mod shards;
 mod shutdown;
 mod slack;
 mod sleep;
 mod soak;
+mod start;
 mod stats;
-mod wakes;
+mod timeout;
+mod wake_ups;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use timer_wheel::timer::Sleep;
 use timer_wheel::{Clock, KeyedTimer, TimerHandle};
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::{Decoder, Draw};
-use crate::drawn::{Drawn, check};
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR};
 
 const KEYS: u8 = 3;
@@ -59,7 +59,7 @@ impl Draw for Call {
 /// A sleep, and what is to become of it.
 struct Waiting {
     sleep: Sleep,
-    hand: Hand,
+    executor: ManualExecutor,
     deadline: Duration,
     /// Whether its task was told to wait, and has not been woken since.
     is_armed: bool,
@@ -88,7 +88,7 @@ impl World {
         let bench = Bench::with(|builder| builder.budget(3).shards(1));
         let sleeps = [(); SLEEPS].map(|()| Waiting {
             sleep: bench.timer.sleep(Duration::ZERO),
-            hand: Hand::default(),
+            executor: ManualExecutor::default(),
             deadline: Duration::ZERO,
             is_armed: false,
             wakes: 0,
@@ -181,7 +181,7 @@ impl World {
                 let waiting = &mut self.sleeps[nth];
                 let is_over = waiting.deadline <= now;
                 let expected = if is_over { Poll::Ready(Ok(())) } else { Poll::Pending };
-                assert_eq!(waiting.hand.poll(&mut waiting.sleep), expected);
+                assert_eq!(waiting.executor.poll(&mut waiting.sleep), expected);
                 self.scheduled += u64::from(!is_over && !waiting.is_armed);
                 waiting.is_armed = !is_over;
             }
@@ -218,7 +218,10 @@ impl World {
             if is_over && std::mem::take(&mut waiting.is_armed) {
                 waiting.wakes += 1;
             }
-            assert_eq!((waiting.hand.wakes(), waiting.hand.wakers()), (waiting.wakes, usize::from(waiting.is_armed)));
+            assert_eq!(
+                (waiting.executor.wakes(), waiting.executor.wakers()),
+                (waiting.wakes, usize::from(waiting.is_armed))
+            );
             assert_eq!(waiting.sleep.is_elapsed(), is_over);
         }
         for (number, handle) in &self.handles {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use timer_wheel::timer::{Reason, Sleep};
 use timer_wheel::{Clock, Shutdown};
 
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
 
 const READY: Poll<Result<(), Reason>> = Poll::Ready(Ok(()));
@@ -25,9 +25,9 @@ impl Bench {
     }
 
     /// A sleep that waits for a second, and has been reset as often.
-    fn armed(&self, hand: &Hand, resets: u32) -> Sleep {
+    fn armed(&self, executor: &ManualExecutor, resets: u32) -> Sleep {
         let mut sleep = self.timer.sleep(SECOND);
-        hand.start([&mut sleep]);
+        executor.start([&mut sleep]);
         (0..resets).for_each(|_| self.reset(&mut sleep, SECOND));
         sleep
     }
@@ -36,28 +36,28 @@ impl Bench {
 #[test]
 fn sleep_reset_beyond_the_clock_never_fires_unless_it_is_reset_again() {
     for resets in 0..3 {
-        let (bench, hand) = (Bench::new(), Hand::default());
-        let mut sleep = bench.armed(&hand, resets);
+        let (bench, executor) = (Bench::new(), ManualExecutor::default());
+        let mut sleep = bench.armed(&executor, resets);
         let far = bench.far();
         sleep.reset(far);
         bench.advance(HOUR);
-        assert_eq!((hand.wakes(), sleep.is_elapsed()), (0, false));
+        assert_eq!((executor.wakes(), sleep.is_elapsed()), (0, false));
         sleep.reset(far);
         bench.reset(&mut sleep, 2 * HOUR);
         bench.advance(HOUR);
-        assert_eq!((hand.wakes(), hand.poll(&mut sleep)), (1, READY));
+        assert_eq!((executor.wakes(), executor.poll(&mut sleep)), (1, READY));
     }
 }
 
 /// The thread looks at all of this at once.
 #[test]
 fn sleep_that_was_reset_fires_in_the_order_of_its_last_deadline() {
-    let (bench, hand) = (Bench::with(|builder| builder.shards(1)), Arc::new(Hand::default()));
-    let mut sleep = bench.armed(&hand, 1);
+    let (bench, executor) = (Bench::with(|builder| builder.shards(1)), Arc::new(ManualExecutor::default()));
+    let mut sleep = bench.armed(&executor, 1);
     bench.reset(&mut sleep, 3 * SECOND);
     for second in [2, 4] {
-        let (hand, log) = (Arc::clone(&hand), bench.log.clone());
-        bench.timer.schedule_after(second * SECOND, move || log.write(hand.wakes() as u64)).unwrap();
+        let (executor, log) = (Arc::clone(&executor), bench.log.clone());
+        bench.timer.schedule_after(second * SECOND, move || log.write(executor.wakes() as u64)).unwrap();
     }
     bench.advance(HOUR);
     assert_eq!(bench.log.read(), [0, 1]);
@@ -65,47 +65,47 @@ fn sleep_that_was_reset_fires_in_the_order_of_its_last_deadline() {
 
 #[test]
 fn sleep_that_is_reset_keeps_its_place_in_a_full_timer() {
-    let (bench, hand) = (Bench::with(|builder| builder.limit(1)), Hand::default());
-    let mut sleep = bench.armed(&hand, 1);
+    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
+    let mut sleep = bench.armed(&executor, 1);
     for second in 2..5 {
         bench.reset(&mut sleep, second * SECOND);
         bench.advance(SECOND);
         assert!(bench.timer.schedule_after(SECOND, || ()).is_err());
-        hand.start([&mut sleep]);
+        executor.start([&mut sleep]);
     }
     bench.advance(SECOND);
-    assert_eq!(hand.wakes(), 1);
+    assert_eq!(executor.wakes(), 1);
 }
 
 #[test]
 fn sleep_refused_for_the_limit_tries_again_when_it_is_reset() {
-    let (bench, hand) = (Bench::with(|builder| builder.limit(1)), Hand::default());
-    let first = bench.armed(&hand, 0);
+    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
+    let first = bench.armed(&executor, 0);
     let mut second = bench.timer.sleep(SECOND);
-    assert_eq!(hand.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
     drop(first);
-    assert_eq!(hand.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
     bench.reset(&mut second, SECOND);
-    hand.start([&mut second]);
+    executor.start([&mut second]);
     bench.advance(SECOND);
-    assert_eq!(hand.poll(&mut second), READY);
+    assert_eq!(executor.poll(&mut second), READY);
 }
 
 #[test]
 fn sleep_reset_before_or_after_a_shutdown_is_an_error_unless_it_is_due() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
         for resets in 0..3 {
-            let (bench, hand) = (Bench::new(), Hand::default());
-            let (mut before, mut after) = (bench.armed(&hand, resets), bench.armed(&hand, resets));
+            let (bench, executor) = (Bench::new(), ManualExecutor::default());
+            let (mut before, mut after) = (bench.armed(&executor, resets), bench.armed(&executor, resets));
             bench.reset(&mut before, HOUR);
             bench.clock.advance(SECOND);
             assert!(bench.timer.shutdown(how).unwrap().is_empty());
-            assert_eq!(hand.wakers(), 0);
+            assert_eq!(executor.wakers(), 0);
             bench.reset(&mut after, 2 * SECOND);
             let refused = Poll::Ready(Err(Reason::ShutDown));
-            assert_eq!([hand.poll(&mut before), hand.poll(&mut after)], [refused; 2]);
+            assert_eq!([executor.poll(&mut before), executor.poll(&mut after)], [refused; 2]);
             bench.reset(&mut before, SECOND);
-            assert_eq!(hand.poll(&mut before), READY);
+            assert_eq!(executor.poll(&mut before), READY);
         }
     }
 }
@@ -115,10 +115,10 @@ fn sleep_reset_before_or_after_a_shutdown_is_an_error_unless_it_is_due() {
 #[test]
 fn sleep_reset_to_the_end_of_time_during_a_shutdown_is_woken() {
     for round in 0..10 {
-        let (bench, hand) = (Bench::with(|builder| builder.shards(1)), Hand::default());
+        let (bench, executor) = (Bench::with(|builder| builder.shards(1)), ManualExecutor::default());
         (0..20_000).for_each(|_| _ = bench.timer.schedule_after(SECOND, || ()).unwrap());
         let mut sleep = bench.timer.sleep(HOUR);
-        hand.start([&mut sleep]);
+        executor.start([&mut sleep]);
         let far = bench.far();
         let timer = bench.timer.clone();
         let ending = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len());
@@ -129,14 +129,14 @@ fn sleep_reset_to_the_end_of_time_during_a_shutdown_is_woken() {
         sleep.reset(far);
         // One more if the last job of the loop was taken back before it was cancelled.
         assert!(ending.join().unwrap() >= 20_000);
-        assert_eq!((hand.poll(&mut sleep), hand.wakers()), (Poll::Ready(Err(Reason::ShutDown)), 0));
+        assert_eq!((executor.poll(&mut sleep), executor.wakers()), (Poll::Ready(Err(Reason::ShutDown)), 0));
     }
 }
 
 /// Wherever the looks of the thread fall.
 #[test]
 fn sleeps_reset_while_they_fire_are_never_early_and_are_all_accounted_for() {
-    let (bench, hand) = (Bench::with(|builder| builder.shards(2)), Hand::default());
+    let (bench, executor) = (Bench::with(|builder| builder.shards(2)), ManualExecutor::default());
     thread::scope(|scope| {
         let ticking = scope.spawn(|| (0..20_000).for_each(|_| bench.clock.advance(MS)));
         let mut sleeps: Vec<Sleep> = (0..20).map(|_| bench.timer.sleep(MS)).collect();
@@ -145,7 +145,7 @@ fn sleeps_reset_while_they_fire_are_never_early_and_are_all_accounted_for() {
             for sleep in &mut sleeps {
                 let ahead = (rounds * 7 % 11) * MS;
                 sleep.reset(bench.clock.origin() + bench.clock_shows() + ahead);
-                let is_ready = hand.poll(sleep).is_ready();
+                let is_ready = executor.poll(sleep).is_ready();
                 assert!(!is_ready || sleep.deadline() <= Some(bench.clock.origin() + bench.clock_shows()), "early");
                 rounds += 1;
             }
@@ -154,7 +154,7 @@ fn sleeps_reset_while_they_fire_are_never_early_and_are_all_accounted_for() {
     });
     bench.advance(HOUR);
     let stats = bench.timer.stats();
-    assert_eq!((stats.len, hand.wakers()), (0, 0));
-    assert_eq!(hand.wakes() as u64, stats.fired);
+    assert_eq!((stats.len, executor.wakers()), (0, 0));
+    assert_eq!(executor.wakes() as u64, stats.fired);
     assert_eq!(stats.scheduled, stats.fired + stats.cancelled);
 }

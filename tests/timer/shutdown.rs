@@ -151,9 +151,9 @@ fn dropping_the_last_timer_inside_a_job_does_not_hang() {
 #[test]
 fn dropping_the_last_timer_inside_a_job_of_a_pool_does_not_hang() {
     let (queue, jobs) = mpsc::sync_channel::<Job>(0);
-    let (hand, handed) = mpsc::channel();
+    let (executor, handed) = mpsc::channel();
     let executor = move |job| {
-        hand.send(()).unwrap();
+        executor.send(()).unwrap();
         queue.send(job).unwrap();
     };
     let (clock, log) = (ManualClock::new(), Log::default());

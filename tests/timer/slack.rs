@@ -9,12 +9,12 @@ use timer_wheel::clock::nanoseconds;
 use timer_wheel::timer::Missed;
 use timer_wheel::{Clock, ManualClock, Shutdown, Wheel, align};
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::{Decoder, Draw};
-use crate::drawn::{Drawn, check};
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
-use crate::numbers::Numbers;
-use crate::wakes::SETTLING;
+use crate::rng::Rng;
+use crate::wake_ups::SETTLING;
 
 /// The seed of all measurements.
 const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -46,7 +46,7 @@ fn sleep_as_told(bench: &Bench, left: usize) -> usize {
 #[test]
 fn jobs_with_slack_run_within_it_at_a_tenth_of_the_wake_ups() {
     let wake_ups = |slack: Duration| {
-        let (bench, mut numbers) = (with_slack(slack), Numbers(SEED));
+        let (bench, mut numbers) = (with_slack(slack), Rng(SEED));
         for _ in 0..2_000 {
             let delay = numbers.below(nanoseconds(HOUR));
             let job = lateness_writer(&bench, &Arc::new(delay.into()));
@@ -67,7 +67,7 @@ fn jobs_with_slack_run_within_it_at_a_tenth_of_the_wake_ups() {
 #[test]
 fn jobs_that_may_run_a_hundredth_of_their_delay_later_take_a_tenth_of_the_wake_ups() {
     fn wake_ups(latest: fn(u64) -> u64) -> usize {
-        let (clock, mut wheel, mut numbers) = (ManualClock::new(), Wheel::<(u64, u64)>::new(0), Numbers(SEED));
+        let (clock, mut wheel, mut numbers) = (ManualClock::new(), Wheel::<(u64, u64)>::new(0), Rng(SEED));
         for _ in 0..10_000 {
             let deadline = numbers.below(nanoseconds(HOUR));
             let latest = latest(deadline);
@@ -234,16 +234,16 @@ fn job_whose_window_is_over_runs_at_once() {
 
 #[test]
 fn sleep_and_timeout_with_slack_are_over_at_the_wake_up_and_not_early() {
-    let (bench, hand) = (with_slack(10 * SECOND), Hand::default());
+    let (bench, executor) = (with_slack(10 * SECOND), ManualExecutor::default());
     let mut sleeps = [1, 2, 3].map(|seconds| bench.timer.sleep(ROUND - seconds * SECOND));
-    hand.start(&mut sleeps);
+    executor.start(&mut sleeps);
     let mut timeout = bench.timer.timeout(ROUND - 4 * SECOND, std::future::pending::<()>());
-    assert!(hand.poll(&mut timeout).is_pending());
+    assert!(executor.poll(&mut timeout).is_pending());
     assert_eq!(bench.expiration_delay(), ROUND);
     bench.advance(ROUND);
-    assert_eq!(hand.wakes(), 4);
-    assert!(sleeps.iter_mut().all(|sleep| hand.poll(sleep) == Poll::Ready(Ok(()))));
-    assert!(hand.poll(&mut timeout).is_ready());
+    assert_eq!(executor.wakes(), 4);
+    assert!(sleeps.iter_mut().all(|sleep| executor.poll(sleep) == Poll::Ready(Ok(()))));
+    assert!(executor.poll(&mut timeout).is_ready());
 }
 
 #[test]

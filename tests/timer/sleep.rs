@@ -12,27 +12,27 @@ use std::time::Duration;
 use timer_wheel::timer::{Reason, Sleep};
 use timer_wheel::{Job, Shutdown, Timer};
 
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
 
 #[test]
 fn sleep_beyond_the_clock_never_comes() {
-    let (bench, hand) = (Bench::new(), Hand::default());
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
     let mut sleep = bench.timer.sleep(Duration::MAX);
     assert_eq!(sleep.deadline(), None);
-    hand.start([&mut sleep]);
+    executor.start([&mut sleep]);
     bench.advance(Duration::MAX);
-    hand.start([&mut sleep]);
-    assert_eq!(hand.wakes(), 0);
+    executor.start([&mut sleep]);
+    assert_eq!(executor.wakes(), 0);
 }
 
 #[test]
 fn waker_that_changes_is_replaced_in_place_and_the_last_one_is_called() {
-    let (bench, hands) = (Bench::new(), [Hand::default(), Hand::default()]);
+    let (bench, hands) = (Bench::new(), [ManualExecutor::default(), ManualExecutor::default()]);
     let mut sleep = bench.timer.sleep(SECOND);
-    for hand in hands.iter().chain(&hands).chain([&hands[1]]) {
-        hand.start([&mut sleep]);
-        assert_eq!(hand.wakers(), 1);
+    for executor in hands.iter().chain(&hands).chain([&hands[1]]) {
+        executor.start([&mut sleep]);
+        assert_eq!(executor.wakers(), 1);
     }
     assert_eq!(hands[0].wakers(), 0, "dropped");
     let stats = bench.timer.stats();
@@ -45,47 +45,47 @@ fn waker_that_changes_is_replaced_in_place_and_the_last_one_is_called() {
 /// The job before it is due at the same time: the timer is firing.
 #[test]
 fn sleep_dropped_by_a_job_that_fires_with_it_wakes_nobody() {
-    let (bench, hand) = (Bench::new(), Hand::default());
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
     let mut sleep = bench.timer.sleep(SECOND);
     let shared = Arc::new(Mutex::new(None));
     let victim = Arc::clone(&shared);
     let drops = move || drop(victim.lock().unwrap().take());
     bench.timer.schedule_after(SECOND, drops).unwrap();
-    hand.start([&mut sleep]);
+    executor.start([&mut sleep]);
     *shared.lock().unwrap() = Some(sleep);
     bench.advance(SECOND);
-    assert_eq!((hand.wakes(), bench.timer.len()), (0, 0));
+    assert_eq!((executor.wakes(), bench.timer.len()), (0, 0));
     assert_eq!(bench.timer.stats().cancelled, 1);
 }
 
 /// Wherever the drops fall: a sleep has woken its task, or not.
 #[test]
 fn sleeps_dropped_while_they_fire_are_all_accounted_for() {
-    let (bench, hand) = (Bench::with(|builder| builder.shards(2)), Hand::default());
+    let (bench, executor) = (Bench::with(|builder| builder.shards(2)), ManualExecutor::default());
     for _ in 0..200 {
         let mut sleeps: Vec<Sleep> = (0..20).map(|_| bench.timer.sleep(MS)).collect();
-        hand.start(&mut sleeps);
+        executor.start(&mut sleeps);
         bench.clock.advance(MS);
         drop(sleeps);
         bench.settle();
-        assert_eq!((bench.timer.len(), hand.wakers()), (0, 0));
+        assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
     }
-    assert_eq!(hand.wakes() as u64 + bench.timer.stats().cancelled, 4_000);
+    assert_eq!(executor.wakes() as u64 + bench.timer.stats().cancelled, 4_000);
 }
 
 #[test]
 fn shutdown_wakes_all_tasks_and_returns_only_jobs() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
-        let (bench, hand) = (Bench::with(|builder| builder.shards(3)), Hand::default());
+        let (bench, executor) = (Bench::with(|builder| builder.shards(3)), ManualExecutor::default());
         let mut sleeps = [1, 3, 2, 700].map(|seconds| bench.timer.sleep(seconds * SECOND));
-        hand.start(&mut sleeps);
+        executor.start(&mut sleeps);
         bench.schedule(HOUR, 1);
         bench.clock.advance(2 * SECOND);
         let unrun = bench.timer.shutdown(how).unwrap();
         assert_eq!((unrun.len(), bench.timer.len()), (1, 1));
-        assert_eq!((hand.wakes(), hand.wakers()), (4, 0));
+        assert_eq!((executor.wakes(), executor.wakers()), (4, 0));
         let (over, never) = (Poll::Ready(Ok(())), Poll::Ready(Err(Reason::ShutDown)));
-        assert_eq!(sleeps.each_mut().map(|sleep| hand.poll(sleep)), [over, never, over, never]);
+        assert_eq!(sleeps.each_mut().map(|sleep| executor.poll(sleep)), [over, never, over, never]);
         unrun.into_iter().for_each(Job::run);
         assert_eq!((bench.log.read(), bench.timer.len()), (vec![1], 0));
     }
@@ -105,12 +105,12 @@ fn sleep_does_not_keep_its_timer_running_and_does_not_hang_without_it() {
 
 #[test]
 fn tasks_are_woken_by_the_thread_whatever_the_executor_does_with_jobs() {
-    let (bench, hand) = (Bench::with(|builder| builder.executor(|job: Job| drop(job))), Hand::default());
+    let (bench, executor) = (Bench::with(|builder| builder.executor(|job: Job| drop(job))), ManualExecutor::default());
     let mut sleep = bench.timer.sleep(SECOND);
-    hand.start([&mut sleep]);
+    executor.start([&mut sleep]);
     bench.schedule(SECOND, 1);
     bench.advance(SECOND);
-    assert_eq!(hand.wakes(), 1);
+    assert_eq!(executor.wakes(), 1);
     assert_eq!(bench.timer.stats().abandoned, 1);
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use timer_wheel::timer::{Missed, Sleep};
 use timer_wheel::{Job, Shutdown, Timer, TimerHandle};
 
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 
 const PRODUCERS: u64 = 4;
 
@@ -37,7 +37,7 @@ fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Numbers) -> TimerHandle {
+fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Rng) -> TimerHandle {
     let delay = Duration::from_micros(numbers.below(20_000));
     let panics = numbers.below(50) == 0;
     let own = Arc::clone(ledger);
@@ -58,7 +58,7 @@ fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Numbers) -> Timer
 }
 
 fn produce(timer: &Timer, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Rng(seed);
     let mut handles: Vec<TimerHandle> = Vec::new();
     let own = Arc::clone(ledger);
     let beat = timer
@@ -148,7 +148,7 @@ impl Nap {
 
 /// Begins, moves, polls and drops sleeps, and waits for those that are left: for ever, if one is not woken.
 fn nap(timer: &Timer, seed: u64, steps: u64) {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Rng(seed);
     let mut naps: Vec<Nap> = Vec::new();
     for _ in 0..steps {
         let deadline = Instant::now() + Duration::from_micros(numbers.below(20_000));

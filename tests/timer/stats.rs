@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use timer_wheel::{Clock, Job, KeyedTimer, Shutdown, Timer};
 
-use crate::hand::Hand;
+use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
 
 /// What was scheduled and runs once has ended in one way, or waits; none of it runs at the moment.
@@ -21,11 +21,11 @@ fn assert_adds_up(timer: &Timer) {
 fn counts_add_up_whichever_way_jobs_and_sleeps_end_before_and_after_a_shutdown() {
     for how in [Shutdown::Drain, Shutdown::Discard] {
         let (bench, jobs) = Bench::with_pool();
-        let (timer, keyed, hand) = (&bench.timer, KeyedTimer::new(bench.timer.clone()), Hand::default());
+        let (timer, keyed, executor) = (&bench.timer, KeyedTimer::new(bench.timer.clone()), ManualExecutor::default());
         let schedule = || timer.schedule_after(SECOND, || ()).unwrap();
         let sleep = |delay| {
             let mut sleep = timer.sleep(delay);
-            hand.start([&mut sleep]);
+            executor.start([&mut sleep]);
             sleep
         };
         let panics = || resume_unwind(Box::new(()));
@@ -53,16 +53,16 @@ fn counts_add_up_whichever_way_jobs_and_sleeps_end_before_and_after_a_shutdown()
         schedule();
         let returned = [(); 3].map(|()| timer.schedule_after(HOUR, || ()).unwrap());
         let mut timeout = timer.timeout(HOUR, pending::<()>());
-        hand.start([&mut timeout]);
+        executor.start([&mut timeout]);
         bench.clock.advance(SECOND);
         let mut unrun = timer.shutdown(how).unwrap();
-        assert_eq!(hand.wakers(), 0);
+        assert_eq!(executor.wakers(), 0);
         assert_adds_up(timer);
         assert!(returned[0].cancel());
         unrun.pop().unwrap().run();
         unrun.pop();
         sleeps[3].reset(at(3 * HOUR));
-        _ = hand.poll(&mut sleeps[3]);
+        _ = executor.poll(&mut sleeps[3]);
         drop((sleeps, timeout));
         assert_adds_up(timer);
         drop((unrun, taken));

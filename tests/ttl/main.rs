@@ -14,9 +14,9 @@ mod pair;
 mod script;
 mod start;
 
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
 mod contract;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
 mod handles;
 mod panics;
 mod random;

@@ -2,9 +2,9 @@
 
 use timer_wheel::{Caffeine, Compact, Micros, Millis};
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
 use crate::cluster::{Cluster, Event};
-use crate::drawn::{Drawn, check};
 use crate::script::Script;
 
 /// A test for each geometry, so that they run at the same time.

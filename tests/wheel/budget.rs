@@ -147,3 +147,24 @@ fn units_of_one_timer_count_buckets_visits_and_firing() {
     check::<Compact>();
     check::<Tiny>();
 }
+
+#[test]
+fn timer_rearmed_to_the_past_is_bounded_by_the_budget_alone() {
+    let mut wheel: Wheel<u64> = Wheel::new(1_000);
+    let key = wheel.schedule(500, 0);
+    wheel.schedule(600, 0);
+    for work in [1, 2, 50] {
+        let mut budget = Budget::of_work(work);
+        while let Some(mut due) = wheel.peek_expired_with_budget(1_000, &mut budget) {
+            assert_eq!(due.key(), key, "the other must wait behind it");
+            *due.get_mut() += 1;
+            let again = due.deadline();
+            due.rearm(again);
+        }
+        assert!(budget.work == 0 && wheel.has_backlog());
+        wheel.check_invariants();
+    }
+    // A unit each time it fires, and one for placing it again.
+    assert!(wheel.get(key).is_some_and(|&times| times >= 53 / 2 - 2));
+    assert_eq!(wheel.advance(1_000).count(), 2);
+}

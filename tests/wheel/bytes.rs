@@ -1,4 +1,4 @@
-//! Choices out of bytes, and scripts out of choices: those of a fuzzer, or of a random generator as in `drawn`.
+//! Choices out of bytes, and scripts out of choices: those of a fuzzer, or of a random generator as in `arbitrary`.
 
 #![allow(dead_code, reason = "each suite uses some of it")]
 

@@ -6,9 +6,9 @@
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
 
 use crate::geometries::{FAR_TIMERS, rotation_bits, with_lists};
-use crate::numbers::Numbers;
 use crate::pair::LEVELS;
 use crate::pauses::{Call, advance};
+use crate::rng::Rng;
 use crate::script::spans;
 
 /// Timers that are many, where a million would take long to no purpose.
@@ -81,7 +81,7 @@ fn timers_before_an_earliest_one_that_was_looked_at_cost_what_others_cost() {
     type First<G> = fn(&mut Wheel<u64, G>);
     /// Schedules timers for the next minute, and says how many are not in buckets then, and what all of it takes.
     fn fill_and_fire<G: Geometry>(wheel: &mut Wheel<u64, G>) -> [usize; 2] {
-        let (mut numbers, now) = (Numbers(42), wheel.now());
+        let (mut numbers, now) = (Rng(42), wheel.now());
         (0..MANY).for_each(|_| _ = wheel.schedule(now + SECOND + numbers.below(59 * SECOND), 0));
         let near = wheel.stats().near;
         let calls = (0..60_000).map(|step| advance(wheel, now + step * SECOND / 1_000));

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use timer_wheel::{Budget, Geometry, Lane, TimerKey, Wheel};
 
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 use crate::script::{MAX_LANES, lane, spans};
 
 const SECOND: u64 = 1_000_000_000;
@@ -87,7 +87,7 @@ fn out_of_order_a_lane_costs_what_none_costs() {
     fn units(lane: Option<fn(&mut Wheel<u64>) -> Lane>) -> usize {
         let mut wheel = Wheel::new(0);
         let lane = lane.map(|lane| lane(&mut wheel));
-        let mut numbers = Numbers(7);
+        let mut numbers = Rng(7);
         if let Some(lane) = lane {
             wheel.schedule_in(lane, 61 * SECOND, 0);
         }

@@ -1,40 +1,43 @@
 //! The wheel against its contract: a model that is obviously right, one operation type that runs
-//! on both, and the traps that other wheels fell into, each by name.
+//! on both, and the traps that other wheels fell into, each beside what it is about.
 //!
 //! The first block of modules needs nothing but `std`, the crate and `serde_json`, so that fuzz targets can include
 //! them by path.
 
 mod bytes;
+mod decoding;
 #[macro_use]
 mod geometries;
-mod kinds;
 mod model;
 mod pair;
 mod script;
 mod serialized;
 
-mod answers;
+mod advance;
+mod arbitrary;
+mod auto_traits;
 mod budget;
-mod bulk;
-mod chains;
-mod contract;
+mod cancel;
 mod crowds;
-mod drawn;
-mod handles;
+mod crowds_ahead;
+mod expiration_delay;
 mod hostile;
+mod invariants;
+mod iterators;
+mod keys;
 mod lanes;
 mod levels;
-mod lives;
 mod memory;
-mod numbers;
+mod order;
 mod panics;
 mod pauses;
+mod peek_ahead;
 mod random;
 mod recorded;
-mod reload;
-mod shares;
-mod small_threads;
+mod reschedule;
+mod rng;
+mod schedule;
+mod serde;
 mod small_worlds;
-mod splits;
-mod traps;
-mod wake_ups;
+mod sparse_buckets;
+mod stack;

@@ -4,7 +4,7 @@
 use timer_wheel::{Budget, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::{Narrow, Tiny, TinyTick, far_work};
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 use crate::script::spans;
 
 pub(crate) const TICK: u64 = 1 << 20;
@@ -42,7 +42,7 @@ pub(crate) fn advance<T, G: Geometry>(wheel: &mut Wheel<T, G>, to: u64) -> Call 
 /// Timers 60 to 180 s ahead, an advance each millisecond for four minutes, and another timer for each
 /// that fires. Says how much work the longest call has done beside firing.
 fn pause_mix<G: Geometry>(timers: u64, mut disturb: impl FnMut(&mut Wheel<u64, G>, &mut [TimerKey], u64)) -> usize {
-    let mut numbers = Numbers(42);
+    let mut numbers = Rng(42);
     let mut wheel: Wheel<u64, G> = Wheel::with_geometry(0);
     let mut delay = move || 60 * SECOND + numbers.below(120 * SECOND);
     let mut keys: Vec<TimerKey> = (0..timers).map(|n| wheel.schedule(delay(), n)).collect();
@@ -177,7 +177,7 @@ fn stops_in_each_far_rotation_and_a_jump_over_all_look_at_each_timer_once_a_bit(
 /// A cache that evicts the earliest entry for each that it writes: a call opens one bucket at most that is no crowd.
 #[test]
 fn evictions_sort_a_bucket_and_no_other() {
-    let (mut numbers, mut most) = (Numbers(42), 0);
+    let (mut numbers, mut most) = (Rng(42), 0);
     let mut wheel: Wheel<u64> = Wheel::new(0);
     for n in 0..60_000 {
         if n >= 10_000 {

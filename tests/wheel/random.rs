@@ -1,15 +1,17 @@
 //! Random scripts of every kind, biased towards the nasty, over all geometries: other ones in each run.
 
-use quickcheck::{Arbitrary, Gen, QuickCheck};
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use quickcheck::{Arbitrary, Gen, QuickCheck};
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey};
+
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
-use crate::drawn::{Drawn, check};
+use crate::decoding::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
-use crate::kinds::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::pair::Pair;
 use crate::recorded;
-use crate::script::{Op, Script};
+use crate::script::{Op, Script, When};
 
 /// Runs a script.
 fn run<G: Geometry>(script: &Script) -> Pair<G> {
@@ -110,4 +112,40 @@ fn shrinking_ends_whichever_scripts_fail() {
         script = smaller;
     }
     assert!(script.script().ops.is_empty());
+}
+
+/// Caffeine's fuzzer held an assertion that its own condition kept from ever failing. Here a wheel
+/// and a model that differ in one thing, any one, must be told apart.
+#[test]
+fn comparison_of_a_pair_that_differs_fails() {
+    type Spoil = fn(&mut Pair<Millis>, TimerKey);
+    let spoils: [(&str, Spoil); 7] = [
+        ("a timer more", |pair, _| _ = pair.wheel.schedule(1 << 60, 99)),
+        ("a timer less", |pair, first| _ = pair.wheel.cancel(first)),
+        ("a deadline one later", |pair, first| {
+            assert!(pair.wheel.reschedule(first, 1_006));
+        }),
+        ("another order among equals", |pair, first| {
+            assert!(pair.wheel.reschedule(first, 1_005));
+        }),
+        ("another value", |pair, first| {
+            *pair.wheel.get_mut(first).expect("it lives") = 99;
+        }),
+        ("another clock", |pair, _| drop(pair.wheel.advance(1_001))),
+        ("a timer fired twice", |pair, _| {
+            let item = pair.wheel.advance(1_005).next().expect("one is due");
+            pair.model.set_clock(1_005);
+            pair.wheel.schedule(item.deadline, item.value);
+        }),
+    ];
+    for (what, spoil) in spoils {
+        let mut pair = Pair::<Millis>::new(1_000);
+        for delay in [5, 5, 1 << 21, 1 << 30, 1 << 50] {
+            pair.apply(&Op::Schedule(When::In(delay)));
+        }
+        let first = pair.model.nth(0).expect("timers were scheduled");
+        spoil(&mut pair, first);
+        let compared = catch_unwind(AssertUnwindSafe(|| pair.compare()));
+        assert!(compared.is_err(), "not noticed: {what}");
+    }
 }

@@ -7,15 +7,15 @@
 use timer_wheel::{Geometry, Millis};
 
 use crate::bytes::decode;
+use crate::decoding::{Backlog, Bursts, Edges, Kind, Mixed};
 use crate::geometries::Narrow;
-use crate::kinds::{Backlog, Bursts, Edges, Kind, Mixed};
-use crate::numbers::Numbers;
 use crate::pair::Pair;
+use crate::rng::Rng;
 use crate::script::Script;
 
 /// The script of that number: of a kind and of up to `length` operations, the same one in every run.
 pub(crate) fn script<K: Kind, G: Geometry>(number: u64, length: usize) -> Script {
-    let mut numbers = Numbers(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut numbers = Rng(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let length = 1 + numbers.below(length as u64) as usize;
     decode::<(K, G)>(&numbers.bytes(16 * length), length)
 }

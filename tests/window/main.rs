@@ -2,13 +2,13 @@
 //!
 //! `script` and `world` need nothing but `std`, the crate and `bytes`, so that a fuzz target can include them by path.
 
+#[path = "../wheel/arbitrary.rs"]
+mod arbitrary;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
-#[path = "../wheel/drawn.rs"]
-mod drawn;
 #[allow(dead_code, reason = "only bytes are drawn")]
-#[path = "../wheel/numbers.rs"]
-mod numbers;
+#[path = "../wheel/rng.rs"]
+mod rng;
 mod script;
 mod world;
 

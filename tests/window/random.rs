@@ -1,9 +1,9 @@
 //! Random histories of a host that follows the rules, other ones in each run. One that fails is printed as the shortest that
 //! still does.
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
-use crate::drawn::{Drawn, check};
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 use crate::script::Script;
 use crate::world::{Counts, run};
 
@@ -20,7 +20,7 @@ fn long_histories_lose_nothing() {
 /// From a fixed seed: what the random histories are there for comes in them.
 #[test]
 fn random_histories_reach_every_race() {
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut numbers = Rng(0x9e37_79b9_7f4a_7c15);
     let mut total = Counts::new();
     for _ in 0..1_000 {
         let counts = run(&decode::<Script>(&numbers.bytes(600), usize::MAX), None);

@@ -3,7 +3,7 @@
 use std::panic::catch_unwind;
 
 use crate::bytes::decode;
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 use crate::script::End::Gone;
 use crate::script::Op::{Answer, Ask, Crash, Finish, Insert, Move, Poll, Remove, Reset, See, Tell};
 use crate::script::{Ids, Op, Script};
@@ -91,7 +91,7 @@ fn row_that_is_done_before_a_commit_that_fails_is_lost() {
 #[test]
 fn random_histories_find_out_every_host_that_breaks_a_rule() {
     for rule in Rule::ALL {
-        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+        let mut numbers = Rng(0x9e37_79b9_7f4a_7c15);
         let mut histories = (0..1_000).map(|_| decode::<Script>(&numbers.bytes(600), usize::MAX));
         assert!(histories.any(|history| complaint(&history, rule).is_some()), "{rule:?}");
     }

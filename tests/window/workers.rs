@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timer_wheel::window::{Position, Window};
 
+use crate::arbitrary::{Drawn, check};
 use crate::bytes::{Decoder, Draw, decode};
-use crate::drawn::{Drawn, check};
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 
 type Row = Position<u32>;
 
@@ -181,7 +181,7 @@ fn job_is_run_by_one_worker_at_a_time_and_by_another_if_that_dies() {
 /// From a fixed seed: the histories take claims over, and workers find their claims gone.
 #[test]
 fn random_histories_have_claims_that_run_out() {
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut numbers = Rng(0x9e37_79b9_7f4a_7c15);
     let counts = (0..200).map(|_| run(&decode::<Script>(&numbers.bytes(2_000), usize::MAX)));
     let [taken_over, too_slow] = counts.fold([0, 0], |all, of| [all[0] + of[0], all[1] + of[1]]);
     assert!(taken_over > 100 && too_slow > 100, "{taken_over} claims were taken over, {too_slow} were gone");

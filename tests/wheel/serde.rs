@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use timer_wheel::inspect::Stats;
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
+use crate::decoding::Mixed;
 use crate::geometries::{Lopsided, Tiny, Widest};
-use crate::kinds::Mixed;
 use crate::pair::Pair;
 use crate::recorded::script;
 use crate::script::Road;
@@ -162,7 +162,7 @@ fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Numbers out of place, wrong types, and each part in the place of each other: the same index twice, one timer's
+/// Rng out of place, wrong types, and each part in the place of each other: the same index twice, one timer's
 /// sequence as another's. Then arrays with items missing, doubled and in another order, and objects with fields missing
 /// and more.
 #[test]

@@ -3,7 +3,7 @@
 use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, TimerKey, Wheel};
 
 use crate::geometries::few;
-use crate::numbers::Numbers;
+use crate::rng::Rng;
 
 /// Calls a function for every geometry that the crate brings.
 macro_rules! in_every_preset {
@@ -16,7 +16,7 @@ macro_rules! in_every_preset {
 }
 
 /// A time span of any order of magnitude, some of them alike.
-fn span(numbers: &mut Numbers) -> u64 {
+fn span(numbers: &mut Rng) -> u64 {
     let any = numbers.next() >> numbers.below(64);
     match numbers.below(3) {
         0 => any & !0xfff_ffff,
@@ -27,7 +27,7 @@ fn span(numbers: &mut Numbers) -> u64 {
 /// Lets a wheel of at most so many timers live for a while, and looks at it at every moment.
 fn live<G: Geometry>(most: usize, mut look: impl FnMut(&Wheel<u64, G>)) {
     for seed in 1..=20 {
-        let mut numbers = Numbers(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));
+        let mut numbers = Rng(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15));
         let mut wheel = Wheel::<u64, G>::with_geometry(span(&mut numbers) >> 8);
         let mut keys: Vec<TimerKey> = Vec::new();
         for _ in 0..300 {

@@ -1,9 +1,9 @@
-//! Numbers for tests: random enough, and the same ones every time.
+//! Rng for tests: random enough, and the same ones every time.
 
 /// Marsaglia's xorshift64*; the seed is not to be 0.
-pub(crate) struct Numbers(pub(crate) u64);
+pub(crate) struct Rng(pub(crate) u64);
 
-impl Numbers {
+impl Rng {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -3,9 +3,10 @@
 
 use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
 
-use crate::geometries::{Narrow, Tiny, TinyTick};
+use crate::geometries::{Narrow, Tiny, TinyTick, Widest};
 use crate::pair::{LEVELS, Pair};
-use crate::script::{Op, Rule, When, spans};
+use crate::rng::Rng;
+use crate::script::{Op, Pick, Rule, When, spans};
 
 /// The wake-ups of a driver that sleeps for `expiration_delay` until nothing is left.
 fn wake_ups<G: Geometry>(wheel: &mut Wheel<u64, G>) -> usize {
@@ -103,4 +104,82 @@ fn driver_of_a_crowd_at_the_end_of_time_is_woken_for_each_bit_at_most() {
     }
     check::<Tiny>();
     check::<Narrow>();
+}
+
+/// Caffeine (fixed in 2026) and tokio#8334 chose the level by duration and the bucket by absolute
+/// time, so that a far timer wrapped onto a near bucket and the wake-up came after the earliest.
+#[test]
+fn expiration_delay_at_unaligned_clocks_is_never_late() {
+    fn check<G: Geometry>() {
+        let mut numbers = Rng(0x9E37_79B9_7F4A_7C15);
+        let spans = spans::<G>();
+        for _ in 0..20 {
+            let unaligned = numbers.next() >> numbers.below(60);
+            let mut pair = Pair::<G>::new(unaligned);
+            for _ in 0..25 {
+                // Nearly a whole rotation ahead: the distance at which a bucket is met again.
+                let span = spans[numbers.below(5) as usize];
+                let delay = span.saturating_mul(numbers.below(260)) | numbers.below(span);
+                pair.apply(&Op::Schedule(When::In(delay)));
+                pair.apply(&Op::Advance(When::In(numbers.below(span) / 3)));
+                pair.apply(&Op::Reschedule(Pick::Live(3), When::In(delay / 2)));
+            }
+            pair.finish();
+        }
+    }
+    in_every_geometry!(check);
+}
+
+/// Caffeine, VPP and glommio#44 asked the finest occupied level for the next wake-up and forgot
+/// that a coarser bucket may begin before it.
+#[test]
+fn expiration_delay_with_finer_level_occupied_sees_coarser_levels() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for (level, &span) in spans.iter().enumerate() {
+            let boundary = span.saturating_mul(3);
+            for offset in [-1, 0, 1] {
+                for before in [1, 2, span / 2, span - 1] {
+                    // Just before a boundary; one timer past it, one later on a finer level.
+                    let past = When::At(boundary.saturating_add_signed(offset));
+                    let mut ops = vec![Op::Schedule(past)];
+                    for finer in &spans[..level] {
+                        let last = boundary.saturating_sub(1);
+                        ops.push(Op::Schedule(When::At(last.saturating_add(*finer))));
+                        ops.push(Op::Schedule(When::At(last)));
+                    }
+                    ops.push(Op::Drive(8, u64::MAX));
+                    Pair::<G>::new(boundary.saturating_sub(before)).run(&ops);
+                }
+            }
+        }
+    }
+    in_every_geometry!(check);
+    check::<Widest>();
+}
+
+/// tokio#6752, #8274 and #8320: the sleeper was not told of the last timer removed, of a timer
+/// reset to the past, and of a clear. Of the wheel itself: the delay it answers follows at once.
+#[test]
+fn expiration_delay_follows_removal_reset_and_clear() {
+    fn check<G: Geometry>() {
+        for span in spans::<G>() {
+            let mut pair = Pair::<G>::new(10 * span / 3);
+            let far = Op::Schedule(When::Edge(span, 2, 0));
+            for empty in [Op::Cancel(Pick::Live(0)), Op::Clear, Op::Drain(1)] {
+                pair.apply(&far);
+                pair.apply(&empty);
+                assert_eq!(pair.wheel.expiration_delay(), None, "{empty:?}");
+            }
+            pair.apply(&far);
+            pair.apply(&far);
+            pair.apply(&Op::Reschedule(Pick::Live(0), When::Ago(1)));
+            assert_eq!(pair.wheel.expiration_delay(), Some(0), "reset to the past");
+            pair.apply(&Op::Cancel(Pick::Live(0)));
+            pair.apply(&Op::Reschedule(Pick::Live(0), When::In(1)));
+            assert!(pair.wheel.expiration_delay() <= Some(1));
+            pair.finish();
+        }
+    }
+    in_every_geometry!(check);
 }

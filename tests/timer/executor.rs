@@ -17,9 +17,9 @@ impl Wake for Wakes {
 }
 
 #[derive(Default)]
-pub(crate) struct Hand(Arc<Wakes>);
+pub(crate) struct ManualExecutor(Arc<Wakes>);
 
-impl Hand {
+impl ManualExecutor {
     pub(crate) fn poll<F: Future + Unpin>(&self, future: &mut F) -> Poll<F::Output> {
         let waker = Waker::from(Arc::clone(&self.0));
         Pin::new(future).poll(&mut Context::from_waker(&waker))

@@ -1,11 +1,46 @@
-//! What a program does with keys: a value that learns its own, a place that holds one, a number that
-//! stands for one.
+//! Keys: one that is stale or made up reaches nothing, and a value that learns its own may panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use timer_wheel::{TimerKey, Wheel};
+use timer_wheel::{Budget, Geometry, TimerKey, Wheel};
 
-use crate::numbers::Numbers;
+use crate::geometries::Widest;
+use crate::pair::Pair;
+use crate::rng::Rng;
+use crate::schedule::END;
+use crate::script::{Op, Pick, Rule, When};
+
+/// moka#524 and #565: a handle outlived its node and was followed into memory given to another.
+#[test]
+fn stale_keys_of_every_age_never_reach_another_timer() {
+    fn check<G: Geometry>() {
+        let mut pair = Pair::<G>::new(0);
+        for round in 0..100 {
+            // The same few slots, left in every way there is.
+            pair.apply(&Op::Schedule(When::In(10)));
+            pair.apply(&Op::Schedule(END));
+            pair.apply(&match round % 8 {
+                0 => Op::Cancel(Pick::Live(0)),
+                1 => Op::Advance(When::In(10)),
+                2 => Op::Pop(When::In(10)),
+                3 => Op::AdvanceWith(When::In(10), Budget::unlimited(), Rule::Remove),
+                4 => Op::Clear,
+                5 => Op::Drain(1),
+                6 => Op::PeekExpired(When::In(10), 1, Rule::Remove),
+                _ => Op::PopFirst,
+            });
+            pair.apply(&Op::CancelMany(0));
+            let slots = pair.wheel.stats().slots;
+            assert!(slots <= 2, "{slots} slots: they are not reused");
+            if round % 11 == 0 {
+                pair.apply(&Op::Shrink);
+            }
+        }
+        pair.finish();
+    }
+    in_every_geometry!(check);
+    check::<Widest>();
+}
 
 #[test]
 fn panic_of_the_value_takes_no_slot() {
@@ -43,7 +78,7 @@ fn made_up_numbers_are_harmless() {
         wheel.cancel(*key);
     }
     let live: Vec<TimerKey> = wheel.iter().map(|timer| timer.key).collect();
-    let mut numbers = Numbers(7);
+    let mut numbers = Rng(7);
     let edges = [0, 1, u64::MAX, u64::MAX - 1, 1 << 32, u64::MAX << 32, 1 << 63];
     let near = (0..64).flat_map(|slot| (0..8).map(move |generation| slot << 32 | generation));
     let words = edges.into_iter().chain(near);

@@ -1,0 +1,102 @@
+//! All futures of a timer: after a shutdown, over the limit, and on executors.
+
+use std::future::{pending, ready};
+use std::task::Poll;
+use std::time::Duration;
+
+use timer_wheel::timer::{Interval, OwnedTimeout, Reason, Sleep, Timeout, TimeoutError};
+use timer_wheel::{Shutdown, Timer};
+
+use crate::executor::ManualExecutor;
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+#[test]
+fn futures_after_a_shutdown_are_errors_but_for_what_is_ready() {
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    let refused = Poll::Ready(Err(Reason::ShutDown));
+    let mut sleep = bench.timer.sleep(SECOND);
+    assert_eq!([executor.poll(&mut sleep), executor.poll(&mut sleep)], [refused; 2]);
+    let mut zero = bench.timer.sleep(Duration::ZERO);
+    assert_eq!(executor.poll(&mut zero), Poll::Ready(Ok(())));
+    let mut timeout = bench.timer.timeout(SECOND, pending::<()>());
+    let error = TimeoutError::Refused(Reason::ShutDown);
+    assert_eq!(executor.poll(&mut timeout), Poll::Ready(Err(error)));
+    assert_eq!(error.to_string(), "the timer is shut down");
+    assert_eq!(TimeoutError::Elapsed.to_string(), "the time is up");
+    let mut answered = bench.timer.timeout(SECOND, ready(1));
+    assert_eq!(executor.poll(&mut answered), Poll::Ready(Ok(1)));
+    let mut beat = bench.timer.interval(SECOND);
+    assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ShutDown));
+    assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
+}
+
+#[test]
+fn future_over_the_limit_is_an_error() {
+    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
+    let [mut first, mut second, mut third] = [(); 3].map(|()| bench.timer.sleep(SECOND));
+    executor.start([&mut first]);
+    assert_eq!(executor.poll(&mut second), Poll::Ready(Err(Reason::Full)));
+    assert_eq!(executor.wakers(), 1);
+    let mut timeout = bench.timer.timeout(SECOND, pending::<()>());
+    assert_eq!(executor.poll(&mut timeout), Poll::Ready(Err(TimeoutError::Refused(Reason::Full))));
+    drop(first);
+    executor.start([&mut third]);
+}
+
+#[test]
+fn futures_go_where_they_are_needed() {
+    fn anywhere<T: Send + Sync + 'static>(_: &T) {}
+    let timer = Timer::new().unwrap();
+    anywhere::<Sleep>(&timer.sleep(MS));
+    anywhere::<Interval>(&timer.interval(MS));
+    anywhere::<OwnedTimeout<_>>(&timer.timeout_owned(MS, ready(())));
+    fn movable<T: Send + Sync>(_: &T) {}
+    movable::<Timeout<'_, _>>(&timer.timeout(MS, ready(())));
+    let timeouts = (timer.timeout(MS, ready(())), timer.timeout_owned(MS, ready(())));
+    let text = format!("{:?}", (timer.interval(MS), timeouts));
+    let expected =
+        "(Interval { period: 1ms, .. }, (Timeout { limit: After(1ms), .. }, OwnedTimeout { delay: 1ms, .. }))";
+    assert_eq!(text, expected);
+    assert!(format!("{:?}", timer.sleep(MS)).starts_with("Sleep { deadline: Some("));
+}
+
+/// What any executor is to do.
+async fn program(timer: Timer) -> usize {
+    let mut beat = timer.interval(MS);
+    for _ in 0..3 {
+        beat.tick().await.unwrap();
+    }
+    let slow = async {
+        timer.sleep(HOUR).await.unwrap();
+        0
+    };
+    let elapsed = timer.timeout(MS, slow).await;
+    assert_eq!(elapsed, Err(TimeoutError::Elapsed));
+    let quick = async {
+        timer.sleep(MS).await.unwrap();
+        7
+    };
+    timer.timeout_owned(HOUR, quick).await.unwrap()
+}
+
+#[test]
+fn futures_run_on_pollster() {
+    let timer = Timer::new().unwrap();
+    assert_eq!(pollster::block_on(program(timer.clone())), 7);
+    assert!(timer.is_empty());
+}
+
+#[test]
+fn futures_run_on_tokio_without_its_timer() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.unwrap();
+    let timer = Timer::new().unwrap();
+    runtime.block_on(async {
+        let tasks: Vec<_> = (0..50).map(|_| tokio::spawn(program(timer.clone()))).collect();
+        for task in tasks {
+            assert_eq!(task.await.unwrap(), 7);
+        }
+    });
+    assert!(timer.is_empty());
+}

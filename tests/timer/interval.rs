@@ -1,0 +1,156 @@
+//! Intervals: their rate, what becomes of ticks that were missed, and their end.
+
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use timer_wheel::timer::{Interval, Reason};
+use timer_wheel::{Clock, Shutdown};
+
+use crate::executor::ManualExecutor;
+use crate::log::{Bench, HOUR, MS, SECOND};
+
+/// One whose caller is late each time never waits, and went on for ever.
+#[test]
+fn interval_that_is_late_ends_with_the_timer() {
+    let bench = Bench::new();
+    let mut beat = bench.timer.interval(10 * MS);
+    bench.clock.advance(15 * MS);
+    assert_eq!(pollster::block_on(beat.tick()), Ok(()));
+    bench.timer.shutdown(Shutdown::Discard).unwrap();
+    for _ in 0..3 {
+        bench.clock.advance(15 * MS);
+        assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ShutDown));
+    }
+}
+
+#[test]
+fn interval_ticks_at_whole_periods_however_late_it_is_polled() {
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
+    let mut beat = bench.timer.interval(10 * MS);
+    let mut poll = || {
+        let mut tick = pin!(beat.tick());
+        executor.poll(&mut tick).map(Result::unwrap).is_ready()
+    };
+    assert!(!poll());
+    bench.advance(10 * MS);
+    assert!(poll() && !poll());
+    bench.advance(37 * MS); // late, at 47, for those of 20, 30 and 40
+    assert!(poll() && !poll());
+    bench.advance(2 * MS);
+    assert!(!poll());
+    bench.advance(MS);
+    assert!(poll() && !poll(), "at 50");
+    assert_eq!((executor.wakes(), bench.timer.len()), (3, 1));
+    drop(beat);
+    assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
+}
+
+/// Whether the next tick has come.
+fn ticks(executor: &ManualExecutor, beat: &mut Interval) -> Poll<Result<(), Reason>> {
+    executor.poll(&mut pin!(beat.tick()))
+}
+
+#[test]
+fn interval_at_ticks_at_its_start_and_at_whole_periods_after_that() {
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
+    let at = |time| bench.timer.interval_at(bench.clock.origin() + time, 10 * MS);
+    let mut beat = at(3 * MS);
+    assert_eq!(beat.period(), 10 * MS);
+    for step in [3 * MS, 10 * MS, 10 * MS] {
+        bench.advance(step - Duration::from_nanos(1));
+        assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
+        bench.advance(Duration::from_nanos(1));
+        assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())));
+    }
+    let mut late = at(Duration::ZERO); // at 23, for 0, 10 and 20
+    assert_eq!(ticks(&executor, &mut late), Poll::Ready(Ok(())));
+    assert_eq!(ticks(&executor, &mut late), Poll::Pending);
+    bench.advance(7 * MS);
+    assert_eq!(ticks(&executor, &mut late), Poll::Ready(Ok(())));
+    assert_eq!(bench.timer.interval(Duration::MAX).period(), Duration::from_nanos(u64::MAX));
+}
+
+#[test]
+fn interval_that_is_reset_ticks_a_period_from_then() {
+    let (bench, executor) = (Bench::new(), ManualExecutor::default());
+    let mut beat = bench.timer.interval(10 * MS);
+    for round in 0..5 {
+        assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
+        bench.advance(9 * MS);
+        beat.reset();
+        assert_eq!((executor.wakes(), ticks(&executor, &mut beat)), (0, Poll::Pending), "round {round}");
+    }
+    bench.advance(10 * MS);
+    assert_eq!((executor.wakes(), ticks(&executor, &mut beat)), (1, Poll::Ready(Ok(()))));
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())), "at 65");
+}
+
+#[test]
+fn interval_that_met_a_full_timer_ticks_once_there_is_room_and_loses_no_tick() {
+    let (bench, executor) = (Bench::with(|builder| builder.limit(1)), ManualExecutor::default());
+    let mut beat = bench.timer.interval(10 * MS);
+    let job = bench.schedule(HOUR, 1);
+    for _ in 0..2 {
+        assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Err(Reason::Full)));
+    }
+    assert!(job.cancel());
+    assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())));
+    let job = bench.schedule(HOUR, 1);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Err(Reason::Full)));
+    bench.advance(10 * MS);
+    assert_eq!(ticks(&executor, &mut beat), Poll::Ready(Ok(())), "it is due, and needs no place");
+    assert!(job.cancel());
+    assert_eq!(ticks(&executor, &mut beat), Poll::Pending);
+}
+
+#[test]
+fn interval_with_a_period_of_zero_is_an_error_also_after_a_reset() {
+    let bench = Bench::new();
+    for mut beat in
+        [bench.timer.interval(Duration::ZERO), bench.timer.interval_at(bench.clock.origin(), Duration::ZERO)]
+    {
+        for _ in 0..2 {
+            assert_eq!(pollster::block_on(beat.tick()), Err(Reason::ZeroPeriod));
+            beat.reset();
+        }
+    }
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn interval_as_a_stream_goes_on_after_a_full_timer() {
+    use futures_core::Stream;
+
+    let bench = Bench::with(|builder| builder.limit(1));
+    let mut beat = bench.timer.interval(SECOND);
+    let job = bench.schedule(HOUR, 1);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut next = || Pin::new(&mut beat).poll_next(&mut context);
+    assert_eq!(next(), Poll::Ready(Some(Err(Reason::Full))));
+    assert!(job.cancel());
+    assert!(next().is_pending());
+    bench.advance(SECOND);
+    assert_eq!(next(), Poll::Ready(Some(Ok(()))));
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn interval_is_a_stream_that_ends_after_an_error() {
+    use futures_core::Stream;
+
+    let bench = Bench::new();
+    let mut beat = bench.timer.interval(SECOND);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut next = || Pin::new(&mut beat).poll_next(&mut context);
+    assert!(next().is_pending());
+    bench.advance(SECOND);
+    assert_eq!(next(), Poll::Ready(Some(Ok(()))));
+    assert!(next().is_pending());
+    bench.timer.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(next(), Poll::Ready(Some(Err(Reason::ShutDown))));
+    assert_eq!([next(), next()], [Poll::Ready(None), Poll::Ready(None)]);
+}

@@ -1,0 +1,144 @@
+//! An advance yields every timer that is due, once. Neither the geometry nor the way an advance is split changes which, or in
+//! which order.
+
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+
+use crate::arbitrary::{Drawn, check};
+use crate::decoding::Mixed;
+use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Widest};
+use crate::pair::{Fired, Pair};
+use crate::schedule::CLOCKS;
+use crate::script::{Op, Rule, Script, When, spans};
+
+/// The jumps at which wheels have failed, for one geometry: nothing, one, each span and around it.
+fn jumps<G: Geometry>() -> Vec<u64> {
+    let around = |span: u64| [span - 1, span, span.saturating_add(1)];
+    let mut jumps: Vec<u64> = spans::<G>().into_iter().flat_map(around).collect();
+    jumps.extend([0, 1, 2, 1 << 61, u64::MAX]);
+    jumps.sort_unstable();
+    jumps.dedup();
+    jumps
+}
+
+/// Caffeine (three fixes): signed wrap, the zero crossing, and the tick delta narrowed to 32 bits.
+#[test]
+fn advance_at_every_clock_and_jump_fires_exactly_what_is_due() {
+    fn check<G: Geometry>() {
+        let jumps = jumps::<G>();
+        for clock in CLOCKS {
+            for &jump in &jumps {
+                let mut pair = Pair::<G>::new(clock);
+                for &delay in &jumps {
+                    pair.schedule(clock.saturating_add(delay));
+                    pair.schedule(clock.saturating_sub(delay));
+                }
+                pair.run(&[
+                    Op::Advance(When::In(jump)),
+                    Op::Schedule(When::In(jump)),
+                    Op::Advance(When::In(1)),
+                    Op::Advance(When::In(jump)),
+                ]);
+            }
+        }
+    }
+    in_every_geometry!(check);
+    check::<Widest>();
+}
+
+/// theine-go#64 and nats#7070: a sweep off by one bucket, or a missed revolution.
+#[test]
+fn advance_by_whole_revolutions_leaves_nothing_due_alive() {
+    fn check<G: Geometry>() {
+        let spans = spans::<G>();
+        for (level, &span) in spans.iter().enumerate() {
+            // The rotation of a level is the span of the next; the far level has none.
+            let rotation = spans.get(level + 1).copied().unwrap_or(span * 2);
+            for jump in [span, rotation - 1, rotation, rotation + 1, 3 * rotation] {
+                let mut pair = Pair::<G>::new(span / 2);
+                for round in 0..12_u64 {
+                    for delay in [1, span - 1, span, rotation - 1, rotation, rotation + span] {
+                        pair.schedule(pair.model.now().saturating_add(delay + round));
+                    }
+                    pair.apply(&Op::Advance(When::In(jump)));
+                }
+                pair.finish();
+            }
+        }
+    }
+    in_every_geometry!(check);
+}
+
+#[test]
+fn advance_backwards_is_an_advance_to_now() {
+    let mut wheel: Wheel<u64> = Wheel::new(1_000);
+    wheel.schedule(1_500, 1);
+    wheel.schedule(1_501, 2);
+    wheel.schedule(900, 3);
+    let fired: Vec<u64> = wheel.advance(10).map(|item| item.value).collect();
+    assert_eq!(fired, [3]);
+    assert_eq!(wheel.now(), 1_000);
+    assert_eq!(wheel.advance(1_500).take(0).count(), 0);
+    assert!(wheel.advance_with_budget(0, &mut Budget::of_work(0)).next().is_none());
+    assert_eq!(wheel.now(), 1_500, "the clock ran backwards");
+    let item = wheel.advance(3).next().expect("due at the clock");
+    assert_eq!((item.deadline, item.value), (1_500, 1));
+    assert!(wheel.peek_expired(0).is_none());
+    assert_eq!((wheel.now(), wheel.len()), (1_500, 1));
+}
+
+/// One way to bring a wheel to a moment.
+type Way = fn(When) -> Vec<Op>;
+
+const WAYS: [Way; 8] = [
+    |to| vec![Op::Advance(to)],
+    |to| vec![Op::AdvanceToEnd(to, 1)],
+    |to| vec![Op::AdvanceToEnd(to, 7)],
+    |to| vec![Op::PopAndSchedule(to, 0)],
+    |to| vec![Op::AdvanceDropped(to, 1), Op::Advance(When::In(0))],
+    |to| vec![Op::AdvanceWith(to, Budget::unlimited(), Rule::Remove)],
+    |to| {
+        let some = Op::AdvanceWith(to, Budget::of_work(3), Rule::Until(2));
+        vec![some, Op::AdvanceToEnd(When::In(0), 2)]
+    },
+    |to| vec![Op::PeekExpired(to, u8::MAX, Rule::Remove), Op::Advance(When::In(0))],
+];
+
+/// What fires when each advance of a script goes that way.
+fn fired<G: Geometry>(script: &Script, way: Way) -> Vec<Fired> {
+    let mut pair = Pair::<G>::new(script.start);
+    for op in &script.ops {
+        match *op {
+            // How far a budget goes depends on the geometry.
+            Op::Advance(to) | Op::AdvanceBudgeted(to, ..) | Op::AdvanceWith(to, ..) => {
+                let to = When::At(pair.resolve(to));
+                way(to).iter().for_each(|op| pair.apply(op));
+            }
+            Op::Drive(..) => {}
+            _ => pair.apply(op),
+        }
+    }
+    pair.finish();
+    // The high half of a value counts how often it was written to.
+    let fired = pair.fired.into_iter();
+    fired.map(|(deadline, value)| (deadline, value as u32 as u64)).collect()
+}
+
+#[test]
+fn timers_fire_alike_in_every_geometry_and_split() {
+    fn agree(script: Drawn<(Mixed, Millis)>) {
+        let script = script.script();
+        let expected = fired::<Millis>(&script, WAYS[0]);
+        for (nth, &way) in WAYS.iter().enumerate() {
+            let check = |fired| assert_eq!(fired, expected, "way {nth}");
+            check(fired::<Millis>(&script, way));
+            check(fired::<Narrow>(&script, way));
+            check(fired::<TinyTick>(&script, way));
+        }
+        let others =
+            [fired::<Caffeine>, fired::<Micros>, fired::<Compact>, fired::<Tiny>, fired::<Lopsided>, fired::<Widest>];
+        for (fired, way) in others.into_iter().zip(WAYS.into_iter().cycle().skip(script.ops.len())) {
+            assert_eq!(fired(&script, way), expected);
+        }
+    }
+    check(60, 120, agree);
+}
