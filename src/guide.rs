@@ -71,9 +71,7 @@ macro_rules! pages {
             #[doc = "[durable.md]: crate::guide::durable"]
             #[doc = "[own-clock.md]: crate::guide::own_clock"]
             #[doc = "[terms.md]: crate::guide::terms"]
-            #[doc = "[ttl_cache.rs]: crate::guide::programs#ttl_cache"]
             #[doc = "[concurrent_cache.rs]: crate::guide::programs#concurrent_cache"]
-            #[doc = "[quick_cache_ttl.rs]: crate::guide::programs#quick_cache_ttl"]
             #[doc = "[index_cache.rs]: crate::guide::programs#index_cache"]
             #[doc = "[sleep_loop.rs]: crate::guide::programs#sleep_loop"]
             #[doc = "[request_timeouts.rs]: crate::guide::programs#request_timeouts"]
@@ -121,7 +119,7 @@ macro_rules! programs {
     ($($name:literal)+) => {
         /// Whole programs, to read and to copy. Each checks its own result.
         ///
-        /// They are in `examples/` of the package: `cargo run --example ttl_cache`.
+        /// They are in `examples/` of the package: `cargo run --example index_cache`.
         $(
             #[doc = concat!("# ", $name)]
             #[doc = "```rust"]
@@ -135,7 +133,6 @@ macro_rules! programs {
 }
 
 programs! {
-    "ttl_cache" "index_cache" "concurrent_cache" "quick_cache_ttl" "sleep_loop" "request_timeouts"
-    "session_expiry" "heartbeat" "timeouts_async" "local_executor" "connection_deadlines" "delay_queue" "retry_queue" "replicated_store"
-    "reactor" "simulation"
+    "index_cache" "concurrent_cache" "sleep_loop" "request_timeouts" "session_expiry" "heartbeat" "timeouts_async"
+    "local_executor" "connection_deadlines" "delay_queue" "retry_queue" "replicated_store" "reactor" "simulation"
 }
