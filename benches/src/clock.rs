@@ -83,9 +83,9 @@ impl<C: Clock> Calls<C> {
     }
 
     /// Ends a run and returns its calls, in nanoseconds.
-    pub fn end_run(&mut self) -> &mut [u32] {
-        let run_ns = &mut self.run_ns[..self.at];
-        for (calm_ns, &mut ns) in self.calm_ns.iter_mut().zip(&mut *run_ns) {
+    pub fn end_run(&mut self) -> &[u32] {
+        let run_ns = &self.run_ns[..self.at];
+        for (calm_ns, &ns) in self.calm_ns.iter_mut().zip(run_ns) {
             *calm_ns = ns.min(*calm_ns);
         }
         run_ns
@@ -99,12 +99,6 @@ impl<C: Clock> Calls<C> {
 
 pub fn longest(calls_ns: &[u32]) -> f64 {
     f64::from(calls_ns.iter().copied().max().unwrap_or(0))
-}
-
-/// The time that one call in so many exceeds. Reorders the calls.
-pub fn exceeded_by_one_in(calls: usize, calls_ns: &mut [u32]) -> f64 {
-    let rank = calls_ns.len() - calls_ns.len().div_ceil(calls);
-    f64::from(*calls_ns.select_nth_unstable(rank).1)
 }
 
 #[cfg(test)]
@@ -121,7 +115,5 @@ mod tests {
             assert!(longest(calls.end_run()) >= 800.0);
         }
         assert_eq!(calls.calm_longest_ns(), 8.0);
-        let mut calls_ns: Vec<u32> = (0..20_000).rev().collect();
-        assert_eq!(exceeded_by_one_in(10_000, &mut calls_ns), 19_998.0);
     }
 }

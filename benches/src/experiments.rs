@@ -3,7 +3,6 @@
 //! One experiment may serve several workloads, where one leaves the queue as the next one needs it.
 
 mod burst;
-mod caffeine;
 mod churn;
 mod evict;
 mod expire;
@@ -22,12 +21,11 @@ mod small;
 #[cfg(test)]
 mod tests;
 mod together;
-mod wake;
 
 use std::time::Duration;
 
 use crate::answer::{Answer, Parts};
-use crate::queue::Need::{self, Budget, Cancel, Clear, Fire, FireLate, First, Horizon, Move, SingleCalls, Wake};
+use crate::queue::Need::{self, Budget, Cancel, Clear, Fire, First, Horizon, Move, SingleCalls};
 use crate::queue::Queue;
 
 pub use one_ttl::TTL;
@@ -95,7 +93,6 @@ macro_rules! experiments {
 experiments! {
     Fill ["W1a", "W1b", "W1c"] fill::measure::<F::Fine>, Fine, [];
     Expire ["W2"] expire::measure::<F::Fine>, Fine, [Fire];
-    ExpireJumping ["W2j"] expire::measure_jumping::<F::Fine>, Fine, [Fire];
     Churn ["W3"] churn::measure::<F::Fine>, Fine, [Cancel];
     Refresh ["W4"] refresh::measure::<F::Fine>, Fine, [Move];
     Longest ["W6"] longest::measure::<F::Fine>, Fine, [Fire, SingleCalls];
@@ -106,17 +103,15 @@ experiments! {
     Evict ["W13"] evict::measure::<F::Fine>, Fine, [First];
     Far ["W14"] far::measure::<F::Micro>, Micro, [Fire, Horizon];
     Peak ["W15"] peak::measure::<F::Fine>, Fine, [Cancel, Clear, SingleCalls];
-    Wake ["W5"] wake::measure::<F::Fine>, Fine, [Wake, Fire, SingleCalls];
-    Idle ["W5i"] wake::measure_idle::<F::Fine>, Fine, [Fire, SingleCalls];
-    Caffeine ["W9"] caffeine::measure::<F::Coarse>, Coarse, [Fire];
+    Caffeine ["W9"] expire::measure_caffeine::<F::Coarse>, Coarse, [Fire];
     Hold ["W11"] hold::measure::<F::Micro>, Micro, [First];
     Small ["W12"] small::measure::<F::Milli>, Milli, [Cancel, Move, Fire, SingleCalls];
-    Server ["W16"] server::measure::<F::Milli>, Milli, [Cancel, FireLate, SingleCalls];
+    Server ["W16"] server::measure::<F::Milli>, Milli, [Cancel, Fire, SingleCalls];
     OneTtl ["W19"] one_ttl::measure_full_life::<F::Fine>, Fine, [Fire];
     Evicted ["W19"] one_ttl::measure_eviction::<F::Fine>, Fine, [Fire, First];
     Renewed ["W19"] one_ttl::measure_renewal::<F::Fine>, Fine, [Fire, Move];
     RenewedOften ["W19"] one_ttl::measure_four_renewals::<F::Fine>, Fine, [Fire, Move];
-    Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, FireLate];
+    Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, Fire];
     Together ["W22"] together::measure::<F::Fine>, Fine, [Fire];
     IdleAdvance ["W23"] idle::measure::<F::Fine>, Fine, [Fire, SingleCalls];
 }
@@ -131,9 +126,7 @@ impl Kind {
             if sizes.is_empty() { asked.to_vec() } else { sizes }
         };
         match self {
-            Self::Wake => vec![wake::N],
-            Self::Idle => vec![wake::IDLE],
-            Self::Caffeine => vec![caffeine::N],
+            Self::Caffeine => vec![expire::CAFFEINE],
             // The smallest shows what a wheel itself weighs.
             Self::Memory if most > 1_000 && !asked.contains(&1_000) => [&[1_000], asked].concat(),
             Self::Hold => up_to(&[100, 1_000, 10_000, 100_000, 1_000_000]),

@@ -6,33 +6,23 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Live bytes, as against when the weighing began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
-    /// Allocated and not freed again; negative if more was freed.
-    pub left: isize,
-    /// The most at any moment.
-    pub most: isize,
-}
-
 thread_local! {
-    /// Without a destructor and made at compile time, so that it can be used at any time in the life of a thread.
-    static WEIGHT: Cell<Option<Weight>> = const { Cell::new(None) };
+    /// Live bytes, as against when the weighing began. Without a destructor and made at compile time, so that it can be used
+    /// at any time in the life of a thread.
+    static WEIGHT: Cell<Option<isize>> = const { Cell::new(None) };
 }
 
-/// Runs `work` and says what it left on the heap, on this thread.
-pub fn weigh<R>(work: impl FnOnce() -> R) -> (R, Weight) {
-    WEIGHT.set(Some(Weight::default()));
+/// Runs `work` and says how many bytes it left on the heap, on this thread: negative if more were freed.
+pub fn weigh<R>(work: impl FnOnce() -> R) -> (R, isize) {
+    WEIGHT.set(Some(0));
     let result = work();
     (result, WEIGHT.take().unwrap_or_default())
 }
 
 #[inline]
 fn count(bytes: isize) {
-    if let Some(Weight { left, most }) = WEIGHT.get() {
-        let left = left + bytes;
-        let most = most.max(left);
-        WEIGHT.set(Some(Weight { left, most }));
+    if let Some(left) = WEIGHT.get() {
+        WEIGHT.set(Some(left + bytes));
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! * [`queue`]: the trait by which all queues are driven.
 //! * [`textbook`]: a hierarchical wheel as it is usually built, one list node a timer.
-//! * [`btree`]: ordered sets with a store of values, exact by construction.
+//! * [`btree`]: ordered trees, exact by construction.
 //! * [`workload`]: the generator behind every measurement, so that figures can be repeated.
 //! * `rivals`, `experiments`, `drivers`, `figure`: the queues of others, the workloads of queues and of timers with a
 //!   thread, and the numbers that these give, behind the feature `compare`.
-//! * `results`: the form in which a program writes what it has measured.
+//! * `results`: the form in which a program writes what it has measured, behind the feature `results`.
 //!
 //! Exact queues answer alike, to the nanosecond and in the same order, so a program can swap one for another and
 //! compare the answers.
@@ -28,7 +28,7 @@ pub mod figure;
 #[cfg(feature = "compare")]
 pub mod heap;
 pub mod queue;
-#[cfg(feature = "compare")]
+#[cfg(feature = "results")]
 pub mod results;
 #[cfg(feature = "compare")]
 pub mod rivals;
@@ -37,5 +37,5 @@ pub mod subject;
 pub mod textbook;
 pub mod workload;
 
-pub use btree::{BTreeQueue, BareSet, LeanBTreeQueue, SplitMap};
+pub use btree::{BTreeQueue, LeanBTreeQueue, SplitMap};
 pub use textbook::TextbookWheel;

@@ -68,19 +68,8 @@ pub trait Queue<T = u32> {
         lacking()
     }
 
-    /// A time up to which there is nothing to do, or `None` if the queue is empty. It is not after the earliest
-    /// deadline, or not after the end of its tick.
+    /// A time up to which there is nothing to do, or `None` if the queue is empty.
     fn wake_at(&self) -> Option<u64> {
-        lacking()
-    }
-
-    /// Visits the values, the earliest first.
-    fn ascending(&self, _visit: impl FnMut(&T)) {
-        lacking()
-    }
-
-    /// Visits the values, the latest first.
-    fn descending(&self, _visit: impl FnMut(&T)) {
         lacking()
     }
 
@@ -98,8 +87,8 @@ pub trait Queue<T = u32> {
         lacking()
     }
 
-    /// Fires what is due by `now` within a budget of work, the entries it handles, and says whether that has left some.
-    /// By default it fires one timer at a time, for a queue that has no other work.
+    /// Fires what is due by `now` within a budget of work, the entries it handles, and says whether that may have left
+    /// some. By default it fires one timer at a time, for a queue that has no other work.
     fn advance_with_budget(&mut self, now: u64, budget: &mut Budget, mut fire: impl FnMut(u64, T)) -> bool {
         while budget.work > 0 {
             let Some((deadline, value)) = self.pop_expired(now) else {
@@ -108,7 +97,7 @@ pub trait Queue<T = u32> {
             budget.work -= 1;
             fire(deadline, value);
         }
-        self.wake_at().is_some_and(|wake| wake <= now)
+        true
     }
 
     /// Whether it has something that a measurement needs. O(1).
@@ -128,22 +117,16 @@ fn lacking<R>() -> R {
 pub enum Need {
     /// Timers fire in the step of the measurement in which they are due.
     Fire,
-    /// Timers fire some time.
-    FireLate,
     /// A single advance can be timed.
     SingleCalls,
     /// [`Queue::cancel`].
     Cancel,
     /// [`Queue::reschedule`].
     Move,
-    /// [`Queue::wake_at`].
-    Wake,
     /// [`Queue::pop_first`] and the like.
     First,
     /// [`Queue::clear`].
     Clear,
-    /// [`Queue::ascending`].
-    List,
     /// [`Queue::advance_with_budget`].
     Budget,
     /// Timers of any rotation, each found without a look at the others.

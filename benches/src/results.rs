@@ -151,17 +151,19 @@ fn command() -> String {
     words.join(" ")
 }
 
-/// The commit, and whether what is measured differs from it.
-fn version() -> String {
-    let commit = said("git", &["describe", "--always"]);
-    let code = ["status", "--porcelain", "--", ":/src", ":/benches/src", ":/benches/benches", ":/Cargo.lock"];
-    match said("git", &code).is_empty() || commit == "unknown" {
+/// The commit, and whether the programs differ from it.
+pub fn version() -> String {
+    let here = ["-C", env!("CARGO_MANIFEST_DIR")];
+    let commit = said("git", &[&here[..], &["describe", "--always"]].concat());
+    let code = ["status", "--porcelain", "--", ":/*.rs", ":/Cargo.lock"];
+    match said("git", &[&here[..], &code].concat()).is_empty() || commit == "unknown" {
         true => commit,
         false => commit + "-dirty",
     }
 }
 
-fn machine() -> String {
+/// The processor, how many cores of it were given, and the compiler.
+pub fn machine() -> String {
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or(std::env::consts::ARCH, |(_, model)| model);
@@ -182,7 +184,6 @@ fn said(program: &str, arguments: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Figure;
 
     #[test]
     fn written_results_are_read_again() {
@@ -190,7 +191,8 @@ mod tests {
         for value in [7.0, 5.0] {
             try_to_write(Some(&path)).unwrap();
             let spreads = ["wheel", "heap"].map(|it| (it.to_owned(), Spread::of([value, value + 1.0])));
-            let row = Figure::new("W1a schedule", "ns", Counts::Min).row(10, spreads.to_vec());
+            let (figure, unit, subjects) = ("W1a schedule".to_owned(), "ns".to_owned(), spreads.to_vec());
+            let row = Row { figure, n: 10, unit, counts: Counts::Min, subjects };
             let results = Results { rows: vec![row.clone(), row], ..Results::new(3) };
             results.write(&path).unwrap();
         }

@@ -3,7 +3,6 @@
 //! A queue that knows no time finer than a tick gets one as long as the step of the measurement: the finest tick of the
 //! wheel's geometry, or a millisecond. So it answers in the right step.
 
-mod bitwheel;
 mod delay_queue;
 mod heap;
 mod hhwt;
@@ -14,7 +13,6 @@ mod slab;
 
 use timer_wheel::{Caffeine, Geometry, Millis};
 
-pub use bitwheel::BitWheel;
 pub use delay_queue::Delays;
 pub use heap::Heap;
 pub use hhwt::HashWheel;

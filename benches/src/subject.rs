@@ -6,11 +6,10 @@ use timer_wheel::ttl::{TtlQueue, TtlSet};
 use timer_wheel::{Caffeine, Micros, Wheel};
 
 use crate::answer::Parts;
-use crate::btree::{BTreeQueue, BareSet, LeanBTreeQueue, SplitMap};
+use crate::btree::{BTreeQueue, LeanBTreeQueue, SplitMap};
 use crate::experiments::{Family, Kind, Samples};
 use crate::queue::{Applied, InLane, Indexed, Need, OutOfLine, Queue, TwoSets};
-use crate::rivals::{BareSlab, BitWheel, Delays, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora};
-use crate::rivals::{COARSE, FINE};
+use crate::rivals::{BareSlab, COARSE, Delays, FINE, HashWheel, Heap, Nexus, NexusTimeouts, OneList, Ora};
 use crate::textbook::TextbookWheel;
 use crate::workload::MILLISECOND;
 
@@ -55,7 +54,6 @@ pub static ALL: &[Subject] = &[
     Subject::of::<OfWheel<TextbookWheel<u32>, TextbookWheel<u32, Caffeine>, TextbookWheel<u32, Micros>>>(),
     Subject::of::<Same<BareSlab>>(),
     Subject::of::<Same<OneList>>(),
-    Subject::of::<Same<BareSet>>(),
     Subject::of::<Same<LeanBTreeQueue<u32>>>(),
     Subject::of::<Same<SplitMap>>(),
     Subject::of::<Same<BTreeQueue<u32>>>(),
@@ -65,7 +63,6 @@ pub static ALL: &[Subject] = &[
     Subject::of::<OfTicks<Nexus<FINE>, Nexus<COARSE>, Nexus<MILLISECOND>>>(),
     Subject::of::<Same<NexusTimeouts<FINE>>>(),
     Subject::of::<OfTicks<Ora<FINE>, Ora<COARSE>, Ora<MILLISECOND>>>(),
-    Subject::of::<Same<BitWheel>>(),
     Subject::of::<Same<Applied<TtlSet<u32>>>>(),
     Subject::of::<Same<Applied<TtlQueue<u32>>>>(),
     Subject::of::<Same<Applied<TwoSets>>>(),

@@ -49,7 +49,7 @@ pub struct TextbookWheel<T, G: Geometry = Millis> {
 impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
     const NAME: &'static str = "textbook";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[Need::Budget, Need::List, Need::First, Need::Clear, Need::Horizon];
+    const LACKS: &'static [Need] = &[Need::Budget, Need::First, Need::Clear, Need::Horizon];
     type Key = TextbookKey;
 
     fn new(now: u64) -> Self {
@@ -97,16 +97,6 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
         let bucket = self.bucket_for(deadline);
         self.lists.link(node, bucket);
         true
-    }
-
-    /// Never before now. A timer beyond the levels costs a wake-up a rotation.
-    fn wake_at(&self) -> Option<u64> {
-        let wake = match self.lists.first(Layout::<G>::DUE) {
-            Some(first) if self.due_is_sorted => self.lists[first].deadline,
-            Some(_) => self.now,
-            None => Layout::<G>::first_tick(self.occupancy.first()?, self.current_tick) << G::TICK_BITS,
-        };
-        Some(wake.max(self.now))
     }
 
     /// Time never goes back: an earlier `now` counts as the latest one. Amortized O(levels + log bucket).

@@ -32,7 +32,7 @@ fn batches(n: usize) -> usize {
     (4 * n).max(FEWEST_ITERATIONS).div_ceil(BATCH)
 }
 
-pub(super) fn fill<Q: Queue>(ring: &mut [Q::Key]) -> Q {
+fn fill<Q: Queue>(ring: &mut [Q::Key]) -> Q {
     let mut queue = Q::new(0);
     for (key, value) in ring.iter_mut().zip(0..) {
         *key = queue.schedule(TIMEOUT, value);
@@ -42,7 +42,7 @@ pub(super) fn fill<Q: Queue>(ring: &mut [Q::Key]) -> Q {
 
 /// `ring` holds the keys, the oldest at the turn, which is the value. Gives what was cancelled, and what fired.
 #[inline(never)]
-pub(super) fn churn<Q: Queue>(queue: &mut Q, ring: &mut [Q::Key]) -> [Tally; 2] {
+fn churn<Q: Queue>(queue: &mut Q, ring: &mut [Q::Key]) -> [Tally; 2] {
     let (mut cancelled, mut fired) = (Tally::default(), Tally::default());
     let (mut now, mut turn) = (0, 0);
     for _ in 0..batches(ring.len()) {

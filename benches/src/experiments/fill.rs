@@ -44,7 +44,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
 }
 
 /// The keys as they will be cancelled, so that looking them up is no part of a cancel.
-pub(super) fn in_order_of<K: Copy>(cancellations: &[u32], keys: &[K]) -> Vec<K> {
+fn in_order_of<K: Copy>(cancellations: &[u32], keys: &[K]) -> Vec<K> {
     cancellations.iter().map(|&timer| keys[timer as usize]).collect()
 }
 
@@ -57,7 +57,7 @@ pub(super) fn schedule_all<Q: Queue>(queue: &mut Q, deadlines: &[u64], keys: &mu
 }
 
 #[inline(never)]
-pub(super) fn cancel_all<Q: Queue>(queue: &mut Q, keys: &[Q::Key]) -> Tally {
+fn cancel_all<Q: Queue>(queue: &mut Q, keys: &[Q::Key]) -> Tally {
     let mut cancelled = Tally::default();
     for &key in keys {
         if let Some(value) = queue.cancel(key) {

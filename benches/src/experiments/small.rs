@@ -25,14 +25,14 @@ struct One<Q: Queue> {
 pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     let order = XorShift64Star::new().permutation(n as u32);
     let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
-    let (all, weight) = weigh(|| {
+    let (all, bytes) = weigh(|| {
         let mut all = Vec::with_capacity(n);
         all.extend((0..n as u32).map(One::<Q>::new));
         timed(&mut elapsed, || use_all(&mut all, &order, &mut answer));
         all
     });
     let keys = size_of::<[Q::Key; TIMERS_EACH]>() as f64;
-    samples.push(("W12 a queue", weight.left as f64 / all.len() as f64 - keys));
+    samples.push(("W12 a queue", bytes as f64 / all.len() as f64 - keys));
     // What fires is scheduled again.
     let operations = OPERATIONS_EACH * SECONDS as usize * n + answer.count as usize;
     samples.push(("W12 operation", ns_each(elapsed, operations)));

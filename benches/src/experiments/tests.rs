@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::answer::{Parts, agree};
-use crate::btree::{BTreeKey, BTreeQueue, LeanBTreeQueue, SplitMap};
+use crate::btree::{BTreeQueue, LeanBTreeQueue, SplitMap};
 use crate::figure;
 use crate::queue::{Applied, Order, OutOfLine, TwoSets};
 use crate::subject::{self, Same, Subject};
@@ -37,29 +37,24 @@ impl<const FAULT: u8> Faulty<FAULT> {
 impl<const FAULT: u8> Queue for Faulty<FAULT> {
     const NAME: &'static str = "faulty";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[Need::List];
-    type Key = BTreeKey;
+    type Key = (u64, u64);
 
     fn new(now: u64) -> Self {
         Self(BTreeQueue::new(now))
     }
 
-    fn schedule(&mut self, deadline: u64, value: u32) -> BTreeKey {
+    fn schedule(&mut self, deadline: u64, value: u32) -> Self::Key {
         let is_moved = FAULT == UNFAIR && value % 2 == 1 && deadline > 0;
         let value = if FAULT == FORGETFUL { value & !1 } else { value };
         self.0.schedule(deadline - u64::from(is_moved), value)
     }
 
-    fn cancel(&mut self, key: BTreeKey) -> Option<u32> {
+    fn cancel(&mut self, key: Self::Key) -> Option<u32> {
         self.0.cancel(key)
     }
 
-    fn reschedule(&mut self, key: &mut BTreeKey, deadline: u64) -> bool {
+    fn reschedule(&mut self, key: &mut Self::Key, deadline: u64) -> bool {
         self.0.reschedule(key, deadline)
-    }
-
-    fn wake_at(&self) -> Option<u64> {
-        self.0.wake_at().map(Self::distort)
     }
 
     fn pop_first(&mut self) -> Option<(u64, u32)> {
@@ -95,20 +90,18 @@ fn is_caught<F: Family>(kind: Kind) -> bool {
 fn queue_that_fires_late_or_early_is_caught() {
     for kind in [
         Kind::Expire,
-        Kind::ExpireJumping,
         Kind::Budgeted,
         Kind::Burst,
         Kind::Pause,
         Kind::Small,
         Kind::Far,
-        Kind::Idle,
         Kind::Server,
         Kind::Together,
         Kind::IdleAdvance,
     ] {
         assert!(is_caught::<Same<Faulty<LATE>>>(kind), "{kind:?}");
     }
-    for kind in [Kind::Expire, Kind::Wake, Kind::Server, Kind::IdleAdvance] {
+    for kind in [Kind::Expire, Kind::Server, Kind::IdleAdvance] {
         assert!(is_caught::<Same<Faulty<EARLY>>>(kind), "{kind:?}");
     }
     for kind in [Kind::Caffeine, Kind::Evict] {

@@ -3,7 +3,6 @@
 use timer_wheel::index::IndexWheel;
 use timer_wheel::{Budget, Geometry, Millis};
 
-use super::Need::{self, List};
 use super::{Order, Queue};
 
 /// An index wheel; a timer's key is its index, which is its value.
@@ -13,7 +12,6 @@ pub struct Indexed<G: Geometry = Millis>(IndexWheel<G>);
 impl<T: Copy + From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     const NAME: &'static str = "index-wheel";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[List];
     type Key = u32;
 
     fn new(now: u64) -> Self {
@@ -46,11 +44,6 @@ impl<T: Copy + From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
     fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {
         self.0.set(*key, deadline);
         true
-    }
-
-    #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        self.0.wake_at()
     }
 
     #[inline]

@@ -67,21 +67,6 @@ impl<Q: Queue> Queue for OutOfLine<Q> {
     }
 
     #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        self.0.wake_at()
-    }
-
-    #[inline]
-    fn ascending(&self, visit: impl FnMut(&u32)) {
-        self.0.ascending(visit);
-    }
-
-    #[inline]
-    fn descending(&self, visit: impl FnMut(&u32)) {
-        self.0.descending(visit);
-    }
-
-    #[inline]
     fn pop_first(&mut self) -> Option<(u64, u32)> {
         self.0.pop_first()
     }

@@ -2,7 +2,7 @@
 
 use timer_wheel::ttl::{Context, Outcome, Role, TtlKey, TtlQueue, TtlSet};
 
-use super::Need::{self, Budget, First, Horizon, List, Wake};
+use super::Need::{self, Budget, First, Horizon};
 use super::{Order, Queue};
 use crate::workload::MILLISECOND;
 
@@ -54,7 +54,7 @@ fn lifetime(deadline: u64) -> (u64, Context) {
 impl<L: Layer> Queue for Applied<L> {
     const NAME: &'static str = L::NAME;
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Wake, First, List, Budget, Horizon];
+    const LACKS: &'static [Need] = &[First, Budget, Horizon];
     type Key = L::Key;
 
     fn new(_now: u64) -> Self {

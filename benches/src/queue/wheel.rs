@@ -47,16 +47,6 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     }
 
     #[inline]
-    fn ascending(&self, mut visit: impl FnMut(&T)) {
-        Wheel::ascending(self).for_each(|timer| visit(timer.value));
-    }
-
-    #[inline]
-    fn descending(&self, mut visit: impl FnMut(&T)) {
-        Wheel::descending(self).for_each(|timer| visit(timer.value));
-    }
-
-    #[inline]
     fn pop_first(&mut self) -> Option<(u64, T)> {
         Wheel::pop_first(self).map(|first| (first.deadline, first.value))
     }

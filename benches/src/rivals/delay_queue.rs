@@ -2,7 +2,8 @@
 //!
 //! It keeps time in milliseconds; here one of them stands for a tick of the wheel it is compared with. It learns the time
 //! from the runtime's timers only, so the runtime has to be turned at every advance, which takes longer than the queue
-//! does in most of them. That is not charged: as many turns with nothing to do are timed and taken off. Deadlines are handed over as instants: from durations the queue would read the clock.
+//! does in most of them. That is not charged: as many turns with nothing to do are timed and taken off. Deadlines are
+//! handed over as instants: from durations the queue would read the clock.
 
 use std::cell::Cell;
 use std::mem;
@@ -17,8 +18,7 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use super::{due_at, reached_by};
-use crate::queue::Need;
-use crate::queue::Need::{Budget, Clear, First, Horizon, List, SingleCalls};
+use crate::queue::Need::{self, Budget, Clear, First, Horizon, SingleCalls};
 use crate::queue::{Order, Queue};
 
 /// The queue, with a tick of so many nanoseconds.
@@ -78,7 +78,7 @@ impl<const TICK_NS: u64> Delays<TICK_NS> {
 impl<const TICK_NS: u64> Queue for Delays<TICK_NS> {
     const NAME: &'static str = "delayqueue";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[SingleCalls, Need::Wake, Clear, First, List, Budget, Horizon];
+    const LACKS: &'static [Need] = &[SingleCalls, Clear, First, Budget, Horizon];
     type Key = Key;
 
     fn new(now: u64) -> Self {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::queue::Need::{self, Cancel, List, Move};
+use crate::queue::Need::{self, Cancel, Move};
 use crate::queue::{Order, Queue};
 
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct Heap(BinaryHeap<Reverse<(u64, u32)>>);
 impl Queue for Heap {
     const NAME: &'static str = "heap";
     const ORDER: Order = Order::Deadline;
-    const LACKS: &'static [Need] = &[Cancel, Move, List];
+    const LACKS: &'static [Need] = &[Cancel, Move];
     type Key = ();
 
     #[inline]
@@ -23,11 +23,6 @@ impl Queue for Heap {
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) {
         self.0.push(Reverse((deadline, value)));
-    }
-
-    #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        self.0.peek().map(|&Reverse((deadline, _))| deadline)
     }
 
     #[inline]

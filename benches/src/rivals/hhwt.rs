@@ -10,7 +10,7 @@ use hierarchical_hash_wheel_timer::wheels::Skip;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 
 use super::{due_at, reached_by};
-use crate::queue::Need::{self, Budget, Clear, First, Horizon, List, Move};
+use crate::queue::Need::{self, Budget, Clear, First, Horizon, Move};
 use crate::queue::{Order, Queue};
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct HashWheel<const TICK_NS: u64> {
 impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     const NAME: &'static str = "hhwt";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Move, Clear, First, List, Budget, Horizon];
+    const LACKS: &'static [Need] = &[Move, Clear, First, Budget, Horizon];
     type Key = u32;
 
     #[inline]
@@ -79,15 +79,5 @@ impl<const TICK_NS: u64> Queue for HashWheel<TICK_NS> {
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
         self.wheel.cancel(&key).ok().map(|()| key)
-    }
-
-    #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        let skipped = match self.wheel.can_skip() {
-            Skip::Empty => return None,
-            Skip::Millis(most) => u64::from(most),
-            Skip::None => 0,
-        };
-        Some((self.now + skipped + 1) * TICK_NS)
     }
 }

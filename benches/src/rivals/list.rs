@@ -3,7 +3,7 @@
 
 use slab::Slab;
 
-use crate::queue::Need::{self, Budget, Clear, Delays, List};
+use crate::queue::Need::{self, Budget, Clear, Delays};
 use crate::queue::{Order, Queue};
 
 /// No node.
@@ -58,7 +58,7 @@ impl OneList {
 impl Queue for OneList {
     const NAME: &'static str = "list";
     const ORDER: Order = Order::FirstComeFirstServed;
-    const LACKS: &'static [Need] = &[Budget, Clear, Delays, List];
+    const LACKS: &'static [Need] = &[Budget, Clear, Delays];
     type Key = u32;
 
     fn new(_now: u64) -> Self {
@@ -88,10 +88,6 @@ impl Queue for OneList {
         (node.deadline, node.prev, node.next) = (deadline, tail, NIL);
         self.link(*key);
         true
-    }
-
-    fn wake_at(&self) -> Option<u64> {
-        self.nodes.get(self.head as usize).map(|first| first.deadline)
     }
 
     #[inline]

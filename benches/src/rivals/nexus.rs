@@ -6,7 +6,7 @@ use nexus_timer::{TimeoutQueue, TimeoutQueueBuilder, TimerHandle, Wheel, WheelBu
 
 use super::{Handles, due_at, reached_by};
 use crate::experiments::TTL;
-use crate::queue::Need::{self, Budget, Clear, Delays, First, Horizon, List};
+use crate::queue::Need::{self, Budget, Clear, Delays, First, Horizon};
 use crate::queue::{Order, Queue};
 
 /// The wheel and the handles of its timers, with a tick of so many nanoseconds.
@@ -28,7 +28,7 @@ impl<const TICK_NS: u64> Nexus<TICK_NS> {
 impl<const TICK_NS: u64> Queue for Nexus<TICK_NS> {
     const NAME: &'static str = "nexus-timer";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Clear, First, List, Budget, Horizon];
+    const LACKS: &'static [Need] = &[Clear, First, Budget, Horizon];
     type Key = u32;
 
     fn new(_now: u64) -> Self {
@@ -80,12 +80,6 @@ impl<const TICK_NS: u64> Queue for Nexus<TICK_NS> {
         self.handles.put(*key, handle);
         true
     }
-
-    #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        let wake = self.wheel.next_deadline()?;
-        Some((wake - self.epoch).as_nanos() as u64)
-    }
 }
 
 impl<const TICK_NS: u64> Drop for Nexus<TICK_NS> {
@@ -121,7 +115,7 @@ impl<const TICK_NS: u64> NexusTimeouts<TICK_NS> {
 impl<const TICK_NS: u64> Queue for NexusTimeouts<TICK_NS> {
     const NAME: &'static str = "nexus-timeouts";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Budget, Clear, Delays, First, Horizon, List];
+    const LACKS: &'static [Need] = &[Budget, Clear, Delays, First, Horizon];
     type Key = u32;
 
     fn new(_now: u64) -> Self {

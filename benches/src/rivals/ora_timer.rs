@@ -5,7 +5,7 @@ use std::time::Duration;
 use ora_timer::wheel::TimingWheel;
 
 use super::{due_at, reached_by};
-use crate::queue::Need::{self, Budget, Cancel, Clear, First, Horizon, List, Move};
+use crate::queue::Need::{self, Budget, Cancel, Clear, First, Horizon, Move};
 use crate::queue::{Order, Queue};
 
 /// The wheel, with a tick of so many nanoseconds.
@@ -18,7 +18,7 @@ pub struct Ora<const TICK_NS: u64> {
 impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
     const NAME: &'static str = "ora-timer";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Cancel, Move, Clear, First, List, Budget, Horizon];
+    const LACKS: &'static [Need] = &[Cancel, Move, Clear, First, Budget, Horizon];
     type Key = ();
 
     #[inline]
@@ -53,11 +53,5 @@ impl<const TICK_NS: u64> Queue for Ora<TICK_NS> {
                 self.fired.drain(..).for_each(|value| fire(end, value));
             }
         }
-    }
-
-    #[inline]
-    fn wake_at(&self) -> Option<u64> {
-        let skipped = u64::from(self.wheel.can_skip());
-        (!self.wheel.is_empty()).then_some((self.now + skipped + 1) * TICK_NS)
     }
 }

@@ -2,7 +2,7 @@
 
 use slab::Slab;
 
-use crate::queue::Need::{self, Clear, Fire, FireLate, First, List, Wake};
+use crate::queue::Need::{self, Clear, Fire, First};
 use crate::queue::{Order, Queue};
 
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct BareSlab(Slab<u32>);
 impl Queue for BareSlab {
     const NAME: &'static str = "slab";
     const ORDER: Order = Order::Step;
-    const LACKS: &'static [Need] = &[Fire, FireLate, Wake, Clear, First, List];
+    const LACKS: &'static [Need] = &[Fire, Clear, First];
     type Key = u32;
 
     #[inline]

@@ -38,7 +38,7 @@ const MOST_TIMERS: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "compare", max_term_width = 100)]
 struct Options {
-    /// How many timers, separated by commas; W5, W9, W11, W12, W16 to W18-local, W22 and W23 have sizes of their own, and a
+    /// How many timers, separated by commas; W9, W11, W12, W16 to W18-local, W22 and W23 have sizes of their own, and a
     /// thread of W17, W18 and W18-local makes half as many calls
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
           default_value = "10000,30000,100000,300000,1000000")]
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(sizes(Kind::Churn), each);
         let with_large = [&each[..], &[10_000_000]].concat();
         assert_eq!(sizes(Kind::Expire), with_large);
-        assert_eq!(sizes(Kind::Wake), [100]);
+        assert_eq!(sizes(Kind::Caffeine), [32_768]);
         let quick = Options::parse_from(["compare", "--n", "2000"]).agenda();
         assert!(quick.iter().all(|&(_, n)| n <= 2_000 || n == 32_768));
     }
