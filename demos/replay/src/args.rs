@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, ValueEnum, value_parser};
+use indexmap::IndexSet;
 
 use crate::cache::{Expire, Policy};
+use crate::trace::TTL_LIMIT_S;
 use crate::trace::profile::{self, PROFILES, Profile};
-use crate::trace::{Format, TTL_LIMIT_S};
 
 /// How many requests a synthetic trace has by default.
 pub(crate) const DEFAULT_REQUESTS: u64 = 5_000_000;
@@ -28,14 +29,6 @@ pub(crate) struct Args {
     /// Real trace to replay, plain or .gz [default: a synthetic one]
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-
-    /// Layout of the trace's lines [default: guessed from its first line]
-    #[arg(long, requires = "trace")]
-    pub(crate) format: Option<Format>,
-
-    /// Leave malformed lines of the trace out and report them, instead of stopping
-    #[arg(long, requires = "trace")]
-    pub(crate) skip_bad_lines: bool,
 
     /// Requests to replay [default: 5000000 synthetic ones, or the whole trace]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
@@ -65,10 +58,6 @@ pub(crate) struct Args {
     /// Queues to replay on [default: wheel,btree,textbook, with --ttl also lane]
     #[arg(long, value_name = "QUEUES", value_delimiter = ',')]
     queue: Vec<QueueName>,
-
-    /// Work units the wheel may spend in one call before it is called again [default: unbounded]
-    #[arg(long, value_name = "UNITS")]
-    pub(crate) budget: Option<NonZeroUsize>,
 
     /// Geometry of the wheel, and of the textbook one [default: millis, with --watch caffeine]
     #[arg(long, value_enum)]
@@ -103,20 +92,14 @@ impl Args {
     }
 
     /// The queues to replay on, each once.
-    pub(crate) fn queues(&self) -> Vec<QueueName> {
+    pub(crate) fn queues(&self) -> IndexSet<QueueName> {
         use QueueName::{Btree, Lane, Textbook, Wheel};
         let wanted = match (&self.queue[..], self.ttl) {
             ([], None) => &[Wheel, Btree, Textbook],
             ([], Some(_)) => &[Wheel, Lane, Btree, Textbook][..],
             (asked, _) => asked,
         };
-        let mut queues = Vec::new();
-        for queue in wanted {
-            if !queues.contains(queue) {
-                queues.push(*queue);
-            }
-        }
-        queues
+        wanted.iter().copied().collect()
     }
 
     /// With `--watch` one whose ticks can be seen.
@@ -135,7 +118,7 @@ impl Args {
 }
 
 /// A queue to replay on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, ValueEnum)]
 pub(crate) enum QueueName {
     /// The timer wheel
     Wheel,
@@ -143,7 +126,7 @@ pub(crate) enum QueueName {
     Index,
     /// The same wheel with a lane for all timers, which pays with one TTL
     Lane,
-    /// A BTreeSet of deadlines and a slab
+    /// A BTreeMap of deadlines
     Btree,
     /// A wheel of linked lists, as published elsewhere
     Textbook,

@@ -13,10 +13,10 @@ use clap::ValueEnum;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 use serde::Serialize;
+use timer_wheel_bench::queue::Queue;
 
 use crate::figure::NS_PER_S;
 use crate::observer::Observer;
-use crate::queue::Queue;
 use crate::trace::{KeyId, Operation, Request};
 
 /// What starts an entry's TTL anew.
@@ -84,22 +84,19 @@ type Recency = LruCache<KeyId, (), FxBuildHasher>;
 ///
 /// Invariant: an entry is `Expiring` exactly while its timer is set.
 /// Invariant: a bounded cache's `recency` holds exactly the keys that are present.
-pub(crate) struct Cache<Q: Queue> {
+pub(crate) struct Cache<Q: Queue<KeyId>> {
     queue: Q,
-    /// Of a call that advances the queue.
-    budget: Option<NonZeroUsize>,
     policy: Policy,
     entries: Vec<Entry<Q::Key>>,
     recency: Option<Recency>,
     counts: Counts,
 }
 
-impl<Q: Queue> Cache<Q> {
+impl<Q: Queue<KeyId>> Cache<Q> {
     /// An empty cache for keys below a number.
-    pub(crate) fn new(queue: Q, budget: Option<NonZeroUsize>, policy: Policy, keys: u32) -> Self {
+    pub(crate) fn new(queue: Q, policy: Policy, keys: u32) -> Self {
         Self {
             queue,
-            budget,
             policy,
             entries: vec![Entry::Absent; keys as usize],
             // Unbounded, because a bounded one would set its whole capacity aside at once.
@@ -121,10 +118,10 @@ impl<Q: Queue> Cache<Q> {
     /// Serves one request, none of which may be earlier than the one before.
     pub(crate) fn serve(&mut self, request: Request, observer: &mut impl Observer) {
         self.advance(request.at_ns, observer);
-        let is_present = !matches!(self.entries[request.key().index()], Entry::Absent);
-        let is_look_up = matches!(request.operation(), Operation::Get | Operation::Fetch);
+        let is_present = !matches!(self.entries[request.key.index()], Entry::Absent);
+        let is_look_up = matches!(request.operation, Operation::Get | Operation::Fetch);
         self.counts.writes += u64::from(!is_look_up);
-        match (request.operation(), is_present) {
+        match (request.operation, is_present) {
             (Operation::Get | Operation::Fetch, true) => {
                 self.counts.hits += 1;
                 self.access(request, observer);
@@ -140,9 +137,9 @@ impl<Q: Queue> Cache<Q> {
             (Operation::Delete, true) => {
                 self.counts.deleted += 1;
                 if let Some(recency) = &mut self.recency {
-                    recency.pop(&request.key());
+                    recency.pop(&request.key);
                 }
-                self.remove(request.key(), observer);
+                self.remove(request.key, observer);
             }
             (Operation::Replace | Operation::Modify | Operation::Delete, false) => {}
         }
@@ -150,26 +147,20 @@ impl<Q: Queue> Cache<Q> {
 
     /// Lets everything expire that is due.
     pub(crate) fn advance(&mut self, now_ns: u64, observer: &mut impl Observer) {
-        loop {
-            observer.call_begins();
-            let has_backlog = self.queue.expire(now_ns, self.budget, |key, deadline_ns| {
-                observer.expired(now_ns, key, deadline_ns);
-                self.counts.expired += 1;
-                self.entries[key.index()] = Entry::Absent;
-                if let Some(recency) = &mut self.recency {
-                    recency.pop(&key);
-                }
-            });
-            observer.call_ended();
-            if !has_backlog {
-                break;
+        observer.advance_begins();
+        self.queue.advance(now_ns, |deadline_ns, key| {
+            observer.expired(now_ns, key, deadline_ns);
+            self.counts.expired += 1;
+            self.entries[key.index()] = Entry::Absent;
+            if let Some(recency) = &mut self.recency {
+                recency.pop(&key);
             }
-        }
+        });
         observer.advanced(now_ns);
     }
 
     fn insert(&mut self, request: Request, observer: &mut impl Observer) {
-        let key = request.key();
+        let key = request.key;
         let deadline_ns = self.policy.deadline_ns(request.at_ns, request.ttl_s);
         self.counts.inserts += 1;
         self.expire_at(key, deadline_ns, request.ttl_s, observer);
@@ -188,12 +179,12 @@ impl<Q: Queue> Cache<Q> {
     fn overwrite(&mut self, request: Request, observer: &mut impl Observer) {
         let deadline_ns = self.policy.deadline_ns(request.at_ns, request.ttl_s);
         self.counts.refreshes += u64::from(deadline_ns.is_some());
-        self.expire_at(request.key(), deadline_ns, request.ttl_s, observer);
-        self.use_again(request.key());
+        self.expire_at(request.key, deadline_ns, request.ttl_s, observer);
+        self.use_again(request.key);
     }
 
     fn access(&mut self, request: Request, observer: &mut impl Observer) {
-        let key = request.key();
+        let key = request.key;
         if self.policy.expire == Expire::AfterAccess
             && let Entry::Expiring { ttl_s, .. } = self.entries[key.index()]
         {

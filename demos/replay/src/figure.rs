@@ -9,12 +9,12 @@ pub(crate) fn grouped(count: u64) -> String {
     HumanCount(count).to_string()
 }
 
-/// A span of trace time in its two largest units: `15m 50s`.
+/// A span of trace time in its two largest units, or with three digits: `15m 50s`, `1.05 ms`.
 pub(crate) fn span(ns: u64) -> String {
     let seconds = ns / NS_PER_S;
     let [minutes, hours, days] = [seconds / 60, seconds / 3_600, seconds / 86_400];
     match seconds {
-        0..60 => format!("{:.3}s", ns as f64 / NS_PER_S as f64),
+        0..60 => pause(ns as f64),
         60..3_600 => format!("{minutes}m {}s", seconds % 60),
         3_600..86_400 => format!("{hours}h {}m", minutes % 60),
         _ => format!("{days}d {}h", hours % 24),
@@ -53,18 +53,6 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
-/// A number short enough for an axis: `250k`, `1.5M`.
-pub(crate) fn short(value: f64) -> String {
-    let (value, unit) = match value.abs() {
-        size if size >= 1e9 => (value / 1e9, "G"),
-        size if size >= 1e6 => (value / 1e6, "M"),
-        size if size >= 1e3 => (value / 1e3, "k"),
-        _ => (value, ""),
-    };
-    let text = format!("{value:.2}");
-    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,12 +61,10 @@ mod tests {
     fn figures_read_as_people_write_them() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         let spans = [0, 1_500_000_000, 950 * NS_PER_S, 7_260 * NS_PER_S, 4_500_000 * NS_PER_S].map(span);
-        assert_eq!(spans, ["0.000s", "1.500s", "15m 50s", "2h 1m", "52d 2h"]);
+        assert_eq!(spans, ["0.00 ns", "1.50 s", "15m 50s", "2h 1m", "52d 2h"]);
         let times = [0, 950 * NS_PER_S + 1_048_576, 90_000 * NS_PER_S].map(time_of_day);
         assert_eq!(times, ["00:00:00.000000", "00:15:50.001048", "1d 01:00:00.000000"]);
         let pauses = [41.0, 12_345.0, 1_234_567.0, 2e9].map(pause);
         assert_eq!(pauses, ["41.0 ns", "12.3 µs", "1.23 ms", "2.00 s"]);
-        let labels = [0.0, 0.5, 100.0, 250_000.0, 1_500_000.0].map(short);
-        assert_eq!(labels, ["0", "0.5", "100", "250k", "1.5M"]);
     }
 }

@@ -18,7 +18,6 @@ pub(crate) fn document(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let mut workload = json!(first.counts);
     workload["requests"] = json!(comparison.requests);
     workload["most_live"] = json!(first.findings.most_live);
-    workload["advances"] = json!(first.findings.advances);
     workload["queue_calls"] = json!(comparison.calls);
     let queues = comparison.outcomes.iter();
     let queues: Map<String, Value> = queues.map(|outcome| (outcome.name.clone(), queue(outcome))).collect();
@@ -30,13 +29,12 @@ pub(crate) fn document(setup: &Setup<'_>, comparison: &Comparison) -> String {
         "trace": {
             "name": trace.name, "requests": trace.requests.len(), "keys": trace.keys,
             "seconds": trace.length_ns() as f64 / NS_PER_S as f64, "has_ttls": trace.has_ttls(),
-            "skipped_lines": trace.skipped_lines,
         },
         "cache": {
             "expire": name_of(&args.expire), "capacity": args.capacity,
             "ttl_seconds": args.ttl.map(|ttl| ttl.as_secs_f64()),
         },
-        "wheel": { "geometry": name_of(&args.geometry()), "budget": args.budget },
+        "wheel": { "geometry": name_of(&args.geometry()) },
         "rounds": setup.rounds,
         "workload": workload,
         "verdict": {

@@ -12,9 +12,8 @@
 //! - **ns a request** is the time of the whole replay, divided by the requests. The cache stores no values and its
 //!   keys are numbers, so a real cache takes longer, and the queue's part of it is smaller.
 //! - **ns a queue call** is an average over all calls of the queue, also those of advances that find nothing due.
-//! - **A pause** is one call to advance. With a budget an advance may take several calls, made right after each other
-//!   because a cache must not serve an expired entry; each is a pause of its own.
-//! - The digest depends on the trace and the rules alone, not on the queue, its geometry, its budget or the machine.
+//! - **A pause** is one call to advance.
+//! - The digest depends on the trace and the rules alone, not on the queue, its geometry or the machine.
 
 mod args;
 mod audit;
@@ -41,13 +40,14 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
+use timer_wheel_bench::queue::Queue;
 
 use args::{Args, DEFAULT_REQUESTS, GeometryName, QueueName, name_of};
 use progress::Progress;
-use queue::{BTree, Index, Lane, Queue, Textbook, Wheel};
+use queue::{BTree, Index, Lane, Textbook, Wheel};
 use replay::{Contender, Named};
 use setup::Setup;
-use trace::{Trace, profile};
+use trace::{KeyId, Trace, profile};
 
 fn main() -> ExitCode {
     interrupt::listen();
@@ -112,7 +112,7 @@ fn run(args: &Args) -> Result<u8> {
 /// Reads the trace, or makes one up.
 fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     if let Some(path) = &args.trace {
-        return trace::load(path, args, progress);
+        return trace::load(path, args.requests, progress);
     }
     let profile = profile::named(&args.profile).expect("clap accepts known profiles only");
     trace::generate(profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
@@ -126,17 +126,17 @@ fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
         GeometryName::Micros => contender::<Micros>,
         GeometryName::Compact => contender::<Compact>,
     };
-    args.queues().into_iter().map(|name| contender(name, args)).collect()
+    args.queues().into_iter().map(contender).collect()
 }
 
 /// A queue, in a geometry if it has one.
-fn contender<G: Geometry + 'static>(queue: QueueName, args: &Args) -> Box<dyn Contender> {
+fn contender<G: Geometry + 'static>(queue: QueueName) -> Box<dyn Contender> {
     let name = name_of(&queue);
     match queue {
-        QueueName::Wheel => Box::new(Named::new(name, args.budget, Wheel::<G>::at)),
-        QueueName::Index => Box::new(Named::new(name, args.budget, Index::<G>::at)),
-        QueueName::Lane => Box::new(Named::new(name, args.budget, Lane::<G>::at)),
-        QueueName::Btree => Box::new(Named::new(name, None, BTree::at)),
-        QueueName::Textbook => Box::new(Named::new(name, None, Textbook::<G>::at)),
+        QueueName::Wheel => Box::new(Named::new(name, <Wheel<G> as Queue<KeyId>>::new)),
+        QueueName::Index => Box::new(Named::new(name, <Index<G> as Queue<KeyId>>::new)),
+        QueueName::Lane => Box::new(Named::new(name, Lane::<G>::new)),
+        QueueName::Btree => Box::new(Named::new(name, BTree::new)),
+        QueueName::Textbook => Box::new(Named::new(name, Textbook::<G>::new)),
     }
 }

@@ -4,13 +4,10 @@ use crate::trace::KeyId;
 
 /// Observes a cache and its queue, and changes nothing. What an observer ignores costs nothing.
 pub(crate) trait Observer {
-    /// One call to advance the queue begins.
-    fn call_begins(&mut self) {}
+    /// The queue is about to be advanced.
+    fn advance_begins(&mut self) {}
 
-    /// That call has ended.
-    fn call_ended(&mut self) {}
-
-    /// The queue has been advanced to a time, in one call or more.
+    /// The queue has been advanced to a time.
     fn advanced(&mut self, _now_ns: u64) {}
 
     /// A key was given a timer.

@@ -8,7 +8,7 @@
 //! 4. **Queue**: what was asked of the queue, recorded beforehand, is asked again of the bare queue.
 //!
 //! The timed passes take turns over all queues, round by round, so that a slow minute of the machine affects all of
-//! them. The median of the rounds is quoted, with the least and the most. The first queue's script is played on all:
+//! them. The median of the rounds is quoted, with the least and the greatest. The first queue's script is played on all:
 //! where the digests agree, each would have been asked the same.
 
 mod contender;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use timer_wheel_bench::results::Spread;
 
 use crate::audit::Findings;
 use crate::cache::{Counts, Policy};
@@ -31,26 +31,9 @@ pub(crate) use contender::{Contender, Named};
 use contender::Course;
 use pauses::Pauses;
 
-/// A figure over the rounds: the one in the middle, the best and the worst.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub(crate) struct Spread {
-    pub(crate) median: f64,
-    pub(crate) least: f64,
-    pub(crate) most: f64,
-}
-
-impl Spread {
-    /// The times of all rounds, in ns, each divided into a number of shares.
-    fn of(rounds: &[Duration], shares: u64) -> Self {
-        let mut ns: Vec<f64> = rounds.iter().map(|round| round.as_nanos() as f64 / shares as f64).collect();
-        ns.sort_by(f64::total_cmp);
-        Self { median: ns[ns.len() / 2], least: ns[0], most: ns[ns.len() - 1] }
-    }
-
-    /// A figure that was found once.
-    pub(crate) fn exact(value: f64) -> Self {
-        Self { median: value, least: value, most: value }
-    }
+/// The times of all rounds, in ns, each divided into a number of shares.
+fn spread(rounds: &[Duration], shares: u64) -> Spread {
+    Spread::of(rounds.iter().map(|round| round.as_nanos() as f64 / shares as f64))
 }
 
 /// The results of one queue.
@@ -134,8 +117,8 @@ pub(crate) fn compare(
         name: contender.name().to_owned(),
         counts,
         findings,
-        request_ns: Spread::of(&timings.requests, requests),
-        call_ns: Spread::of(&timings.queue, script.len()),
+        request_ns: spread(&timings.requests, requests),
+        call_ns: spread(&timings.queue, script.len()),
         pauses: timings.pauses.distribution(),
     });
     Ok(Comparison { outcomes: outcomes.collect(), requests, calls: script.len() })

@@ -1,12 +1,8 @@
 //! The result as one self-contained page with charts.
 //!
-//! The charts are SVG within the page. They are drawn in colours for a light screen; the page's style sheet redefines
-//! each of these colours for a dark screen. The chart with letters is drawn twice, for a wide screen and for a phone's,
-//! because letters that are scaled down are too small to read; the style sheet shows one of them.
+//! The bars of the charts are SVG within the page.
 
-mod bars;
 mod chart;
-mod pauses;
 
 use crate::figure::grouped;
 use crate::replay::Comparison;
@@ -17,7 +13,6 @@ const STYLE: &str = include_str!("report/style.css");
 
 /// Writes the page: the finding and its chart first, what it rests on below.
 pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
-    let dark = chart::dark_style();
     let standing = if comparison.is_clean() { "good" } else { "bad" };
     let title = escaped(&setup.trace.name);
     let finding = summary::finding(comparison);
@@ -25,13 +20,12 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let verdict = escaped(&summary::verdict(comparison));
     let sections = [
         "<h2>Cost side by side</h2>\n".to_owned(),
-        bars::charts(&comparison.outcomes),
+        chart::bars(&comparison.outcomes),
         "<p class=\"note\">Shorter is better. A bar is the median of the rounds, in proportion to the longest bar of its chart. \
          The thin line at its end spans the best and the worst round.</p>\n"
             .to_owned(),
         format!("<p class=\"verdict {standing}\">{verdict}</p>\n"),
         table(comparison),
-        figure(comparison),
         section("What was replayed", &setup.facts()),
         section("What happened in the cache", &summary::sums(comparison)),
         section("How to repeat it", &setup.repeat()),
@@ -40,7 +34,7 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Replay: {title}</title>\n<style>\n{STYLE}\n{dark}</style>\n</head>\n<body>\n<main>\n\
+         <title>Replay: {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <h1>The cost of timers in a cache</h1>\n<p>A cache served the same requests with each of these queues of timers.</p>\n\
          <ul class=\"finding\">\n{finding}</ul>\n\
          {sections}</main>\n</body>\n</html>\n"
@@ -65,22 +59,6 @@ fn table(comparison: &Comparison) -> String {
     format!(
         "<h2>The figures</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead>{head}</thead>\n\
          <tbody>\n{rows}</tbody>\n</table></div>\n<p class=\"note\">{note} There were {calls} calls.</p>\n"
-    )
-}
-
-/// The chart of the pauses, for screens of either width.
-fn figure(comparison: &Comparison) -> String {
-    let title = "Pauses: how often does an advance take longer?";
-    let picture = |(class, width): (&str, u32)| {
-        let svg = pauses::chart(&comparison.outcomes, width);
-        format!("<div class=\"{class}\" role=\"img\" aria-label=\"{title}\">\n{svg}</div>\n")
-    };
-    let pictures = [("wide", chart::WIDE), ("narrow", chart::NARROW)].map(picture).concat();
-    format!(
-        "<figure>\n<h2>{title}</h2>\n{pictures}<figcaption>The share of calls to advance that take at least that long. \
-         Both scales are logarithmic; lower and further left is better. 1 in 10k is the 99.99th percentile. A call's \
-         time is the least over the rounds, which leaves out what else the machine did, and includes reading the \
-         clock.</figcaption>\n</figure>\n"
     )
 }
 

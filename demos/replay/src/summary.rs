@@ -2,9 +2,10 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, Width, presets};
 use textwrap::Options;
+use timer_wheel_bench::results::Spread;
 
 use crate::figure::{grouped, pause, three_digits};
-use crate::replay::{Comparison, Outcome, Spread};
+use crate::replay::{Comparison, Outcome};
 use crate::setup::Fact;
 
 /// The queue that others are compared with.
@@ -85,7 +86,7 @@ fn title(outcome: &Outcome) -> &str {
         "wheel" => "timer wheel",
         "index" => "timer wheel over its caller's indexes",
         "lane" => "timer wheel with one lane",
-        "btree" => "BTreeSet and slab",
+        "btree" => "BTreeMap",
         "textbook" => "textbook wheel of linked lists",
         other => other,
     }

@@ -1,6 +1,6 @@
 //! A trace decoded into memory: requests in order of time, keys as dense numbers.
 //!
-//! Every request takes sixteen bytes, wherever it came from, so that no pass over the trace pays for parsing,
+//! Every request takes 24 bytes, wherever it came from, so that no pass over the trace pays for parsing,
 //! hashing of keys or random numbers.
 
 mod file;
@@ -11,7 +11,6 @@ mod synthetic;
 use crate::figure::NS_PER_S;
 
 pub(crate) use file::load;
-pub(crate) use format::Format;
 pub(crate) use synthetic::generate;
 
 /// The longest TTL accepted, in seconds: 136 years.
@@ -28,9 +27,6 @@ const _: () = assert!(TIME_LIMIT_S + TTL_LIMIT_S < u64::MAX / NS_PER_S);
 pub(crate) struct KeyId(pub(crate) u32);
 
 impl KeyId {
-    /// How many distinct keys a trace may have: a request packs the key and the operation into 32 bits.
-    pub(crate) const LIMIT: u32 = 1 << (u32::BITS - Operation::BITS);
-
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -67,11 +63,6 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// Enough bits for any operation.
-    const BITS: u32 = 3;
-
-    const ALL: [Self; 7] = [Self::Get, Self::Fetch, Self::Set, Self::Add, Self::Replace, Self::Modify, Self::Delete];
-
     /// What memcached's command of that name does to a cache that stores no values. A `cas` is taken to win.
     pub(crate) fn of_memcached(command: &[u8]) -> Option<Self> {
         Some(match command {
@@ -86,34 +77,15 @@ impl Operation {
     }
 }
 
-const _: () = assert!(Operation::ALL.len() <= 1 << Operation::BITS);
-
-/// One request, in sixteen bytes.
+/// One request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
     /// When it arrives, in nanoseconds since the trace's origin.
     pub(crate) at_ns: u64,
     /// The TTL it writes with, in seconds; 0 is none.
     pub(crate) ttl_s: u32,
-    /// The operation in the high bits, the key below.
-    operation_and_key: u32,
-}
-
-const _: () = assert!(size_of::<Request>() == 16);
-
-impl Request {
-    pub(crate) fn new(at_ns: u64, operation: Operation, key: KeyId, ttl_s: u32) -> Self {
-        debug_assert!(key.0 < KeyId::LIMIT);
-        Self { at_ns, ttl_s, operation_and_key: (operation as u32 * KeyId::LIMIT) | key.0 }
-    }
-
-    pub(crate) fn operation(self) -> Operation {
-        Operation::ALL[(self.operation_and_key / KeyId::LIMIT) as usize]
-    }
-
-    pub(crate) fn key(self) -> KeyId {
-        KeyId(self.operation_and_key % KeyId::LIMIT)
-    }
+    pub(crate) key: KeyId,
+    pub(crate) operation: Operation,
 }
 
 /// A whole trace.
@@ -126,7 +98,6 @@ pub(crate) struct Trace {
     pub(crate) requests: Vec<Request>,
     /// How many distinct keys it names.
     pub(crate) keys: u32,
-    pub(crate) skipped_lines: u64,
 }
 
 impl Trace {
@@ -145,21 +116,5 @@ impl Trace {
     /// Whether any request comes with a TTL.
     pub(crate) fn has_ttls(&self) -> bool {
         self.requests.iter().any(|request| request.ttl_s > 0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn request_packed_gives_back_every_operation_and_key() {
-        for (number, operation) in Operation::ALL.into_iter().enumerate() {
-            assert_eq!(operation as usize, number);
-            for key in [0, 1, KeyId::LIMIT - 1].map(KeyId) {
-                let request = Request::new(7, operation, key, 9);
-                assert_eq!((request.operation(), request.key()), (operation, key));
-            }
-        }
     }
 }

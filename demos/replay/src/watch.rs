@@ -7,13 +7,13 @@
 mod pace;
 mod screen;
 mod session;
-mod terminal;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::DefaultTerminal;
 use timer_wheel::Geometry;
 
 use crate::args::{Args, name_of};
@@ -22,11 +22,11 @@ use crate::interrupt;
 use crate::output;
 use crate::trace::Trace;
 
-use pace::{Pace, Sample, Window};
+use pace::Pace;
 use session::{Session, Setting};
-use terminal::{FAILS, Terminal};
 
-pub(crate) use terminal::check as check_terminal;
+/// What to say of a terminal that fails, before the reason.
+const FAILS: &str = "--watch: the terminal fails";
 
 /// The time between two frames: a slow remote terminal can draw as fast.
 const FRAME: Duration = Duration::from_millis(80);
@@ -46,24 +46,32 @@ struct Watch<'a, G: Geometry> {
     is_paused: bool,
     /// Whether the machine could not keep the pace in the last turn.
     is_behind: bool,
-    window: Window,
 }
 
 /// Shows the wheel of a cache that replays a trace, until the viewer quits.
 pub(crate) fn run<G: Geometry>(args: &Args, trace: &Trace) -> Result<()> {
     let title = format!("timer wheel · geometry {} · {}", name_of(&args.geometry()), trace.name);
-    let (policy, budget) = (args.policy(), args.budget);
-    let mut watch = Watch::<G>::new(Setting { trace, policy, budget }, title);
-    watch_in(&mut Terminal::open()?, &mut watch)?;
+    let mut watch = Watch::<G>::new(Setting { trace, policy: args.policy() }, title);
+    // A terminal that is gone cannot be restored, and nobody could read an error. A panic restores it, too.
+    let watched = ratatui::try_init().context(FAILS).and_then(|mut terminal| watch_in(&mut terminal, &mut watch));
+    let _ = ratatui::try_restore();
+    watched?;
     output::print(&watch.summary())
 }
 
+/// Makes sure that there is a terminal, without touching it.
+pub(crate) fn check_terminal() -> Result<()> {
+    let is_terminal = io::stdout().is_terminal();
+    ensure!(is_terminal, "--watch: stdout is not a terminal; without --watch the figures can go to a file");
+    Ok(())
+}
+
 /// Serves requests and draws in turn.
-fn watch_in<G: Geometry>(terminal: &mut Terminal, watch: &mut Watch<'_, G>) -> Result<()> {
+fn watch_in<G: Geometry>(terminal: &mut DefaultTerminal, watch: &mut Watch<'_, G>) -> Result<()> {
     let mut drawn = Instant::now();
     loop {
         interrupt::check()?;
-        terminal.draw(|frame| screen::draw(watch, frame))?;
+        terminal.draw(|frame| screen::draw(watch, frame)).context(FAILS)?;
         let wait = FRAME.saturating_sub(drawn.elapsed()).max(GLANCE);
         if event::poll(wait).context(FAILS)?
             && let Event::Key(key) = event::read().context(FAILS)?
@@ -88,7 +96,6 @@ impl<'a, G: Geometry> Watch<'a, G> {
             pace: Pace::for_trace(setting.trace.length_ns()),
             is_paused: false,
             is_behind: false,
-            window: Window::default(),
         }
     }
 
@@ -104,10 +111,7 @@ impl<'a, G: Geometry> Watch<'a, G> {
             KeyCode::Char('w') => self.step(Session::run_to_wake_up),
             KeyCode::Char('+' | '=') | KeyCode::Up => self.pace = self.pace.faster(),
             KeyCode::Char('-' | '_') | KeyCode::Down => self.pace = self.pace.slower(),
-            KeyCode::Char('r') => {
-                self.session = Session::new(self.setting);
-                self.window = Window::default();
-            }
+            KeyCode::Char('r') => self.session = Session::new(self.setting),
             _ => {}
         }
         Ok(true)
@@ -121,7 +125,6 @@ impl<'a, G: Geometry> Watch<'a, G> {
         let time_ns = self.session.now_ns().saturating_add(self.pace.trace_ns(real));
         self.session.run_until(time_ns, &until(Instant::now() + TURN));
         self.is_behind = !self.session.is_over() && self.session.now_ns() < time_ns;
-        self.note(real);
     }
 
     /// Takes one step, and stays there.
@@ -129,13 +132,7 @@ impl<'a, G: Geometry> Watch<'a, G> {
         self.is_paused = true;
         if !self.session.is_over() {
             step(&mut self.session, &until(Instant::now() + TURN));
-            self.note(FRAME);
         }
-    }
-
-    /// Notes the state after a turn.
-    fn note(&mut self, real: Duration) {
-        self.window.push(Sample { real, now_ns: self.session.now_ns(), counts: self.session.tally.counts });
     }
 
     /// Time since the trace began.

@@ -66,14 +66,14 @@ fn request(text: &str) -> Request {
         "fetch" => Operation::Fetch,
         name => Operation::of_memcached(name.as_bytes()).unwrap(),
     };
-    Request::new(u64::from(number(0)) * NS_PER_S, operation, KeyId(number(2)), number(3))
+    Request { at_ns: u64::from(number(0)) * NS_PER_S, ttl_s: number(3), key: KeyId(number(2)), operation }
 }
 
 #[test]
 fn cache_does_what_was_worked_out_by_hand() {
     for (name, policy, requests, expiries, shown) in CASES {
         let requests: Vec<Request> = requests.split(',').map(request).collect();
-        let mut cache = Cache::new(BTree::at(0), None, policy, 10);
+        let mut cache = Cache::new(BTree::new(0), policy, 10);
         let mut expired = Expiries::default();
         for &request in &requests {
             cache.serve(request, &mut expired);

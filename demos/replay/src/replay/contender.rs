@@ -1,10 +1,10 @@
 //! One queue in the comparison: every kind of pass over the trace, on a fresh cache each.
 
-use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::ProgressBar;
+use timer_wheel_bench::queue::Queue;
 
 use super::pauses::Pauses;
 use super::script::{Recorder, Script};
@@ -12,8 +12,7 @@ use crate::audit::{Audit, Findings};
 use crate::cache::{Cache, Counts, Policy};
 use crate::interrupt;
 use crate::observer::Observer;
-use crate::queue::Queue;
-use crate::trace::Trace;
+use crate::trace::{KeyId, Trace};
 
 /// What every pass works on.
 pub(crate) struct Course<'a> {
@@ -37,21 +36,20 @@ pub(crate) trait Contender {
 pub(crate) struct Named<M> {
     name: String,
     make: M,
-    budget: Option<NonZeroUsize>,
 }
 
-impl<Q: Queue, M: Fn(u64) -> Q> Named<M> {
-    pub(crate) fn new(name: impl Into<String>, budget: Option<NonZeroUsize>, make: M) -> Self {
-        Self { name: name.into(), make, budget }
+impl<Q: Queue<KeyId>, M: Fn(u64) -> Q> Named<M> {
+    pub(crate) fn new(name: impl Into<String>, make: M) -> Self {
+        Self { name: name.into(), make }
     }
 
     fn new_cache(&self, course: &Course<'_>) -> Cache<Q> {
         let queue = (self.make)(course.trace.start_ns());
-        Cache::new(queue, self.budget, course.policy, course.trace.keys)
+        Cache::new(queue, course.policy, course.trace.keys)
     }
 }
 
-impl<Q: Queue, M: Fn(u64) -> Q> Contender for Named<M> {
+impl<Q: Queue<KeyId>, M: Fn(u64) -> Q> Contender for Named<M> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -82,14 +80,14 @@ impl<Q: Queue, M: Fn(u64) -> Q> Contender for Named<M> {
     }
 
     fn time_queue(&self, course: &Course<'_>, script: &Script) -> Result<Duration> {
-        let (elapsed, _) = script.play((self.make)(course.trace.start_ns()), self.budget)?;
+        let (elapsed, _) = script.play((self.make)(course.trace.start_ns()))?;
         course.bar.inc(course.trace.requests.len() as u64);
         Ok(elapsed)
     }
 }
 
 /// Serves a whole trace.
-fn serve_all<Q: Queue>(cache: &mut Cache<Q>, course: &Course<'_>, observer: &mut impl Observer) -> Result<()> {
+fn serve_all<Q: Queue<KeyId>>(cache: &mut Cache<Q>, course: &Course<'_>, observer: &mut impl Observer) -> Result<()> {
     for requests in course.trace.requests.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
         interrupt::check()?;
         for &request in requests {

@@ -43,11 +43,11 @@ impl Pauses {
 }
 
 impl Observer for Pauses {
-    fn call_begins(&mut self) {
+    fn advance_begins(&mut self) {
         self.begun = Some(Instant::now());
     }
 
-    fn call_ended(&mut self) {
+    fn advanced(&mut self, _now_ns: u64) {
         let ns = self.begun.map_or(0, |begun| begun.elapsed().as_nanos());
         let ns = u32::try_from(ns).unwrap_or(LONGEST_NS);
         match self.least_ns.get_mut(self.next) {
@@ -68,8 +68,8 @@ mod tests {
         for _ in 0..3 {
             pauses.begin_round();
             for _ in 0..5 {
-                pauses.call_begins();
-                pauses.call_ended();
+                pauses.advance_begins();
+                pauses.advanced(0);
             }
         }
         assert_eq!(pauses.distribution().len(), 5);

@@ -4,14 +4,13 @@
 //! table of the live timers' keys, as small as the most live timers.
 
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use timer_wheel_bench::queue::Queue;
 
 use crate::interrupt;
 use crate::observer::Observer;
-use crate::queue::Queue;
 use crate::trace::{KeyId, Trace};
 
 /// The place of a live timer's key. It is used again once that timer is gone.
@@ -89,20 +88,20 @@ impl Observer for Recorder {
 }
 
 impl Script {
-    /// How many calls it makes, not counting those that a budget repeats.
+    /// How many calls it makes.
     pub(crate) fn len(&self) -> u64 {
         self.steps.len() as u64
     }
 
     /// Asks a queue all of it. Returns how long that took and how many timers fired.
-    pub(crate) fn play<Q: Queue>(&self, mut queue: Q, budget: Option<NonZeroUsize>) -> Result<(Duration, u64)> {
+    pub(crate) fn play<Q: Queue<KeyId>>(&self, mut queue: Q) -> Result<(Duration, u64)> {
         let mut timers: Vec<Option<Q::Key>> = vec![None; self.places as usize];
         let mut expired = 0;
         let begun = Instant::now();
         for steps in self.steps.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
             interrupt::check()?;
             for &step in steps {
-                expired += step.take(&mut queue, &mut timers, budget);
+                expired += step.take(&mut queue, &mut timers);
             }
         }
         Ok((begun.elapsed(), expired))
@@ -111,7 +110,7 @@ impl Script {
 
 impl Step {
     /// Asks a queue this. Returns how many timers fired.
-    fn take<Q: Queue>(self, queue: &mut Q, timers: &mut [Option<Q::Key>], budget: Option<NonZeroUsize>) -> u64 {
+    fn take<Q: Queue<KeyId>>(self, queue: &mut Q, timers: &mut [Option<Q::Key>]) -> u64 {
         let mut expired = 0;
         match self {
             Self::Schedule { place, deadline_ns } => {
@@ -127,15 +126,10 @@ impl Step {
                     queue.cancel(timer);
                 }
             }
-            Self::Advance { now_ns } => loop {
-                let has_backlog = queue.expire(now_ns, budget, |key, deadline_ns| {
-                    black_box((key, deadline_ns));
-                    expired += 1;
-                });
-                if !has_backlog {
-                    break;
-                }
-            },
+            Self::Advance { now_ns } => queue.advance(now_ns, |deadline_ns, key| {
+                black_box((key, deadline_ns));
+                expired += 1;
+            }),
         }
         expired
     }

@@ -1,6 +1,6 @@
 //! A trace read from a file, plain or compressed with gzip, line by line.
 //!
-//! The file is streamed: only the decoded requests and the keys stay in memory, 16 bytes a request and about 40 a
+//! The file is streamed: only the decoded requests and the keys stay in memory, 24 bytes a request and about 40 a
 //! key. A last line without a line end counts. A compressed stream that ends early is an error, and so is a time
 //! earlier than that of the line before.
 
@@ -13,18 +13,11 @@ use flate2::bufread::MultiGzDecoder;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
-use super::format::{Format, refusal};
+use super::format::{Format, Record, refusal};
 use super::{KeyId, Request, Trace};
-use crate::args::Args;
 use crate::figure::NS_PER_S;
+use crate::interrupt;
 use crate::progress::Progress;
-use crate::{interrupt, output};
-
-/// How many skipped lines are shown.
-const SKIPPED_SHOWN: u64 = 10;
-
-/// How many lines may pass before one tells the format, where bad lines are skipped.
-const GUESSING_LINES: u64 = 1_000;
 
 /// The longest line, in bytes; a trace's lines are a few hundred.
 const LINE_LIMIT: u64 = 1 << 16;
@@ -34,7 +27,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 const BUFFER_BYTES: usize = 1 << 18;
 
-pub(crate) fn load(path: &Path, args: &Args, progress: Progress) -> Result<Trace> {
+/// Reads a trace, or so many requests of it.
+pub(crate) fn load(path: &Path, limit: Option<u64>, progress: Progress) -> Result<Trace> {
     let name = path.display();
     let opened =
         File::open(path).with_context(|| format!("{name}: expected a trace, plain or .gz; cannot be opened"))?;
@@ -44,50 +38,34 @@ pub(crate) fn load(path: &Path, args: &Args, progress: Progress) -> Result<Trace
     }
     let bar = progress.stage("reading the trace", metadata.map_or(0, |metadata| metadata.len()));
     let mut input = BufReader::with_capacity(BUFFER_BYTES, bar.wrap_read(opened));
-    let mut reading = Reading {
-        path,
-        args,
-        format: args.format,
-        line: 1,
-        keys: IndexSet::default(),
-        requests: Vec::new(),
-        skipped: 0,
-    };
+    let mut reading = Reading { path, format: None, line: 1, keys: IndexSet::default(), requests: Vec::new() };
+    let limit = limit.unwrap_or(u64::MAX);
     let start = input.fill_buf().map_err(|error| reading.unreadable(error))?;
     if start.starts_with(&GZIP_MAGIC) {
-        reading.read(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(input)))?;
+        reading.read(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(input)), limit)?;
     } else {
-        reading.read(input)?;
+        reading.read(input, limit)?;
     }
     bar.finish_and_clear();
-    let skipped = reading.skipped;
-    ensure!(!reading.requests.is_empty(), "{name}:1: no requests: expected at least one, skipped {skipped} lines");
-    let file_name = path.file_name().unwrap_or(path.as_os_str());
-    Ok(Trace {
-        name: file_name.to_string_lossy().into_owned(),
-        requests: reading.requests,
-        keys: reading.keys.len() as u32,
-        skipped_lines: skipped,
-    })
+    ensure!(!reading.requests.is_empty(), "{name}:1: no requests: expected at least one");
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Ok(Trace { name, requests: reading.requests, keys: reading.keys.len() as u32 })
 }
 
 struct Reading<'a> {
     path: &'a Path,
-    args: &'a Args,
-    /// The layout of the lines, once it is known.
+    /// The layout of the lines, as the first one tells.
     format: Option<Format>,
     /// The number of the current line, from 1.
     line: u64,
     /// The keys, each at its number.
     keys: IndexSet<u128, FxBuildHasher>,
     requests: Vec<Request>,
-    skipped: u64,
 }
 
 impl Reading<'_> {
-    fn read(&mut self, mut input: impl BufRead) -> Result<()> {
+    fn read(&mut self, mut input: impl BufRead, limit: u64) -> Result<()> {
         let mut line = Vec::new();
-        let limit = self.args.requests.unwrap_or(u64::MAX);
         while (self.requests.len() as u64) < limit {
             if self.line.is_multiple_of(interrupt::STEPS_BETWEEN_CHECKS as u64) {
                 interrupt::check()?;
@@ -97,13 +75,13 @@ impl Reading<'_> {
             match bytes.map_err(|error| self.unreadable(error))? as u64 {
                 0 => break,
                 LINE_LIMIT => {
-                    return Err(self.error(refusal("a line of a trace, which is shorter", &line)));
+                    return Err(self.error(&refusal("a line of a trace, which is shorter", &line)));
                 }
                 _ => {}
             }
             let line = line.strip_suffix(b"\n").unwrap_or(&line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            self.take(line).or_else(|problem| self.refuse_or_skip(&problem))?;
+            self.take(line).map_err(|problem| self.error(&problem))?;
             self.line += 1;
         }
         Ok(())
@@ -115,44 +93,28 @@ impl Reading<'_> {
             Some(format) => format,
             None => *self.format.insert(Format::guess(line)?),
         };
-        if format == Format::Cloudphysics && self.requests.is_empty() && Format::is_header(line) {
+        if self.line == 1 && Format::is_header(line) {
             return Ok(());
         }
-        let record = format.parse(line)?;
+        let record = format.parse(line).map_err(|problem| format!("malformed line: {problem}"))?;
         let at_ns = record.at_s * NS_PER_S;
         if let Some(last) = self.requests.last().filter(|last| at_ns < last.at_ns) {
             let last_s = last.at_ns / NS_PER_S;
             return Err(refusal(format!("a time no earlier than {last_s}, that of the line before"), line));
         }
-        let (number, is_new) = self.keys.insert_full(record.key);
-        if is_new && number >= KeyId::LIMIT as usize {
-            self.keys.pop();
-            return Err(refusal(format!("at most {} distinct keys", KeyId::LIMIT), line));
-        }
-        let key = KeyId(number as u32);
-        self.requests.push(Request::new(at_ns, record.operation, key, record.ttl_s));
-        Ok(())
-    }
-
-    fn refuse_or_skip(&mut self, problem: &str) -> Result<()> {
-        let is_hopeless = self.format.is_none() && self.line > GUESSING_LINES;
-        if !self.args.skip_bad_lines || is_hopeless {
-            let fault = self.format.map_or("unknown format", |_| "malformed line");
-            return Err(self.error(format!("{fault}: {problem}")));
-        }
-        self.skipped += 1;
-        if self.skipped <= SKIPPED_SHOWN {
-            output::say(&format!("replay: {}", self.error(format!("skipped: {problem}"))));
-        }
+        let (number, _) = self.keys.insert_full(record.key);
+        let key = u32::try_from(number).map_err(|_| refusal("at most 2^32 distinct keys", line))?;
+        let Record { operation, ttl_s, .. } = record;
+        self.requests.push(Request { at_ns, ttl_s, key: KeyId(key), operation });
         Ok(())
     }
 
     fn unreadable(&self, error: io::Error) -> anyhow::Error {
-        self.error(format!("truncated or unreadable: {error}; expected a complete plain or .gz file"))
+        self.error(&format!("truncated or unreadable: {error}; expected a complete plain or .gz file"))
     }
 
     /// An error in the current line.
-    fn error(&self, problem: String) -> anyhow::Error {
+    fn error(&self, problem: &str) -> anyhow::Error {
         anyhow!("{}:{}: {problem}", self.path.display(), self.line)
     }
 }

@@ -10,17 +10,14 @@
 //! the logical block number; how many blocks follow it is ignored. A read fetches (a miss fills the cache), a
 //! write sets. There are no TTLs, so nothing expires without `--ttl`.
 
-use clap::ValueEnum;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Operation, TIME_LIMIT_S, TTL_LIMIT_S};
 
 /// How a trace's lines are laid out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Format {
-    /// timestamp,key,key size,value size,client id,operation,TTL
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Format {
     Twitter,
-    /// version,time,op,size,lbn
     Cloudphysics,
 }
 
@@ -29,8 +26,8 @@ const HEADER: &[u8] = b"version,time,op,size,lbn";
 const TWITTER: &str = "timestamp,key,key size,value size,client id,operation,TTL";
 const OPERATIONS: &str = "get, gets, set, add, replace, cas, append, prepend, delete, incr or decr as the operation";
 const OPCODES: &str = "the SCSI opcode of a read (08, 28, 88, a8) or a write (0a, 2a, 8a, aa)";
-const FORMATS: &str = "a line of a trace that `--format` knows (twitter: \
-    timestamp,key,key size,value size,client id,operation,TTL; cloudphysics: version,time,op,size,lbn)";
+const FORMATS: &str = "a line of a trace (twitter: timestamp,key,key size,value size,client id,operation,TTL; \
+    cloudphysics: version,time,op,size,lbn)";
 
 /// How much of an offending text is shown, in characters.
 const SHOWN: usize = 60;
@@ -40,8 +37,8 @@ const SHOWN: usize = 60;
 pub(super) struct Record {
     pub(super) at_s: u64,
     pub(super) operation: Operation,
-    /// The key itself if it is a number, or else its hash. Among 2^29 keys, the most a trace may have, two share
-    /// a hash with a probability of 2^-71.
+    /// The key itself if it is a number, or else its hash. Among 2^32 keys, the most a trace may have, two share
+    /// a hash with a probability of 2^-65.
     pub(super) key: u128,
     pub(super) ttl_s: u32,
 }
@@ -54,7 +51,7 @@ impl Format {
         } else if twitter(line).is_ok() {
             Ok(Self::Twitter)
         } else {
-            Err(refusal(FORMATS, line))
+            Err(format!("unknown format: {}", refusal(FORMATS, line)))
         }
     }
 

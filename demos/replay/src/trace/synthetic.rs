@@ -29,8 +29,6 @@ const WEEK_S: f64 = 7.0 * 86_400.0;
 /// The most keys of a synthetic trace.
 const KEY_LIMIT: u32 = 1 << 22;
 
-const _: () = assert!(KEY_LIMIT <= KeyId::LIMIT);
-
 pub(crate) fn generate(profile: &Profile, requests: u64, seed: u64, progress: Progress) -> Result<Trace> {
     let mut trace = Vec::new();
     let room = usize::try_from(requests).ok();
@@ -46,12 +44,8 @@ pub(crate) fn generate(profile: &Profile, requests: u64, seed: u64, progress: Pr
         bar.inc(batch as u64);
     }
     bar.finish_and_clear();
-    Ok(Trace {
-        name: format!("synthetic {}, seed {seed}", profile.name),
-        requests: trace,
-        keys: model.ttls_s.len() as u32,
-        skipped_lines: 0,
-    })
+    let name = format!("synthetic {}, seed {seed}", profile.name);
+    Ok(Trace { name, requests: trace, keys: model.ttls_s.len() as u32 })
 }
 
 /// How many keys there are to choose from.
@@ -108,7 +102,7 @@ impl<'a> Model<'a> {
                 *self.keys[rank].insert(key)
             }
         };
-        Request::new(self.now_ns, operation, key, self.ttls_s[key.index()])
+        Request { at_ns: self.now_ns, ttl_s: self.ttls_s[key.index()], key, operation }
     }
 }
 
@@ -142,12 +136,12 @@ mod tests {
             let rate = requests as f64 / (trace.end_ns() as f64 / NS_PER_S as f64) / 1e3;
             assert!((rate / profile.rate_kqps - 1.0).abs() < 0.05, "{name}: {rate}");
             assert!(trace.requests.is_sorted_by_key(|request| request.at_ns));
-            assert!(trace.requests.iter().all(|request| request.key().0 < trace.keys));
+            assert!(trace.requests.iter().all(|request| request.key.0 < trace.keys));
             let first = meaning(profile.operations[0].0);
             let of_first = profile.operations.iter().filter(|one| meaning(one.0) == first);
             let all: f64 = profile.operations.iter().map(|one| one.1).sum();
             let share = of_first.map(|one| one.1).sum::<f64>() / all;
-            let seen = trace.requests.iter().filter(|request| request.operation() == first);
+            let seen = trace.requests.iter().filter(|request| request.operation == first);
             let seen = seen.count() as f64 / requests as f64;
             assert!((seen - share).abs() < 0.02, "{name}: {seen} for {share}");
         }

@@ -1,7 +1,7 @@
-//! The screen, in terminals of any size: from top to bottom as a timer moves, from far to the near heap.
+//! The screen: from top to bottom as a timer moves, from far to the near heap.
 //!
-//! In 80 columns and 24 lines everything fits. In larger terminals the rows of buckets grow longer and lines are left
-//! empty between the levels. In smaller ones lines go, the least needed first; below [`SMALLEST`] only a line says so.
+//! In 80 columns and 24 lines everything fits but the explanation, for which a terminal has to be higher. In a wider one the
+//! rows of buckets grow longer. In a lower one the levels have fewer lines; below [`SMALLEST`] only a line says so.
 
 mod level;
 
@@ -13,22 +13,23 @@ use ratatui::text::{Line, Span, Text};
 use timer_wheel::Geometry;
 
 use super::Watch;
-use crate::figure::{grouped, pause, three_digits, time_of_day};
+use crate::figure::{grouped, pause, time_of_day};
 
 /// The smallest terminal in which levels are drawn.
-const SMALLEST: Size = Size::new(50, 8);
+const SMALLEST: Size = Size::new(50, 13);
+
+/// The lines besides those of the levels.
+const OTHERS: usize = 9;
 
 /// What should be less visible than the rest, and what more.
 const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// What a viewer has to know, and what may be left out in a small terminal.
-const NOTES: [&str; 2] = [
-    "Each cache entry has a timer, in the bucket of its deadline. When time reaches a bucket, the timers in it move \
-     down to a finer level, or fire if they are due.",
-    "The buckets of a level make up a rotation, as long as one bucket of the level above. A crowded bucket is opened \
-     ahead of its time: its timers move into the next rotation of the level below.",
-];
+/// What happens, for a viewer who has not read it yet.
+const EXPLANATION: &str = "Each cache entry has a timer, in the bucket of its deadline. When time reaches a bucket, the \
+    timers in it move down to a finer level, or fire if they are due. The buckets of a level make up a rotation, as long \
+    as one bucket of the level above. A crowded bucket is opened ahead of its time: its timers move into the next \
+    rotation of the level below.";
 
 /// The keys, the most needed first.
 const KEYS: [(&str, &str); 6] =
@@ -41,52 +42,27 @@ pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
         frame.render_widget(Line::raw(text), area);
         return;
     }
-    let width = usize::from(area.width);
-    let mut spare = area.height - SMALLEST.height;
-    let mut fits = |lines: usize| {
-        let fits = lines <= spare.into();
-        spare -= if fits { lines as u16 } else { 0 };
-        fits
-    };
-    let (has_time, has_legend, has_facts) = (fits(1), fits(1), fits(1));
-    let level_lines = if !fits(4) {
-        1
-    } else if !fits(4) {
-        2
-    } else {
-        3
-    };
-    let has_table = fits(3);
-    let notes = NOTES.map(|note| textwrap::wrap(note, width)).into_iter();
-    let notes: Vec<_> = notes.filter(|lines| fits(lines.len())).flatten().collect();
-    let gap = Line::default();
-    let gap = if fits(9) { &[gap][..] } else { &[] };
-
-    let mut lines = vec![title(watch, width)];
-    lines.extend(has_time.then(|| time(watch, width)));
-    lines.extend_from_slice(gap);
-    lines.extend(notes.into_iter().map(Line::raw));
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
     let [levels @ .., far] = watch.session.wheel().levels();
-    lines.extend_from_slice(gap);
-    let last = levels.len() - 1;
-    lines.push(place("far", format!("{} timers, due after this rotation of level {last}", grouped(far.timers as u64))));
+    let lines_a_level = ((height - OTHERS) / levels.len()).min(3);
+
+    let mut lines = vec![title(watch, width), time(watch, width)];
+    let far = grouped(far.timers as u64);
+    lines.push(place("far", format!("{far} timers, due after this rotation of level {}", levels.len() - 1)));
     for (number, level) in levels.iter().enumerate().rev() {
-        lines.extend_from_slice(gap);
-        lines.extend(level::lines(number, level, watch.session.now_ns(), width, level_lines));
+        lines.extend(level::lines(number, level, watch.session.now_ns(), width, lines_a_level));
     }
-    lines.extend_from_slice(gap);
     lines.push(near_heap(watch));
-    lines.extend_from_slice(gap);
-    lines.extend(has_legend.then(|| fitting(level::legend(), width)));
-    lines.extend_from_slice(gap);
-    lines.extend(has_facts.then(|| fitting(facts(watch), width)));
-    if has_table {
-        lines.extend(table(watch, width));
+    lines.push(fitting(level::legend(), width));
+    lines.push(fitting(facts(watch), width));
+    lines.extend(counts(watch));
+    let explanation = textwrap::wrap(EXPLANATION, width);
+    if lines.len() + explanation.len() < height {
+        lines.extend(explanation.into_iter().map(Line::raw));
     }
     frame.render_widget(Text::from(lines), area);
     let keys = KEYS.map(|(key, meaning)| (Span::styled(key, STRONG), meaning.to_owned()));
-    let bottom = area.rows().next_back().unwrap_or_default();
-    frame.render_widget(fitting(keys, width), bottom);
+    frame.render_widget(fitting(keys, width), area.rows().next_back().unwrap_or_default());
 }
 
 /// What is watched, and whether it is running.
@@ -96,10 +72,7 @@ fn title<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
         (false, true) => (" paused ", Color::Yellow),
         (false, false) => (" running ", Color::Green),
     };
-    let mut pace = format!(" speed {}", watch.pace);
-    if let Some(speed) = watch.window.speed().filter(|_| watch.is_behind) {
-        pace += &format!(", {} x reached", three_digits(speed));
-    }
+    let pace = format!(" speed {}{}", watch.pace, if watch.is_behind { ", not reached" } else { "" });
     let room = width.saturating_sub(state.len() + pace.len() + 1);
     let title: String = watch.title.chars().take(room).collect();
     let title = Span::styled(format!("{title:<room$} "), STRONG);
@@ -133,45 +106,21 @@ fn near_heap<G: Geometry>(watch: &Watch<'_, G>) -> Line<'static> {
     place("near heap", format!("{near} timers, which fire next, in exact order; {wake_up}"))
 }
 
-/// The longest call to advance, the longest time that the machine did something else meanwhile, and the memory.
-fn facts<G: Geometry>(watch: &Watch<'_, G>) -> impl Iterator<Item = (Span<'static>, String)> {
-    let tally = &watch.session.tally;
-    let over_budget = (tally.repeated > 0).then(|| ("over budget", grouped(tally.repeated)));
-    let [advance, interruption] = tally.longest();
-    let facts = [
-        ("longest advance", advance),
-        ("longest interruption", interruption),
-        ("memory", DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string()),
-    ];
-    facts.into_iter().chain(over_budget).map(|(name, value)| (Span::styled(name, FAINT), value))
+/// The longest advance, the longest time that the machine did something else meanwhile, and the memory.
+fn facts<G: Geometry>(watch: &Watch<'_, G>) -> [(Span<'static>, String); 3] {
+    let [advance, interruption] = watch.session.tally.longest();
+    let memory = DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string();
+    let facts = [("longest advance", advance), ("longest interruption", interruption), ("memory", memory)];
+    facts.map(|(name, value)| (Span::styled(name, FAINT), value))
 }
 
-/// How often things have happened, in all and in a second of the trace's time.
-fn table<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> [Line<'static>; 3] {
-    let names = ["requests", "scheduled", "expired", "postponed", "cancelled"];
-    let counts = watch.session.tally.counts.map(grouped);
-    let rates = watch.window.rates().map(|rates| rates.map(a_second));
-    let rates = rates.unwrap_or_else(|| names.map(|_| "-".to_owned()));
-    let live = grouped(watch.session.wheel().len() as u64);
-    let column = (width.saturating_sub(14) / 6).clamp(11, 16);
-    let row = |name: &str, cells: [String; 5], last: &str| {
-        let cells = cells.map(|cell| format!("{cell:>column$}")).concat();
-        Line::raw(format!("{name:<14}{cells}{last:>column$}"))
-    };
-    [
-        row("", names.map(str::to_owned), "live").style(FAINT),
-        row("in all", counts, &live),
-        row("a trace second", rates, ""),
-    ]
-}
-
-/// A rate, with fewer digits the larger it is.
-fn a_second(rate: f64) -> String {
-    match rate {
-        0.0 => "0".to_owned(),
-        rate if rate < 99.95 => three_digits(rate),
-        rate => grouped(rate.round() as u64),
-    }
+/// How often things have happened, and how many timers are live, below their names.
+fn counts<G: Geometry>(watch: &Watch<'_, G>) -> [Line<'static>; 2] {
+    let names = ["requests", "scheduled", "expired", "postponed", "cancelled", "live"].map(str::to_owned);
+    let [requests, scheduled, expired, postponed, cancelled] = watch.session.tally.counts;
+    let live = watch.session.wheel().len() as u64;
+    let counts = [requests, scheduled, expired, postponed, cancelled, live].map(grouped);
+    [names, counts].map(|cells| Line::raw(cells.map(|cell| format!("{cell:<13}")).concat()))
 }
 
 /// Symbols or names, each with a text, as many as fit.

@@ -1,6 +1,5 @@
 //! One pass over the trace, at the viewer's pace.
 
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
@@ -20,26 +19,19 @@ const REQUESTS_BETWEEN_CHECKS: usize = 256;
 pub(super) struct Setting<'a> {
     pub(super) trace: &'a Trace,
     pub(super) policy: Policy,
-    /// Work units of one call to advance; unbounded without.
-    pub(super) budget: Option<NonZeroUsize>,
 }
-
-/// How many requests there were, and how many timers were scheduled, expired, postponed and cancelled.
-pub(super) type Counts = [u64; 5];
 
 /// What was asked of the wheel, and how long each advance took.
 #[derive(Default)]
 pub(super) struct Tally {
-    pub(super) counts: Counts,
-    /// Calls that took up the backlog of the one before.
-    pub(super) repeated: u64,
+    /// How many requests there were, and how many timers were scheduled, expired, postponed and cancelled.
+    pub(super) counts: [u64; 5],
     /// The longest advance, without the machine's pauses.
     longest_ns: u64,
     /// The longest time during which the machine did something else in the middle of an advance.
     longest_pause_ns: u64,
-    /// When the call that is under way began: on the thread's own clock, and on everybody's.
+    /// When the advance that is under way began: on the thread's own clock, and on everybody's.
     begun: Option<(ThreadTime, Instant)>,
-    calls_of_advance: u64,
 }
 
 impl Tally {
@@ -51,22 +43,16 @@ impl Tally {
 }
 
 impl Observer for Tally {
-    fn call_begins(&mut self) {
+    fn advance_begins(&mut self) {
         self.begun = Some((ThreadTime::now(), Instant::now()));
     }
 
-    fn call_ended(&mut self) {
+    fn advanced(&mut self, _now_ns: u64) {
         let Some((own, common)) = self.begun.take() else { return };
         let (common, own) = (common.elapsed(), own.elapsed());
         // Reading the thread's clock takes a while, so the other one is right where there was no pause.
         self.longest_ns = self.longest_ns.max(common.min(own).as_nanos() as u64);
         self.longest_pause_ns = self.longest_pause_ns.max(common.saturating_sub(own).as_nanos() as u64);
-        self.calls_of_advance += 1;
-    }
-
-    fn advanced(&mut self, _now_ns: u64) {
-        self.repeated += self.calls_of_advance - 1;
-        self.calls_of_advance = 0;
     }
 
     fn scheduled(&mut self, _key: KeyId, _deadline_ns: u64) {
@@ -101,11 +87,11 @@ pub(super) struct Session<'a, G: Geometry> {
 impl<'a, G: Geometry> Session<'a, G> {
     /// A session at the start of the trace.
     pub(super) fn new(setting: Setting<'a>) -> Self {
-        let Setting { trace, policy, budget } = setting;
+        let Setting { trace, policy } = setting;
         let queue = Wheel::<G>::with_geometry(trace.start_ns());
         Self {
             trace,
-            cache: Cache::new(queue, budget, policy, trace.keys),
+            cache: Cache::new(queue, policy, trace.keys),
             next: 0,
             now_ns: trace.start_ns(),
             tally: Tally::default(),
@@ -206,14 +192,12 @@ mod tests {
     #[test]
     fn session_whose_time_is_up_stops_and_goes_on_from_there() {
         let trace = trace();
-        let budget = NonZeroUsize::new(1);
-        let mut session = Session::<Millis>::new(Setting { budget, ..setting(&trace) });
+        let mut session = Session::<Millis>::new(setting(&trace));
         session.run_until(u64::MAX, &|| true);
         assert_eq!(session.next, REQUESTS_BETWEEN_CHECKS);
         assert_eq!(session.now_ns(), trace.requests[session.next - 1].at_ns);
         session.run_until(u64::MAX, &|| false);
         assert!(session.is_over() && session.now_ns() == trace.end_ns());
-        assert!(session.tally.repeated > session.tally.counts[2], "the budget repeats calls");
     }
 
     #[test]

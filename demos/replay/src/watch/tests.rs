@@ -16,14 +16,14 @@ pub(super) fn trace() -> Trace {
         let key = KeyId((nth * nth % 4_001) as u32);
         let operation = operations[(nth % 7 % 4) as usize];
         let ttl_s = [1, 2, 5, 20, 60, 600, 7_200, 260_000][(nth % 31 % 8) as usize];
-        Request::new(7_000_000_000 + nth * 5_000_000, operation, key, ttl_s)
+        Request { at_ns: 7_000_000_000 + nth * 5_000_000, ttl_s, key, operation }
     });
-    Trace { name: "a minute and a half".to_owned(), requests: requests.collect(), keys: 4_001, skipped_lines: 0 }
+    Trace { name: "a minute and a half".to_owned(), requests: requests.collect(), keys: 4_001 }
 }
 
 pub(super) fn setting(trace: &Trace) -> Setting<'_> {
     let policy = Policy { expire: Expire::AfterAccess, ttl_ns: None, capacity: None };
-    Setting { trace, policy, budget: None }
+    Setting { trace, policy }
 }
 
 fn watch<G: Geometry>(trace: &Trace) -> Watch<'_, G> {
@@ -49,27 +49,24 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
             assert!(screen.contains(text), "no `{text}` in\n{screen}");
         }
     };
-    let empty = ["0 timers; 256 buckets of 1.05 ms", "no wake-up needed", "a trace second          -"];
+    let empty = ["0 timers; 256 buckets of 1.05 ms", "no wake-up needed", "0            0"];
     shows(&watch, (80, 24), &empty);
     for second in 1..=60 {
         let time_ns = trace.start_ns() + second * NS_PER_S;
         watch.session.run_until(time_ns, &|| false);
-        watch.note(Duration::from_millis(80));
     }
     let small = [" running  speed 1 x", "00:01:00.000000 of 00:01:29", "level 3", "level 0 ", "far        0 timers"];
-    shows(&watch, (50, 10), &small);
-    let usual =
-        ["10k+", "make a rotation of 52d 2h", "in all             12,001", "a trace second        200", "r restart"];
+    shows(&watch, (50, 13), &small);
+    let usual = ["10k+", "make a rotation of 52d 2h", "12,001       ", "r restart"];
     shows(&watch, (80, 24), &[&small[..], &usual].concat());
-    shows(&watch, (20, 3), &["needs 50 x 8"]);
-    (watch.is_behind, watch.session.tally.repeated) = (true, 23_457);
-    watch.is_paused = true;
-    shows(&watch, (120, 40), &[" paused ", "12.5 x reached", "over budget 23,457", "next rotation of the level"]);
+    shows(&watch, (20, 3), &["needs 50 x 13"]);
+    (watch.is_behind, watch.is_paused) = (true, true);
+    shows(&watch, (120, 40), &[" paused ", ", not reached", "rotation of the level below"]);
     watch.session.run_until(u64::MAX, &|| false);
     shows(&watch, (80, 24), &[" at the end "]);
-    for nth in 0..720 {
-        let (width, height) = (nth / 12 + 1, nth % 12 + 1);
-        let is_large = width >= 50 && height >= 8;
+    for nth in 0..1_800 {
+        let (width, height) = (nth / 30 + 1, nth % 30 + 1);
+        let is_large = width >= 50 && height >= 13;
         shows(&watch, (width, height), if is_large { &["q quit  space pause"] } else { &[] });
     }
 }

@@ -38,13 +38,6 @@ fn trace_that_is_malformed_is_refused() {
         folder.write("trace", trace);
         assert_refused(&folder, "--trace trace", &["trace:1: unknown format", "twitter", "cloudphysics"]);
     }
-    folder.write("trace", "what is this?\n".repeat(1_001));
-    assert_refused(&folder, "--trace trace --skip-bad-lines", &["trace:1001: unknown format"]);
-    folder.write("trace", "what is this?\n".repeat(50));
-    assert_refused(&folder, "--trace trace --skip-bad-lines", &["trace:1: no requests", "skipped 50 lines"]);
-    folder.write("trace", GOOD);
-    let expected = "trace:1: malformed line: expected version,time,op,size,lbn";
-    assert_refused(&folder, "--trace trace --format cloudphysics", &[expected]);
 }
 
 #[test]
@@ -62,10 +55,7 @@ fn trace_that_is_missing_empty_truncated_or_damaged_is_refused() {
     let length = packed.len();
     for length in [3, 10, 11, length / 2, length - 9, length - 8, length - 1] {
         folder.write("cut", &packed[..length]);
-        for options in ["", "--skip-bad-lines"] {
-            let words = ["cut:", "truncated", "expected a complete"];
-            assert_refused(&folder, &format!("--trace cut {options}"), &words);
-        }
+        assert_refused(&folder, "--trace cut", &["cut:", "truncated", "expected a complete"]);
     }
     folder.write("cut", &trace[..trace.len() - 12]);
     assert_refused(&folder, "--trace cut", &["cut:2000: malformed line"]);
@@ -84,9 +74,6 @@ fn arguments_that_make_no_sense_are_refused() {
         ("--queue heap", "btree"),
         ("--geometry seconds", "millis"),
         ("--expire never", "after-write"),
-        ("--trace file --format cvs", "twitter"),
-        ("--budget 0", "--budget"),
-        ("--budget 1e3", "invalid digit"),
         ("--capacity 0", "--capacity"),
         ("--requests 0", "not in 1.."),
         ("--requests 18446744073709551615", "memory"),
@@ -96,7 +83,6 @@ fn arguments_that_make_no_sense_are_refused() {
         ("--ttl 10", "expected a TTL with its unit"),
         ("--ttl=-5s", "expected a TTL with its unit"),
         ("--ttl 99999999999999999999d", "expected a TTL with its unit"),
-        ("--skip-bad-lines", "--trace"),
         ("--trace file --profile cluster4", "--profile"),
         ("extra", "extra"),
     ] {

@@ -5,21 +5,21 @@ use ratatui::text::{Line, Span};
 use timer_wheel::inspect::Level;
 
 use super::{FAINT, STRONG, place};
-use crate::figure::{NS_PER_S, grouped, pause, short, span};
+use crate::figure::{grouped, span};
 
 /// The columns left of a row of buckets.
 const LABEL: usize = 16;
 
 /// The fewest timers in a cell for each bar.
-const BARS: [(usize, &str, Color); 8] = [
-    (1, "▁", Color::Blue),
-    (10, "▂", Color::Blue),
-    (30, "▃", Color::Cyan),
-    (100, "▄", Color::Cyan),
-    (300, "▅", Color::Green),
-    (1_000, "▆", Color::Green),
-    (3_000, "▇", Color::Yellow),
-    (10_000, "█", Color::Red),
+const BARS: [(usize, &str, &str, Color); 8] = [
+    (1, "1 timer", "▁", Color::Blue),
+    (10, "10", "▂", Color::Blue),
+    (30, "30", "▃", Color::Cyan),
+    (100, "100", "▄", Color::Cyan),
+    (300, "300", "▅", Color::Green),
+    (1_000, "1k", "▆", Color::Green),
+    (3_000, "3k", "▇", Color::Yellow),
+    (10_000, "10k+", "█", Color::Red),
 ];
 
 /// An empty bucket, to come and past.
@@ -32,16 +32,9 @@ const NOW_STYLE: Style = Style::new().fg(Color::Magenta).add_modifier(Modifier::
 /// What the symbols mean: a bar has at least so many timers.
 pub(super) fn legend() -> impl Iterator<Item = (Span<'static>, String)> {
     let marks = [(NOW, NOW_STYLE, "now"), (PAST, FAINT, "past"), (EMPTY, FAINT, "empty")];
-    let marks = marks.map(|(glyph, style, name)| (Span::styled(glyph, style), name.to_owned()));
-    let bars = BARS.map(|(fewest, glyph, color)| {
-        let unit = match glyph {
-            "▁" => " timer",
-            "█" => "+",
-            _ => "",
-        };
-        (Span::styled(glyph, Style::new().fg(color)), short(fewest as f64) + unit)
-    });
-    marks.into_iter().chain(bars)
+    let bars = BARS.map(|(_, name, glyph, color)| (glyph, Style::new().fg(color), name));
+    let all = marks.into_iter().chain(bars);
+    all.map(|(glyph, style, name)| (Span::styled(glyph, style), name.to_owned()))
 }
 
 /// The lines of a level that has rotations. The first to go, where there is room for fewer than three, is the one that
@@ -61,7 +54,7 @@ pub(super) fn lines(number: usize, level: &Level, now_ns: u64, width: usize, roo
     };
     let size = || {
         let (timers, buckets) = (grouped(level.timers as u64), this.len());
-        let [bucket, rotation] = [span_ns, span_ns * buckets as u64].map(length);
+        let [bucket, rotation] = [span_ns, span_ns * buckets as u64].map(span);
         place(&name, format!("{timers} timers; {buckets} buckets of {bucket} make a rotation of {rotation}"))
     };
     let mut lines = Vec::from_iter((room > 2).then(size));
@@ -79,17 +72,12 @@ fn cells(buckets: &[usize], columns: usize, now: Option<usize>) -> Vec<Span<'sta
         let bar = BARS.iter().rev().find(|(fewest, ..)| timers >= *fewest);
         match bar {
             _ if now == Some(column) => Span::styled(NOW, NOW_STYLE),
-            Some(&(_, glyph, color)) => Span::styled(glyph, Style::new().fg(color)),
+            Some(&(_, _, glyph, color)) => Span::styled(glyph, Style::new().fg(color)),
             None if now.is_some_and(|now| column < now) => Span::styled(PAST, FAINT),
             None => Span::styled(EMPTY, FAINT),
         }
     };
     (0..columns).map(cell).collect()
-}
-
-/// The length of a bucket or a rotation.
-fn length(ns: u64) -> String {
-    if ns < 60 * NS_PER_S { pause(ns as f64) } else { span(ns) }
 }
 
 #[cfg(test)]
