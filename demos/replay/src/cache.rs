@@ -105,6 +105,11 @@ impl<Q: Queue<KeyId>> Cache<Q> {
         }
     }
 
+    /// What became of the requests so far, but for the entries that are left.
+    pub(crate) fn events(&self) -> Counts {
+        self.counts
+    }
+
     /// What became of the requests so far. O(keys).
     pub(crate) fn counts(&self) -> Counts {
         let is_there = |entry: &&Entry<_>| !matches!(entry, Entry::Absent);

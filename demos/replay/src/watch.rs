@@ -142,15 +142,16 @@ impl<'a, G: Geometry> Watch<'a, G> {
 
     /// What has been seen, to be printed after the screen has gone.
     fn summary(&self) -> String {
-        let tally = &self.session.tally;
-        let [requests, scheduled, expired, postponed, cancelled] = tally.counts.map(grouped);
+        let events = self.session.events();
+        let requests = grouped(events.hits + events.misses + events.writes);
+        let [inserts, refreshes, expired] = [events.inserts, events.refreshes, events.expired].map(grouped);
+        let removed = grouped(events.evicted + events.deleted);
         let elapsed = time_of_day(self.elapsed_ns());
         let left = grouped(self.session.wheel().len() as u64);
-        let [advance, interruption] = tally.longest();
+        let [advance, interruption] = self.session.stopwatch.longest();
         format!(
             "watched   {elapsed} of the trace, {requests} requests\n\
-             timers    {scheduled} scheduled, {postponed} postponed, {cancelled} cancelled, \
-             {expired} expired, {left} left\n\
+             entries   {inserts} inserted, {refreshes} refreshed, {removed} removed, {expired} expired, {left} timers left\n\
              longest   advance {advance}, interruption by the machine {interruption}\n"
         )
     }

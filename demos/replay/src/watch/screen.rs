@@ -108,18 +108,19 @@ fn near_heap<G: Geometry>(watch: &Watch<'_, G>) -> Line<'static> {
 
 /// The longest advance, the longest time that the machine did something else meanwhile, and the memory.
 fn facts<G: Geometry>(watch: &Watch<'_, G>) -> [(Span<'static>, String); 3] {
-    let [advance, interruption] = watch.session.tally.longest();
+    let [advance, interruption] = watch.session.stopwatch.longest();
     let memory = DecimalBytes(watch.session.wheel().stats().bytes as u64).to_string();
     let facts = [("longest advance", advance), ("longest interruption", interruption), ("memory", memory)];
     facts.map(|(name, value)| (Span::styled(name, FAINT), value))
 }
 
-/// How often things have happened, and how many timers are live, below their names.
+/// What became of requests and entries, and how many timers are live, below their names.
 fn counts<G: Geometry>(watch: &Watch<'_, G>) -> [Line<'static>; 2] {
-    let names = ["requests", "scheduled", "expired", "postponed", "cancelled", "live"].map(str::to_owned);
-    let [requests, scheduled, expired, postponed, cancelled] = watch.session.tally.counts;
-    let live = watch.session.wheel().len() as u64;
-    let counts = [requests, scheduled, expired, postponed, cancelled, live].map(grouped);
+    let names = ["requests", "inserted", "refreshed", "expired", "removed", "timers"].map(str::to_owned);
+    let events = watch.session.events();
+    let requests = events.hits + events.misses + events.writes;
+    let (removed, timers) = (events.evicted + events.deleted, watch.session.wheel().len() as u64);
+    let counts = [requests, events.inserts, events.refreshes, events.expired, removed, timers].map(grouped);
     [names, counts].map(|cells| Line::raw(cells.map(|cell| format!("{cell:<13}")).concat()))
 }
 

@@ -5,11 +5,11 @@ use std::time::Instant;
 use cpu_time::ThreadTime;
 use timer_wheel::Geometry;
 
-use crate::cache::{Cache, Policy};
+use crate::cache::{Cache, Counts, Policy};
 use crate::figure::pause;
 use crate::observer::Observer;
 use crate::queue::Wheel;
-use crate::trace::{KeyId, Trace};
+use crate::trace::Trace;
 
 /// Requests that are served between two checks of the time.
 const REQUESTS_BETWEEN_CHECKS: usize = 256;
@@ -21,11 +21,9 @@ pub(super) struct Setting<'a> {
     pub(super) policy: Policy,
 }
 
-/// What was asked of the wheel, and how long each advance took.
+/// How long each advance took.
 #[derive(Default)]
-pub(super) struct Tally {
-    /// How many requests there were, and how many timers were scheduled, expired, postponed and cancelled.
-    pub(super) counts: [u64; 5],
+pub(super) struct Stopwatch {
     /// The longest advance, without the machine's pauses.
     longest_ns: u64,
     /// The longest time during which the machine did something else in the middle of an advance.
@@ -34,7 +32,7 @@ pub(super) struct Tally {
     begun: Option<(ThreadTime, Instant)>,
 }
 
-impl Tally {
+impl Stopwatch {
     /// The longest advance, and the longest time that the machine did something else meanwhile.
     pub(super) fn longest(&self) -> [String; 2] {
         let words = |ns| if ns == 0 { "none".to_owned() } else { pause(ns as f64) };
@@ -42,7 +40,7 @@ impl Tally {
     }
 }
 
-impl Observer for Tally {
+impl Observer for Stopwatch {
     fn advance_begins(&mut self) {
         self.begun = Some((ThreadTime::now(), Instant::now()));
     }
@@ -53,22 +51,6 @@ impl Observer for Tally {
         // Reading the thread's clock takes a while, so the other one is right where there was no pause.
         self.longest_ns = self.longest_ns.max(common.min(own).as_nanos() as u64);
         self.longest_pause_ns = self.longest_pause_ns.max(common.saturating_sub(own).as_nanos() as u64);
-    }
-
-    fn scheduled(&mut self, _key: KeyId, _deadline_ns: u64) {
-        self.counts[1] += 1;
-    }
-
-    fn expired(&mut self, _now_ns: u64, _key: KeyId, _deadline_ns: u64) {
-        self.counts[2] += 1;
-    }
-
-    fn rescheduled(&mut self, _key: KeyId, _deadline_ns: u64) {
-        self.counts[3] += 1;
-    }
-
-    fn cancelled(&mut self, _key: KeyId) {
-        self.counts[4] += 1;
     }
 }
 
@@ -81,7 +63,7 @@ pub(super) struct Session<'a, G: Geometry> {
     cache: Cache<Wheel<G>>,
     next: usize,
     now_ns: u64,
-    pub(super) tally: Tally,
+    pub(super) stopwatch: Stopwatch,
 }
 
 impl<'a, G: Geometry> Session<'a, G> {
@@ -94,12 +76,17 @@ impl<'a, G: Geometry> Session<'a, G> {
             cache: Cache::new(queue, policy, trace.keys),
             next: 0,
             now_ns: trace.start_ns(),
-            tally: Tally::default(),
+            stopwatch: Stopwatch::default(),
         }
     }
 
     pub(super) fn wheel(&self) -> &Wheel<G> {
         self.cache.queue()
+    }
+
+    /// What became of the requests so far.
+    pub(super) fn events(&self) -> Counts {
+        self.cache.events()
     }
 
     pub(super) fn now_ns(&self) -> u64 {
@@ -156,14 +143,13 @@ impl<'a, G: Geometry> Session<'a, G> {
 
     fn serve(&mut self) {
         let request = self.trace.requests[self.next];
-        self.cache.serve(request, &mut self.tally);
-        self.tally.counts[0] += 1;
+        self.cache.serve(request, &mut self.stopwatch);
         self.now_ns = request.at_ns;
         self.next += 1;
     }
 
     fn advance(&mut self, time_ns: u64) {
-        self.cache.advance(time_ns, &mut self.tally);
+        self.cache.advance(time_ns, &mut self.stopwatch);
         self.now_ns = self.now_ns.max(time_ns);
     }
 }
@@ -185,8 +171,6 @@ mod tests {
             session.run_until(session.now_ns() + trace.length_ns() / 777, &|| false);
         }
         assert_eq!(session.cache.counts(), unwatched.counts());
-        let [requests, _, expired, ..] = session.tally.counts;
-        assert_eq!((requests, expired), (18_000, unwatched.counts().expired));
     }
 
     #[test]
@@ -212,9 +196,9 @@ mod tests {
         let mut session = Session::<Millis>::new(setting(&trace));
         let mut firing = 0;
         while !session.is_over() {
-            let (now_ns, expired) = (session.now_ns(), session.tally.counts[2]);
+            let (now_ns, expired) = (session.now_ns(), session.events().expired);
             session.run_to_wake_up(&|| false);
-            let is_firing = session.tally.counts[2] > expired;
+            let is_firing = session.events().expired > expired;
             assert!(session.now_ns() > now_ns || is_firing, "nothing happened");
             firing += u64::from(is_firing);
         }

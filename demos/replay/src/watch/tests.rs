@@ -94,10 +94,10 @@ fn keys_pause_step_change_the_speed_restart_and_quit() {
     press(&mut watch, 'w');
     assert!(watch.is_paused && watch.session.now_ns() > trace.start_ns());
     watch.session.run_until(u64::MAX, &|| false);
-    let over = watch.session.tally.counts;
+    let over = watch.session.events();
     for step in ['s', 'w'] {
         press(&mut watch, step);
-        assert_eq!(watch.session.tally.counts, over, "after the end");
+        assert_eq!(watch.session.events(), over, "after the end");
     }
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     assert!(watch.press(control_c).is_err() && press(&mut watch, 'c'));

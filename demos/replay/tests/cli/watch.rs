@@ -109,7 +109,7 @@ fn size(rows: u16, cols: u16) -> PtySize {
 #[test]
 fn watch_ends_by_key_or_signal_and_gives_the_terminal_back() {
     for (keys, expected, said) in
-        [("s+w-q", 0, "watched   00:00:"), ("\x1b", 0, "scheduled"), ("\x03", 130, "interrupted")]
+        [("s+w-q", 0, "watched   00:00:"), ("\x1b", 0, "inserted"), ("\x03", 130, "interrupted")]
     {
         let mut watching = Watching::begin();
         watching.press(keys);
