@@ -133,16 +133,10 @@ impl Client {
 
     async fn reach(&mut self, target: SocketAddr) -> io::Result<Connection> {
         match self.connection.take() {
-            Some((address, connection)) if address == target && is_open(&connection) => Ok(connection),
+            Some((address, connection)) if address == target && frame::is_open(&connection) => Ok(connection),
             _ => connect(target).await,
         }
     }
-}
-
-/// Whether the other side has left a connection open on which nothing is under way.
-fn is_open(connection: &Connection) -> bool {
-    let read = connection.get_ref().try_read(&mut [0]);
-    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// Asks for a value until all of it is there, and until `deadline` if it changes all the time.

@@ -2,23 +2,28 @@
 //!
 //! A new connection waits *at the door* until its first frame is there. The door has few places: the connection that has
 //! waited longest is closed when another comes. So silent connections keep nobody out. After that a connection is a
-//! node's, of which each other node has a few, or a client's, of which there is a number. A client's connection must not be
-//! idle for long; a node's may. A frame is short, so the number of connections bounds the memory.
+//! node's, of which each other node has a few, or a client's, of which there is a number. If all places of clients are
+//! taken, one that comes gets that of the client which has done nothing for longest: neither taken its answer nor asked
+//! again. A node's connection may be idle for ever.
+//!
+//! A connection has one answer under way. The next request is read when the system has taken that, and it holds little for
+//! a connection. So who takes no answers has few made, and the number of connections bounds the memory.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::frame::{self, Connection};
-use crate::limits::{AT_THE_DOOR, LEAVING, MAX_FRAME, OF_EACH_NODE, Tuning};
+use crate::limits::{AT_THE_DOOR, IN_FLIGHT, LEAVING, MAX_FRAME, OF_EACH_NODE, Tuning};
 use crate::message::{Hello, Reply, Request};
 use crate::node::Node;
 use crate::types::NodeId;
@@ -28,11 +33,11 @@ pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> 
     let host = Arc::new(Host {
         node,
         limits,
-        clients: Semaphore::new(limits.clients as usize),
+        clients: Clients::new(limits.clients as usize),
         nodes: Mutex::default(),
         leaving: Semaphore::new(AT_THE_DOOR),
     });
-    let mut door = Bench::default();
+    let door = Bench::default();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -46,21 +51,88 @@ pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> 
     }
 }
 
-/// Where few have a place: the one that has sat longest goes when another comes. What tells them to go is dropped; who has
-/// left by itself has closed the other end.
+/// Where connections wait, and the one that has waited longest goes when its place is needed.
+#[derive(Clone, Debug, Default)]
+struct Bench(Arc<Mutex<Seats>>);
+
+/// Who sits there, by when they came. Those whose sender is dropped are to go.
 #[derive(Debug, Default)]
-struct Bench(VecDeque<oneshot::Sender<Infallible>>);
+struct Seats {
+    came: u64,
+    taken: BTreeMap<u64, oneshot::Sender<Infallible>>,
+}
 
 impl Bench {
-    /// Takes one of so many places, until the answer is ready or dropped. O(places).
-    fn sit(&mut self, places: usize) -> oneshot::Receiver<Infallible> {
-        self.0.retain(|seated| !seated.is_closed());
-        if self.0.len() == places {
-            self.0.pop_front();
-        }
+    /// Sits down; if all of so many seats are taken, in the place of the one that has sat longest.
+    fn sit(&self, seats: usize) -> Seat {
         let (seated, turned_away) = oneshot::channel();
-        self.0.push_back(seated);
-        turned_away
+        let mut all = self.lock();
+        if all.taken.len() >= seats {
+            all.taken.pop_first();
+        }
+        all.came += 1;
+        let nth = all.came;
+        all.taken.insert(nth, seated);
+        Seat { bench: self.clone(), nth, turned_away }
+    }
+
+    /// Has the one go that has sat longest; `false` if nobody sits there.
+    fn turn_away(&self) -> bool {
+        self.lock().taken.pop_first().is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seats> {
+        // No change behind this lock can be half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A seat on a bench, given back when it is dropped.
+struct Seat {
+    bench: Bench,
+    nth: u64,
+    turned_away: oneshot::Receiver<Infallible>,
+}
+
+impl Seat {
+    /// Ready when the one who sits here has to go.
+    async fn turned_away(&mut self) {
+        let _ = (&mut self.turned_away).await;
+    }
+
+    /// Gets up; `false` if it was too late for that, since another one counts on the place.
+    fn leave(self) -> bool {
+        self.bench.lock().taken.remove(&self.nth).is_some()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.bench.lock().taken.remove(&self.nth);
+    }
+}
+
+/// The places of clients.
+///
+/// Invariant: whoever is turned away from `waiting` has a place and gives it back at once.
+#[derive(Debug)]
+struct Clients {
+    places: Semaphore,
+    /// Those who have a place and are not being answered.
+    waiting: Bench,
+}
+
+impl Clients {
+    fn new(places: usize) -> Self {
+        Self { places: Semaphore::new(places), waiting: Bench::default() }
+    }
+
+    /// A place; if none is free, that of the client that has done nothing for longest. None if all are being answered.
+    async fn enter(&self) -> Option<SemaphorePermit<'_>> {
+        if let Ok(place) = self.places.try_acquire() {
+            return Some(place);
+        }
+        if self.waiting.turn_away() { self.places.acquire().await.ok() } else { None }
     }
 }
 
@@ -68,7 +140,7 @@ impl Bench {
 struct Host {
     node: Node,
     limits: Tuning,
-    clients: Semaphore,
+    clients: Clients,
     nodes: Mutex<BTreeMap<NodeId, Bench>>,
     leaving: Semaphore,
 }
@@ -87,9 +159,15 @@ impl From<io::Error> for End {
 
 impl Host {
     /// Answers on a connection as long as it makes sense.
-    async fn receive(self: Arc<Self>, stream: TcpStream, place: oneshot::Receiver<Infallible>) {
+    async fn receive(self: Arc<Self>, stream: TcpStream, seat: Seat) {
+        bound(&stream);
         let mut connection = frame::connection(stream);
-        let Err(End::Last(reply)) = self.converse(&mut connection, place).await else { return };
+        let reply = match self.converse(&mut connection, seat).await {
+            Ok(()) => return,
+            // Not in the middle of another one.
+            Err(End::Last(reply)) if connection.write_buffer().is_empty() => reply,
+            Err(_) => return reset(connection.get_ref()),
+        };
         let said = self.reply(&mut connection, &reply).await;
         // A client that is still sending could not read that if the connection were closed at once.
         let stream = connection.get_mut();
@@ -101,19 +179,16 @@ impl Host {
         }
     }
 
-    async fn converse(
-        &self,
-        connection: &mut Connection,
-        turned_away: oneshot::Receiver<Infallible>,
-    ) -> Result<(), End> {
+    async fn converse(&self, connection: &mut Connection, mut seat: Seat) -> Result<(), End> {
         let mut request = tokio::select! {
             first = self.request(connection, self.limits.frame_time) => first?,
-            _ = turned_away => return Err(busy("others came while nothing was said")),
+            () = seat.turned_away() => return Err(others_came()),
         };
+        drop(seat);
         if let Some(Ok(Request::Peer(hello))) = request {
             return self.serve_node(connection, hello).await;
         }
-        let Ok(_place) = self.clients.try_acquire() else { return Err(busy("there are too many clients")) };
+        let Some(_place) = self.clients.enter().await else { return Err(busy("there are too many clients")) };
         while let Some(asked) = request {
             let reply = match asked {
                 Ok(Request::Peer(_) | Request::Call(_)) => {
@@ -123,8 +198,18 @@ impl Host {
                 Ok(request) => self.node.answer(request).await,
                 Err(problem) => malformed(&problem),
             };
-            self.reply(connection, &reply).await?;
-            request = self.request(connection, self.limits.idle_time).await?;
+            let mut seat = self.clients.waiting.sit(usize::MAX);
+            let next = async {
+                self.reply(connection, &reply).await?;
+                self.request(connection, self.limits.idle_time).await
+            };
+            request = tokio::select! {
+                next = next => next?,
+                () = seat.turned_away() => return Err(others_came()),
+            };
+            if !seat.leave() {
+                return Err(others_came());
+            }
         }
         Ok(())
     }
@@ -132,7 +217,7 @@ impl Host {
     /// Lets the engine hear another node, if it is one.
     async fn serve_node(&self, connection: &mut Connection, hello: Hello) -> Result<(), End> {
         let welcome = self.node.peers.welcome(&hello).map_err(refused)?;
-        let turned_away = {
+        let mut seat = {
             // No change behind this lock can be half done.
             let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
             nodes.entry(hello.from).or_default().sit(OF_EACH_NODE)
@@ -152,7 +237,7 @@ impl Host {
         };
         tokio::select! {
             ended = talk => ended,
-            _ = turned_away => Err(End::Broken),
+            () = seat.turned_away() => Err(End::Broken),
         }
     }
 
@@ -178,6 +263,23 @@ impl Host {
     }
 }
 
+/// Has the system hold little for a connection. It would take some megabytes of answers that nobody reads, and more of the
+/// memory that all connections share than is good for those between nodes. Should it refuse, that is so.
+fn bound(stream: &TcpStream) {
+    let socket = SockRef::from(stream);
+    let _ = socket.set_send_buffer_size(IN_FLIGHT).and(socket.set_recv_buffer_size(IN_FLIGHT));
+}
+
+/// Has the system forget what it holds for a connection when that is closed, and not offer it for minutes.
+fn reset(stream: &TcpStream) {
+    // Should that fail, it does.
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
+
+fn others_came() -> End {
+    busy("others came while nothing was said")
+}
+
 fn busy(problem: &str) -> End {
     End::Last(Box::new(Reply::Busy(problem.to_owned())))
 }
@@ -188,4 +290,42 @@ fn refused(problem: String) -> End {
 
 fn malformed(problem: &str) -> Reply {
     Reply::Refused(format!("no request ({problem}): expected one, whole"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    #[test]
+    fn client_that_comes_gets_the_place_of_the_one_that_has_done_nothing_for_longest() {
+        let clients = Clients::new(3);
+        let mut places: Vec<_> = (0..3).map(|_| clients.enter().now_or_never().unwrap().unwrap()).collect();
+        assert!(clients.enter().now_or_never().unwrap().is_none(), "all are being answered");
+
+        let mut first = clients.waiting.sit(usize::MAX);
+        let mut second = clients.waiting.sit(usize::MAX);
+        let mut comes = Box::pin(clients.enter());
+        assert!(comes.as_mut().now_or_never().is_none(), "the place is not free yet");
+        assert!(first.turned_away().now_or_never().is_some());
+        assert!(second.turned_away().now_or_never().is_none());
+        drop(places.pop());
+        places.push(comes.as_mut().now_or_never().unwrap().unwrap());
+
+        // Whoever asks in time stays, and whoever is too late knows it.
+        assert!(second.leave() && !first.leave());
+        assert!(clients.enter().now_or_never().is_some_and(|place| place.is_none()));
+    }
+
+    #[test]
+    fn full_bench_turns_away_the_one_that_has_sat_longest_and_no_other() {
+        let bench = Bench::default();
+        let mut seats: Vec<_> = (0..3).map(|_| bench.sit(3)).collect();
+        drop(seats.remove(0));
+        let _fourth = bench.sit(3);
+        assert!(seats.iter_mut().all(|seat| seat.turned_away().now_or_never().is_none()));
+        let _fifth = bench.sit(3);
+        assert!(seats[0].turned_away().now_or_never().is_some());
+        assert!(seats[1].turned_away().now_or_never().is_none());
+    }
 }

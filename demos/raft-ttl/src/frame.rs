@@ -19,6 +19,12 @@ pub fn connection(stream: TcpStream) -> Connection {
     LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME).new_framed(stream)
 }
 
+/// Whether the other side has left a connection open on which nothing is under way.
+pub(crate) fn is_open(connection: &Connection) -> bool {
+    let read = connection.get_ref().try_read(&mut [0]);
+    read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
 /// A value in bytes, on the wire and on the disk.
 pub(crate) fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, postcard::Error> {
     postcard::to_stdvec(value)

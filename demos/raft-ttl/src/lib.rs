@@ -8,6 +8,7 @@
 pub mod cli;
 pub mod client;
 pub mod cluster;
+mod confirmation;
 pub mod connections;
 pub mod demo;
 mod disk;

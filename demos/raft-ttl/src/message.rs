@@ -162,6 +162,8 @@ pub struct Status {
     pub overtaken: u64,
     /// How many entries of the log these came in.
     pub batches: u64,
+    /// How many values, or parts of one, it has read for clients since its start.
+    pub reads: u64,
     /// The same on all nodes that applied the same, and hardly ever on others.
     pub digest: String,
     /// The members, those that vote.

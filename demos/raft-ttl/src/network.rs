@@ -1,6 +1,7 @@
 //! The other nodes, as the engine wants them: frames over TCP.
 
 use std::io;
+use std::mem;
 use std::time::Duration;
 
 use openraft::error::{InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable};
@@ -28,19 +29,33 @@ pub struct Peer {
     /// Nothing while a call is under way: a call that is given up at its time limit drops its
     /// connection, or the next one would take the answer to it for its own.
     connection: Option<Connection>,
+    has_called: bool,
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.peers.keep(self.seat.node, self.disk, connection);
+        }
+    }
 }
 
 impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
 
     async fn new_client(&mut self, disk: DiskId, &seat: &Seat) -> Peer {
-        Peer { peers: self.clone(), disk, seat, connection: None }
+        Peer { peers: self.clone(), disk, seat, connection: None, has_called: false }
     }
 }
 
 impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
-        let mut connection = match self.connection.take() {
+        // The stream of entries and heartbeats goes on, whoever else asks.
+        let is_stream = mem::replace(&mut self.has_called, true);
+        let only_asks = matches!(&call, Call::Append(rpc) if rpc.entries.is_empty());
+        let turn = if only_asks && !is_stream { self.peers.turn(self.seat.node) } else { Ok(None) };
+        let _turn = turn.map_err(|error| Unreachable::new(&error))?;
+        let mut connection = match self.connection.take().or_else(|| self.kept(&call)) {
             Some(connection) => connection,
             None => {
                 let connected = self.peers.connect(self.seat.node, Some((self.disk, self.seat.cluster))).await;
@@ -52,6 +67,14 @@ impl Peer {
         let reply = reply.map_err(|error| NetworkError::new(&error))?;
         self.connection = Some(connection);
         if self.peers.believes(Reply::term(&reply)) { Ok(reply) } else { Err(self.strange(&reply)) }
+    }
+
+    /// A connection that another client of the engine has left. The engine makes one for each check that it leads: so that
+    /// takes no connection of its own, and no place of the stream of entries and heartbeats at the other side.
+    fn kept(&self, call: &Call) -> Option<Connection> {
+        // Each side of a new connection hears what time it is, and who is to be elected must have been told.
+        let is_vote = matches!(call, Call::Vote(_));
+        if is_vote { None } else { self.peers.kept(self.seat.node, self.disk) }
     }
 
     /// What is left to say when the reply is not the one to the call, or not to be believed. It is worth

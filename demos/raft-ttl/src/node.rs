@@ -10,6 +10,7 @@ use openraft::{Config, SnapshotPolicy};
 use timer_wheel::Backoff;
 use timer_wheel::ttl::TtlConfig;
 
+use crate::confirmation::Confirmations;
 use crate::disk::{Disk, DiskError};
 use crate::error::Error;
 use crate::limits::{BATCH, MAX_TTL, MESSAGE, Tuning};
@@ -70,6 +71,7 @@ pub struct Node {
     pub raft: Raft,
     pub replica: Replica,
     pub(crate) limits: Tuning,
+    pub(crate) confirmations: Arc<Confirmations>,
 }
 
 impl Node {
@@ -103,6 +105,7 @@ impl Node {
         // Once it answers, it has told what its log says.
         raft.is_initialized().await.map_err(|error| stopped(&error))?;
         peers.follow(raft.server_metrics());
-        Ok(Self { peers, raft, replica, limits: settings.tuning })
+        let confirmations = Arc::new(Confirmations::new());
+        Ok(Self { peers, raft, replica, limits: settings.tuning, confirmations })
     }
 }

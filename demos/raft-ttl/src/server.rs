@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::{ChangeMembers, RaftMetrics};
@@ -32,7 +33,7 @@ impl Node {
                 check_key(&key).map_err(Reply::Refused)?;
                 if linearizable {
                     self.lead()?;
-                    in_time(self.raft.ensure_linearizable()).await?;
+                    in_time(self.confirmations.confirm(self.raft.ensure_linearizable())).await?;
                 }
                 Ok(self.value(&key, from))
             }
@@ -158,14 +159,18 @@ impl Node {
     /// What this node has. The TTL is not looked at: a key is there until its expiry is applied.
     fn value(&self, key: &str, from: usize) -> Reply {
         let now_ns = self.replica.now_ns();
-        let state = self.replica.lock();
-        let Some(record) = state.records.get(key) else { return Reply::Missing };
+        let (value, index, remaining_ns) = {
+            let mut state = self.replica.lock();
+            state.reads += 1;
+            let Some(record) = state.records.get(key) else { return Reply::Missing };
+            (Arc::clone(&record.value), record.index, state.remaining_ns(key, now_ns))
+        };
         Reply::Value {
             // If it was set anew meanwhile, it may end before that. The index tells.
-            part: part(record.value.get(from..).unwrap_or_default()).to_owned(),
-            length: record.value.len(),
-            index: record.index,
-            remaining_ms: state.remaining_ns(key, now_ns).map(|ns| ns.div_ceil(1_000_000)),
+            part: part(value.get(from..).unwrap_or_default()).to_owned(),
+            length: value.len(),
+            index,
+            remaining_ms: remaining_ns.map(|ns| ns.div_ceil(1_000_000)),
         }
     }
 
@@ -193,6 +198,7 @@ impl Node {
             expired: state.expired,
             overtaken: state.overtaken,
             batches: state.batches,
+            reads: state.reads,
             digest: format!("{:016x}", state.digest()),
             voters: members.voter_ids().filter_map(|disk| self.peers.node_of(disk)).collect::<BTreeSet<_>>(),
         }

@@ -61,6 +61,8 @@ pub struct State {
     pub(crate) batches: u64,
     /// Expiries in them that found their key gone or set anew.
     pub(crate) overtaken: u64,
+    /// Answers to reads, since the start.
+    pub(crate) reads: u64,
 }
 
 impl State {
@@ -77,6 +79,7 @@ impl State {
             expired: 0,
             batches: 0,
             overtaken: 0,
+            reads: 0,
         }
     }
 

@@ -9,12 +9,21 @@ use raft_ttl::limits::{MAX_FRAME, MAX_PART};
 use raft_ttl::message::{Reply, Request};
 use raft_ttl::types::{Command, Item, NodeId};
 use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use crate::process::{CALM, Nodes, deadline, item, next};
+use crate::proxy::Wires;
 
 /// The most memory that a node may have had, in KiB.
 const MOST_KIB: u64 = 48 << 10;
+
+/// How many connections ask for much and take nothing of it, and how often each asks.
+const DEAF: usize = 600;
+const ASKED: usize = 100;
+
+/// How many answers to one of them, of [`MAX_PART`] bytes each, the systems at its two ends may hold.
+const UNTAKEN: usize = 12;
 
 async fn assert_given_up(connection: &mut Connection, reason: &str) {
     match next(connection).await {
@@ -99,17 +108,100 @@ async fn client_that_is_slow_or_says_nothing_is_given_up_and_finds_another_conne
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_beyond_their_number_are_refused_and_nodes_are_not() {
+async fn deaf_clients_in_masses_delay_no_write_refuse_no_read_and_change_no_leader() {
+    // Nobody is to be given up for the time alone.
+    let nodes = Nodes::started(&[&CALM[..], &["--frame-time", "600s", "--idle-time", "600s"]].concat());
+    let (leader, term) = nodes.all_up().await;
+    nodes.put(vec![Item { value: "v".repeat(MAX_PART), ..item("large", None) }]).await;
+
+    let mut own = nodes.connect(leader).await;
+    let (mut deaf, mut puts) = (Vec::new(), Vec::new());
+    for nth in 0..DEAF + 200 {
+        if nth < DEAF {
+            let mut connection = nodes.connect(leader).await;
+            for _ in 0..ASKED {
+                let get = Request::Get { key: "large".to_owned(), linearizable: nth % 2 == 0, from: 0 };
+                // It may have had to go for another one.
+                let _ = frame::send(&mut connection, &get).await;
+            }
+            deaf.push(connection);
+        }
+        if nth >= DEAF || nth % 6 == 0 {
+            // Meanwhile another client writes and reads on the connection that it has, and on a new one.
+            for connection in [&mut own, &mut nodes.connect(leader).await] {
+                let began = Instant::now();
+                let put = Request::Write(Command::Put(vec![item(format!("key {nth}"), None)]));
+                let written = frame::exchange(connection, &put).await;
+                assert!(matches!(written, Ok(Reply::Done { .. })), "{written:?}");
+                puts.push(began.elapsed());
+                let get = Request::Get { key: format!("key {nth}"), linearizable: true, from: 0 };
+                let read = frame::exchange(connection, &get).await;
+                assert!(matches!(read, Ok(Reply::Value { .. })), "{read:?}");
+            }
+        }
+    }
+    puts.sort();
+    let [median, p99] = [50, 99].map(|percent| puts[puts.len() * percent / 100]);
+    println!("a put takes {median:.1?}, {p99:.1?} at the 99th percentile");
+    // A fifth of a second, on a machine with nothing else to do.
+    assert!(p99 < Duration::from_secs(2), "{p99:?}");
+    let Ok(Reply::Status(status)) = frame::exchange(&mut own, &Request::Status).await else { panic!("no status") };
+    assert_eq!((status.role.as_str(), status.term), ("Leader", term));
+    let most = DEAF * UNTAKEN + puts.len();
+    println!("{} reads", status.reads);
+    assert!(status.reads <= most as u64, "{} reads", status.reads);
+    if let Some(peak) = nodes.peak_memory(leader) {
+        assert!(peak < MOST_KIB, "{peak} KiB");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn linearizable_reads_of_many_at_once_are_all_answered_and_need_few_connections_between_nodes() {
+    let (mut nodes, wires) = Wires::between_nodes(&CALM, 3).await;
+    let (leader, term) = nodes.all_up().await;
+    nodes.put(vec![item("key", None)]).await;
+    // The second time one of the others does not answer.
+    for slow in [None, nodes.ids().into_iter().find(|&id| id != leader)] {
+        if let Some(slow) = slow {
+            nodes.signal(slow, "-STOP").unwrap();
+        }
+        let (before, began) = (wires.connections(), Instant::now());
+        let mut readers = JoinSet::new();
+        for _ in 0..200 {
+            let mut connection = place(&nodes, leader).await;
+            readers.spawn(async move {
+                for _ in 0..10 {
+                    let get = Request::Get { key: "key".to_owned(), linearizable: true, from: 0 };
+                    let read = frame::exchange(&mut connection, &get).await;
+                    assert!(matches!(read, Ok(Reply::Value { .. })), "{read:?}");
+                }
+            });
+        }
+        while let Some(read) = readers.join_next().await {
+            read.unwrap();
+        }
+        let made = wires.connections() - before;
+        // Who waits in vain gives up after a heartbeat, and the next one connects anew.
+        let most = 20 + 4 * began.elapsed().as_millis() / 600;
+        assert!(u128::from(made) < most, "{made} connections between nodes, and not {most}");
+        if let Some(slow) = slow {
+            nodes.signal(slow, "-CONT").unwrap();
+        }
+    }
+    assert_eq!(nodes.leads().await, (leader, term));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn client_beyond_their_number_takes_the_place_of_an_idle_one_and_nodes_need_none() {
     let mut nodes = Nodes::started(&[&CALM[..], &["--clients", "2"]].concat());
     let (leader, term) = nodes.all_up().await;
     let mut held = Vec::new();
     for id in nodes.ids() {
+        let mut first = place(&nodes, id).await;
         for _ in 0..2 {
             held.push((id, place(&nodes, id).await));
         }
-        let mut third = nodes.connect(id).await;
-        frame::send(&mut third, &Request::Status).await.unwrap();
-        assert_given_up(&mut third, "too many clients").await;
+        assert_given_up(&mut first, "others came").await;
     }
     // Nodes come to each other all the same: they elect one, and it writes with the other.
     nodes.kill(leader);
@@ -132,15 +224,10 @@ async fn clients_beyond_their_number_are_refused_and_nodes_are_not() {
     assert!(matches!(written, Reply::Done { .. }), "{written:?}");
 }
 
-/// A connection that has one of a node's places for clients. One that asked before may not have left yet.
+/// A connection that has one of a node's places for clients.
 async fn place(nodes: &Nodes, id: NodeId) -> Connection {
-    let deadline = deadline();
-    loop {
-        let mut connection = nodes.connect(id).await;
-        match frame::exchange(&mut connection, &Request::Status).await {
-            Ok(Reply::Status(_)) => return connection,
-            Ok(Reply::Busy(_)) if Instant::now() < deadline => sleep(GLANCE).await,
-            other => panic!("node {id} answers {other:?}"),
-        }
-    }
+    let mut connection = nodes.connect(id).await;
+    let status = frame::exchange(&mut connection, &Request::Status).await;
+    assert!(matches!(status, Ok(Reply::Status(_))), "node {id} answers {status:?}");
+    connection
 }

@@ -42,6 +42,8 @@ struct Sky {
     recorded: Vec<(SocketAddr, [Bytes; 2])>,
     /// How many frames were lost, delayed and doubled, how many passed, and how many replies were forged.
     counts: [u64; 5],
+    /// How many connections nodes have made to each other.
+    connections: u64,
     /// Whose replies are forged, and how.
     forged: Option<(NodeId, Forge)>,
 }
@@ -62,6 +64,7 @@ impl Wires {
             random: Pcg64::seed_from_u64(seed),
             recorded: Vec::new(),
             counts: [0; 5],
+            connections: 0,
             forged: None,
         }));
         let mut tasks = JoinSet::new();
@@ -111,6 +114,11 @@ impl Wires {
     pub(crate) fn counts(&self) -> [u64; 5] {
         self.sky.lock().unwrap().counts
     }
+
+    /// How many connections nodes have made to each other.
+    pub(crate) fn connections(&self) -> u64 {
+        self.sky.lock().unwrap().connections
+    }
 }
 
 impl Sky {
@@ -140,6 +148,7 @@ async fn serve(listener: TcpListener, to: SocketAddr, ends: [NodeId; 2], sky: Ar
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
+        sky.lock().unwrap().connections += 1;
         connections.spawn(pass_on(stream, to, ends, Arc::clone(&sky)));
     }
 }
