@@ -395,20 +395,6 @@ impl<G: Geometry> IndexWheel<G> {
         due.into()
     }
 
-    /// The deadline of an index that was set, and its place in the order: those it had last if it is not scheduled.
-    #[cfg(feature = "ttl")]
-    #[inline]
-    pub(crate) fn last_order(&self, index: u32) -> crate::node::Ordered {
-        self.hierarchy.order(NodeIndex::from_bits(index))
-    }
-
-    /// Schedules a timer again that was taken out, at the deadline and in the place in the order that it had last.
-    #[cfg(feature = "ttl")]
-    pub(crate) fn put_back(&mut self, index: u32) {
-        let index = NodeIndex::from_bits(index);
-        self.hierarchy.put_back(index);
-    }
-
     /// When the timer of an index is due, in nanoseconds, or `None` if none is scheduled. O(1).
     ///
     /// ```
@@ -540,7 +526,7 @@ impl<G: Geometry> IndexWheel<G> {
     /// assert!(wheel.ascending().take(2).map(|due| due.index).eq([1, 2]));
     /// ```
     pub fn ascending(&self) -> impl ExactSizeIterator<Item = Due> + Clone + '_ {
-        self.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
+        self.hierarchy.ascent().map(|timer| Due { index: timer.node.to_bits(), deadline: timer.deadline })
     }
 
     /// Makes room for `additional` indexes above the highest that was ever set. O(additional).

@@ -230,7 +230,7 @@
 //! | `timer` | [`timer`]: jobs on a thread, and timeouts, sleeps and intervals of tasks on any executor | `std`; `hdrhistogram`, `pin-project-lite` | 1.85 |
 //! | `local` | [`local`]: sleeps, timeouts and intervals of tasks on one thread, driven by a loop of your own, also without `std` | `pin-project-lite` | 1.85 |
 //! | `tokio` | `DelayQueue`: a stream of items that come when they are due, in place of tokio-util's | `std`; `tokio`, `futures-core` | 1.85 |
-//! | `ttl` | [`ttl`]: expiry in a replicated store | `hashbrown`, `foldhash`, `slab` | 1.85 |
+//! | `ttl` | [`ttl`]: expiry in a replicated store | `hashbrown`, `foldhash` | 1.85 |
 //! | `retry` | [`retry`]: deliveries that are made again until they are acknowledged | | 1.85 |
 //! | `window` | [`window`]: a look-ahead in front of an ordered store that holds the timers | | 1.85 |
 //! | `serde` | stores and loads a wheel of serializable values with its keys, a [`retry::RetryQueue`], and snapshots of a [`ttl::TtlSet`] | `serde` | 1.85 |

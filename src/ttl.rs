@@ -46,11 +46,11 @@
 //!
 //! # How it is built
 //!
-//! Each entry is stored once, in an arena. An [`IndexWheel`](crate::index::IndexWheel) has the entries that are not
-//! proposed, by deadline. An entry that the leader proposes leaves that wheel and is *in flight*: pending, or waiting to
-//! be proposed again. A second `IndexWheel` has the entries in flight, by the time of their timeout or retry. At most
-//! [`max_pending`](TtlConfig::max_pending) entries are in flight. So a change of role, which puts each of them back on
-//! the first wheel, takes a short time (some 2 ms with 4,096), and a leader does not flood a log that is behind.
+//! The entries are the values of a [`Wheel`](crate::Wheel), by deadline. An entry that the leader proposes is *in flight*:
+//! pending, or waiting to be proposed again. It keeps its deadline and its handle, and the wheel holds it out of the order. A
+//! second `Wheel` has the flights, by the time of their timeout or retry. At most [`max_pending`](TtlConfig::max_pending)
+//! entries are in flight. So a change of role, which puts each of them back in its place, takes a short time (some 2 ms with
+//! 4,096), and a leader does not flood a log that is behind.
 
 // In this order the methods of `TtlSet` and `TtlQueue` are shown: rustdoc goes by that of the modules.
 mod queue;

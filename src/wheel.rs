@@ -9,6 +9,8 @@ pub(crate) mod due;
 
 mod look;
 
+#[cfg(feature = "ttl")]
+mod hold;
 pub(crate) mod iter;
 
 #[cfg(feature = "serde")]
@@ -204,6 +206,10 @@ impl<T, G: Geometry> Wheel<T, G> {
         if self.gave_back_at == self.now() {
             return self.hierarchy.stay_awake();
         }
+        self.drop_free_page();
+    }
+
+    fn drop_free_page(&mut self) {
         let nodes = self.hierarchy.nodes();
         let last = (nodes.pages() - 1) * PAGE..nodes.len();
         if !last.is_empty() && self.slots.give_back(last, |index| &nodes.at(index).value) {

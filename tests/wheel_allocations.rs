@@ -416,6 +416,34 @@ fn reserved_entries_ask_for_little_more() {
     assert!(bytes < needed * 2, "{bytes} bytes for {needed}");
 }
 
+/// C11 of the TTL layer: by itself on either role, and a page or a table a call.
+fn entries_that_have_ended_leave_little_behind() {
+    let count = TIMERS as u64;
+    for (role, step) in [(Role::Follower, 1), (Role::Leader, 7_919), (Role::Follower, count - 1)] {
+        let region = Region::new(ALLOCATOR);
+        let mut queue: TtlQueue<u64> = TtlQueue::new(0);
+        queue.role_change(role, 0);
+        let set = |queue: &mut TtlQueue<u64>, key| _ = queue.init(key, 1, 3_600_000, Context::default()).unwrap();
+        (0..count).for_each(|key| set(&mut queue, key));
+        let full = held(&region);
+        let mut change = Region::new(ALLOCATOR);
+        // The first 100 stay, and then others come and go.
+        for key in (0..count).map(|nth| nth * step % count).filter(|&key| key >= 100) {
+            assert_eq!(queue.applied(&key, 1), Outcome::Applied);
+            let gone = change.change_and_reset().bytes_deallocated;
+            assert!(gone <= MOST, "{gone} bytes with one entry");
+        }
+        for now in 1..=count / 256 {
+            set(&mut queue, count);
+            assert_eq!(queue.applied(&count, 1), Outcome::Applied);
+            assert_eq!(queue.poll(now).count(), 0);
+        }
+        queue.check_invariants();
+        let left = held(&region);
+        assert!(left < full / 50, "{left} of {full} bytes are left");
+    }
+}
+
 fn cleared_queue_gives_its_memory_back() {
     let region = Region::new(ALLOCATOR);
     let mut queue: TtlQueue<u64> = TtlQueue::new(0);
@@ -450,6 +478,7 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     reserved_entries_ask_for_little_more();
     no_key_asks_for_more_than_a_page_and_its_tables();
     cleared_queue_gives_its_memory_back();
+    entries_that_have_ended_leave_little_behind();
     crowd_comes_and_goes_by_pages();
     // Exact, as by now the harness, which asks for memory when a test begins, waits for its end.
     room_is_tried_for_as_a_whole();

@@ -82,6 +82,28 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         None
     }
 
+    /// Opens the buckets that begin by now, within the budget, and leaves what is due in the near heap. Each timer visited and
+    /// each bucket opened takes one unit of work; if none is left, there may be more to do.
+    #[cfg(feature = "ttl")]
+    #[cold]
+    pub(crate) fn open_due(&mut self, budget: &mut Budget) {
+        while !budget.is_used_up() && !self.levels.is_empty() && self.levels.agenda.start <= self.now {
+            self.levels.open(&mut self.nodes, budget);
+            self.near.push_all(&mut self.nodes, &mut self.levels.collected);
+            self.levels.prepare(&mut self.nodes, self.now, budget);
+        }
+        if !budget.is_used_up() {
+            self.levels.move_cursor(Layout::<G>::tick(self.now));
+            self.levels.prepare(&mut self.nodes, self.now, budget);
+        }
+    }
+
+    /// When buckets must be opened next, or a share be moved ahead, if any bucket is occupied.
+    #[cfg(feature = "ttl")]
+    pub(crate) fn opens_at(&self) -> Option<u64> {
+        (!self.levels.is_empty()).then(|| self.levels.agenda.wake_at())
+    }
+
     /// Unlinks the first timer of the near heap, and passes the owner's value to `take`. O(1) if its chain comes
     /// before all others, otherwise O(log k) for the k chains there.
     #[inline]

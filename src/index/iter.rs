@@ -6,14 +6,6 @@ use core::iter::FusedIterator;
 use super::{Due, IndexWheel};
 use crate::budget::Budget;
 use crate::geometry::Geometry;
-use crate::hierarchy::search::Ascent;
-
-impl<G: Geometry> IndexWheel<G> {
-    /// As [`ascending`](Self::ascending), with what orders each timer.
-    pub(crate) fn ascent(&self) -> Ascent<'_, (), G> {
-        self.hierarchy.ascent()
-    }
-}
 
 /// The timers that are due, from [`IndexWheel::advance`] and [`IndexWheel::advance_with_budget`].
 ///

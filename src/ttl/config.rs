@@ -104,10 +104,7 @@ impl TtlConfig {
     /// Refuses a TTL that is too long.
     pub(super) fn check_ttl(&self, ttl_ms: u64) -> Result<(), TtlError> {
         let max_ms = nanoseconds(self.max_ttl) / NS_PER_MS;
-        if ttl_ms > max_ms {
-            return Err(TtlError::TtlTooLong { ttl_ms, max_ms });
-        }
-        Ok(())
+        if ttl_ms > max_ms { Err(TtlError::TtlTooLong { ttl_ms, max_ms }) } else { Ok(()) }
     }
 
     /// How long the entry of an index waits after its attempt number `attempt` has failed.

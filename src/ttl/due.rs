@@ -3,11 +3,10 @@
 use core::iter::FusedIterator;
 
 use super::entries::Flight;
-use super::{Expiry, Phase, TtlSet};
+use super::{Entry, Expiry, Phase, TtlInfo, TtlKey, TtlSet};
 use crate::budget::Budget;
 use crate::clock::nanoseconds;
 use crate::geometry::Geometry;
-use crate::node::NodeIndex;
 
 /// How much more one poll may do.
 struct Allowance {
@@ -22,29 +21,16 @@ impl Allowance {
     const NONE: Self = Self { expiries: 0, retries: 0, timeouts: 0, budget: Budget::of_work(0) };
 }
 
-/// Entries that a poll has made pending before it yields them, so that the processor fetches them all at once.
-struct Batch {
-    slots: [NodeIndex; BATCH],
-    next: usize,
-    len: usize,
-}
-
-impl Default for Batch {
-    fn default() -> Self {
-        Self { slots: [NodeIndex::NIL; BATCH], next: 0, len: 0 }
-    }
-}
-
-/// The number of memory reads that a processor has in progress at a time.
-const BATCH: usize = 16;
-
 impl<K, G: Geometry> TtlSet<K, G> {
     /// Moves the clock to `now` nanoseconds and yields the proposals to make. On the leader these are
     /// up to [`retry_batch`](super::TtlConfig::retry_batch) retries in the order of their times, then
     /// up to [`expire_batch`](super::TtlConfig::expire_batch) expiries in order of deadline, first in
     /// first out among equals. There are no expiries while
-    /// [`max_pending`](super::TtlConfig::max_pending) entries are in flight. On any other role
-    /// nothing, and after [`stop`](Self::stop) nothing.
+    /// [`max_pending`](super::TtlConfig::max_pending) entries are in flight. After [`stop`](Self::stop) nothing.
+    ///
+    /// On any other role nothing is yielded. The deadlines that come within a minute are moved to where they are in order, and
+    /// what is due stays in place. So a follower that is polled when [`wake_at`](Self::wake_at) says so has nothing left to
+    /// move when it is elected.
     ///
     /// Lazy: dropping the iterator early, or panicking between two items, leaves the others due. One that is leaked by
     /// [`mem::forget`](core::mem::forget) leaves up to sixteen of them pending: they are proposed after the pending
@@ -77,37 +63,36 @@ impl<K, G: Geometry> TtlSet<K, G> {
     {
         self.tick(now);
         let mut left = Allowance::NONE;
+        if !self.is_stopped {
+            left.budget = Budget::of_work(self.config.poll_budget);
+        }
         if self.is_proposing() {
-            let (expiries, retries) = (self.config.expire_batch, self.config.retry_batch);
+            left.expiries = self.config.expire_batch;
             // At most as many as there are now: a flight that this poll begins must not end in it, even at the end of
             // time, where both happen at once.
-            left = Allowance {
-                expiries,
-                retries: retries.min(self.retrying_len()),
-                timeouts: (expiries + retries).min(self.pending_len()),
-                budget: Budget::of_work(self.config.poll_budget),
-            };
+            left.retries = self.config.retry_batch.min(self.retrying_len());
+            left.timeouts = (left.expiries + self.config.retry_batch).min(self.pending_len());
         }
-        Expiries { set: self, left, batch: Batch::default() }
+        Expiries { set: self, left, batch: [None; BATCH], next: 0, end: 0 }
     }
 
     /// Makes the next entry that waits for a retry pending, within what is left.
-    fn retry_next(&mut self, left: &mut Allowance) -> Option<NodeIndex> {
+    fn retry_next(&mut self, left: &mut Allowance) -> Option<TtlKey> {
         while left.retries + left.timeouts != 0 {
-            let slot = self.entries.ended_flight(self.now, &mut left.budget)?;
-            let flight = *self.entries.flight(slot)?;
+            let flight = self.entries.ended_flight(self.now, &mut left.budget)?;
             match flight.phase {
                 Phase::Pending if left.timeouts != 0 => {
                     left.timeouts -= 1;
                     self.stats.timed_out += 1;
-                    self.fail(slot, flight);
+                    self.fail(flight);
                 }
                 Phase::Retrying if left.retries != 0 => {
                     left.retries -= 1;
                     self.stats.retried += 1;
-                    self.entries.land(slot);
-                    self.propose(&[slot], flight.attempts);
-                    return Some(slot);
+                    let attempts = flight.attempts.saturating_add(1);
+                    let pending = Flight { phase: Phase::Pending, attempts, proposed_ns: self.now, ..flight };
+                    self.entries.go_on(pending, self.timeout_at());
+                    return Some(flight.entry);
                 }
                 _ => return None,
             }
@@ -115,69 +100,76 @@ impl<K, G: Geometry> TtlSet<K, G> {
         None
     }
 
-    /// Makes as many entries that are due pending as a batch holds, within what is left.
-    fn expire_batch(&mut self, left: &mut Allowance) -> Batch {
-        let mut batch = Batch::default();
-        let room = self.config.max_pending.saturating_sub(self.entries.in_flight_len());
-        let most = left.expiries.min(room).min(batch.slots.len());
-        if most != 0 {
-            let taken = &mut batch.slots[..most];
-            batch.len = self.entries.take_due(self.now, &mut left.budget, taken);
-            left.expiries -= batch.len;
-            self.propose(&batch.slots[..batch.len], 0);
-        }
-        batch
+    /// When a proposal that is made now times out.
+    fn timeout_at(&self) -> u64 {
+        self.now.saturating_add(nanoseconds(self.config.pending_timeout))
     }
 
-    /// Makes entries that are on neither wheel pending.
-    fn propose(&mut self, slots: &[NodeIndex], attempts: u32) {
-        let flight = Flight {
-            entry: NodeIndex::NIL,
-            phase: Phase::Pending,
-            attempts: attempts.saturating_add(1),
-            proposed_ns: self.now,
-        };
-        let timeout_ns = nanoseconds(self.config.pending_timeout);
-        self.entries.launch(slots, self.now.saturating_add(timeout_ns), flight);
-    }
-
-    /// Turns a pending entry into one that waits for a retry.
-    pub(super) fn fail(&mut self, slot: NodeIndex, flight: Flight) {
-        let index = self.entries.entry(slot).index;
+    /// Lets a pending entry wait for a retry.
+    pub(super) fn fail(&mut self, flight: Flight) {
+        let index = self.entries.get(flight.entry).map_or(0, |(held, _)| held.entry.index);
         let delay_ns = self.config.retry_delay_ns(index, flight.attempts);
-        self.stats.count_wait(self.entries.land(slot), self.now);
-        let retrying = Flight { phase: Phase::Retrying, ..flight };
-        self.entries.launch(&[slot], self.now.saturating_add(delay_ns), retrying);
+        self.stats.count_wait(Some(flight), self.now);
+        self.entries.go_on(Flight { phase: Phase::Retrying, ..flight }, self.now.saturating_add(delay_ns));
     }
 }
+
+/// The number of memory reads that a processor has in progress at a time.
+const BATCH: usize = 16;
 
 /// The proposals of a poll.
 struct Expiries<'a, K, G: Geometry> {
     set: &'a mut TtlSet<K, G>,
     left: Allowance,
-    batch: Batch,
+    /// Entries that were made pending before they are yielded, so that the processor fetches them all at once: those from
+    /// `next` to `end`.
+    batch: [Option<TtlKey>; BATCH],
+    next: usize,
+    end: usize,
 }
 
 impl<K, G: Geometry> Expiries<'_, K, G> {
-    fn next_slot(&mut self) -> Option<NodeIndex> {
-        if self.batch.next == self.batch.len {
-            if let Some(slot) = self.set.retry_next(&mut self.left) {
-                return Some(slot);
+    fn next_key(&mut self) -> Option<TtlKey> {
+        if self.next == self.end {
+            if let Some(key) = self.set.retry_next(&mut self.left) {
+                return Some(key);
             }
-            self.batch = self.set.expire_batch(&mut self.left);
+            self.fill_batch();
         }
-        let slot = *self.batch.slots[..self.batch.len].get(self.batch.next)?;
-        self.batch.next += 1;
+        let key = *self.batch[..self.end].get(self.next)?;
+        self.next += 1;
         self.set.stats.expired += 1;
-        Some(slot)
+        key
+    }
+
+    /// Makes as many entries that are due pending as a batch holds, within what is left.
+    fn fill_batch(&mut self) {
+        let Self { set, left, batch, .. } = self;
+        (self.next, self.end) = (0, 0);
+        let room = set.room();
+        if room == 0 || !set.is_proposing() {
+            return set.entries.cascade(set.now, &mut left.budget);
+        }
+        for place in batch.iter_mut().take(left.expiries.min(room)) {
+            *place = set.entries.hold_due(set.now, &mut left.budget);
+            if place.is_none() {
+                break;
+            }
+            self.end += 1;
+        }
+        left.expiries -= self.end;
+        let until_ns = set.timeout_at();
+        for key in batch[..self.end].iter().flatten() {
+            set.entries.launch(*key, set.now, until_ns);
+        }
     }
 }
 
 impl<K, G: Geometry> Drop for Expiries<'_, K, G> {
     /// Entries that were not yielded are due again.
     fn drop(&mut self) {
-        for &slot in &self.batch.slots[self.batch.next..self.batch.len] {
-            self.set.entries.put_back(slot);
+        for key in self.batch[self.next..self.end].iter().flatten() {
+            self.set.entries.put_back(*key);
         }
     }
 }
@@ -186,24 +178,17 @@ impl<K: Clone, G: Geometry> Iterator for Expiries<'_, K, G> {
     type Item = Expiry<K>;
 
     fn next(&mut self) -> Option<Expiry<K>> {
-        let Some(slot) = self.next_slot() else {
+        let Some(handle) = self.next_key() else {
             self.left = Allowance::NONE;
             return None;
         };
-        let entries = &self.set.entries;
-        let entry = entries.entry(slot);
-        Some(Expiry {
-            key: entry.key.clone(),
-            handle: entries.key(slot),
-            index: entry.index,
-            owner: entry.owner,
-            attempt: entries.flight(slot)?.attempts,
-        })
+        let TtlInfo { entry, attempts, .. } = self.set.get(handle)?;
+        let Entry { ref key, index, owner, .. } = *entry;
+        Some(Expiry { key: key.clone(), handle, index, owner, attempt: attempts })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let ahead = self.batch.len - self.batch.next;
-        let allowed = self.left.expiries + self.left.retries + ahead;
+        let allowed = self.left.expiries + self.left.retries + (self.end - self.next);
         (0, Some(self.set.len().min(allowed)))
     }
 }

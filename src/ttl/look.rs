@@ -1,6 +1,6 @@
 //! A look at the entries, and at what the set waits for.
 
-use super::{Phase, TtlConfig, TtlInfo, TtlKey, TtlSet, TtlStats};
+use super::{Phase, Role, TtlConfig, TtlInfo, TtlKey, TtlSet, TtlStats};
 use crate::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
@@ -17,7 +17,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     #[inline]
     pub fn get(&self, handle: TtlKey) -> Option<TtlInfo<'_, K>> {
-        Some(self.info(self.entries.find(handle)?))
+        let (held, deadline_ns) = self.entries.get(handle)?;
+        let flight = self.entries.flight(held);
+        let (phase, attempts) = flight.map_or((Phase::Queued, 0), |flight| (flight.phase, flight.attempts));
+        Some(TtlInfo { handle, entry: &held.entry, deadline_ns, phase, attempts })
     }
 
     /// How long a key has left at `now`, in nanoseconds: 0 if it is due, `None` if the handle is stale.
@@ -53,15 +56,19 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = TtlInfo<'_, K>> + '_ {
-        self.entries.walk().map(|slot| self.info(slot))
+        self.entries.walk().map(|handle| self.get(handle).expect("an entry that is listed is live"))
     }
 
-    /// When to [`poll`](Self::poll) next, in nanoseconds, as an absolute time; `None` when there is nothing to wait for,
-    /// when the role is not leader, or after [`stop`](Self::stop). O(1).
+    /// When to [`poll`](Self::poll) next, in nanoseconds, as an absolute time; `None` when there is nothing to wait for, or
+    /// after [`stop`](Self::stop). O(1).
     ///
     /// It is never before the latest time that the set was told, and that time while an entry is to be proposed or has
     /// timed out. It is never after the earliest of all deadlines, retries and pending timeouts. Deadlines do not count
     /// while as many entries are in flight [as may be](TtlConfig::max_pending).
+    ///
+    /// On a follower it is the time at which deadlines must be moved to finer buckets, so that nothing is left to be moved
+    /// when the replica becomes the leader: at once if a poll has used up its budget, and otherwise at least a minute after
+    /// the last poll. A follower with few entries need not be polled.
     ///
     /// The time may be early, as that of [`Wheel::wake_at`](crate::Wheel::wake_at) may: a poll then
     /// finds nothing, and the next answer is a later time. An entry causes at most one early wake-up for each time that the
@@ -73,7 +80,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     ///
     /// let mut queue: TtlQueue<&str> = TtlQueue::new(0);
     /// queue.init("key", 1, 5, Context::default())?; // 5 ms
-    /// assert_eq!(queue.wake_at(), None, "a follower waits for nothing");
+    /// assert_eq!(queue.wake_at(), None, "a follower of one entry waits for nothing");
     /// queue.role_change(Role::Leader, 1_000_000);
     /// assert_eq!(queue.wake_at(), Some(5_000_000));
     /// let clock = 2_000_000; // it has run on since the role changed
@@ -82,13 +89,15 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn wake_at(&self) -> Option<u64> {
-        if !self.is_proposing() {
-            return None;
-        }
-        let deadline = (!self.is_crowded()).then(|| self.entries.deadline_bound());
-        let flight = self.entries.flight_bound();
-        let earliest = flight.into_iter().chain(deadline.flatten()).min()?;
-        Some(earliest.max(self.now))
+        let earliest = if self.is_stopped {
+            None
+        } else if self.role != Role::Leader {
+            self.entries.cascade_bound()
+        } else {
+            let deadline = (self.room() != 0).then(|| self.entries.deadlines.work_at());
+            self.entries.flights.wake_at().into_iter().chain(deadline.flatten()).min()
+        };
+        Some(earliest?.max(self.now))
     }
 
     /// The same as a delay, in nanoseconds from the latest time that the set was told: for a caller that asks right after
@@ -148,7 +157,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn pending_len(&self) -> usize {
-        self.entries.in_flight_len() - self.retrying_len()
+        self.entries.flights.len() - self.retrying_len()
     }
 
     /// The number of entries whose proposal failed and that wait for the next. O(1).
@@ -165,7 +174,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn retrying_len(&self) -> usize {
-        self.entries.retrying_len()
+        self.entries.retrying
     }
 
     /// How many nanoseconds before `now` the oldest proposal was made that still has no answer; `None` if none is out.
@@ -186,8 +195,8 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn oldest_pending(&self, now: u64) -> Option<u64> {
-        let pending = self.entries.flights().filter(|it| it.phase == Phase::Pending);
-        let proposed_ns = pending.map(|flight| flight.proposed_ns).min()?;
+        let flights = self.entries.flights.iter().map(|timer| timer.value);
+        let proposed_ns = flights.filter(|it| it.phase == Phase::Pending).map(|it| it.proposed_ns).min()?;
         Some(now.saturating_sub(proposed_ns))
     }
 

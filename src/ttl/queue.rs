@@ -9,6 +9,7 @@ use core::iter::FusedIterator;
 pub use foldhash::fast::RandomState as DefaultHashBuilder;
 use hashbrown::{Equivalent, HashTable};
 
+use super::entries::Entries;
 use super::{Context, Entry, Expiry, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
 use crate::geometry::{Geometry, Millis};
 use crate::node::NodeIndex;
@@ -31,8 +32,8 @@ use crate::node::NodeIndex;
 /// # Costs
 ///
 /// Those of a [`TtlSet`], and a look-up by hash, which with a million keys is about half of an update.
-/// A hash table grows in one call. So there are 256, and each grows by itself: the [`init`](Self::init) that doubles
-/// one moves a 256th of the elements. An empty queue has 8 kB for the tables.
+/// A hash table grows and shrinks in one call. So there are 256, and each does so by itself: the [`init`](Self::init) that
+/// doubles one moves a 256th of the elements. An empty queue has 8 kB for the tables.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Role, TtlQueue};
@@ -487,8 +488,7 @@ impl<K, G: Geometry, S> TtlQueue<K, G, S> {
     fn reserve_tables(&mut self, additional: usize) {
         let share = additional.div_ceil(TABLES);
         let share = share + 6 * share.isqrt();
-        let tables = self.tables.iter_mut();
-        tables.for_each(|table| table.reserve(share, Listed::hash));
+        self.tables.iter_mut().for_each(|table| table.reserve(share, Listed::hash));
     }
 }
 
@@ -556,9 +556,8 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     #[inline]
     fn find_hashed(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized)) -> Option<TtlKey> {
         let entries = &self.set.entries;
-        let is_its = |it: &Listed| it.hash() == hash && key.equivalent(&entries.entry(it.slot).key);
-        let listed = self.tables[table(hash)].find(hash, is_its)?;
-        Some(entries.key(listed.slot))
+        let listed = self.tables[table(hash)].find(hash, |it| it.is_of(hash, key, entries))?;
+        Some(entries.at(listed.slot)?.0)
     }
 
     /// Removes an entry from its table if `is_wanted` accepts it.
@@ -568,17 +567,26 @@ impl<K: Hash + Eq, G: Geometry, S: BuildHasher> TtlQueue<K, G, S> {
     {
         let hash = self.hash(key);
         let entries = &self.set.entries;
-        let is_its = |it: &Listed| it.hash() == hash && key.equivalent(&entries.entry(it.slot).key);
-        let found = self.tables[table(hash)].find_entry(hash, is_its).ok();
-        let found = found.filter(|it| is_wanted(entries.entry(it.get().slot)));
-        let (listed, _) = found?.remove();
-        Some(entries.key(listed.slot))
+        let table = &mut self.tables[table(hash)];
+        let found = table.find_entry(hash, |it| it.is_of(hash, key, entries)).ok()?;
+        let (handle, _) = entries.at(found.get().slot).filter(|(_, entry)| is_wanted(entry))?;
+        found.remove();
+        if table.len() < table.capacity() / 8 {
+            table.shrink_to(2 * table.len(), Listed::hash);
+        }
+        Some(handle)
     }
 }
 
 impl Listed {
     fn hash(&self) -> u64 {
         u64::from(self.half) * TWICE
+    }
+
+    /// Whether it is that of a key with that hash.
+    #[inline]
+    fn is_of<K, G: Geometry>(&self, hash: u64, key: &(impl Equivalent<K> + ?Sized), entries: &Entries<K, G>) -> bool {
+        self.hash() == hash && entries.at(self.slot).is_some_and(|(_, entry)| key.equivalent(&entry.key))
     }
 }
 

@@ -3,10 +3,9 @@
 use core::fmt;
 
 use super::config::NS_PER_MS;
-use super::entries::Entries;
-use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlStats};
+use super::entries::{Entries, Held};
+use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey, TtlStats};
 use crate::geometry::{Geometry, Millis};
-use crate::node::NodeIndex;
 
 /// The keys with a TTL on one replica of a state machine, each under a handle. See the
 /// [module](super).
@@ -22,7 +21,8 @@ use crate::node::NodeIndex;
 /// time. A poll touches the entries that it yields, and those that the wheels move to
 /// finer buckets within its budget. A change of role touches the entries in flight.
 ///
-/// The memory of entries that have ended is kept for others.
+/// Memory is that of a [`Wheel`](crate::Wheel) of entries. After a peak it comes back by itself: a page of 256 entries with each
+/// poll, and with each entry that ends on a follower, which is polled rarely.
 ///
 /// ```
 /// use timer_wheel::ttl::{Context, Outcome, Role, TtlKey, TtlSet};
@@ -49,7 +49,7 @@ use crate::node::NodeIndex;
 pub struct TtlSet<K, G: Geometry = Millis> {
     pub(super) config: TtlConfig,
     pub(super) role: Role,
-    is_stopped: bool,
+    pub(super) is_stopped: bool,
     /// The latest time that was told, in nanoseconds.
     pub(super) now: u64,
     pub(super) entries: Entries<K, G>,
@@ -148,10 +148,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
             return Ok(Outcome::Ignored);
         }
         self.config.check_ttl(ttl_ms)?;
-        let Some(slot) = self.entries.find(handle) else {
+        let Some(Held { entry, .. }) = self.entries.get_mut(handle) else {
             return Ok(Outcome::Missing);
         };
-        let entry = self.entries.entry_mut(slot);
         if entry.index >= index {
             return Ok(self.stale());
         }
@@ -160,7 +159,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         entry.leader_start_ms = ctx.leader_start_ms;
         entry.ttl_ms = ttl_ms;
         let deadline_ns = deadline_ns(ctx.created_ns, ttl_ms);
-        let flight = self.entries.reschedule(slot, deadline_ns);
+        let flight = self.entries.reschedule(handle, deadline_ns);
         self.stats.count_wait(flight, self.now);
         self.stats.updated += 1;
         Ok(Outcome::Updated)
@@ -181,7 +180,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn remove(&mut self, handle: TtlKey) -> Option<K> {
-        Some(self.take(self.entries.find(handle)?)?.key)
+        Some(self.take(handle)?.key)
     }
 
     /// The expiry at `index` came back through the log. O(1).
@@ -202,10 +201,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// # Ok::<(), timer_wheel::ttl::TtlError>(())
     /// ```
     pub fn applied(&mut self, handle: TtlKey, index: u64) -> Outcome {
-        match self.find_at(handle, index) {
-            Some(slot) => drop(self.take(slot)),
-            None => return self.stale(),
+        if self.entries.get(handle).is_none_or(|(held, _)| held.entry.index != index) {
+            return self.stale();
         }
+        drop(self.take(handle));
         self.stats.applied += 1;
         Outcome::Applied
     }
@@ -232,11 +231,12 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn failed(&mut self, handle: TtlKey, index: u64, now: u64) -> Outcome {
         self.tick(now);
-        let flight = self.find_at(handle, index).and_then(|slot| Some((slot, *self.entries.flight(slot)?)));
-        let Some((slot, flight)) = flight.filter(|(_, it)| it.phase == Phase::Pending) else {
+        let held = self.entries.get(handle).filter(|(held, _)| held.entry.index == index);
+        let flight = held.and_then(|(held, _)| self.entries.flight(held)).copied();
+        let Some(flight) = flight.filter(|flight| flight.phase == Phase::Pending) else {
             return self.stale();
         };
-        self.fail(slot, flight);
+        self.fail(flight);
         self.stats.failed += 1;
         Outcome::Failed
     }
@@ -268,11 +268,10 @@ impl<K, G: Geometry> TtlSet<K, G> {
     pub fn role_change(&mut self, role: Role, now: u64) {
         self.tick(now);
         self.role = role;
-        let (now, stats) = (self.now, &mut self.stats);
-        self.entries.put_all_back(|flight| {
-            stats.requeued += 1;
-            stats.count_wait(Some(flight), now);
-        });
+        for flight in self.entries.put_all_back() {
+            self.stats.requeued += 1;
+            self.stats.count_wait(Some(flight), self.now);
+        }
     }
 
     /// Proposes nothing from now on: polls yield nothing, and there is no wake-up. O(1).
@@ -299,9 +298,9 @@ impl<K, G: Geometry> TtlSet<K, G> {
         self.role == Role::Leader && !self.is_stopped
     }
 
-    /// Whether there are as many entries in flight as may be.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.entries.in_flight_len() >= self.config.max_pending
+    /// How many more entries may be in flight.
+    pub(super) fn room(&self) -> usize {
+        self.config.max_pending.saturating_sub(self.entries.flights.len())
     }
 
     /// Moves the clock, never backwards.
@@ -314,30 +313,15 @@ impl<K, G: Geometry> TtlSet<K, G> {
         Outcome::Stale
     }
 
-    /// The entry of a handle if the log set it last at `index`.
-    fn find_at(&self, handle: TtlKey, index: u64) -> Option<NodeIndex> {
-        let slot = self.entries.find(handle)?;
-        (self.entries.entry(slot).index == index).then_some(slot)
-    }
-
     /// Removes an entry, wherever it is.
-    fn take(&mut self, slot: NodeIndex) -> Option<Entry<K>> {
-        let (entry, flight) = self.entries.remove(slot);
+    fn take(&mut self, handle: TtlKey) -> Option<Entry<K>> {
+        let (entry, flight) = self.entries.remove(handle)?;
         self.stats.count_wait(flight, self.now);
-        entry
-    }
-
-    // Inlined, so that a caller that needs no deadline does not wait for the node that has it.
-    #[inline]
-    pub(super) fn info(&self, slot: NodeIndex) -> TtlInfo<'_, K> {
-        let flight = self.entries.flight(slot);
-        TtlInfo {
-            handle: self.entries.key(slot),
-            entry: self.entries.entry(slot),
-            deadline_ns: self.entries.deadline(slot),
-            phase: flight.map_or(Phase::Queued, |flight| flight.phase),
-            attempts: flight.map_or(0, |flight| flight.attempts),
+        if !self.is_proposing() {
+            // A leader's polls do it.
+            self.entries.deadlines.give_back();
         }
+        Some(entry)
     }
 }
 

@@ -28,7 +28,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
         K: Ord,
     {
         let mut entries: Vec<&Entry<K>> = Vec::with_capacity(self.len());
-        entries.extend(self.entries.slots().map(|slot| self.entries.entry(slot)));
+        entries.extend(self.entries.iter());
         entries.sort_unstable_by(|a, b| a.key.cmp(&b.key).then(a.index.cmp(&b.index)));
         entries
     }

@@ -29,7 +29,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn set_config(&mut self, config: TtlConfig) -> Result<(), TtlError> {
         config.check()?;
-        if self.entries.in_flight_len() > config.max_pending {
+        if self.entries.flights.len() > config.max_pending {
             return Err(TtlError::InvalidConfig("more entries are in flight than may be"));
         }
         self.config = config;
@@ -85,7 +85,7 @@ impl<K, G: Geometry> TtlSet<K, G> {
     /// ```
     pub fn check_invariants(&self) {
         self.entries.check();
-        let in_flight = self.entries.in_flight_len();
+        let in_flight = self.entries.flights.len();
         assert!(self.role == Role::Leader || in_flight == 0, "only a leader has proposals out");
         assert!(in_flight <= self.config.max_pending, "no more is in flight than may be");
         for info in self.iter().filter(|info| info.phase != Phase::Queued) {

@@ -172,6 +172,14 @@ impl<T, G: Geometry> DueTimer<'_, T, G> {
         self.wheel.hierarchy.move_to(Some(lane), self.due.node, deadline);
     }
 
+    /// Takes the timer out of the order, and keeps its value under its key.
+    #[cfg(feature = "ttl")]
+    pub(super) fn hold(self) -> TimerKey {
+        let key = self.key();
+        self.wheel.hierarchy.fire(self.due, |_| {});
+        key
+    }
+
     /// The timer's key. O(1).
     ///
     /// ```

@@ -124,7 +124,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// The timer of a node, if the node has one.
-    pub(super) fn timer_at(&self, index: NodeIndex) -> Option<TimerRef<'_, T>> {
+    pub(crate) fn timer_at(&self, index: NodeIndex) -> Option<TimerRef<'_, T>> {
         let (deadline, slot) = self.hierarchy.timer(index)?;
         let (key, value) = slot.timer(index)?;
         Some(TimerRef { key, deadline, value })
@@ -138,9 +138,9 @@ impl<T, G: Geometry> Wheel<T, G> {
 
 /// An iterator over a known number of timers, which ends without a search after the last.
 #[derive(Clone)]
-struct Counted<I> {
-    left: usize,
-    timers: I,
+pub(crate) struct Counted<I> {
+    pub(crate) left: usize,
+    pub(crate) timers: I,
 }
 
 impl<I: Iterator> Iterator for Counted<I> {

@@ -110,7 +110,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     }
 
     /// As `wake_at`, but not clamped to [`now`](Wheel::now): a timer that is overdue counts with its deadline.
-    #[cfg(feature = "tokio")]
+    #[cfg(any(feature = "tokio", feature = "ttl"))]
     pub(crate) fn work_at(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.hierarchy.wake())
     }

@@ -48,6 +48,24 @@ fn stale_handle_names_nothing_for_ever() {
     }
 }
 
+/// Also after the memory of its place came back and was asked for again.
+#[test]
+fn stale_handle_stays_so_after_its_page_is_gone() {
+    let mut set = TtlSet::new(0);
+    let fill = |set: &mut TtlSet<u32>, index| -> Vec<TtlKey> {
+        let init = |key| set.init(key, index, 1_000, created(0)).unwrap().expect("the TTL is not 0");
+        (0..5_000).map(init).collect()
+    };
+    let mut stale = Vec::new();
+    for index in 1..5 {
+        let handles = fill(&mut set, index);
+        assert!(stale.iter().all(|&old| set.get(old).is_none()));
+        assert!(handles.iter().rev().all(|&handle| set.applied(handle, index) == Outcome::Applied));
+        set.check_invariants();
+        stale.extend(handles);
+    }
+}
+
 /// A set does not know that keys are different: two entries of one key are two entries.
 #[test]
 fn snapshot_is_in_order_of_key_and_index_whatever_the_handles() {

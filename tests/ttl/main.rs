@@ -17,6 +17,7 @@ mod start;
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
 mod contract;
+mod followers;
 mod handles;
 mod panics;
 mod random;

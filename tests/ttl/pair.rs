@@ -30,6 +30,9 @@ pub(crate) struct Pair<G: Geometry> {
     filed_before: u64,
 }
 
+/// The least between two wake-ups of a follower.
+const MINUTE: u64 = 60_000_000_000;
+
 /// Stale handles that are kept.
 const MOST_STALE: usize = 64;
 
@@ -138,6 +141,10 @@ impl<G: Geometry> Pair<G> {
             expected = self.model.poll_cut_short(now, found.len(), timed_out);
             assert_eq!(wait, Some(0), "a poll that is cut short says so");
         }
+        if !self.model.is_proposing() && pulled > 0 {
+            let is_patient = wait.is_none_or(|wait| wait >= MINUTE.min(u64::MAX - self.model.now));
+            assert!(is_patient || wait == Some(0) && self.may_run_short(), "a follower is woken up once a minute");
+        }
         assert_eq!(found, expected, "what a poll yields");
         self.compare_wake(wait, self.model.expiration_delay());
         self.compare();
@@ -219,6 +226,9 @@ impl<G: Geometry> Pair<G> {
 
     /// A wake-up may be early. It is never late, so it is at once while something is due.
     fn compare_wake(&self, found: Option<u64>, exact: Option<u64>) {
+        if !self.model.is_proposing() {
+            return assert!(found.is_none() || !self.model.is_stopped, "a queue that was stopped wakes nobody");
+        }
         assert_eq!(found.is_some(), exact.is_some(), "a wake-up if and only if there is something to wait for");
         assert!(found <= exact, "the wake-up {found:?} is later than {exact:?}");
     }

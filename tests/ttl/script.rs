@@ -282,7 +282,8 @@ impl<G: Geometry> Run<G> {
             let done = |pair: &Pair<G>| pair.stats().expired + pair.stats().retried + pair.stats().timed_out;
             let (may_run_short, before) = (self.pair.may_run_short(), done(&self.pair));
             self.poll(now.saturating_add(wait), usize::MAX);
-            let is_idle = done(&self.pair) == before;
+            // A follower is never told of anything.
+            let is_idle = done(&self.pair) == before && self.pair.model.is_proposing();
             // After a wait of 0 it may be a budget that was used up.
             idle = if is_idle { idle + usize::from(wait != 0) } else { 0 };
             assert!(idle <= self.pair.most_idle_wake_ups(), "{idle} wake-ups for nothing in a row");

@@ -1,0 +1,177 @@
+//! A follower that is polled keeps up: after its election it is as quick as a leader.
+
+use timer_wheel::ttl::{Context, Expiry, Outcome, Role, TtlConfig, TtlKey, TtlSet};
+
+use crate::script::MS;
+use crate::start::{SECOND, config};
+
+const MINUTE: u64 = 60 * SECOND;
+
+const HOUR: u64 = 60 * MINUTE;
+
+const DAY: u64 = 24 * HOUR;
+
+/// More than ten polls may visit.
+const COUNT: u32 = 50_000;
+
+/// A store of so many keys, each with its handle, and a set that is told the time as a program tells it.
+struct Store {
+    set: TtlSet<u32>,
+    handles: Vec<TtlKey>,
+    now: u64,
+    index: u64,
+    sleeps: u64,
+    polls: u64,
+}
+
+impl Store {
+    /// Keys whose TTLs began at time 0.
+    fn new(config: TtlConfig, ttl_ms: impl Fn(u32) -> u64) -> Self {
+        let mut set = TtlSet::new(0);
+        set.set_config(config).unwrap();
+        let init = |key| set.init(key, 1, ttl_ms(key), Context::default()).unwrap().expect("the TTL is not 0");
+        let handles = (0..COUNT).map(init).collect();
+        Self { set, handles, now: 0, index: 1, sleeps: 0, polls: 0 }
+    }
+
+    /// Sleeps as long as the set says, and polls, until a time.
+    fn live_until(&mut self, time: u64) {
+        while let Some(at) = self.set.wake_at().filter(|&at| at <= time) {
+            if at > self.now {
+                self.sleeps += 1;
+            }
+            self.now = at.max(self.now);
+            self.polls += 1;
+            assert_eq!(self.set.poll(self.now).count(), 0, "a follower proposes nothing");
+            if let Some(next) = self.set.wake_at().filter(|&next| next != self.now) {
+                assert!(next >= self.now + MINUTE, "woken up after {} ns", next - self.now);
+            }
+        }
+        self.now = time;
+    }
+
+    /// Gives a key another TTL, as the log says.
+    fn update(&mut self, key: u32, ttl_ms: u64) {
+        self.index += 1;
+        let ctx = Context::new(self.now);
+        assert_eq!(self.set.update(self.handles[key as usize], self.index, ttl_ms, ctx), Ok(Outcome::Updated));
+    }
+
+    /// The keys that are applied once this replica leads, and the polls that it took to find the first and all of them.
+    fn lead(&mut self) -> (Vec<u32>, usize, usize) {
+        self.set.role_change(Role::Leader, self.now);
+        let (mut keys, mut first, mut polls) = (Vec::new(), 0, 0);
+        while is_due_by(&self.set, self.now) {
+            polls += 1;
+            let due: Vec<Expiry<u32>> = self.set.poll(self.now).collect();
+            if keys.is_empty() && !due.is_empty() {
+                first = polls;
+            }
+            for due in due {
+                assert_eq!(self.set.applied(due.handle, due.index), Outcome::Applied);
+                keys.push(due.key);
+            }
+        }
+        self.set.check_invariants();
+        (keys, first, polls)
+    }
+}
+
+fn is_due_by(set: &TtlSet<u32>, now: u64) -> bool {
+    set.wake_at().is_some_and(|at| at <= now)
+}
+
+/// Checks that a follower that is elected now proposes all that is overdue, in order, in no more polls than batches and
+/// a tenth.
+#[track_caller]
+fn check_election(store: &mut Store, least_overdue: usize) {
+    let overdue = store.set.iter().take_while(|info| info.deadline_ns <= store.now);
+    let expected: Vec<u32> = overdue.map(|info| info.entry.key).collect();
+    assert!(expected.len() >= least_overdue, "{} are overdue", expected.len());
+    let batches = expected.len().div_ceil(store.set.config().expire_batch);
+    let (keys, first, polls) = store.lead();
+    assert_eq!(keys, expected);
+    assert!(first <= 3, "the first expiry comes with poll {first}");
+    assert!(polls <= 3 + batches + batches / 10, "{polls} polls for {batches} batches");
+}
+
+/// As late as possible before the next poll.
+fn just_before_the_next_poll(store: &mut Store) {
+    store.now = store.set.wake_at().map_or(store.now + HOUR, |at| at - 1);
+}
+
+/// Nobody leads for a day, in which everything expires. The batch is large, so that polls have little to spare.
+#[test]
+fn overdue_entries_wait_in_order() {
+    let ttl_ms = |key| 1 + u64::from(key) * DAY / MS / u64::from(COUNT);
+    let mut store = Store::new(config(|it| it.expire_batch = 2_000), ttl_ms);
+    store.live_until(DAY + HOUR);
+    check_election(&mut store, COUNT as usize);
+    assert!(store.sleeps <= (DAY + HOUR) / MINUTE);
+}
+
+/// An entry whose expiry is never applied is not in the way of the others.
+#[test]
+fn overdue_entry_holds_nothing_up() {
+    let mut store = Store::new(TtlConfig::default(), |key| if key == 0 { 1 } else { 7 * DAY / MS + u64::from(key) });
+    store.live_until(7 * DAY + SECOND);
+    just_before_the_next_poll(&mut store);
+    check_election(&mut store, 1_000);
+}
+
+/// Every entry is postponed each hour, and keeps its place on the wheel until its old deadline.
+#[test]
+fn renewed_entries_are_moved_meanwhile() {
+    let mut store = Store::new(TtlConfig::default(), |key| 2 * HOUR / MS + u64::from(key % 1_000));
+    for hour in 1..=48 {
+        (0..COUNT).for_each(|key| store.update(key, 2 * HOUR / MS + u64::from(key % 1_000)));
+        store.live_until(hour * HOUR);
+    }
+    store.live_until(49 * HOUR + SECOND / 2);
+    just_before_the_next_poll(&mut store);
+    check_election(&mut store, 100);
+}
+
+/// Sessions live for half of the time between two polls.
+#[test]
+fn short_lived_entries_are_in_order_a_minute_ahead() {
+    let mut store = Store::new(TtlConfig::default(), |key| MINUTE / 2 / MS + u64::from(key % 1_000));
+    for nth in 1..=61 {
+        store.live_until(nth * 10 * SECOND);
+        (0..COUNT).for_each(|key| store.update(key, MINUTE / 2 / MS + u64::from(key % 1_000)));
+    }
+    store.live_until(640 * SECOND + SECOND / 2);
+    check_election(&mut store, 100);
+}
+
+/// Every entry is removed and set again, a tenth of them each day.
+#[test]
+fn replaced_entries_are_moved_meanwhile() {
+    let week_ms = 7 * DAY / MS;
+    let mut store = Store::new(TtlConfig::default(), |key| week_ms + u64::from(key));
+    for day in 1..=20_u64 {
+        store.live_until(day * DAY);
+        let tenth = (0..COUNT).filter(|key| u64::from(key % 10) == day % 10);
+        for key in tenth {
+            let handle = &mut store.handles[key as usize];
+            assert_eq!(store.set.remove(*handle), Some(key));
+            let ctx = Context::new(store.now);
+            *handle = store.set.init(key, 1 + day, week_ms + u64::from(key), ctx).unwrap().unwrap();
+        }
+    }
+    just_before_the_next_poll(&mut store);
+    store.live_until(21 * DAY + SECOND);
+    check_election(&mut store, 100);
+}
+
+/// It is not woken up for nothing.
+#[test]
+fn follower_of_few_entries_need_not_be_polled() {
+    let mut set: TtlSet<u32> = TtlSet::new(0);
+    (0..20).for_each(|key| _ = set.init(key, 1, 1 + u64::from(key), Context::default()).unwrap());
+    assert_eq!(set.wake_at(), None);
+    assert_eq!(set.poll(DAY).count(), 0);
+    assert_eq!((set.wake_at(), set.len()), (None, 20));
+    set.stop();
+    assert_eq!((set.poll(2 * DAY).count(), set.wake_at()), (0, None));
+}
