@@ -21,6 +21,7 @@ struct Store {
     now: u64,
     index: u64,
     sleeps: u64,
+    /// Since the last sleep.
     polls: u64,
 }
 
@@ -39,9 +40,11 @@ impl Store {
         while let Some(at) = self.set.wake_at().filter(|&at| at <= time) {
             if at > self.now {
                 self.sleeps += 1;
+                self.polls = 0;
             }
             self.now = at.max(self.now);
             self.polls += 1;
+            assert!(self.polls < 1_000, "no progress");
             assert_eq!(self.set.poll(self.now).count(), 0, "a follower proposes nothing");
             if let Some(next) = self.set.wake_at().filter(|&next| next != self.now) {
                 assert!(next >= self.now + MINUTE, "woken up after {} ns", next - self.now);
