@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, value_parser};
@@ -17,15 +17,14 @@ use crate::compare;
 use crate::demo::{self, Wishes};
 use crate::error::{Error, Result};
 use crate::store::postgres::{Postgres, STATEMENTS};
-use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Reach, Shards};
-use crate::tenure::FIRST_WORKER;
+use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Shards};
 use crate::worker::{self, Deliver, Delivery, Settings};
 
 /// Where jobs are, unless told otherwise.
 const STORE: &str = "jobs.redb";
 
 /// How many jobs `put --copies` inserts at a time.
-const CHUNK: u64 = 1_000;
+const CHUNK: u64 = 10_000;
 
 /// The most bytes of payload that it inserts at a time.
 const CHUNK_BYTES: usize = 4 << 20;
@@ -72,20 +71,13 @@ pub struct StoreArgs {
     /// --reload
     #[arg(long, global = true)]
     pub no_news: bool,
-    /// Connections of a process to each server
-    #[arg(long, global = true, default_value_t = 4, value_parser = value_parser!(u8).range(1..))]
-    pub connections: u8,
 }
 
 impl StoreArgs {
     pub async fn open(&self) -> Result<Shards> {
         let default = [STORE.to_owned()];
         let names = if self.names.is_empty() { &default[..] } else { &self.names };
-        Shards::open(names, self.partitions, self.reach()).await
-    }
-
-    fn reach(&self) -> Reach {
-        Reach { news: !self.no_news, connections: self.connections.into() }
+        Shards::open(names, self.partitions, !self.no_news).await
     }
 }
 
@@ -94,20 +86,20 @@ struct PutArgs {
     /// At most 64 KiB; - reads it from standard input
     payload: String,
     /// When it is due from now on, such as 10s or 3days
-    #[arg(long = "in", value_name = "TIME", conflicts_with = "at")]
-    delay: Option<String>,
+    #[arg(long = "in", value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    delay: Duration,
     /// When it is due, such as 2030-01-31T12:00:00Z
-    #[arg(long)]
-    at: Option<String>,
+    #[arg(long, conflicts_with = "delay", value_parser = humantime::parse_rfc3339_weak)]
+    at: Option<SystemTime>,
     /// Its number, so that it is there once, however often it is put [default: a random one]
     #[arg(long)]
     id: Option<u64>,
-    /// For trials: how many to insert, with random ids
-    #[arg(long, default_value_t = 1, conflicts_with = "id")]
+    /// For trials: how many to insert, with ids that rise
+    #[arg(long, default_value_t = 1, conflicts_with = "id", value_parser = value_parser!(u64).range(1..=1 << 40))]
     copies: u64,
     /// For trials: the time over which the copies are due, evenly
-    #[arg(long, default_value = "0s")]
-    over: String,
+    #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+    over: Duration,
 }
 
 #[derive(Args, Debug)]
@@ -117,14 +109,14 @@ struct WorkerArgs {
     #[arg(long, num_args = 1.., value_name = "PROGRAM", allow_hyphen_values = true)]
     exec: Vec<String>,
     /// How long a job may take. After a worker has died, its jobs are run by others that long after it had claimed them
-    #[arg(long, default_value = "30s")]
-    lease: String,
+    #[arg(long, default_value = "30s", value_parser = |text: &str| span(text, 100))]
+    lease: Duration,
     /// How long a worker that has died keeps its partitions
-    #[arg(long, default_value = "3s")]
-    tenure: String,
+    #[arg(long, default_value = "3s", value_parser = |text: &str| span(text, 100))]
+    tenure: Duration,
     /// How often to load all windows anew, for writers that do not tell
-    #[arg(long, default_value = "1m")]
-    reload: String,
+    #[arg(long, default_value = "1m", value_parser = |text: &str| span(text, 100))]
+    reload: Duration,
     /// Rows in the window of each partition
     #[arg(long, default_value_t = 10_000, value_parser = value_parser!(u32).range(4..))]
     capacity: u32,
@@ -135,11 +127,8 @@ struct WorkerArgs {
     #[arg(long, hide = true)]
     lifeline: bool,
     /// For comparison: how often to ask for jobs, in place of a window
-    #[arg(long, hide = true)]
-    poll: Option<String>,
-    /// For tests: milliseconds by which the wall clock is to be ahead
-    #[arg(long, hide = true, default_value_t = 0, allow_negative_numbers = true)]
-    wall_ahead_ms: i64,
+    #[arg(long, hide = true, value_parser = |text: &str| span(text, 100))]
+    poll: Option<Duration>,
 }
 
 /// Does what the arguments of the process say.
@@ -165,7 +154,7 @@ pub fn main() -> ExitCode {
         ran
     });
     match ran {
-        Ok(status) => status,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("durable-jobs: {error}");
             ExitCode::from(error.exit_status())
@@ -173,111 +162,80 @@ pub fn main() -> ExitCode {
     }
 }
 
-async fn run(Cli { action, stores }: Cli) -> Result<ExitCode> {
+async fn run(Cli { action, stores }: Cli) -> Result<()> {
     match action {
-        Action::Put(args) => put(&stores, args).await.map(|()| ExitCode::SUCCESS),
-        Action::Cancel { id } => {
-            if id > MAX_NUMBER || !stores.open().await?.cancel(id).await? {
-                eprintln!("no such job");
-                return Ok(ExitCode::FAILURE);
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        Action::Worker(args) => work(&stores, args).await.map(|()| ExitCode::SUCCESS),
-        Action::Status => status(&stores.open().await?).await.map(|()| ExitCode::SUCCESS),
-        Action::Demo(wishes) => tokio::select! {
-            biased;
-            () = interrupt() => Err(Error::Interrupted),
-            shown = demo::show(&wishes, &stores) => shown.map(|()| ExitCode::SUCCESS),
+        Action::Put(args) => put(&stores, args).await,
+        Action::Cancel { id } => match id <= MAX_NUMBER && stores.open().await?.cancel(id).await? {
+            true => Ok(()),
+            false => Err(Error::Broken("no such job".to_owned())),
         },
-        Action::Compare(wishes) => tokio::select! {
-            biased;
-            () = interrupt() => Err(Error::Interrupted),
-            shown = compare::show(&wishes, &stores) => shown.map(|()| ExitCode::SUCCESS),
-        },
+        Action::Worker(args) => work(&stores, args).await,
+        Action::Status => status(&stores.open().await?).await,
+        Action::Demo(wishes) => unless_interrupted(demo::show(&wishes, &stores)).await,
+        Action::Compare(wishes) => unless_interrupted(compare::show(&wishes, &stores)).await,
+    }
+}
+
+async fn unless_interrupted(work: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::select! {
+        biased;
+        () = interrupt() => Err(Error::Interrupted),
+        done = work => done,
     }
 }
 
 async fn put(stores: &StoreArgs, args: PutArgs) -> Result<()> {
     let refuse = |problem: &str| Err(Error::Refused(problem.to_owned()));
-    let first = deadline(&args)?;
-    let over_ms = milliseconds("--over", &args.over)?;
     let mut payload = args.payload.into_bytes();
     if payload == b"-" {
         payload.clear();
-        let read = io::stdin().take(MAX_PAYLOAD as u64 + 1).read_to_end(&mut payload);
-        read.map_err(|error| Error::Refused(format!("standard input: {error}")))?;
+        io::stdin().take(MAX_PAYLOAD as u64 + 1).read_to_end(&mut payload).map_err(Error::refused)?;
     }
     if payload.len() > MAX_PAYLOAD {
         return refuse("the payload has more than 65536 bytes");
     }
-    if first.saturating_add(over_ms) > MAX_NUMBER || args.id.is_some_and(|id| id > MAX_NUMBER) {
+    let Ok(first) = args.at.unwrap_or_else(SystemTime::now).duration_since(UNIX_EPOCH) else {
+        return refuse("--at is before 1970");
+    };
+    let (first, over) = (first.as_millis() + args.delay.as_millis(), args.over.as_millis());
+    let first_id = args.id.unwrap_or_else(|| rand::random_range(0..=MAX_NUMBER - args.copies));
+    if first + over > MAX_NUMBER.into() || first_id > MAX_NUMBER {
         return refuse("an id or a deadline is beyond 9223372036854775807");
     }
     let shards = stores.open().await?;
     let chunk = CHUNK.min((CHUNK_BYTES / payload.len().max(1)) as u64).max(1);
     let bar = demo::bar("putting", args.copies);
-    let mut from = 0;
-    while from < args.copies {
+    for from in (0..args.copies).step_by(chunk as usize) {
         let to = args.copies.min(from + chunk);
-        let nth_deadline = |nth| first + (u128::from(over_ms) * u128::from(nth) / u128::from(args.copies)) as u64;
-        let job = |nth| (args.id.unwrap_or_else(random_id), nth_deadline(nth), payload.clone());
-        let jobs: Vec<_> = (from..to).map(job).collect();
-        let ids: Vec<u64> = jobs.iter().map(|job| job.0).collect();
-        let inserted = shards.put(jobs).await?;
-        if inserted < to - from {
+        let deadline = |nth: u64| (first + over * u128::from(nth) / u128::from(args.copies)) as u64;
+        let jobs = (from..to).map(|nth| (first_id + nth, deadline(nth), payload.clone())).collect();
+        if shards.put(jobs).await? < to - from {
             return refuse("there is a job of this id");
         }
-        if args.copies == 1 {
-            print(&format!("{}\n", ids[0]));
-        }
         bar.inc(to - from);
-        from = to;
     }
     bar.finish_and_clear();
+    if args.copies == 1 {
+        print(&format!("{first_id}\n"));
+    }
     Ok(())
 }
 
-/// A random number that no other job has.
-fn random_id() -> u64 {
-    rand::random_range(0..=MAX_NUMBER)
-}
-
-fn deadline(args: &PutArgs) -> Result<u64> {
-    let now = Clock::default().now_ms();
-    match (&args.delay, &args.at) {
-        (_, Some(at)) => {
-            let refuse = |problem: &str| Error::Refused(format!("--at {at}: {problem}"));
-            let time = humantime::parse_rfc3339_weak(at).map_err(|error| refuse(&error.to_string()))?;
-            let since = time.duration_since(UNIX_EPOCH).map_err(|_| refuse("it is before 1970"))?;
-            u64::try_from(since.as_millis()).map_err(|_| refuse("too far"))
-        }
-        (delay, None) => Ok(now.saturating_add(milliseconds("--in", delay.as_deref().unwrap_or("0s"))?)),
-    }
-}
-
-/// A time as people write it, in whole milliseconds.
-pub fn milliseconds(name: &str, text: &str) -> Result<u64> {
-    let refuse = |problem: String| Error::Refused(format!("{name} {text}: {problem}"));
-    let time = humantime::parse_duration(text).map_err(|error| refuse(error.to_string()))?;
-    u64::try_from(time.as_millis()).map_err(|_| refuse("more milliseconds than can be counted".to_owned()))
-}
-
-fn span(name: &str, text: &str) -> Result<Duration> {
-    match milliseconds(name, text)? {
-        ms @ 100..=86_400_000 => Ok(Duration::from_millis(ms)),
-        _ => Err(Error::Refused(format!("{name} {text}: from 100ms to 1day"))),
-    }
+/// A time as people write it, from so many milliseconds to a day.
+pub fn span(text: &str, least_ms: u64) -> std::result::Result<Duration, String> {
+    let least = Duration::from_millis(least_ms);
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let is_allowed = (least..=Duration::from_secs(86_400)).contains(&time);
+    is_allowed.then_some(time).ok_or_else(|| format!("from {} to 1day", humantime::format_duration(least)))
 }
 
 async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
     let clock = Clock::default();
-    clock.set_ahead(args.wall_ahead_ms);
     let settings = Settings {
-        owner: rand::random_range(FIRST_WORKER..=MAX_NUMBER),
-        lease: span("--lease", &args.lease)?,
-        tenure: span("--tenure", &args.tenure)?,
-        reload: span("--reload", &args.reload)?,
+        owner: rand::random_range(0..=MAX_NUMBER),
+        lease: args.lease,
+        tenure: args.tenure,
+        reload: args.reload,
         capacity: args.capacity as usize,
         at_once: args.at_once.unwrap_or(if args.exec.is_empty() { 2_000 } else { 8 }) as usize,
         clock: clock.clone(),
@@ -303,8 +261,8 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         print("ready\n");
     }
     if let Some(every) = args.poll {
-        let store = Postgres::open(&stores.names[0], shards.all()[0].0, stores.reach()).await?;
-        compare::poll(&store, span("--poll", &every)?, settings.lease, &settings.clock, stop).await;
+        let store = Postgres::open(&stores.names[0], shards.all()[0].0, !stores.no_news).await?;
+        compare::poll(&store, every, settings.lease, &settings.clock, stop).await;
     } else {
         worker::run(&shards, settings, deliver, stop).await?;
     }
@@ -336,28 +294,23 @@ async fn status(shards: &Shards) -> Result<()> {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(["partition", "store", "jobs", "first due", "worker"]);
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let (now, mut jobs) = (Clock::default().now_ms(), 0);
-    let mut rows = Vec::new();
+    let (now, mut all, mut rows) = (Clock::default().now_ms(), 0, Vec::new());
     for (layout, store) in shards.all() {
         let leases = store.leases().await?;
-        for count in store.count().await? {
-            let lease = leases.iter().find(|lease| lease.key == u64::from(count.part) && lease.until > now);
+        for part in layout.parts() {
+            let (jobs, first) = (store.count(part).await?, store.scan(part, None, 1).await?);
+            let first = first.first().map(|row| (i128::from(row.0) - i128::from(now)) as f64 / 1e3);
+            let first = first.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
+            let lease = leases.iter().find(|lease| lease.key == u64::from(part) && lease.until > now);
             let worker = lease.map_or_else(|| "-".to_owned(), |lease| format!("{:x}", lease.owner));
-            let first = count.first.map_or_else(|| "-".to_owned(), |first| seconds(now, first));
-            jobs += count.jobs;
-            rows.push((count.part, [layout.shard + 1, 0].map(u64::from)[0], count.jobs, first, worker));
+            all += jobs;
+            rows.push((part, [part.to_string(), (layout.shard + 1).to_string(), jobs.to_string(), first, worker]));
         }
     }
     rows.sort_unstable();
-    for (part, store, jobs, first, worker) in rows {
-        table.add_row([part.to_string(), store.to_string(), jobs.to_string(), first, worker]);
-    }
-    print(&format!("{}\n{jobs} jobs\n", table.trim_fmt()));
+    table.add_rows(rows.into_iter().map(|row| row.1));
+    print(&format!("{}\n{all} jobs\n", table.trim_fmt()));
     Ok(())
-}
-
-fn seconds(now: u64, deadline: u64) -> String {
-    format!("{:+.3} s", (i128::from(deadline) - i128::from(now)) as f64 / 1e3)
 }
 
 /// Prints to standard output. If nobody listens any more, there is nothing left to be told.

@@ -7,14 +7,15 @@ use std::time::Duration;
 use clap::{Args, value_parser};
 use comfy_table::{CellAlignment, Table, presets};
 use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio_postgres::{Client, NoTls};
 
-use crate::cli::{StoreArgs, milliseconds, print};
+use crate::cli::{StoreArgs, print, span};
 use crate::clock::Clock;
 use crate::demo::{self, Worker, lock};
 use crate::error::{Error, Result};
 use crate::ledger;
 use crate::store::postgres::Postgres;
-use crate::store::{Layout, Reach, Store};
+use crate::store::{Layout, Store};
 
 /// The rows of one statement that polls.
 const BATCH: usize = 100;
@@ -26,12 +27,18 @@ pub struct Wishes {
     #[arg(long, default_value_t = 500, value_parser = value_parser!(u64).range(1..=10_000))]
     rate: u64,
     /// How long each way runs
-    #[arg(long, default_value = "20s")]
-    over: String,
+    #[arg(long, default_value = "20s", value_parser = |text: &str| span(text, 2_000))]
+    over: Duration,
     /// Rows that are deleted before, while a transaction that could see them is open. Then all run once more
     #[arg(long, default_value_t = 200_000, value_parser = value_parser!(u64).range(..=10_000_000))]
     graves: u64,
 }
+
+/// What queues on PostgreSQL do instead of a window.
+const POLL: &str = "UPDATE durable_job SET deadline = $2, attempts = attempts + 1 WHERE part = 0 AND id IN (
+        SELECT id FROM durable_job WHERE part = 0 AND deadline <= $1
+        ORDER BY deadline, id LIMIT $3 FOR UPDATE SKIP LOCKED)
+    RETURNING id, attempts, payload";
 
 /// The ways of taking jobs, by the arguments of a worker.
 const WAYS: [(&str, &[&str]); 3] =
@@ -39,43 +46,34 @@ const WAYS: [(&str, &[&str]); 3] =
 
 /// Runs each way on a database of its own that has no jobs, one partition for all.
 pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
-    let over_ms = milliseconds("--over", &wishes.over)?;
     let [name] = &stores.names[..] else {
         return Err(Error::Refused("compare wants one --store postgres://...".to_owned()));
     };
-    if !name.starts_with("postgres") || !(2_000..=3_600_000).contains(&over_ms) {
-        return Err(Error::Refused(format!("{name} for {}: it wants postgres://... and from 2s to 1h", wishes.over)));
+    if !name.starts_with("postgres") {
+        return Err(Error::Refused(format!("{name}: it wants postgres://...")));
     }
     let stores = StoreArgs { names: vec![name.clone()], partitions: 1, ..*stores };
     let shards = stores.open().await?;
     demo::check_empty(&shards).await?;
-    let store =
-        Postgres::open(name, Layout { partitions: 1, shard: 0, shards: 1 }, Reach { news: true, connections: 1 })
-            .await?;
-    let jobs = wishes.rate * over_ms / 1_000;
-    print(&format!("{jobs} jobs over {} for each way, in one partition\n\n", wishes.over));
+    let layout = Layout { partitions: 1, shard: 0, shards: 1 };
+    let store = Postgres::open(name, layout, true).await?;
+    let program = std::env::current_exe().map_err(Error::refused)?;
+    let jobs = wishes.rate * wishes.over.as_secs();
+    print(&format!("{jobs} jobs over {} for each way, in one partition\n\n", humantime::format_duration(wishes.over)));
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header([
-        "",
-        "deleted rows",
-        "p50",
-        "p99",
-        "max",
-        "statements/s",
-        "worker CPU",
-        "server CPU",
-    ]);
+    let heads = ["", "deleted rows", "p50", "p99", "max", "statements/s", "worker CPU", "server CPU"];
+    table.load_preset(presets::NOTHING).set_header(heads);
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     let bar = demo::bar("compare", jobs * if wishes.graves > 0 { 6 } else { 3 });
     for graves in [0, wishes.graves].into_iter().take(1 + usize::from(wishes.graves > 0)) {
-        let _open = if graves > 0 { Some(store.bury(graves).await?) } else { None };
+        let _open = if graves > 0 { Some(bury(&store, name, graves).await?) } else { None };
         for (way, arguments) in WAYS {
             let ledger = Arc::default();
-            let worker = Worker::start(&stores, &ledger, arguments).await?;
-            let (pid, server, began) = (worker.id(), store.server().await?, Instant::now());
+            let worker = Worker::start(&program, &stores, &ledger, arguments).await?;
+            let (pid, server, began) = (worker.id(), server(&store).await?, Instant::now());
             let (worker_began, server_began) = (processor(pid), server.and_then(processor_of_tree));
-            let putting = tokio::spawn(demo::put(shards.clone(), jobs, over_ms, Arc::clone(&ledger)));
-            demo::wait_for(&ledger, jobs, Duration::from_millis(over_ms) + demo::PATIENCE, &bar).await;
+            let putting = tokio::spawn(demo::put(shards.clone(), jobs, wishes.over, Arc::clone(&ledger)));
+            demo::wait_for(&ledger, jobs, wishes.over + demo::PATIENCE, &bar).await;
             let seconds = began.elapsed().as_secs_f64();
             let share = |began: Option<f64>, now: Option<f64>| match (began, now) {
                 (Some(began), Some(now)) => format!("{:.1} %", (now - began) / seconds * 100.0),
@@ -107,11 +105,14 @@ pub async fn poll(store: &Postgres, every: Duration, lease: Duration, clock: &Cl
             loop {
                 let now = clock.now_ms();
                 let until = now + lease.as_millis() as u64;
-                let Ok(taken) = store.poll(0, now, until, BATCH).await else { break };
+                let Ok(taken) = store.run(POLL, &[&(now as i64), &(until as i64), &(BATCH as i64)]).await else {
+                    break;
+                };
                 let mut ends = Vec::new();
-                for (id, attempt, payload) in &taken {
-                    print(&format!("{id} {attempt} {} {}\n", clock.now_us(), String::from_utf8_lossy(payload)));
-                    ends.push(((until, *id), None));
+                for job in &taken {
+                    let (id, attempt) = (job.get::<_, i64>(0), job.get::<_, i32>(1));
+                    print(&format!("{id} {attempt} {} demo\n", clock.now_us()));
+                    ends.push(((until, id as u64), None));
                 }
                 let settled = store.settle(0, &ends).await;
                 if settled.is_err() || taken.len() < BATCH {
@@ -124,6 +125,26 @@ pub async fn poll(store: &Postgres, every: Duration, lease: Duration, clock: &Cl
         () = work => {}
         _ = stop => {}
     }
+}
+
+/// Inserts and deletes rows that were due first, while a transaction that could see them is open until the client is dropped.
+async fn bury(store: &Postgres, url: &str, rows: u64) -> Result<Client> {
+    let insert = "INSERT INTO durable_job SELECT 0, id, 1, 0, '' FROM generate_series(0, $1::bigint - 1) AS id";
+    store.run(insert, &[&(rows as i64)]).await?;
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.map_err(Error::store)?;
+    tokio::spawn(connection);
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM durable_job LIMIT 1";
+    client.batch_execute(begin).await.map_err(Error::store)?;
+    store.run("DELETE FROM durable_job WHERE part = 0 AND deadline = 1", &[]).await?;
+    Ok(client)
+}
+
+/// The process of the server, if it runs on this machine.
+async fn server(store: &Postgres) -> Result<Option<u32>> {
+    let record = store.run("SELECT pg_backend_pid()", &[]).await?;
+    let status = fs::read_to_string(format!("/proc/{}/status", record[0].get::<_, i32>(0))).unwrap_or_default();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:\t")?.parse().ok());
+    Ok(parent.filter(|_| status.starts_with("Name:\tpostgres")))
 }
 
 /// The processor time of a process in seconds, and that of its children that have ended.

@@ -1,5 +1,6 @@
 //! Two workers as processes, jobs for a minute, and one worker that is killed.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::cli::{StoreArgs, milliseconds, print};
+use crate::cli::{StoreArgs, print, span};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
@@ -27,7 +28,7 @@ const LONGEST_MS: u64 = 10_000;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long the workers' claims last, so that those of the one that is killed are over soon.
-const LEASE: &str = "5s";
+const LEASE: [&str; 2] = ["--lease", "5s"];
 
 /// What to show.
 #[derive(Args, Debug)]
@@ -36,18 +37,14 @@ pub struct Wishes {
     #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=100_000_000))]
     pub jobs: u64,
     /// The time over which they are due
-    #[arg(long, default_value = "60s")]
-    pub over: String,
+    #[arg(long, default_value = "60s", value_parser = |text: &str| span(text, 2_000))]
+    pub over: Duration,
 }
 
 /// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped or failed, it leaves no
 /// process and no file. It fails if a job was lost or early.
 pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
-    let over_ms = milliseconds("--over", &wishes.over)?;
-    if !(2_000..=86_400_000).contains(&over_ms) {
-        return Err(Error::Refused(format!("--over {}: from 2s to 1day", wishes.over)));
-    }
-    let directory = tempfile::tempdir().map_err(|error| Error::Refused(format!("no temporary directory: {error}")))?;
+    let directory = tempfile::tempdir().map_err(Error::refused)?;
     let mut names = stores.names.clone();
     if names.is_empty() {
         names.push(directory.path().join("jobs.redb").display().to_string());
@@ -60,18 +57,19 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     };
 
     // The first worker opens the file, if it is one, and serves it to the others. It is the one that is killed.
-    let mut victim = Worker::start(&stores, &ledger, &[]).await?;
-    let survivor = Worker::start(&stores, &ledger, &[]).await?;
+    let program = std::env::current_exe().map_err(Error::refused)?;
+    let victim = Worker::start(&program, &stores, &ledger, &LEASE).await?;
+    let survivor = Worker::start(&program, &stores, &ledger, &LEASE).await?;
     let shards = stores.open().await?;
     check_empty(&shards).await?;
     let bar = bar("jobs", wishes.jobs);
     tell(&bar, format!("two workers share {} partitions in {}", shards.partitions(), stores.names.join(", ")));
-    tell(&bar, format!("{} jobs are due over {}", wishes.jobs, wishes.over));
-    let putting = tokio::spawn(put(shards.clone(), wishes.jobs, over_ms, Arc::clone(&ledger)));
-    wait_for(&ledger, wishes.jobs, Duration::from_millis(over_ms / 2), &bar).await;
+    tell(&bar, format!("{} jobs are due over {}", wishes.jobs, humantime::format_duration(wishes.over)));
+    let putting = tokio::spawn(put(shards.clone(), wishes.jobs, wishes.over, Arc::clone(&ledger)));
+    wait_for(&ledger, wishes.jobs, wishes.over / 2, &bar).await;
     victim.kill().await;
     tell(&bar, "one worker is killed; the other takes its partitions when the leases end".to_owned());
-    let all = wait_for(&ledger, wishes.jobs, Duration::from_millis(over_ms / 2) + PATIENCE, &bar).await;
+    let all = wait_for(&ledger, wishes.jobs, wishes.over / 2 + PATIENCE, &bar).await;
     tell(&bar, if all { "all jobs were run" } else { "not all jobs were run in time" }.to_owned());
     putting.abort();
     survivor.stop().await;
@@ -81,7 +79,7 @@ pub async fn show(wishes: &Wishes, stores: &StoreArgs) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn lock(ledger: &Mutex<Ledger>) -> std::sync::MutexGuard<'_, Ledger> {
+pub fn lock(ledger: &Mutex<Ledger>) -> std::sync::MutexGuard<'_, Ledger> {
     ledger.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -94,9 +92,11 @@ pub fn bar(name: &'static str, length: u64) -> ProgressBar {
 
 /// Refuses stores that have jobs already, which the workers would run.
 pub(crate) async fn check_empty(shards: &Shards) -> Result<()> {
-    for (_, store) in shards.all() {
-        if store.count().await?.iter().any(|count| count.jobs > 0) {
-            return Err(Error::Refused("there are jobs in the store, and they would be run".to_owned()));
+    for (layout, store) in shards.all() {
+        for part in layout.parts() {
+            if !store.scan(part, None, 1).await?.is_empty() {
+                return Err(Error::Refused("there are jobs in the store, and they would be run".to_owned()));
+            }
         }
     }
     Ok(())
@@ -116,7 +116,8 @@ pub(crate) async fn wait_for(ledger: &Mutex<Ledger>, jobs: u64, patience: Durati
 }
 
 /// Puts jobs at a steady rate, with delays of up to ten seconds, the last of them due at the end.
-pub(crate) async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mutex<Ledger>>) {
+pub(crate) async fn put(shards: Shards, jobs: u64, over: Duration, ledger: Arc<Mutex<Ledger>>) {
+    let over_ms = over.as_millis() as u64;
     let clock = Clock::default();
     let (began, began_ms) = (Instant::now(), clock.now_ms());
     let base = rand::random_range(0..=MAX_NUMBER - jobs);
@@ -133,6 +134,7 @@ pub(crate) async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mut
         for chunk in batch.chunks(1_000) {
             // A job that is there already stays as it is, so it can be put again if nobody knows whether it is.
             while shards.put(chunk.to_vec()).await.is_err() {
+                chunk.iter().for_each(|job| lock(&ledger).put_again(job.0));
                 sleep(BEAT).await;
             }
         }
@@ -142,19 +144,24 @@ pub(crate) async fn put(shards: Shards, jobs: u64, over_ms: u64, ledger: Arc<Mut
 }
 
 /// A worker as a process, and what it prints.
-pub(crate) struct Worker {
+pub struct Worker {
     child: Child,
     /// Answers the statements that it has sent, if it says so at its end.
     reading: JoinHandle<u64>,
 }
 
 impl Worker {
-    /// Starts a worker, and waits until it has opened the stores.
-    pub(crate) async fn start(stores: &StoreArgs, ledger: &Arc<Mutex<Ledger>>, arguments: &[&str]) -> Result<Self> {
+    /// Starts a worker by this program, and waits until it has opened the stores.
+    pub async fn start(
+        program: &Path,
+        stores: &StoreArgs,
+        ledger: &Arc<Mutex<Ledger>>,
+        arguments: &[&str],
+    ) -> Result<Self> {
         let broken = |error: &dyn std::fmt::Display| Error::Broken(format!("no worker: {error}"));
-        let mut command = Command::new(std::env::current_exe().map_err(|error| broken(&error))?);
-        command.args(["worker", "--lifeline", "--lease", LEASE, "--partitions", &stores.partitions.to_string()]);
-        command.args(["--connections", &stores.connections.to_string()]).args(stores.no_news.then_some("--no-news"));
+        let mut command = Command::new(program);
+        command.args(["worker", "--lifeline", "--partitions", &stores.partitions.to_string()]);
+        command.args(stores.no_news.then_some("--no-news"));
         stores.names.iter().for_each(|name| _ = command.args(["--store", name]));
         command.args(arguments);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -178,9 +185,9 @@ impl Worker {
     }
 
     /// Kills it, and reads what it had printed.
-    async fn kill(&mut self) {
+    pub async fn kill(mut self) {
         let _ = self.child.kill().await;
-        let _ = (&mut self.reading).await;
+        let _ = self.reading.await;
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -188,7 +195,7 @@ impl Worker {
     }
 
     /// Lets it end its jobs. Answers the statements that it has sent.
-    pub(crate) async fn stop(mut self) -> u64 {
+    pub async fn stop(mut self) -> u64 {
         drop(self.child.stdin.take());
         let _ = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         self.reading.await.unwrap_or(0)

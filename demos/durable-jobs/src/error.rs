@@ -1,9 +1,10 @@
 //! What ends a run of the program, or keeps a request from its answer.
 
 use derive_more::Display;
+use serde::{Deserialize, Serialize};
 
 /// Why a run ended, or a request has no answer.
-#[derive(Debug, Display)]
+#[derive(Clone, Debug, Display, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Error {
     #[display("interrupted")]
@@ -19,9 +20,20 @@ pub enum Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// An error with its causes, in one line.
+fn said(error: &dyn std::error::Error) -> String {
+    let causes: Vec<String> =
+        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+    causes.join(": ").replace('\n', " ")
+}
+
 impl Error {
-    pub fn store(error: impl std::fmt::Display) -> Self {
-        Self::Store(error.to_string())
+    pub fn refused<E: std::error::Error>(error: E) -> Self {
+        Self::Refused(said(&error))
+    }
+
+    pub fn store<E: std::error::Error>(error: E) -> Self {
+        Self::Store(said(&error))
     }
 
     /// The exit status: 130 for an interrupt, as shells have it, 2 for what the user can mend, else 1.

@@ -1,6 +1,6 @@
 //! What was put and what was run: how late, how often, and whether anything is missing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use hdrhistogram::Histogram;
 
@@ -8,40 +8,47 @@ use crate::error::{Error, Result};
 
 /// The jobs of one trial.
 pub struct Ledger {
-    jobs: HashMap<u64, Entry>,
+    /// The deadline of each, and how often it was run.
+    jobs: HashMap<u64, (u64, u64)>,
+    /// Jobs that may be put again after they were done, and then begin anew.
+    anew: HashSet<u64>,
+    attempts: HashSet<(u64, u32)>,
     lateness_us: Histogram<u64>,
     run: u64,
     runs: u64,
     early: u64,
-}
-
-struct Entry {
-    deadline: u64,
-    runs: u32,
+    claimed_twice: u64,
 }
 
 impl Default for Ledger {
     fn default() -> Self {
         // Up to a day, to three digits.
         let lateness_us = Histogram::new_with_bounds(1, 86_400_000_000, 3).expect("these bounds are allowed");
-        Self { jobs: HashMap::new(), lateness_us, run: 0, runs: 0, early: 0 }
+        let (jobs, anew, attempts) = Default::default();
+        Self { jobs, anew, attempts, lateness_us, run: 0, runs: 0, early: 0, claimed_twice: 0 }
     }
 }
 
 impl Ledger {
     /// A job is put, or about to be.
     pub fn put(&mut self, id: u64, deadline: u64) {
-        self.jobs.insert(id, Entry { deadline, runs: 0 });
+        self.jobs.insert(id, (deadline, 0));
+    }
+
+    /// A job is put again, as nobody knows whether it is there.
+    pub fn put_again(&mut self, id: u64) {
+        self.anew.insert(id);
     }
 
     /// A job was run, at a time in microseconds. Lateness counts for the first time only. One that nobody put is not ours.
-    pub fn ran(&mut self, id: u64, at_us: u64) {
-        let Some(entry) = self.jobs.get_mut(&id) else { return };
-        entry.runs += 1;
+    pub fn ran(&mut self, id: u64, attempt: u32, at_us: u64) {
+        let Some((deadline, runs)) = self.jobs.get_mut(&id) else { return };
+        *runs += 1;
         self.runs += 1;
-        let deadline_us = entry.deadline * 1_000;
+        let deadline_us = *deadline * 1_000;
         self.early += u64::from(at_us < deadline_us);
-        if entry.runs == 1 {
+        self.claimed_twice += u64::from(!self.attempts.insert((id, attempt)) && !self.anew.contains(&id));
+        if *runs == 1 {
             self.run += 1;
             self.lateness_us.saturating_record(at_us.saturating_sub(deadline_us));
         }
@@ -49,9 +56,9 @@ impl Ledger {
 
     /// As a worker prints it.
     pub fn ran_line(&mut self, line: &str) {
-        let mut numbers = line.split(' ').map(str::parse);
-        if let (Some(Ok(id)), Some(Ok(_)), Some(Ok(at_us))) = (numbers.next(), numbers.next(), numbers.next()) {
-            self.ran(id, at_us);
+        let numbers: Vec<u64> = line.split(' ').take(3).filter_map(|number| number.parse().ok()).collect();
+        if let [id, attempt, at_us] = numbers[..] {
+            self.ran(id, attempt as u32, at_us);
         }
     }
 
@@ -64,33 +71,21 @@ impl Ledger {
         self.jobs.len() as u64 - self.run
     }
 
-    pub fn early(&self) -> u64 {
-        self.early
-    }
-
-    pub fn twice(&self) -> u64 {
-        self.runs - self.run
-    }
-
     pub fn lateness(&self) -> [u64; 3] {
         let at = |quantile| self.lateness_us.value_at_quantile(quantile);
         [at(0.5), at(0.99), self.lateness_us.max()]
     }
 
-    /// The figures, in two lines; an error if a job was lost or early.
+    /// The figures, in two lines; an error if a job was lost or early, or one claim of it had two workers.
     pub fn verdict(&self) -> Result<String> {
+        let [p50, p99, max] = self.lateness().map(milliseconds);
+        let (put, run, lost, early, twice) = (self.jobs.len(), self.run, self.lost(), self.early, self.runs - self.run);
+        let claimed_twice = self.claimed_twice;
         let text = format!(
-            "put {}, run {}, lost {}, early {}, run twice {}\nlateness p50 {}, p99 {}, max {}",
-            self.jobs.len(),
-            self.run,
-            self.lost(),
-            self.early,
-            self.twice(),
-            milliseconds(self.lateness()[0]),
-            milliseconds(self.lateness()[1]),
-            milliseconds(self.lateness()[2]),
+            "put {put}, run {run}, lost {lost}, early {early}, run twice {twice}, claimed twice {claimed_twice}\n\
+             lateness p50 {p50}, p99 {p99}, max {max}"
         );
-        if self.lost() + self.early > 0 { Err(Error::Broken(text)) } else { Ok(text) }
+        if lost + early + claimed_twice > 0 { Err(Error::Broken(text)) } else { Ok(text) }
     }
 }
 

@@ -4,6 +4,7 @@
 //! position: a job that was moved or removed meanwhile is not touched. So of two workers that claim a job, one moves it,
 //! and the other is told where it is.
 
+mod backlog;
 #[cfg(feature = "etcd")]
 pub mod etcd;
 pub mod postgres;
@@ -13,6 +14,7 @@ pub mod shared;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use timer_wheel::window::Position;
 
@@ -51,14 +53,14 @@ pub enum Claim {
     Gone,
 }
 
-/// The right to look after something until some time: a partition, or to be counted as a worker. Two workers that both
+/// The right to look after something until some time: a partition, or a place among the workers. Two workers that both
 /// believe to have it do no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lease {
-    /// A partition, or a worker's own number, which is no partition.
+    /// A partition, or a larger number: a place among the workers.
     pub key: u64,
     pub owner: u64,
-    /// Greater with each owner. The store may choose other numbers than those that it is given, if they grow.
+    /// One more with each change, from 1 on.
     pub epoch: u64,
     /// In milliseconds since the Unix epoch.
     pub until: u64,
@@ -69,19 +71,6 @@ pub struct Lease {
 pub enum News {
     Inserted(u32, Row),
     Removed(u32, Row),
-    /// News may have been lost, and come again from now on.
-    Lost,
-}
-
-/// Whoever wants to know. False ends the news.
-pub type Tell = Box<dyn Fn(News) -> bool + Send + Sync>;
-
-/// What there is in one partition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Count {
-    pub part: u32,
-    pub jobs: u64,
-    pub first: Option<u64>,
 }
 
 /// Which part of the jobs a store has. It is written down when the store is first used, and compared from then on.
@@ -105,11 +94,11 @@ impl Layout {
     }
 
     /// Compares with what was written down.
-    pub fn check(self, store: &str, found: &str) -> Result<()> {
+    pub fn check(self, found: &str) -> Result<()> {
         if found == self.encode() {
             return Ok(());
         }
-        Err(Error::Refused(format!("{store}: this is \"{found}\", not \"{}\"", self.encode())))
+        Err(Error::Refused(format!("this is \"{found}\", not \"{}\"", self.encode())))
     }
 }
 
@@ -135,23 +124,14 @@ pub trait Store: Send + Sync {
     /// The leases that there are. Those that are over may be among them.
     async fn leases(&self) -> Result<Vec<Lease>>;
 
-    /// Replaces leases as they were seen by others, or by none, each if it still is as it was seen. Answers for each.
-    async fn lease(&self, changes: &[(Option<Lease>, Option<Lease>)]) -> Result<Vec<bool>>;
+    /// Writes each lease whose epoch is the next: one more than that of the lease that is there, or 1. Answers for each.
+    async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>>;
 
-    /// Tells the news of all partitions from now on, by itself. Ends with an error if the news cannot begin. Once they have
-    /// begun, it connects again whenever the connection is lost, and tells [`News::Lost`] after that.
-    async fn news(&self, tell: Tell) -> Result<()>;
+    /// The news of all partitions from now on. When they end, some may have been lost.
+    async fn news(&self) -> Result<BoxStream<'static, News>>;
 
-    async fn count(&self) -> Result<Vec<Count>>;
-}
-
-/// How to reach stores.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reach {
-    /// Whether inserts are told, and news listened to. PostgreSQL's relatives may know no `NOTIFY`.
-    pub news: bool,
-    /// Connections to each server.
-    pub connections: usize,
+    /// How many jobs a partition has.
+    async fn count(&self, part: u32) -> Result<u64>;
 }
 
 /// All stores of jobs, each with its share of the partitions.
@@ -162,8 +142,9 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Opens the stores by name, or makes the tables where there are none.
-    pub async fn open(names: &[String], partitions: u32, reach: Reach) -> Result<Self> {
+    /// Opens the stores by name, or makes the tables where there are none. Without news, nothing is told of inserts and
+    /// cancellations: PostgreSQL's relatives may know no `NOTIFY`.
+    pub async fn open(names: &[String], partitions: u32, news: bool) -> Result<Self> {
         let shards = names.len() as u32;
         if names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
             return Err(Error::Refused("a store is named twice".to_owned()));
@@ -174,7 +155,7 @@ impl Shards {
         let mut stores = Vec::new();
         for (shard, name) in names.iter().enumerate() {
             let layout = Layout { partitions, shard: shard as u32, shards };
-            stores.push((layout, open(name, layout, reach).await?));
+            stores.push((layout, open(name, layout, news).await?));
         }
         Ok(Self::of(stores))
     }
@@ -229,14 +210,29 @@ impl Shards {
 }
 
 /// Opens one store by name.
-pub async fn open(name: &str, layout: Layout, reach: Reach) -> Result<Arc<dyn Store>> {
-    match name.split_once("://") {
-        Some(("postgres" | "postgresql", _)) => Ok(Arc::new(postgres::Postgres::open(name, layout, reach).await?)),
+pub async fn open(name: &str, layout: Layout, news: bool) -> Result<Arc<dyn Store>> {
+    let opened: Result<Arc<dyn Store>> = match name.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => postgres::Postgres::open(name, layout, news).await.map(of),
         #[cfg(feature = "etcd")]
-        Some(("etcd", endpoints)) => Ok(Arc::new(etcd::Etcd::open(endpoints, layout).await?)),
+        Some(("etcd", endpoints)) => etcd::Etcd::open(endpoints, layout).await.map(of),
         #[cfg(not(feature = "etcd"))]
-        Some(("etcd", _)) => Err(Error::Refused(format!("{name}: this program was built without the feature etcd"))),
-        Some((kind, _)) => Err(Error::Refused(format!("{name}: unknown store \"{kind}\": postgres, etcd, or a file"))),
-        None => Ok(Arc::new(shared::Shared::open(name.as_ref(), layout).await?)),
+        Some(("etcd", _)) => Err(Error::Refused("this program was built without the feature etcd".to_owned())),
+        Some((kind, _)) => Err(Error::Refused(format!("unknown store \"{kind}\": postgres, etcd, or a file"))),
+        None => shared::Shared::open(name.as_ref(), layout).await.map(of),
+    };
+    opened.map_err(|error| match error {
+        Error::Refused(why) => Error::Refused(format!("{}: {why}", without_password(name))),
+        error => error,
+    })
+}
+
+fn of(store: impl Store + 'static) -> Arc<dyn Store> {
+    Arc::new(store)
+}
+
+fn without_password(name: &str) -> String {
+    match (name.split_once("://"), name.rsplit_once('@')) {
+        (Some((kind, _)), Some((_, place))) => format!("{kind}://{place}"),
+        _ => name.to_owned(),
     }
 }

@@ -10,12 +10,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, StreamExt};
 use timer_wheel::index::IndexWheel;
 use timer_wheel::window::{Load, Window};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -59,7 +61,6 @@ pub struct Settings {
 /// A job to be done. It may be done again, if the worker dies before it can say that it was done.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    pub part: u32,
     pub id: u64,
     pub attempt: u32,
     pub payload: Vec<u8>,
@@ -71,11 +72,13 @@ pub struct Delivery {
 pub type Deliver = Arc<dyn Fn(Delivery) -> BoxFuture<'static, bool> + Send + Sync>;
 
 enum Event {
-    News(usize, News),
+    News(News),
+    /// News of a store may have been lost.
+    Lost(usize),
     /// The partitions of a store that this worker looks after from now on.
     Holds(usize, Vec<u32>),
-    Loaded(u32, Load<u64>, Vec<Row>, bool),
-    LoadFailed(u32, Load<u64>),
+    /// `None` if it has failed, and an empty answer that is not the end counts as that.
+    Loaded(u32, Load<u64>, Option<Vec<Row>>),
     /// The claim has ended, the deliveries go on.
     Claimed(u32),
     /// Rows are done with, and their jobs may be at other positions.
@@ -87,16 +90,13 @@ enum Event {
 pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: impl Future<Output = ()>) -> Result<()> {
     let (events, inbox) = mpsc::channel();
     let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
-    let (mut tasks, (goes_on, stopped)) = (Vec::new(), watch::channel(()));
+    let (mut tasks, mut holding, (goes_on, stopped)) = (JoinSet::new(), Vec::new(), watch::channel(()));
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
     for (shard, (_, store)) in shards.all().iter().enumerate() {
-        let events = context.events.clone();
-        store.news(Box::new(move |news| events.send(Event::News(shard, news)).is_ok())).await?;
-        tasks.push(tokio::spawn(hold(context.clone(), shard, stopped.clone())));
-        tokio::spawn(reload(context.clone(), shard, stopped.clone()));
+        tasks.spawn(follow(context.clone(), shard, store.news().await?));
+        holding.push(tokio::spawn(hold(context.clone(), shard, stopped.clone())));
     }
-    let (handle, worker_context, (tell, mut told)) =
-        (Handle::current(), context.clone(), tokio::sync::oneshot::channel());
+    let (handle, worker_context, (tell, mut told)) = (Handle::current(), context.clone(), oneshot::channel());
     thread::spawn(move || {
         Worker::new(worker_context, handle).run(&inbox);
         let _ = tell.send(());
@@ -110,7 +110,7 @@ pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: im
     }
     // If a store is gone, its leases end by themselves. A renewal that is under way goes first.
     drop(goes_on);
-    for ((_, store), task) in shards.all().iter().zip(tasks) {
+    for ((_, store), task) in shards.all().iter().zip(holding) {
         let end = async { (task.await, tenure::release(&**store, context.settings.owner).await) };
         let _ = timeout(context.settings.tenure, end).await;
     }
@@ -162,24 +162,40 @@ async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>) 
     }
 }
 
-async fn reload(context: Context, shard: usize, mut stopped: watch::Receiver<()>) {
-    while timeout(context.settings.reload, stopped.changed()).await.is_err() {
-        context.tell(Event::News(shard, News::Lost));
+/// Hands on the news of a store. When they end they begin anew, and all windows are loaded anew, which is done every so
+/// often as well.
+async fn follow(context: Context, shard: usize, mut news: BoxStream<'static, News>) {
+    let mut reload = interval(context.settings.reload);
+    reload.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    reload.reset();
+    loop {
+        tokio::select! {
+            told = news.next() => match told {
+                Some(it) => context.tell(Event::News(it)),
+                None => match context.shards.all()[shard].1.news().await {
+                    Ok(begun) => {
+                        news = begun;
+                        context.tell(Event::Lost(shard));
+                    }
+                    Err(error) => {
+                        news = stream::empty().boxed();
+                        context.say(&error);
+                        sleep(PAUSE).await;
+                    }
+                },
+            },
+            _ = reload.tick() => context.tell(Event::Lost(shard)),
+        }
     }
 }
 
 async fn scan(context: Context, part: u32, load: Load<u64>) {
-    match context.store(part).scan(part, load.after, load.limit).await {
-        Ok(rows) => {
-            let is_end = rows.len() < load.limit;
-            context.tell(Event::Loaded(part, load, rows, is_end));
-        }
-        Err(error) => {
-            context.say(&error);
-            sleep(PAUSE).await;
-            context.tell(Event::LoadFailed(part, load));
-        }
+    let scanned = context.store(part).scan(part, load.after, load.limit).await;
+    if let Err(error) = &scanned {
+        context.say(error);
+        sleep(PAUSE).await;
     }
+    context.tell(Event::Loaded(part, load, scanned.ok()));
 }
 
 /// Claims rows that are due, delivers their jobs, and settles them.
@@ -205,7 +221,7 @@ async fn work(context: Context, part: u32, rows: Vec<Row>) {
     for (row, claim) in rows.into_iter().zip(claims) {
         match claim {
             Claim::Taken { attempt, payload } => {
-                deliveries.push((row, Delivery { part, id: row.1, attempt, payload, until }));
+                deliveries.push((row, Delivery { id: row.1, attempt, payload, until }));
                 continue;
             }
             Claim::Moved(there) => told.push(there),
@@ -338,41 +354,37 @@ impl Worker {
     fn handle(&mut self, event: Event, touched: &mut BTreeSet<u32>) {
         match event {
             Event::Stop => {}
-            Event::News(_, News::Inserted(number, row)) => {
+            Event::News(News::Inserted(number, row)) => {
                 let Some(part) = self.parts.get_mut(number as usize).filter(|part| part.is_held) else { return };
                 part.window.inserted(row);
                 touched.insert(number);
             }
-            Event::News(_, News::Removed(part, row)) => {
+            Event::News(News::Removed(part, row)) => {
                 if let Some(part) = self.parts.get_mut(part as usize) {
                     part.window.removed(&row);
                 }
             }
-            Event::News(shard, News::Lost) => {
-                for (part, state) in self.parts.iter_mut().enumerate() {
-                    if state.is_held && self.context.shards.shard_of(part as u32) == shard {
-                        state.window.reset();
-                        touched.insert(part as u32);
-                    }
+            Event::Lost(shard) => {
+                for (part, state) in
+                    parts_of(&mut self.parts, &self.context.shards, shard).filter(|part| part.1.is_held)
+                {
+                    state.window.reset();
+                    touched.insert(part);
                 }
             }
             Event::Holds(shard, held) => {
-                for (part, state) in self.parts.iter_mut().enumerate() {
-                    let holds = held.contains(&(part as u32));
-                    if self.context.shards.shard_of(part as u32) == shard && holds != state.is_held {
+                for (part, state) in parts_of(&mut self.parts, &self.context.shards, shard) {
+                    if held.contains(&part) != state.is_held {
                         // Nobody told this worker what happened while it did not have the partition.
                         state.window.reset();
-                        state.is_held = holds;
-                        touched.insert(part as u32);
+                        state.is_held = !state.is_held;
+                        touched.insert(part);
                     }
                 }
             }
-            Event::Loaded(part, load, rows, is_end) => {
-                self.parts[part as usize].window.loaded(load, rows, is_end);
-                touched.insert(part);
-            }
-            Event::LoadFailed(part, load) => {
-                self.parts[part as usize].window.load_failed(load);
+            Event::Loaded(part, load, rows) => {
+                let is_end = rows.as_ref().is_some_and(|rows| rows.len() < load.limit);
+                self.parts[part as usize].window.loaded(load, rows.unwrap_or_default(), is_end);
                 touched.insert(part);
             }
             Event::Claimed(part) => {
@@ -419,4 +431,10 @@ impl Worker {
             self.wheel.set(number, self.now_ns() + wait_us * 1_000);
         }
     }
+}
+
+/// The partitions of a store.
+fn parts_of<'a>(parts: &'a mut [Part], shards: &Shards, shard: usize) -> impl Iterator<Item = (u32, &'a mut Part)> {
+    let layout = shards.all()[shard].0;
+    (0..).zip(parts).skip(shard).step_by(layout.shards as usize)
 }

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use etcd_client::{
-    Client, Compare, CompareOp, ConnectOptions, EventType, GetOptions, PutOptions, Txn, TxnOp, TxnOpResponse,
-    WatchOptions, WatchStream,
+    Client, Compare, CompareOp, ConnectOptions, Error as Fault, Event, EventType, GetOptions, PutOptions, Txn, TxnOp,
+    TxnOpResponse, WatchOptions, WatchResponse,
 };
-use tokio::time::{sleep, timeout};
+use futures_util::future::ready;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tokio::time::timeout;
 
-use super::{Claim, Count, Job, Layout, Lease, News, Row, Store, Tell};
+use super::{Claim, Job, Layout, Lease, News, Row, Store};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
@@ -22,16 +24,12 @@ const CHUNK: usize = 20;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Before a watch that was lost is begun again.
-const PAUSE: Duration = Duration::from_millis(100);
-
 const LAYOUT: &str = "durable-jobs/layout";
 const LEASES: &str = "durable-jobs/lease/";
 const POSITIONS: &str = "durable-jobs/job/";
 
 pub struct Etcd {
     client: Client,
-    layout: Layout,
 }
 
 fn position(part: u32, (deadline, id): Row) -> String {
@@ -90,23 +88,22 @@ fn found(response: &TxnOpResponse) -> Option<(Vec<u8>, i64)> {
 }
 
 /// Waits for an answer of etcd, for so long only.
-async fn answer<T>(work: impl Future<Output = std::result::Result<T, etcd_client::Error>>) -> Result<T> {
-    timeout(PATIENCE, work).await.map_err(|_| Error::store("no answer in time"))?.map_err(Error::store)
+async fn answer<T>(work: impl Future<Output = std::result::Result<T, Fault>>) -> Result<T> {
+    timeout(PATIENCE, work).await.map_err(Error::store)?.map_err(Error::store)
 }
 
 impl Etcd {
     pub async fn open(endpoints: &str, layout: Layout) -> Result<Self> {
         let endpoints: Vec<&str> = endpoints.split(',').collect();
-        let refuse = |error: etcd_client::Error| Error::Refused(format!("etcd://{}: {error}", endpoints.join(",")));
         // Without a leader a node says so, and another is asked.
         let options = ConnectOptions::new().with_connect_timeout(PATIENCE).with_require_leader(true);
-        let mut client = Client::connect(&endpoints, Some(options)).await.map_err(refuse)?;
+        let mut client = Client::connect(&endpoints, Some(options)).await.map_err(Error::refused)?;
         let lay_out = Txn::new().when([Compare::version(LAYOUT, CompareOp::Equal, 0)]);
         answer(client.txn(lay_out.and_then([TxnOp::put(LAYOUT, layout.encode(), None)]))).await?;
         let there = answer(client.get(LAYOUT, None)).await?;
         let there = there.kvs().first().map(|it| String::from_utf8_lossy(it.value()).into_owned());
-        layout.check("etcd", &there.unwrap_or_default())?;
-        Ok(Self { client, layout })
+        layout.check(&there.unwrap_or_default())?;
+        Ok(Self { client })
     }
 
     /// Runs a nested transaction for each of some things. Answers whether each succeeded, and with what.
@@ -117,25 +114,12 @@ impl Etcd {
             let mut client = self.client.kv_client();
             for response in answer(client.txn(Txn::new().and_then(nested))).await?.op_responses() {
                 let TxnOpResponse::Txn(nested) = response else {
-                    return Err(Error::store("an answer to something else"));
+                    return Err(Error::Store("an answer to something else".to_owned()));
                 };
                 answers.push((nested.succeeded(), nested.op_responses()));
             }
         }
         Ok(answers)
-    }
-
-    /// Watches the positions from a revision on, or from now on. It has begun when this returns, with the first revision.
-    async fn watch(client: &Client, from: i64) -> Result<(WatchStream, i64)> {
-        let options = WatchOptions::new().with_prefix().with_start_revision(from);
-        let mut stream = answer(client.watch_client().watch(POSITIONS, Some(options))).await?;
-        match answer(stream.message()).await? {
-            Some(first) if first.created() => {
-                let now = first.header().map_or(0, |header| header.revision() + 1);
-                Ok((stream, if from > 0 { from } else { now }))
-            }
-            _ => Err(Error::store("no watch")),
-        }
     }
 }
 
@@ -209,80 +193,49 @@ impl Store for Etcd {
     async fn leases(&self) -> Result<Vec<Lease>> {
         let options = GetOptions::new().with_prefix();
         let leases = answer(self.client.kv_client().get(LEASES, Some(options))).await?;
-        let lease = |it: &etcd_client::KeyValue| {
-            // The epoch is the revision, which grows with each change.
-            Some(Lease { epoch: it.mod_revision() as u64, ..postcard::from_bytes(it.value()).ok()? })
-        };
-        Ok(leases.kvs().iter().filter_map(lease).collect())
+        Ok(leases.kvs().iter().filter_map(|it| postcard::from_bytes(it.value()).ok()).collect())
     }
 
-    async fn lease(&self, changes: &[(Option<Lease>, Option<Lease>)]) -> Result<Vec<bool>> {
+    async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>> {
         // etcd forgets the keys when its own lease ends, of which there is one for each call.
         let now = Clock::default().now_ms();
-        let longest = changes.iter().filter_map(|change| change.1).map(|lease| lease.until.saturating_sub(now)).max();
+        let longest = wanted.iter().map(|lease| lease.until.saturating_sub(now)).max();
         let seconds = longest.unwrap_or(0).div_ceil(1_000).clamp(1, 1 << 30) as i64;
         let granted = answer(self.client.lease_client().grant(seconds, None)).await?.id();
-        let changed = self.each(changes, |(seen, wanted)| {
-            let key = seen.or(*wanted).map_or_else(String::new, |lease| format!("{LEASES}{}", lease.key));
-            let seen = seen.map_or(0, |lease| lease.epoch as i64);
-            let txn = Txn::new().when([Compare::mod_revision(key.clone(), CompareOp::Equal, seen)]);
-            match wanted.filter(|lease| lease.until > now) {
-                Some(lease) => {
-                    let value = postcard::to_stdvec(&lease).unwrap_or_default();
-                    txn.and_then([TxnOp::put(key, value, Some(PutOptions::new().with_lease(granted)))])
-                }
-                None => txn.and_then([delete(key)]),
-            }
+        let written = self.each(wanted, |lease| {
+            let key = format!("{LEASES}{}", lease.key);
+            // The version of a key is the number of its changes since there was none.
+            let txn = Txn::new().when([Compare::version(key.clone(), CompareOp::Equal, lease.epoch as i64 - 1)]);
+            let value = postcard::to_stdvec(&lease).unwrap_or_default();
+            txn.and_then([match lease.until > now {
+                true => TxnOp::put(key, value, Some(PutOptions::new().with_lease(granted))),
+                false => delete(key),
+            }])
         });
-        Ok(changed.await?.into_iter().map(|(done, _)| done).collect())
+        Ok(written.await?.into_iter().map(|(done, _)| done).collect())
     }
 
-    async fn count(&self) -> Result<Vec<Count>> {
-        let mut counts = Vec::new();
-        for part in self.layout.parts() {
-            let all = GetOptions::new().with_range(position(part + 1, (0, 0))).with_count_only();
-            let jobs = answer(self.client.kv_client().get(position(part, (0, 0)), Some(all))).await?.count() as u64;
-            let first = self.scan(part, None, 1).await?.first().map(|row| row.0);
-            counts.push(Count { part, jobs, first });
+    async fn news(&self) -> Result<BoxStream<'static, News>> {
+        let options = WatchOptions::new().with_prefix();
+        let mut watch = answer(self.client.watch_client().watch(POSITIONS, Some(options))).await?;
+        if !answer(watch.message()).await?.is_some_and(|first| first.created()) {
+            return Err(Error::Store("no watch".to_owned()));
         }
-        Ok(counts)
+        let news = |event: &Event| {
+            let (part, row) = parse(event.kv()?.key())?;
+            let is_put = event.event_type() == EventType::Put;
+            Some(if is_put { News::Inserted(part, row) } else { News::Removed(part, row) })
+        };
+        // etcd cancels a watch that is so far behind that what it is to tell was compacted.
+        let told = watch.take_while(|told| ready(told.as_ref().is_ok_and(|told| !told.canceled())));
+        let all = move |told: std::result::Result<WatchResponse, Fault>| -> Vec<News> {
+            told.iter().flat_map(|told| told.events()).filter_map(news).collect()
+        };
+        Ok(told.flat_map(move |told| stream::iter(all(told))).boxed())
     }
 
-    async fn news(&self, tell: Tell) -> Result<()> {
-        let (client, (mut stream, mut next)) = (self.client.clone(), Self::watch(&self.client, 0).await?);
-        tokio::spawn(async move {
-            loop {
-                let mut is_lost = false;
-                while let Ok(Some(told)) = stream.message().await {
-                    // What is older than the compaction is told by nobody.
-                    if told.compact_revision() > 0 {
-                        is_lost = true;
-                        break;
-                    }
-                    next = told.header().map_or(next, |header| next.max(header.revision() + 1));
-                    for event in told.events() {
-                        let Some((part, row)) = event.kv().and_then(|it| parse(it.key())) else { continue };
-                        let is_put = event.event_type() == EventType::Put;
-                        if !tell(if is_put { News::Inserted(part, row) } else { News::Removed(part, row) }) {
-                            return;
-                        }
-                    }
-                    if told.canceled() {
-                        break;
-                    }
-                }
-                // From where it was, if that is known: then nothing is lost.
-                (stream, next) = loop {
-                    match Self::watch(&client, if is_lost { 0 } else { next }).await {
-                        Ok(begun) => break begun,
-                        Err(_) => sleep(PAUSE).await,
-                    }
-                };
-                if is_lost && !tell(News::Lost) {
-                    return;
-                }
-            }
-        });
-        Ok(())
+    async fn count(&self, part: u32) -> Result<u64> {
+        let all = GetOptions::new().with_range(position(part + 1, (0, 0))).with_count_only();
+        Ok(answer(self.client.kv_client().get(position(part, (0, 0)), Some(all))).await?.count() as u64)
     }
 }

@@ -1,33 +1,31 @@
 //! Jobs in PostgreSQL. Each request is one statement or two, and each statement is a transaction.
 
-use std::collections::HashMap;
-use std::fmt::Display;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::{StreamExt, stream};
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use deadpool_postgres::{Manager, Object, Pool, PoolError, Runtime};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row as Record, Statement};
+use tokio_postgres::{AsyncMessage, Config, NoTls, Row as Record};
 
-use super::{Claim, Count, Job, Layout, Lease, News, Reach, Row, Store, Tell};
+use super::{Claim, Job, Layout, Lease, News, Row, Store};
 use crate::error::{Error, Result};
 
 /// How many statements this process has sent, for comparison.
 pub static STATEMENTS: AtomicU64 = AtomicU64::new(0);
 
+/// How many connections a process has to a server, and one more for the news.
+const CONNECTIONS: usize = 4;
+
 /// How long a server may take to answer. After that the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often the connection of the news is tried out.
+/// How often a silent connection is tried out.
 const PING: Duration = Duration::from_secs(5);
-
-/// Before a lost connection is made again.
-const PAUSE: Duration = Duration::from_millis(100);
 
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS durable_layout (one INT PRIMARY KEY, layout TEXT NOT NULL);
@@ -54,20 +52,12 @@ const REMOVE: &str = "DELETE FROM durable_job USING unnest($2::bigint[], $3::big
 const MOVE: &str = "UPDATE durable_job SET deadline = later.later
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS later (deadline, id, later)
     WHERE part = $1 AND durable_job.id = later.id AND durable_job.deadline = later.deadline";
-const LEASES: &str = "SELECT key, owner, epoch, until FROM durable_lease";
-const TAKE: &str = "INSERT INTO durable_lease VALUES ($1, $2, $3, $4) ON CONFLICT (key) DO NOTHING RETURNING key";
-const CHANGE: &str = "UPDATE durable_lease SET owner = $2, epoch = $3, until = $4
-    WHERE key = $1 AND owner = $5 AND epoch = $6 AND until = $7 RETURNING key";
-const DROP: &str =
-    "DELETE FROM durable_lease WHERE key = $1 AND owner = $2 AND epoch = $3 AND until = $4 RETURNING key";
-const COUNT: &str = "SELECT part, count(*), min(deadline) FROM durable_job GROUP BY part";
-
-/// What queues on PostgreSQL do instead of a window.
-const POLL: &str = "UPDATE durable_job SET deadline = $3, attempts = attempts + 1 WHERE part = $1 AND id IN (
-        SELECT id FROM durable_job WHERE part = $1 AND deadline <= $2
-        ORDER BY deadline, id LIMIT $4 FOR UPDATE SKIP LOCKED)
-    RETURNING id, attempts, payload";
-const BURY: &str = "INSERT INTO durable_job SELECT 0, id, 1, 0, '' FROM generate_series(0, $1::bigint - 1) AS id";
+const LEASES: &str = "SELECT key, owner, epoch, until FROM durable_lease ORDER BY key";
+const LEASE: &str =
+    "INSERT INTO durable_lease SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+    ON CONFLICT (key) DO UPDATE SET owner = EXCLUDED.owner, epoch = EXCLUDED.epoch, until = EXCLUDED.until
+    WHERE durable_lease.epoch = EXCLUDED.epoch - 1 RETURNING key";
+const COUNT: &str = "SELECT count(*) FROM durable_job WHERE part = $1";
 
 /// The channel of the news. A notification names up to [`TOLD`] rows, so that it has less than the 8,000 bytes that it may.
 const CHANNEL: &str = "durable_job";
@@ -75,157 +65,68 @@ const TOLD: usize = 120;
 
 pub struct Postgres {
     config: Config,
-    layout: Layout,
-    /// What inserts, and what cancels: with a notification in the same transaction, if the server knows any.
+    pool: Pool,
+    /// Whether there are news. The two statements then notify in their transaction.
+    news: bool,
     put: String,
     cancel: String,
-    pool: Vec<Mutex<Option<Arc<Connection>>>>,
 }
 
-struct Connection {
-    client: Client,
-    prepared: Lock<HashMap<String, Statement>>,
-}
-
-type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
-
-impl Connection {
-    /// Runs a statement, which is prepared the first time.
-    async fn run(
-        &self,
-        sql: &str,
-        parameters: Parameters<'_>,
-    ) -> std::result::Result<Vec<Record>, tokio_postgres::Error> {
-        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
-        let statement = match prepared {
-            Some(statement) => statement,
-            None => {
-                let statement = self.client.prepare(sql).await?;
-                let mut all = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-                all.insert(sql.to_owned(), statement.clone());
-                statement
-            }
-        };
-        STATEMENTS.fetch_add(1, Ordering::Relaxed);
-        self.client.query(&statement, parameters).await
-    }
+/// What answers how many rows a statement has changed, and tells of them with a sign.
+fn counted(sql: &str, sign: &str, news: bool) -> String {
+    let told = format!(
+        ", numbered AS (SELECT '{sign}' || part || ' ' || deadline || ' ' || id AS row, row_number() OVER () / {TOLD} AS page
+            FROM changed),
+        told AS (SELECT pg_notify('{CHANNEL}', string_agg(row, ',')) FROM numbered GROUP BY page)
+        SELECT count(*), (SELECT count(*) FROM told) FROM changed"
+    );
+    format!("WITH changed AS ({sql}) {}", if news { &told } else { "SELECT count(*) FROM changed" })
 }
 
 impl Postgres {
-    pub async fn open(url: &str, layout: Layout, reach: Reach) -> Result<Self> {
-        let refuse = |error: &dyn Display| Error::Refused(format!("{}: {error}", without_password(url)));
-        let mut config: Config = url.parse().map_err(|error| refuse(&error))?;
-        config.connect_timeout(PATIENCE);
-        let telling = |sql: &str, sign: &str| {
-            match reach.news {
-            false => sql.to_owned(),
-            true => format!(
-                "WITH changed AS ({sql}),
-                numbered AS (SELECT '{sign}' || part || ' ' || deadline || ' ' || id AS row, row_number() OVER () / {TOLD} AS page
-                    FROM changed),
-                told AS (SELECT pg_notify('{CHANNEL}', string_agg(row, ',')) FROM numbered GROUP BY page)
-                SELECT (SELECT count(*) FROM changed), (SELECT count(*) FROM told)"
-            ),
-        }
-        };
-        let pool = (0..reach.connections.max(1)).map(|_| Mutex::default()).collect();
-        let store = Self { config, layout, put: telling(PUT, "+"), cancel: telling(CANCEL, "-"), pool };
-        let client = store.connect().await?;
-        // Another process may make the tables at the same time, and then this one's attempt fails.
-        let mut made = Ok(());
-        for _ in 0..3 {
-            made = client.batch_execute(TABLES).await;
-            if made.is_ok() {
-                break;
+    pub async fn open(url: &str, layout: Layout, news: bool) -> Result<Self> {
+        let mut config: Config = url.parse().map_err(Error::refused)?;
+        config.connect_timeout(PATIENCE).keepalives_idle(PING).keepalives_interval(PING).keepalives_retries(3);
+        let pool = Pool::builder(Manager::new(config.clone(), NoTls)).max_size(CONNECTIONS);
+        let pool = pool.runtime(Runtime::Tokio1).create_timeout(Some(PATIENCE)).build().map_err(Error::store)?;
+        let (put, cancel) = (counted(PUT, "+", news), counted(CANCEL, "-", news));
+        let store = Self { config, pool, news, put, cancel };
+        let client = store.client().await?;
+        let lay_out = async {
+            // Another process may make the tables at the same time, and then this one's attempt fails.
+            let mut again = 0..2;
+            while let Err(error) = client.batch_execute(TABLES).await {
+                again.next().ok_or(error)?;
             }
-        }
-        made.map_err(|error| refuse(&said(&error)))?;
-        let lay_out = "INSERT INTO durable_layout VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
-        client.execute(lay_out, &[&layout.encode()]).await.map_err(|error| refuse(&said(&error)))?;
-        let found =
-            client.query_one("SELECT layout FROM durable_layout", &[]).await.map_err(|error| refuse(&said(&error)))?;
-        layout.check(&without_password(url), found.get(0))?;
+            let insert = "INSERT INTO durable_layout VALUES (1, $1) ON CONFLICT (one) DO NOTHING";
+            client.execute(insert, &[&layout.encode()]).await?;
+            client.query_one("SELECT layout FROM durable_layout", &[]).await
+        };
+        layout.check(lay_out.await.map_err(Error::refused)?.get(0))?;
         Ok(store)
     }
 
-    /// Takes the jobs that are due, up to `limit`: their ids, attempts and payloads. For comparison.
-    pub async fn poll(&self, part: u32, now: u64, until: u64, limit: usize) -> Result<Vec<(u64, u32, Vec<u8>)>> {
-        let records = self.run(0, POLL, &[&(part as i32), &integer(now), &integer(until), &(limit as i64)]).await?;
-        Ok(records.iter().map(|row| (number(row, 0), row.get::<_, i32>(1) as u32, row.get(2))).collect())
-    }
-
-    /// Inserts and deletes rows that were due first, while a transaction that could see them is open until the client is
-    /// dropped. For comparison.
-    pub async fn bury(&self, rows: u64) -> Result<Client> {
-        self.run(0, BURY, &[&integer(rows)]).await?;
-        let client = self.connect().await?;
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM durable_job LIMIT 1";
-        client.batch_execute(begin).await.map_err(|error| Error::Store(said(&error)))?;
-        self.run(0, "DELETE FROM durable_job WHERE part = 0 AND deadline = 1", &[]).await?;
-        Ok(client)
-    }
-
-    /// The process of the server, if it runs on this machine.
-    pub async fn server(&self) -> Result<Option<u32>> {
-        let record = self.run(0, "SELECT pg_backend_pid()", &[]).await?;
-        let status =
-            std::fs::read_to_string(format!("/proc/{}/status", record[0].get::<_, i32>(0))).unwrap_or_default();
-        let is_postgres = status.starts_with("Name:\tpostgres");
-        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:\t")?.parse().ok());
-        Ok(parent.filter(|_| is_postgres))
-    }
-
-    async fn connect(&self) -> Result<Client> {
-        let (client, connection) = self.config.connect(NoTls).await.map_err(|error| match error.as_db_error() {
+    async fn client(&self) -> Result<Object> {
+        self.pool.get().await.map_err(|error| match error {
             // Such as a wrong password, or no such database. While it starts or stops it refuses, too.
-            Some(refusal) if !refusal.code().code().starts_with("57") => Error::Refused(said(&error)),
-            _ => Error::Store(said(&error)),
-        })?;
-        tokio::spawn(connection);
-        Ok(client)
+            PoolError::Backend(error) if error.code().is_some_and(|code| !code.code().starts_with("57")) => {
+                Error::refused(error)
+            }
+            PoolError::Backend(error) => Error::store(error),
+            error => Error::store(error),
+        })
     }
 
-    /// Runs a statement on the connection of a partition, and waits for the answer for so long only.
-    async fn run(&self, key: u64, sql: &str, parameters: Parameters<'_>) -> Result<Vec<Record>> {
-        let slot = &self.pool[key as usize % self.pool.len()];
-        let work = async {
-            let connection = {
-                let mut slot = slot.lock().await;
-                match &*slot {
-                    Some(connection) if !connection.client.is_closed() => Arc::clone(connection),
-                    _ => {
-                        let (client, prepared) = (self.connect().await?, Lock::default());
-                        Arc::clone(slot.insert(Arc::new(Connection { client, prepared })))
-                    }
-                }
-            };
-            connection.run(sql, parameters).await.map_err(|error| Error::Store(said(&error)))
+    /// Runs a statement, which is prepared the first time, and waits for the answer for so long only.
+    pub async fn run(&self, sql: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<Vec<Record>> {
+        let client = self.client().await?;
+        STATEMENTS.fetch_add(1, Ordering::Relaxed);
+        let work = async { client.query(&client.prepare_cached(sql).await?, parameters).await };
+        let Ok(answer) = timeout(PATIENCE, work).await else {
+            drop(Object::take(client));
+            return Err(Error::Store("no answer in time".to_owned()));
         };
-        match timeout(PATIENCE, work).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                *slot.lock().await = None;
-                Err(Error::store("no answer in time"))
-            }
-        }
-    }
-
-    /// Connects for the news. The task ends when the connection is lost, or with true if nobody wants to know any more.
-    async fn subscribe(&self, tell: &Arc<Tell>) -> Result<(Client, JoinHandle<bool>)> {
-        let (client, mut connection) = self.config.connect(NoTls).await.map_err(|error| Error::Store(said(&error)))?;
-        let tell = Arc::clone(tell);
-        let reading = tokio::spawn(async move {
-            let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
-            while let Some(Ok(message)) = messages.next().await {
-                let AsyncMessage::Notification(note) = message else { continue };
-                if !note.payload().split(',').all(|row| tell(parse(row).unwrap_or(News::Lost))) {
-                    return true;
-                }
-            }
-            false
-        });
-        let listening = client.batch_execute(&format!("LISTEN {CHANNEL}")).await;
-        listening.map(|()| (client, reading)).map_err(|error| Error::Store(said(&error)))
+        answer.map_err(Error::store)
     }
 }
 
@@ -236,29 +137,13 @@ fn parse(text: &str) -> Option<News> {
     Some(if text.starts_with('-') { News::Removed(part, row) } else { News::Inserted(part, row) })
 }
 
-/// An error with its cause, in one line.
-fn said(error: &tokio_postgres::Error) -> String {
-    match (error.as_db_error(), std::error::Error::source(error)) {
-        (Some(refusal), _) => refusal.message().to_owned(),
-        (None, Some(cause)) => format!("{error}: {cause}").replace('\n', " "),
-        (None, None) => error.to_string(),
-    }
-}
-
-fn without_password(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
-        (Some((kind, _)), Some((_, place))) => format!("{kind}://{place}"),
-        _ => url.to_owned(),
-    }
-}
-
 /// What is larger than PostgreSQL's integers is refused where it comes from. Only sentinels are.
 fn integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn integers(rows: &[Row]) -> (Vec<i64>, Vec<i64>) {
-    rows.iter().map(|row| (integer(row.0), integer(row.1))).unzip()
+fn integers(rows: impl Iterator<Item = Row>) -> (Vec<i64>, Vec<i64>) {
+    rows.map(|row| (integer(row.0), integer(row.1))).unzip()
 }
 
 fn number(record: &Record, column: usize) -> u64 {
@@ -269,35 +154,33 @@ fn number(record: &Record, column: usize) -> u64 {
 impl Store for Postgres {
     async fn put(&self, jobs: &[Job]) -> Result<u64> {
         let parts: Vec<i32> = jobs.iter().map(|job| job.part as i32).collect();
-        let ids: Vec<i64> = jobs.iter().map(|job| integer(job.id)).collect();
-        let deadlines: Vec<i64> = jobs.iter().map(|job| integer(job.deadline)).collect();
+        let (deadlines, ids) = integers(jobs.iter().map(|job| (job.deadline, job.id)));
         let payloads: Vec<&[u8]> = jobs.iter().map(|job| &job.payload[..]).collect();
-        let records = self.run(0, &self.put, &[&parts, &ids, &deadlines, &payloads]).await?;
-        Ok(if self.put == PUT { records.len() as u64 } else { number(&records[0], 0) })
+        let records = self.run(&self.put, &[&parts, &ids, &deadlines, &payloads]).await?;
+        Ok(number(&records[0], 0))
     }
 
     async fn cancel(&self, part: u32, id: u64) -> Result<bool> {
-        let records = self.run(part.into(), &self.cancel, &[&(part as i32), &integer(id)]).await?;
-        Ok(if self.cancel == CANCEL { !records.is_empty() } else { number(&records[0], 0) > 0 })
+        let records = self.run(&self.cancel, &[&(part as i32), &integer(id)]).await?;
+        Ok(number(&records[0], 0) > 0)
     }
 
     async fn scan(&self, part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>> {
         let (deadline, id) = after.map_or((-1, -1), |(deadline, id)| (integer(deadline), integer(id)));
-        let records = self.run(part.into(), SCAN, &[&(part as i32), &deadline, &id, &(limit as i64)]).await?;
+        let records = self.run(SCAN, &[&(part as i32), &deadline, &id, &(limit as i64)]).await?;
         Ok(records.iter().map(|row| (number(row, 0), number(row, 1))).collect())
     }
 
     async fn claim(&self, part: u32, rows: &[Row], until: u64) -> Result<Vec<Claim>> {
-        let (deadlines, ids) = integers(rows);
-        let key = u64::from(part);
-        let taken = self.run(key, CLAIM, &[&(part as i32), &integer(until), &deadlines, &ids]).await?;
-        let claim = |row: Record| {
+        let (deadlines, ids) = integers(rows.iter().copied());
+        let taken = self.run(CLAIM, &[&(part as i32), &integer(until), &deadlines, &ids]).await?;
+        let claim = |row: &Record| {
             let (attempt, payload) = (row.get::<_, i32>(1) as u32, row.get(2));
-            (number(&row, 0), Claim::Taken { attempt, payload })
+            (number(row, 0), Claim::Taken { attempt, payload })
         };
-        let mut claims: HashMap<u64, Claim> = taken.into_iter().map(claim).collect();
+        let mut claims: HashMap<u64, Claim> = taken.iter().map(claim).collect();
         if claims.len() < rows.len() {
-            for found in self.run(key, FIND, &[&(part as i32), &ids]).await? {
+            for found in self.run(FIND, &[&(part as i32), &ids]).await? {
                 let (id, deadline) = (number(&found, 0), number(&found, 1));
                 claims.entry(id).or_insert(Claim::Moved((deadline, id)));
             }
@@ -306,15 +189,14 @@ impl Store for Postgres {
     }
 
     async fn settle(&self, part: u32, ends: &[(Row, Option<u64>)]) -> Result<()> {
-        let done: Vec<Row> = ends.iter().filter(|end| end.1.is_none()).map(|end| end.0).collect();
-        let (later, to): (Vec<Row>, Vec<i64>) = ends.iter().filter_map(|end| Some((end.0, integer(end.1?)))).unzip();
-        if !done.is_empty() {
-            let (deadlines, ids) = integers(&done);
-            self.run(part.into(), REMOVE, &[&(part as i32), &deadlines, &ids]).await?;
+        let (deadlines, ids) = integers(ends.iter().filter(|end| end.1.is_none()).map(|end| end.0));
+        if !ids.is_empty() {
+            self.run(REMOVE, &[&(part as i32), &deadlines, &ids]).await?;
         }
-        if !later.is_empty() {
-            let (deadlines, ids) = integers(&later);
-            self.run(part.into(), MOVE, &[&(part as i32), &deadlines, &ids, &to]).await?;
+        let (deadlines, ids) = integers(ends.iter().filter(|end| end.1.is_some()).map(|end| end.0));
+        let later: Vec<i64> = ends.iter().filter_map(|end| end.1.map(integer)).collect();
+        if !ids.is_empty() {
+            self.run(MOVE, &[&(part as i32), &deadlines, &ids, &later]).await?;
         }
         Ok(())
     }
@@ -324,65 +206,40 @@ impl Store for Postgres {
             let [key, owner, epoch, until] = [0, 1, 2, 3].map(|column| number(row, column));
             Lease { key, owner, epoch, until }
         };
-        Ok(self.run(0, LEASES, &[]).await?.iter().map(lease).collect())
+        Ok(self.run(LEASES, &[]).await?.iter().map(lease).collect())
     }
 
-    async fn lease(&self, changes: &[(Option<Lease>, Option<Lease>)]) -> Result<Vec<bool>> {
-        let numbers = |lease: Lease| [lease.key, lease.owner, lease.epoch, lease.until].map(integer);
-        let mut changed = Vec::new();
-        for change in changes {
-            let records = match (change.0.map(numbers), change.1.map(numbers)) {
-                (Some([key, owner, epoch, until]), Some([_, to, next, end])) => {
-                    self.run(0, CHANGE, &[&key, &to, &next, &end, &owner, &epoch, &until]).await?
-                }
-                (None, Some([key, owner, epoch, until])) => self.run(0, TAKE, &[&key, &owner, &epoch, &until]).await?,
-                (Some([key, owner, epoch, until]), None) => self.run(0, DROP, &[&key, &owner, &epoch, &until]).await?,
-                (None, None) => Vec::new(),
-            };
-            changed.push(!records.is_empty());
+    async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>> {
+        let (keys, owners) = integers(wanted.iter().map(|lease| (lease.key, lease.owner)));
+        let (epochs, ends) = integers(wanted.iter().map(|lease| (lease.epoch, lease.until)));
+        let written = self.run(LEASE, &[&keys, &owners, &epochs, &ends]).await?;
+        let written: HashSet<u64> = written.iter().map(|row| number(row, 0)).collect();
+        Ok(wanted.iter().map(|lease| written.contains(&lease.key)).collect())
+    }
+
+    async fn news(&self) -> Result<BoxStream<'static, News>> {
+        if !self.news {
+            return Ok(stream::pending().boxed()); // The windows are loaded anew every so often.
         }
-        Ok(changed)
-    }
-
-    async fn count(&self) -> Result<Vec<Count>> {
-        let records = self.run(0, COUNT, &[]).await?;
-        let found: HashMap<u32, (u64, u64)> =
-            records.iter().map(|row| (row.get::<_, i32>(0) as u32, (number(row, 1), number(row, 2)))).collect();
-        let count = |part| match found.get(&part) {
-            Some((jobs, first)) => Count { part, jobs: *jobs, first: Some(*first) },
-            None => Count { part, jobs: 0, first: None },
-        };
-        Ok(self.layout.parts().map(count).collect())
-    }
-
-    async fn news(&self, tell: Tell) -> Result<()> {
-        if self.put == PUT {
-            return Ok(()); // The windows are loaded anew every so often.
-        }
-        let (put, cancel) = Default::default();
-        let store = Self { config: self.config.clone(), layout: self.layout, put, cancel, pool: Vec::new() };
-        let tell = Arc::new(tell);
-        let (mut client, mut reading) = store.subscribe(&tell).await?;
+        let (client, mut connection) = self.config.connect(NoTls).await.map_err(Error::store)?;
+        let (tell, told) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            loop {
-                tokio::select! {
-                    is_over = &mut reading => if is_over.unwrap_or(false) { return },
-                    () = sleep(PING) => match timeout(PING, client.batch_execute("")).await {
-                        Ok(Ok(())) => continue,
-                        _ => reading.abort(), // The server is gone without a word.
-                    }
-                }
-                (client, reading) = loop {
-                    match store.subscribe(&tell).await {
-                        Ok(link) => break link,
-                        Err(_) => sleep(PAUSE).await,
-                    }
-                };
-                if !tell(News::Lost) {
+            let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
+            while let Some(Ok(message)) = messages.next().await {
+                let AsyncMessage::Notification(note) = message else { continue };
+                if !note.payload().split(',').all(|row| parse(row).is_some_and(|news| tell.send(news).is_ok())) {
                     return;
                 }
             }
         });
-        Ok(())
+        client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(Error::store)?;
+        // With the client, the connection ends.
+        let news =
+            stream::unfold((client, told), async |(client, mut told)| Some((told.recv().await?, (client, told))));
+        Ok(news.boxed())
+    }
+
+    async fn count(&self, part: u32) -> Result<u64> {
+        Ok(number(&self.run(COUNT, &[&(part as i32)]).await?[0], 0))
     }
 }

@@ -1,16 +1,19 @@
-//! Jobs in a file of redb, which one process has open. What is asked of it is a `Request`, so that it can come from
-//! another process too.
+//! Jobs in a file of redb, which one process has open. What others may ask of that process is a service.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata, Table, TableDefinition};
-use serde::{Deserialize, Serialize};
-use tokio::sync::{broadcast, oneshot};
+use redb::{
+    Database, DatabaseError, Error as Fault, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    StorageError, Table, TableDefinition,
+};
+use tarpc::context::Context;
+use tokio::sync::oneshot;
 
+use super::backlog::Backlog;
+use super::{Claim, Job, Layout, Lease, News, Row};
 use crate::error::{Error, Result};
-use crate::store::{Claim, Count, Job, Layout, Lease, News, Row};
 
 /// By partition and id: the deadline, the attempts, and the payload.
 const JOBS: TableDefinition<'_, (u32, u64), (u64, u32, &[u8])> = TableDefinition::new("jobs");
@@ -29,92 +32,83 @@ const CACHE: usize = 64 << 20;
 /// How many requests share a transaction, at most, so that the first of them does not wait for long.
 const GROUP: usize = 256;
 
-/// How many news a slow reader may be behind before it loses some, and is told so.
-const BACKLOG: usize = 1 << 14;
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Request {
-    Hello(Layout),
-    News,
-    Put(Vec<Job>),
-    Cancel(u32, u64),
-    Claim(u32, Vec<Row>, u64),
-    Settle(u32, Vec<(Row, Option<u64>)>),
-    Lease(Vec<(Option<Lease>, Option<Lease>)>),
-    Scan(u32, Option<Row>, usize),
-    Leases,
-    Count,
+/// As [`Store`](super::Store) has it, but for the news.
+#[tarpc::service]
+pub(super) trait Jobs {
+    async fn layout() -> String;
+    async fn put(jobs: Vec<Job>) -> Result<u64>;
+    async fn cancel(part: u32, id: u64) -> Result<bool>;
+    async fn scan(part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>>;
+    async fn claim(part: u32, rows: Vec<Row>, until: u64) -> Result<Vec<Claim>>;
+    async fn settle(part: u32, ends: Vec<(Row, Option<u64>)>) -> Result<()>;
+    async fn leases() -> Result<Vec<Lease>>;
+    async fn lease(wanted: Vec<Lease>) -> Result<Vec<bool>>;
+    async fn count(part: u32) -> Result<u64>;
+    async fn next_news() -> u64;
+    async fn news_since(number: u64) -> Option<(u64, Vec<News>)>;
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Reply {
-    Number(u64),
-    Claims(Vec<Claim>),
-    Flags(Vec<bool>),
-    Rows(Vec<Row>),
-    Leases(Vec<Lease>),
-    Counts(Vec<Count>),
-    News(News),
-    Refused(String),
-    Failed(String),
-}
-
-type Asked = (Request, oneshot::Sender<Reply>);
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+type Work = Box<dyn FnOnce(&mut Tables<'_>) -> Faulty<()> + Send>;
+type Asked = (Work, oneshot::Sender<Result<()>>);
+type Faulty<T> = std::result::Result<T, StorageError>;
 
 /// The open file, and the thread that writes to it.
+#[derive(Clone)]
 pub(super) struct File {
     database: Arc<Database>,
     layout: Layout,
     writes: mpsc::Sender<Asked>,
-    pub(super) news: broadcast::Sender<News>,
+    news: Backlog,
 }
 
 impl File {
-    /// Opens the file, or creates it. `None` if another process has it open.
-    pub(super) fn open(path: &Path, layout: Layout) -> Result<Option<Arc<Self>>> {
-        let refuse = |error: &dyn std::fmt::Display| Error::Refused(format!("{}: {error}", path.display()));
+    /// Opens the file, or makes it. `None` if another process has it open.
+    pub(super) fn open(path: &Path, layout: Layout) -> Result<Option<Self>> {
         let database = match Database::builder().set_cache_size(CACHE).create(path) {
             Ok(database) => Arc::new(database),
             Err(DatabaseError::DatabaseAlreadyOpen) => return Ok(None),
-            Err(error) => return Err(refuse(&error)),
+            Err(error) => return Err(Error::refused(error)),
         };
-        let found = lay_out(&database, layout).map_err(|error| refuse(&error))?;
-        layout.check(&path.display().to_string(), &found)?;
+        layout.check(&lay_out(&database, layout).map_err(Error::refused)?)?;
         let (writes, asked) = mpsc::channel();
-        let (news, _) = broadcast::channel(BACKLOG);
-        let (writer_database, writer_news) = (Arc::clone(&database), news.clone());
-        thread::spawn(move || write_all(&writer_database, &asked, &writer_news));
-        Ok(Some(Arc::new(Self { database, layout, writes, news })))
+        let file = Self { database, layout, writes, news: Backlog::default() };
+        let (database, news) = (Arc::clone(&file.database), file.news.clone());
+        thread::spawn(move || write_all(&database, &asked, &news));
+        Ok(Some(file))
     }
 
-    pub(super) async fn ask(&self, request: Request) -> Reply {
-        if matches!(request, Request::Scan(..) | Request::Leases | Request::Count) {
-            let (database, layout) = (Arc::clone(&self.database), self.layout);
-            let read = tokio::task::spawn_blocking(move || read(&database, layout, &request));
-            return match read.await {
-                Ok(Ok(reply)) => reply,
-                Ok(Err(error)) => Reply::Failed(error.to_string()),
-                Err(panic) => Reply::Failed(panic.to_string()),
-            };
-        }
-        let (tell, told) = oneshot::channel();
-        let _ = self.writes.send((request, tell));
-        told.await.unwrap_or_else(|_| Reply::Failed("its writer has stopped".to_owned()))
+    /// Does some work in a transaction that may have others, too. It is committed when this returns.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tables<'_>) -> Faulty<T> + Send + 'static,
+    ) -> Result<T> {
+        let ((answer, answered), (tell, told)) = (oneshot::channel(), oneshot::channel());
+        let work = move |tables: &mut Tables<'_>| work(tables).map(|it| _ = answer.send(it));
+        let _ = self.writes.send((Box::new(work), tell));
+        told.await.map_err(Error::store)??;
+        answered.await.map_err(Error::store)
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ReadTransaction) -> std::result::Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        let database = Arc::clone(&self.database);
+        let read = tokio::task::spawn_blocking(move || work(&database.begin_read()?));
+        read.await.map_err(Error::store)?.map_err(Error::store)
     }
 }
 
 /// Makes the tables and writes down the layout, if that was not done yet. Answers what is written there.
 fn lay_out(database: &Database, layout: Layout) -> std::result::Result<String, Fault> {
-    let transaction = database.begin_write()?;
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
     let found = {
         let mut table = transaction.open_table(LAYOUT)?;
         if table.is_empty()? {
             table.insert((), layout.encode().as_str())?;
         }
-        transaction.open_table(JOBS)?;
-        transaction.open_table(DUE)?;
-        transaction.open_table(LEASES)?;
+        Tables::open(&transaction)?;
         table.get(())?.map_or_else(String::new, |found| found.value().to_owned())
     };
     transaction.commit()?;
@@ -122,168 +116,159 @@ fn lay_out(database: &Database, layout: Layout) -> std::result::Result<String, F
 }
 
 /// Writes until nobody can ask any more. What was asked for meanwhile goes into one transaction.
-fn write_all(database: &Database, asked: &mpsc::Receiver<Asked>, news: &broadcast::Sender<News>) {
+fn write_all(database: &Database, asked: &mpsc::Receiver<Asked>, news: &Backlog) {
     while let Ok(first) = asked.recv() {
-        let mut group = vec![first];
-        group.extend(asked.try_iter().take(GROUP - 1));
-        match write(database, &group) {
-            Ok((replies, told)) => {
-                told.into_iter().for_each(|it| _ = news.send(it));
-                for ((_, tell), reply) in group.into_iter().zip(replies) {
-                    let _ = tell.send(reply);
-                }
-            }
-            Err(error) => group.into_iter().for_each(|(_, tell)| _ = tell.send(Reply::Failed(error.to_string()))),
-        }
+        let others = asked.try_iter().take(GROUP - 1);
+        let (works, tells): (Vec<_>, Vec<_>) = std::iter::once(first).chain(others).unzip();
+        let written = write(database, works).map(|told| news.tell(&told)).map_err(Error::store);
+        tells.into_iter().for_each(|tell| _ = tell.send(written.clone()));
     }
 }
 
-fn write(database: &Database, group: &[Asked]) -> std::result::Result<(Vec<Reply>, Vec<News>), Fault> {
+fn write(database: &Database, works: Vec<Work>) -> std::result::Result<Vec<News>, Fault> {
     let mut transaction = database.begin_write()?;
     // The file is open again at once after a crash, however long it is.
     transaction.set_quick_repair(true);
-    let (mut replies, mut news) = (Vec::new(), Vec::new());
-    {
-        let mut jobs = Jobs { jobs: transaction.open_table(JOBS)?, due: transaction.open_table(DUE)? };
-        let mut leases = transaction.open_table(LEASES)?;
-        for (request, _) in group {
-            replies.push(match request {
-                Request::Put(wanted) => {
-                    let before = news.len();
-                    for job in wanted {
-                        if jobs.insert(job)? {
-                            news.push(News::Inserted(job.part, (job.deadline, job.id)));
-                        }
-                    }
-                    Reply::Number((news.len() - before) as u64)
-                }
-                Request::Cancel(part, id) => {
-                    let found = jobs.deadline(*part, *id)?;
-                    if let Some(deadline) = found {
-                        jobs.remove(*part, (deadline, *id))?;
-                        news.push(News::Removed(*part, (deadline, *id)));
-                    }
-                    Reply::Flags(vec![found.is_some()])
-                }
-                Request::Claim(part, rows, until) => {
-                    Reply::Claims(rows.iter().map(|row| jobs.claim(*part, *row, *until)).collect::<Faulty<_>>()?)
-                }
-                Request::Settle(part, ends) => {
-                    for (row, later) in ends {
-                        match later {
-                            _ if jobs.deadline(*part, row.1)? != Some(row.0) => {}
-                            None => jobs.remove(*part, *row)?,
-                            Some(later) => _ = jobs.set(*part, *row, *later, 0)?,
-                        }
-                    }
-                    Reply::Flags(Vec::new())
-                }
-                Request::Lease(changes) => {
-                    let changed = changes.iter().map(|(seen, wanted)| change_lease(&mut leases, *seen, *wanted));
-                    Reply::Flags(changed.collect::<Faulty<_>>()?)
-                }
-                other => Reply::Failed(format!("not a write: {other:?}")),
-            });
-        }
-    }
+    let news = {
+        let mut tables = Tables::open(&transaction)?;
+        works.into_iter().try_for_each(|work| work(&mut tables))?;
+        tables.news
+    };
     transaction.commit()?;
-    Ok((replies, news))
+    Ok(news)
 }
 
-type Faulty<T> = std::result::Result<T, redb::StorageError>;
-
-/// The two tables of jobs, which hold the same positions.
-struct Jobs<'a> {
+/// The tables of a transaction, and what it has to tell. The two tables of jobs hold the same positions.
+struct Tables<'a> {
     jobs: Table<'a, (u32, u64), (u64, u32, &'static [u8])>,
     due: Table<'a, (u32, u64, u64), ()>,
+    leases: Table<'a, u64, (u64, u64, u64)>,
+    news: Vec<News>,
 }
 
-impl Jobs<'_> {
-    fn insert(&mut self, job: &Job) -> Faulty<bool> {
-        if self.deadline(job.part, job.id)?.is_some() {
-            return Ok(false);
-        }
-        self.jobs.insert((job.part, job.id), (job.deadline, 0, &job.payload[..]))?;
-        self.due.insert((job.part, job.deadline, job.id), ())?;
-        Ok(true)
+impl<'a> Tables<'a> {
+    fn open(transaction: &'a redb::WriteTransaction) -> std::result::Result<Self, Fault> {
+        let (jobs, due) = (transaction.open_table(JOBS)?, transaction.open_table(DUE)?);
+        Ok(Self { jobs, due, leases: transaction.open_table(LEASES)?, news: Vec::new() })
     }
 
-    fn deadline(&self, part: u32, id: u64) -> Faulty<Option<u64>> {
-        Ok(self.jobs.get((part, id))?.map(|job| job.value().0))
+    /// The deadline, the attempts and the payload of a job.
+    fn job(&self, part: u32, id: u64) -> Faulty<Option<(u64, u32, Vec<u8>)>> {
+        Ok(self.jobs.get((part, id))?.map(|job| (job.value().0, job.value().1, job.value().2.to_vec())))
     }
 
-    fn remove(&mut self, part: u32, row: Row) -> Faulty<()> {
-        self.jobs.remove((part, row.1))?;
-        self.due.remove((part, row.0, row.1))?;
-        Ok(())
+    fn insert(&mut self, part: u32, (deadline, id): Row, attempts: u32, payload: &[u8]) -> Faulty<()> {
+        self.jobs.insert((part, id), (deadline, attempts, payload))?;
+        self.due.insert((part, deadline, id), ()).map(drop)
     }
 
-    /// Moves a job that is at this position. Answers its attempts and payload.
-    fn set(&mut self, part: u32, row: Row, deadline: u64, more_attempts: u32) -> Faulty<(u32, Vec<u8>)> {
-        let job = self.jobs.get((part, row.1))?.map(|job| (job.value().1, job.value().2.to_vec()));
-        let (attempts, payload) = job.unwrap_or_default();
-        let attempts = attempts.saturating_add(more_attempts);
-        self.jobs.insert((part, row.1), (deadline, attempts, &payload[..]))?;
-        self.due.remove((part, row.0, row.1))?;
-        self.due.insert((part, deadline, row.1), ())?;
-        Ok((attempts, payload))
+    fn remove(&mut self, part: u32, (deadline, id): Row) -> Faulty<()> {
+        self.jobs.remove((part, id))?;
+        self.due.remove((part, deadline, id)).map(drop)
     }
 
     fn claim(&mut self, part: u32, row: Row, until: u64) -> Faulty<Claim> {
-        Ok(match self.deadline(part, row.1)? {
-            None => Claim::Gone,
-            Some(deadline) if deadline != row.0 => Claim::Moved((deadline, row.1)),
-            Some(_) => {
-                let (attempt, payload) = self.set(part, row, until, 1)?;
-                Claim::Taken { attempt, payload }
-            }
-        })
-    }
-}
-
-fn change_lease(
-    leases: &mut Table<'_, u64, (u64, u64, u64)>,
-    seen: Option<Lease>,
-    wanted: Option<Lease>,
-) -> Faulty<bool> {
-    let Some(key) = seen.or(wanted).map(|lease| lease.key) else { return Ok(true) };
-    let there = leases.get(key)?.map(|it| it.value());
-    if there != seen.map(|it| (it.owner, it.epoch, it.until)) {
-        return Ok(false);
-    }
-    match wanted {
-        Some(it) => leases.insert(key, (it.owner, it.epoch, it.until))?.is_some(),
-        None => leases.remove(key)?.is_some(),
-    };
-    Ok(true)
-}
-
-fn read(database: &Database, layout: Layout, request: &Request) -> std::result::Result<Reply, Fault> {
-    let transaction = database.begin_read()?;
-    let due = transaction.open_table(DUE)?;
-    Ok(match request {
-        Request::Scan(part, after, limit) => {
-            let after = after.map_or((*part, 0, 0), |(deadline, id)| (*part, deadline, id.saturating_add(1)));
-            let rows = due.range(after..=(*part, u64::MAX, u64::MAX))?.take(*limit);
-            let rows = rows.map(|row| row.map(|(row, _)| (row.value().1, row.value().2)));
-            Reply::Rows(rows.collect::<Faulty<_>>()?)
+        let Some((deadline, attempts, payload)) = self.job(part, row.1)? else { return Ok(Claim::Gone) };
+        if deadline != row.0 {
+            return Ok(Claim::Moved((deadline, row.1)));
         }
-        Request::Leases => {
-            let table = transaction.open_table(LEASES)?;
-            let leases = table.iter()?.map(|lease| {
+        let attempt = attempts.saturating_add(1);
+        self.remove(part, row)?;
+        self.insert(part, (until, row.1), attempt, &payload)?;
+        Ok(Claim::Taken { attempt, payload })
+    }
+
+    fn settle(&mut self, part: u32, row: Row, later: Option<u64>) -> Faulty<()> {
+        let Some((deadline, attempts, payload)) = self.job(part, row.1)? else { return Ok(()) };
+        if deadline != row.0 {
+            return Ok(());
+        }
+        self.remove(part, row)?;
+        later.map_or(Ok(()), |later| self.insert(part, (later, row.1), attempts, &payload))
+    }
+
+    fn lease(&mut self, wanted: Lease) -> Faulty<bool> {
+        let there = self.leases.get(wanted.key)?.map_or(0, |it| it.value().1);
+        let is_next = wanted.epoch == there + 1;
+        if is_next {
+            self.leases.insert(wanted.key, (wanted.owner, wanted.epoch, wanted.until))?;
+        }
+        Ok(is_next)
+    }
+}
+
+impl Jobs for File {
+    async fn layout(self, _: Context) -> String {
+        self.layout.encode()
+    }
+
+    async fn put(self, _: Context, jobs: Vec<Job>) -> Result<u64> {
+        let insert = move |tables: &mut Tables<'_>| {
+            let before = tables.news.len();
+            for Job { part, id, deadline, payload } in jobs {
+                if tables.job(part, id)?.is_none() {
+                    tables.insert(part, (deadline, id), 0, &payload)?;
+                    tables.news.push(News::Inserted(part, (deadline, id)));
+                }
+            }
+            Ok((tables.news.len() - before) as u64)
+        };
+        self.write(insert).await
+    }
+
+    async fn cancel(self, _: Context, part: u32, id: u64) -> Result<bool> {
+        let remove = move |tables: &mut Tables<'_>| {
+            let Some((deadline, ..)) = tables.job(part, id)? else { return Ok(false) };
+            tables.news.push(News::Removed(part, (deadline, id)));
+            tables.remove(part, (deadline, id)).map(|()| true)
+        };
+        self.write(remove).await
+    }
+
+    async fn scan(self, _: Context, part: u32, after: Option<Row>, limit: usize) -> Result<Vec<Row>> {
+        let first = after.map_or((part, 0, 0), |(deadline, id)| (part, deadline, id.saturating_add(1)));
+        let scan = move |transaction: &ReadTransaction| {
+            let rows = transaction.open_table(DUE)?.range(first..=(part, u64::MAX, u64::MAX))?.take(limit);
+            rows.map(|row| row.map(|(row, _)| (row.value().1, row.value().2)).map_err(Fault::from)).collect()
+        };
+        self.read(scan).await
+    }
+
+    async fn claim(self, _: Context, part: u32, rows: Vec<Row>, until: u64) -> Result<Vec<Claim>> {
+        self.write(move |tables| rows.into_iter().map(|row| tables.claim(part, row, until)).collect()).await
+    }
+
+    async fn settle(self, _: Context, part: u32, ends: Vec<(Row, Option<u64>)>) -> Result<()> {
+        self.write(move |tables| ends.into_iter().try_for_each(|(row, later)| tables.settle(part, row, later))).await
+    }
+
+    async fn leases(self, _: Context) -> Result<Vec<Lease>> {
+        let leases = |transaction: &ReadTransaction| {
+            let mut leases = Vec::new();
+            for lease in transaction.open_table(LEASES)?.iter()? {
                 let (key, it) = lease?;
                 let (owner, epoch, until) = it.value();
-                Ok(Lease { key: key.value(), owner, epoch, until })
-            });
-            Reply::Leases(leases.collect::<Faulty<_>>()?)
-        }
-        _ => {
-            let count = |part| {
-                let mut rows = due.range((part, 0, 0)..=(part, u64::MAX, u64::MAX))?;
-                let first = rows.next().transpose()?.map(|(row, _)| row.value().1);
-                Ok(Count { part, first, jobs: u64::from(first.is_some()) + rows.count() as u64 })
-            };
-            Reply::Counts(layout.parts().map(count).collect::<Faulty<_>>()?)
-        }
-    })
+                leases.push(Lease { key: key.value(), owner, epoch, until });
+            }
+            Ok(leases)
+        };
+        self.read(leases).await
+    }
+
+    async fn lease(self, _: Context, wanted: Vec<Lease>) -> Result<Vec<bool>> {
+        self.write(move |tables| wanted.into_iter().map(|lease| tables.lease(lease)).collect()).await
+    }
+
+    async fn count(self, _: Context, part: u32) -> Result<u64> {
+        let range = (part, 0, 0)..=(part, u64::MAX, u64::MAX);
+        self.read(move |transaction| Ok(transaction.open_table(DUE)?.range(range)?.count() as u64)).await
+    }
+
+    async fn next_news(self, _: Context) -> u64 {
+        self.news.next()
+    }
+
+    async fn news_since(self, _: Context, number: u64) -> Option<(u64, Vec<News>)> {
+        self.news.since(number).await
+    }
 }

@@ -32,7 +32,7 @@ fn commands_do_what_they_say() {
     let (status, out, _) = on_store(&["status"]);
     assert!(status == 0 && out.lines().count() == 18 && out.ends_with("\n2502 jobs\n"), "{out}");
     assert_eq!(on_store(&["cancel", id]), (0, String::new(), String::new()));
-    assert_eq!(on_store(&["cancel", id]), (1, String::new(), "no such job\n".to_owned()));
+    assert_eq!(on_store(&["cancel", id]), (1, String::new(), "durable-jobs: no such job\n".to_owned()));
     assert!(on_store(&["status"]).1.ends_with("\n2501 jobs\n"));
 }
 
@@ -82,16 +82,16 @@ fn bad_input_is_refused_in_one_line() {
         (&["status", "--store", &path("a"), "--store", &path("b"), "--partitions", "1"], "cannot be spread"),
         (&["put", &long], "more than 65536 bytes"),
         (&["put", "x", "--at", "1969-12-31T23:59:59Z"], "1969-12-31"),
-        (&["put", "x", "--at", "tomorrow"], "--at tomorrow"),
-        (&["put", "x", "--in=-1s"], "--in -1s"),
-        (&["put", "x", "--in", "soon"], "--in soon"),
+        (&["put", "x", "--at", "tomorrow"], "tomorrow"),
+        (&["put", "x", "--in=-1s"], "-1s"),
+        (&["put", "x", "--in", "soon"], "soon"),
         (&["put", "x", "--in", "300000000years"], "beyond 9223372036854775807"),
         (&["put", "x", "--in", "1s", "--at", "2030-01-31T12:00:00Z"], "--at"),
         (&["put", "x", "--id", &beyond], "beyond 9223372036854775807"),
         (&["put", "x", "--id", "seven"], "seven"),
         (&["put"], "PAYLOAD"),
         (&["worker", "--lease", "1ms"], "from 100ms to 1day"),
-        (&["worker", "--tenure", "ages"], "--tenure ages"),
+        (&["worker", "--tenure", "ages"], "ages"),
         (&["worker", "--capacity", "0"], "--capacity"),
         (&["worker", "--at-once", "0"], "--at-once"),
         (&["demo", "--over", "1s"], "from 2s to 1day"),

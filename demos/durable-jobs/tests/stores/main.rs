@@ -13,13 +13,11 @@ mod trial;
 use std::path::Path;
 use std::sync::Arc;
 
-use durable_jobs::store::{Reach, Shards, Store, open};
-
-pub(crate) const REACH: Reach = Reach { news: true, connections: 2 };
+use durable_jobs::store::{Shards, Store, open};
 
 /// Opens stores by name, with four partitions in all.
 pub(crate) async fn shards(names: &[String]) -> Shards {
-    Shards::open(names, 4, REACH).await.unwrap()
+    Shards::open(names, 4, true).await.unwrap()
 }
 
 fn file(directory: &Path) -> String {
@@ -30,7 +28,7 @@ fn file(directory: &Path) -> String {
 async fn redb_does_what_a_store_must() {
     let directory = tempfile::tempdir().unwrap();
     let name = file(directory.path());
-    contract::check(async |layout| open(&name, layout, REACH).await).await;
+    contract::check(async |layout| open(&name, layout, true).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,7 +60,7 @@ async fn redb_lives_through_kills_of_workers() {
 async fn postgres_does_what_a_store_must() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.database("contract").await;
-    contract::check(async |layout| open(&name, layout, REACH).await).await;
+    contract::check(async |layout| open(&name, layout, true).await).await;
     let names = [server.database("a").await, server.database("b").await];
     let shards = shards(&names).await;
     trial::partitions_are_shared(&shards).await;
@@ -83,18 +81,15 @@ async fn postgres_serves_two_owners_though_connections_are_cut() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_lives_through_kills_of_workers_and_server() {
-    let Some(server) = server::Postgres::start() else { return };
+    let Some(mut server) = server::Postgres::start() else { return };
     let name = server.database("kills").await;
-    let server = Arc::new(tokio::sync::Mutex::new(server));
-    let killing = Arc::clone(&server);
-    kills::of_workers_and(&[name], async move || killing.lock().await.kill_and_start()).await;
+    kills::of_workers_and(&[name], async || server.kill_and_start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_without_news_loads_anew() {
     let Some(server) = server::Postgres::start() else { return };
-    let reach = Reach { news: false, ..REACH };
-    let shards = Shards::open(&[server.database("silent").await], 4, reach).await.unwrap();
+    let shards = Shards::open(&[server.database("silent").await], 4, false).await.unwrap();
     trial::workers_that_come_and_go(&shards).await;
 }
 
@@ -103,13 +98,11 @@ async fn postgres_without_news_loads_anew() {
 async fn postgres_scans_no_graveyard() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.database("graves").await;
-    let shards = Shards::open(std::slice::from_ref(&name), 1, REACH).await.unwrap();
+    let shards = Shards::open(std::slice::from_ref(&name), 1, true).await.unwrap();
     let store: &Arc<dyn Store> = shards.store_of(0);
     let open_transaction = server.client("graves").await;
-    open_transaction
-        .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job")
-        .await
-        .unwrap();
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job";
+    open_transaction.batch_execute(begin).await.unwrap();
     for ids in [0..5_000, 5_000..10_000_u64] {
         let rows: Vec<_> = ids.map(|id| (1 + id / 100, id)).collect();
         shards.put(rows.iter().map(|row| (row.1, row.0, Vec::new())).collect()).await.unwrap();

@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::trial::insist;
 
 pub(crate) struct Postgres {
     programs: PathBuf,
@@ -82,17 +83,13 @@ impl Postgres {
 
     /// A connection, as soon as there can be one.
     pub(crate) async fn client(&self, database: &str) -> Client {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            match tokio_postgres::connect(&self.url(database), NoTls).await {
-                Ok((client, connection)) => {
-                    tokio::spawn(connection);
-                    return client;
-                }
-                Err(error) => assert!(Instant::now() < end, "{error}: {}", self.log()),
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        insist(async || {
+            let connected = tokio_postgres::connect(&self.url(database), NoTls).await;
+            let (client, connection) = connected.map_err(|error| format!("{error}: {}", self.log()))?;
+            tokio::spawn(connection);
+            Ok::<_, String>(client)
+        })
+        .await
     }
 
     fn log(&self) -> String {
@@ -116,26 +113,17 @@ impl Postgres {
         }
     }
 
-    /// Kills the server without a warning, and starts it again.
-    pub(crate) fn kill_and_start(&mut self) {
+    /// Kills the server without a warning, and starts it again. Until the last of its processes has noticed, it refuses to.
+    pub(crate) async fn kill_and_start(&mut self) {
         self.server.kill().unwrap();
         self.server.wait().unwrap();
-        let end = Instant::now() + PATIENCE;
-        loop {
-            // Until the last of its processes has noticed, the server refuses to start.
-            self.server = Self::spawn(&self.programs, self.directory.path());
-            let socket = self.directory.path().join(".s.PGSQL.5432");
-            loop {
-                if self.server.try_wait().unwrap().is_some() {
-                    break;
-                }
-                if std::os::unix::net::UnixStream::connect(&socket).is_ok() {
-                    return;
-                }
-                assert!(Instant::now() < end, "{}", self.log());
-                std::thread::sleep(Duration::from_millis(20));
+        insist(async || {
+            if self.server.try_wait().unwrap().is_some() {
+                self.server = Self::spawn(&self.programs, self.directory.path());
             }
-        }
+            UnixStream::connect(self.directory.path().join(".s.PGSQL.5432")).map_err(|_| self.log())
+        })
+        .await;
     }
 }
 

@@ -1,16 +1,20 @@
 //! Workers in this process on a real store, and a store that fails now and then: what was put, what was run, and whether any
 //! promise was broken.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use durable_jobs::clock::Clock;
 use durable_jobs::error::{Error, Result};
-use durable_jobs::store::{Claim, Count, Job, Layout, Lease, News, Row, Shards, Store, Tell};
+use durable_jobs::store::{Claim, Job, Layout, Lease, MAX_NUMBER, News, Row, Shards, Store};
+use durable_jobs::tenure::FIRST_PLACE;
 use durable_jobs::worker::{self, Deliver, Delivery, Settings};
-use futures_util::FutureExt;
+use futures_util::future::{FutureExt, ready};
+use futures_util::stream::{BoxStream, StreamExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -21,18 +25,36 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a claim lasts here.
 const LEASE: Duration = Duration::from_millis(800);
 
-/// What the workers of a trial did.
-#[derive(Clone, Default)]
-pub(crate) struct Trial {
-    jobs: Arc<Mutex<HashMap<u64, Vec<Attempt>>>>,
-    deadlines: Arc<Mutex<HashMap<u64, u64>>>,
-    /// Those that were put again because nobody knew whether they were there. They had perhaps been done, and begin anew, once or more.
-    put_again: Arc<Mutex<HashSet<u64>>>,
-    /// The promises that were broken. A worker takes a panic for a job that has failed, so they are told at the end.
-    broken: Arc<Mutex<Vec<String>>>,
+/// Asks again until the answer is good.
+pub(crate) async fn insist<T, E: Display>(mut ask: impl AsyncFnMut() -> std::result::Result<T, E>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
 }
 
-#[derive(Clone, Copy)]
+/// What the workers of a trial did.
+#[derive(Clone, Default)]
+pub(crate) struct Trial(Arc<Mutex<Seen>>);
+
+#[derive(Default)]
+struct Seen {
+    jobs: HashMap<u64, Tracked>,
+    /// The promises that were broken. A worker takes a panic for a job that has failed, so they are told at the end.
+    broken: Vec<String>,
+}
+
+struct Tracked {
+    deadline: u64,
+    attempts: Vec<Attempt>,
+    /// Nobody knew whether it was there. It had perhaps been done, and begins anew, once or more.
+    is_put_again: bool,
+}
+
 struct Attempt {
     until: u64,
     /// It has failed, and ended its lease by that.
@@ -55,18 +77,23 @@ impl Running {
 
 impl Trial {
     /// Puts jobs that are due within `over_ms`, until the store says so.
-    pub(crate) async fn put(&self, shards: &Shards, ids: std::ops::Range<u64>, over_ms: u64) {
+    pub(crate) async fn put(&self, shards: &Shards, ids: Range<u64>, over_ms: u64) {
         let now = Clock::default().now_ms();
         let jobs: Vec<_> = ids.map(|id| (id, now + rand::random_range(0..=over_ms), b"payload".to_vec())).collect();
-        self.deadlines.lock().unwrap().extend(jobs.iter().map(|job| (job.0, job.1)));
+        jobs.iter().for_each(|job| self.track(job.0, job.1, Vec::new()));
         for jobs in jobs.chunks(20) {
-            let end = Instant::now() + PATIENCE;
-            while let Err(error) = shards.put(jobs.to_vec()).await {
-                assert!(Instant::now() < end, "{error}");
-                self.put_again.lock().unwrap().extend(jobs.iter().map(|job| job.0));
-                sleep(Duration::from_millis(20)).await;
-            }
+            insist(async || {
+                let put = shards.put(jobs.to_vec()).await;
+                let seen = &mut self.0.lock().unwrap().jobs;
+                jobs.iter().for_each(|job| seen.get_mut(&job.0).unwrap().is_put_again |= put.is_err());
+                put
+            })
+            .await;
         }
+    }
+
+    fn track(&self, id: u64, deadline: u64, attempts: Vec<Attempt>) {
+        self.0.lock().unwrap().jobs.insert(id, Tracked { deadline, attempts, is_put_again: false });
     }
 
     /// Starts a worker, whose jobs fail now and then if they are `weak`.
@@ -84,15 +111,13 @@ impl Trial {
         let fate = if weak { rand::random_range(0..100) } else { 50 };
         let (fails, panics) = (fate < 5, fate >= 98);
         {
-            let mut broken = self.broken.lock().unwrap();
+            let Seen { jobs, broken } = &mut *self.0.lock().unwrap();
+            let Tracked { deadline, attempts, is_put_again } = jobs.get_mut(&job.id).unwrap();
             // The clocks of these workers are never ahead.
-            let deadline = self.deadlines.lock().unwrap()[&job.id];
-            if Clock::default().now_ms() < deadline {
+            if Clock::default().now_ms() < *deadline {
                 broken.push(format!("{job:?} is early"));
             }
-            let mut jobs = self.jobs.lock().unwrap();
-            let attempts = jobs.entry(job.id).or_default();
-            if job.attempt == 1 && self.put_again.lock().unwrap().contains(&job.id) {
+            if job.attempt == 1 && *is_put_again {
                 attempts.clear();
             }
             let claimed = job.until - LEASE.as_millis() as u64;
@@ -111,33 +136,32 @@ impl Trial {
 
     /// Waits until all jobs were done and the store is empty.
     pub(crate) async fn end(&self, shards: &Shards) {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let mut left = 0;
-            for (_, store) in shards.all() {
-                left += store.count().await.map_or(1, |counts| counts.iter().map(|count| count.jobs).sum());
-            }
-            let lost = self.lost();
-            assert_eq!(*self.broken.lock().unwrap(), Vec::<String>::new());
-            if left == 0 && lost.is_empty() {
-                return;
-            }
-            assert!(Instant::now() < end, "{left} are left, and {} were never done: {lost:?}", lost.len());
-            sleep(Duration::from_millis(50)).await;
-        }
+        insist(async || {
+            let left = left(shards).await;
+            let Seen { jobs, broken } = &*self.0.lock().unwrap();
+            assert_eq!(*broken, Vec::<String>::new());
+            let is_lost = |job: &Tracked| job.attempts.iter().all(|attempt| attempt.has_failed);
+            let lost: Vec<u64> = jobs.iter().filter(|job| is_lost(job.1)).map(|job| *job.0).collect();
+            let all = format!("{left} are left, and {} were never done: {lost:?}", lost.len());
+            if left == 0 && lost.is_empty() { Ok(()) } else { Err(all) }
+        })
+        .await;
     }
+}
 
-    fn lost(&self) -> Vec<u64> {
-        let jobs = self.jobs.lock().unwrap();
-        let is_done = |id| jobs.get(id).is_some_and(|attempts| attempts.iter().any(|attempt| !attempt.has_failed));
-        self.deadlines.lock().unwrap().keys().filter(|id| !is_done(id)).copied().collect()
+/// How many jobs there are. If a store does not answer there may be some.
+pub(crate) async fn left(shards: &Shards) -> u64 {
+    let mut left = 0;
+    for part in 0..shards.partitions() {
+        left += shards.store_of(part).count(part).await.unwrap_or(1);
     }
+    left
 }
 
 /// Short times, a small window, and a number of its own.
 pub(crate) fn settings() -> Settings {
     Settings {
-        owner: rand::random_range(durable_jobs::tenure::FIRST_WORKER..=durable_jobs::store::MAX_NUMBER),
+        owner: rand::random_range(0..=MAX_NUMBER),
         clock: Clock::default(),
         lease: LEASE,
         tenure: Duration::from_millis(600),
@@ -204,22 +228,19 @@ impl Store for Faulty {
         Ok(Vec::new())
     }
 
-    async fn lease(&self, changes: &[(Option<Lease>, Option<Lease>)]) -> Result<Vec<bool>> {
-        Ok(vec![true; changes.len()])
+    async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>> {
+        Ok(vec![true; wanted.len()])
     }
 
-    async fn news(&self, tell: Tell) -> Result<()> {
+    async fn news(&self) -> Result<BoxStream<'static, News>> {
         let percent = self.percent;
-        let tell = move |news| match rand::random_range(0..100) {
-            it if it < percent => true, // it is lost
-            it if it < 2 * percent => tell(News::Lost) && tell(news),
-            _ => tell(news),
-        };
-        self.inner.news(Box::new(tell)).await
+        let holds = move |_: &News| ready(rand::random_range(0..100) >= percent);
+        // Some are lost without a word, and some end the stream.
+        Ok(self.inner.news().await?.filter(holds).take_while(holds).boxed())
     }
 
-    async fn count(&self) -> Result<Vec<Count>> {
-        self.inner.count().await
+    async fn count(&self, part: u32) -> Result<u64> {
+        self.inner.count(part).await
     }
 }
 
@@ -267,7 +288,7 @@ pub(crate) async fn partitions_are_shared(shards: &Shards) {
         let now = Clock::default().now_ms();
         for (_, store) in shards.all() {
             for lease in store.leases().await.unwrap() {
-                if lease.key < durable_jobs::tenure::FIRST_WORKER && lease.until > now {
+                if lease.key < FIRST_PLACE && lease.until > now {
                     *owners.entry(lease.owner).or_default() += 1;
                 }
             }
@@ -277,11 +298,11 @@ pub(crate) async fn partitions_are_shared(shards: &Shards) {
         counts
     };
     let until = async |wanted: &[usize]| {
-        let end = Instant::now() + PATIENCE;
-        while owned().await != wanted {
-            assert!(Instant::now() < end, "{:?} and not {wanted:?}", owned().await);
-            sleep(Duration::from_millis(50)).await;
-        }
+        insist(async || {
+            let owned = owned().await;
+            if owned == wanted { Ok(()) } else { Err(format!("{owned:?} and not {wanted:?}")) }
+        })
+        .await;
     };
     let (trial, all) = (Trial::default(), shards.partitions() as usize);
     let long = || Settings { tenure: Duration::from_secs(3), ..settings() };
@@ -302,15 +323,13 @@ pub(crate) async fn another_worker_dies_with_its_claim(shards: &Shards) {
     // When these have run, all windows are loaded.
     trial.put(shards, 1_000_000..1_000_040, 0).await;
     trial.end(shards).await;
-    let deadline = Clock::default().now_ms() + 1_500;
-    let ids = 2_000_000..2_000_020_u64;
-    trial.deadlines.lock().unwrap().extend(ids.clone().map(|id| (id, deadline)));
+    let (deadline, ids) = (Clock::default().now_ms() + 3_000, 2_000_000..2_000_020);
     shards.put(ids.clone().map(|id| (id, deadline, Vec::new())).collect()).await.unwrap();
     for id in ids {
+        trial.track(id, deadline, vec![Attempt { until: deadline + 500, has_failed: true }]);
         let part = shards.part_of(id);
         let claims = shards.store_of(part).claim(part, &[(deadline, id)], deadline + 500).await.unwrap();
         assert!(matches!(claims[..], [Claim::Taken { attempt: 1, .. }]), "{claims:?}");
-        trial.jobs.lock().unwrap().insert(id, vec![Attempt { until: deadline + 500, has_failed: true }]);
     }
     trial.end(shards).await;
     worker.stop().await;
