@@ -55,7 +55,7 @@ fn verdict_of(folder: &TempDir, arguments: &[&str], keys: u32) -> String {
 #[test]
 fn demo_shows_that_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
-    let stdout = verdict_of(&folder, &["--keys", "250"], 260);
+    let stdout = verdict_of(&folder, &["--keys", "250", "--ttl", "20s"], 260);
     let killed = stdout.split_once("the leader, is killed; ").and_then(|(_, rest)| rest.split_once(" keys wait"));
     assert!(killed.unwrap().0.parse::<u32>().unwrap() >= 200, "{stdout}");
 }
@@ -63,7 +63,7 @@ fn demo_shows_that_nothing_is_lost() {
 #[test]
 fn burst_is_gone_in_a_few_entries() {
     let folder = tempfile::tempdir().unwrap();
-    let stdout = verdict_of(&folder, &["--burst", "--keys", "2000", "--ttl", "7s"], 2_000);
+    let stdout = verdict_of(&folder, &["--burst", "--keys", "2000", "--ttl", "15s"], 2_000);
     let entries = stdout.split_once("the expiries took ").and_then(|(_, rest)| rest.split_once(" entries of the log"));
     // They are due at one moment, but each put is a millisecond of its own, and may be a poll of its own.
     assert!(entries.unwrap().0.parse::<u32>().unwrap() <= 100, "{stdout}");
