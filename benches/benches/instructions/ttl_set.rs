@@ -7,4 +7,4 @@ use counted::counted;
 
 type Ttls = timer_wheel_bench::queue::Applied<timer_wheel::ttl::TtlSet<u32>>;
 
-counted!(ttl_set, Ttls: reschedule_to_later from with_random at most 147_000);
+counted!(ttl_set, Ttls: reschedule_to_later from with_random at most 103_300);
