@@ -28,12 +28,14 @@ pub(crate) struct Setup<'a> {
 impl<'a> Setup<'a> {
     /// What the arguments ask for on a trace, on this machine.
     pub(crate) fn new(args: &'a Args, trace: &'a Trace) -> Self {
-        let words = ["cargo", "run", "--release", "-p", "replay", "--"].map(str::to_owned);
+        let own: Vec<String> = env::args().skip(1).collect();
+        let separator = (!own.is_empty()).then(|| "--".to_owned());
+        let words = ["cargo", "run", "--release", "-p", "replay"].map(str::to_owned);
         Self {
             args,
             trace,
             rounds: args.rounds(trace.requests.len()),
-            command: shell_words::join(words.into_iter().chain(env::args().skip(1))),
+            command: shell_words::join(words.into_iter().chain(separator).chain(own)),
             commit: results::version(),
             machine: results::machine(),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
