@@ -245,8 +245,9 @@ impl<G: Geometry> Levels<G> {
         let is_new = if bucket.level == 0 { self.cursor < start } else { !self.is_opened(bucket) };
         budget.work -= usize::from(is_new);
         let is_sorted = bucket.level == 0 || is_new && len <= Layout::<G>::FEW.min(budget.work);
-        // One tick before the start, so that timers of its first tick go to a bucket of level 0 and are sorted there.
-        self.move_cursor(if is_sorted { start } else { start.before() });
+        // One tick before the start of a coarser bucket, so that timers of its first tick go to a bucket of level 0 and are
+        // sorted there, and no later bucket is opened while this one still holds timers.
+        self.move_cursor(if bucket.level == 0 { start } else { start.before() });
         if Layout::<G>::start_ns(self.cursor) >= self.agenda.chores {
             self.enter();
         }
@@ -259,6 +260,10 @@ impl<G: Geometry> Levels<G> {
         }
         self.empty(nodes, bucket, most, by, budget);
         if bucket.level != 0 {
+            if is_sorted {
+                self.move_cursor(start);
+                self.enter();
+            }
             // The bucket may be the crowd that was to be moved ahead.
             self.refresh_moves();
         }
@@ -272,6 +277,10 @@ impl<G: Geometry> Levels<G> {
     /// Extends the reach over a bucket, unless it was opened before.
     fn set_opened(&mut self, bucket: Bucket, held: u64) {
         if bucket.level != 0 && !self.is_opened(bucket) {
+            debug_assert!(
+                bucket.level != FAR || self.keeps_far_numbers(bucket.number),
+                "no far bucket changes its number"
+            );
             self.reach[bucket.level] = bucket.number + 1;
             self.held[bucket.level] = held;
         }

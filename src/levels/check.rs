@@ -60,6 +60,13 @@ impl<G: Geometry> Levels<G> {
         );
     }
 
+    /// Whether every far bucket that is occupied is the same one when a rotation is the last that was opened.
+    pub(super) fn keeps_far_numbers(&self, opened: u64) -> bool {
+        let number = |bit, opened| Layout::<G>::number_from(FAR, bit, opened);
+        let mut occupied = (0..u64::BITS as usize).filter(|bit| self.occupancy.far() >> bit & 1 != 0);
+        self.reach[FAR] == 0 || occupied.all(|bit| number(bit, self.least(FAR)) == number(bit, opened))
+    }
+
     fn check_agenda(&self) {
         let first = self.bucket_after(None);
         let start = first.map_or(NEVER, |it| Layout::<G>::begins(it));

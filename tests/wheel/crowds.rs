@@ -2,7 +2,7 @@
 
 use timer_wheel::{Budget, Compact, Geometry, Millis, Wheel};
 
-use crate::geometries::{FAR_TIMERS, Narrow};
+use crate::geometries::{FAR_TIMERS, Narrow, few};
 use crate::pair::{LEVELS, Pair};
 use crate::script::{Op, Pick, When, spans};
 
@@ -116,4 +116,27 @@ fn crowd_disturbed_between_calls_of_one_unit_fires_in_order() {
         }
         check::<Compact>(2, 150, is_spread);
     }
+}
+
+/// Ours: timers that were postponed from one far bucket to the next made that a crowd, which was opened at once. The bucket
+/// that they came from had not been emptied, and its other timers counted as later ones.
+#[test]
+fn crowd_that_the_opening_of_a_far_bucket_makes_of_the_next_fires_in_order() {
+    fn check<G: Geometry>() {
+        let ([.., rotation], few) = (spans::<G>(), few::<G>());
+        let later = 3 * rotation;
+        for (kept, work) in [(0, 1 << 20), (few / 3, 1 << 20), (few / 3, few), (0, 5), (few / 3, 5), (few / 3, 1)] {
+            let mut pair = Pair::<G>::new(0);
+            pair.apply(&Op::Storm(When::At(u64::MAX), 0, FAR_TIMERS as u8));
+            (0..few as u64).for_each(|n| pair.schedule(rotation + n));
+            let first_postponed = Pick::Live(kept as u8);
+            (kept..few).for_each(|_| pair.apply(&Op::Reschedule(first_postponed, When::At(later))));
+            (0..few as u64 - 1).for_each(|n| pair.schedule(later + n));
+            for to in [rotation, rotation + few as u64, later] {
+                pair.apply(&Op::AdvanceBudgeted(When::At(to), Budget::of_work(work), 3));
+            }
+            pair.finish();
+        }
+    }
+    in_every_geometry!(check);
 }
