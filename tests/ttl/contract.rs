@@ -85,23 +85,6 @@ fn new_settings_hold_from_the_next_call_on() {
 }
 
 #[test]
-fn restore_of_bad_entries_is_refused_and_changes_nothing() {
-    let mut queue = leader();
-    queue.init(5_u32, 5, 50, created(0)).unwrap();
-    let entry = |key, ttl_ms| Entry::new(key, 1, ttl_ms);
-    let (ttl_ms, max_ms) = (u64::MAX, 36_500 * 86_400_000);
-    for (entries, error) in [
-        (vec![entry(1, 1), entry(2, 1), entry(1, 2)], TtlError::DuplicateKey),
-        (vec![entry(1, 1), entry(1, 2), entry(2, 1)], TtlError::DuplicateKey),
-        (vec![entry(1, 1), entry(2, 0)], TtlError::ZeroTtl),
-        (vec![entry(1, u64::MAX)], TtlError::TtlTooLong { ttl_ms, max_ms }),
-    ] {
-        assert_eq!(queue.restore(entries, 9, 9), Err(error));
-        assert_eq!((queue.len(), queue.remaining(&5, 0)), (1, Some(50 * MS)));
-    }
-}
-
-#[test]
 fn clock_never_runs_backwards() {
     let mut queue = leader();
     fill(&mut queue, 1, |_| 5);

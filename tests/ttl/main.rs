@@ -1,5 +1,5 @@
 //! The TTL layer against its rules: a model that is obviously right, three replicas around a log,
-//! and the traps that others fell into, each by name.
+//! and the traps that others fell into, each beside what it is about.
 //!
 //! `model`, `pair`, `script` and `cluster` need nothing but the crate and `bytes`, so that fuzz targets can include
 //! them by path.
@@ -16,12 +16,14 @@ mod start;
 
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
+mod budget;
 mod contract;
+mod ends_of_time;
 mod followers;
 mod handles;
+mod in_flight;
 mod panics;
 mod random;
 mod roles;
 mod snapshots;
-mod traps;
 mod wake_ups;
