@@ -13,14 +13,17 @@ mod shutdown;
 mod turns;
 mod waking;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as StdAtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use std::vec::Vec;
 
 use loom::sync::{Condvar, Mutex};
 
-use super::{Job, Timer};
+use super::{Job, Reason, Sleep, Timer};
 use crate::clock::ManualClock;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -86,6 +89,30 @@ impl Bell {
     fn job(&self) -> impl FnOnce() + Send + 'static {
         let bell = self.clone();
         move || bell.ring()
+    }
+}
+
+struct Ring(Bell);
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        self.0.ring();
+    }
+}
+
+fn poll(sleep: &mut Sleep, bell: &Bell) -> Poll<Result<(), Reason>> {
+    let waker = Waker::from(Arc::new(Ring(bell.clone())));
+    Pin::new(sleep).poll(&mut Context::from_waker(&waker))
+}
+
+/// Polls with a bell of its own each time, until it is ready.
+fn wait_for(sleep: &mut Sleep) -> Result<(), Reason> {
+    loop {
+        let bell = Bell::new();
+        match poll(sleep, &bell) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => bell.wait(1),
+        }
     }
 }
 

@@ -217,7 +217,7 @@ impl Worker<'_> {
             while left > 0 {
                 let mut queue = shard.queue_after_others();
                 left = left.min(queue.wheel.len());
-                let mut budget = Budget::of_work(PIECE).with_fires(left);
+                let mut budget = Budget::of_work(PIECE.min(self.budget)).with_fires(left);
                 queue.hand_out(u64::MAX, &mut budget, |key, _, entry| {
                     match entry {
                         Entry::Sleep(sleeper) => wakers.extend(sleeper.end()),

@@ -1,28 +1,12 @@
 //! A task that sleeps is woken, however it meets the timer thread.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Poll;
 
 use loom::thread;
 
-use super::{Bell, SECOND, model, sharded_timer, timer};
+use super::{Bell, SECOND, model, poll, sharded_timer, timer, wait_for};
 use crate::clock::{Clock, ManualClock};
 use crate::timer::{Reason, Shutdown, Sleep, Timer};
-
-struct Ring(Bell);
-
-impl Wake for Ring {
-    fn wake(self: Arc<Self>) {
-        self.0.ring();
-    }
-}
-
-fn poll(sleep: &mut Sleep, bell: &Bell) -> Poll<Result<(), Reason>> {
-    let waker = Waker::from(Arc::new(Ring(bell.clone())));
-    Pin::new(sleep).poll(&mut Context::from_waker(&waker))
-}
 
 /// Polls with a new waker each time, until it is ready.
 fn block_on(mut sleep: Sleep) -> Result<(), Reason> {
@@ -80,17 +64,6 @@ fn sleep_during_a_shutdown_is_an_error_and_does_not_hang() {
         assert_eq!(block_on(sleep), Err(Reason::ShutDown));
         assert_eq!(other.join().unwrap(), 0, "no job");
     });
-}
-
-/// Polls with a bell of its own each time, until it is ready.
-fn wait_for(sleep: &mut Sleep) -> Result<(), Reason> {
-    loop {
-        let bell = Bell::new();
-        match poll(sleep, &bell) {
-            Poll::Ready(result) => return result,
-            Poll::Pending => bell.wait(1),
-        }
-    }
 }
 
 /// A sleep that waits for a second, and has been reset as often: a reset to a later time takes no lock, but for the first.

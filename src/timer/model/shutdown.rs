@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::{Bell, Count, SECOND, model, timer};
-use crate::timer::{Job, Reason, Shutdown};
+use super::{Bell, Count, SECOND, model, poll, timer, wait_for};
+use crate::clock::{Clock, ManualClock};
+use crate::timer::{Job, Reason, Shutdown, Timer};
 
 #[test]
 fn job_that_is_cancelled_fired_and_shut_down_ends_in_one_way() {
@@ -101,4 +102,73 @@ fn job_rescheduled_during_a_shutdown_runs_or_is_returned_once() {
         assert!(is_moved || ran.get() == 0, "it was not due");
         assert_eq!(timer.len(), unrun.len());
     });
+}
+
+/// How many entries the thread takes back under a lock in the models below. There is one more of them.
+const PIECES: [usize; 2] = [2, 4];
+
+/// A timer that takes back so many at a time, and has as many jobs that are not due.
+fn with_a_piece_of_jobs(piece: usize, ran: &Count) -> (Timer, ManualClock) {
+    let clock = ManualClock::new();
+    let builder = Timer::builder().shards(1).clock(clock.clone());
+    let timer = builder.budget(piece).start().unwrap();
+    (0..piece).for_each(|_| _ = timer.schedule_after(SECOND, ran.job()).unwrap());
+    (timer, clock)
+}
+
+#[test]
+fn job_cancelled_between_two_pieces_of_a_shutdown_is_returned_or_cancelled() {
+    for piece in PIECES {
+        model(move || {
+            let ran = Count::default();
+            let (timer, _clock) = with_a_piece_of_jobs(piece, &ran);
+            let handle = timer.schedule_after(2 * SECOND, ran.job()).unwrap();
+            let other = thread::spawn(move || handle.cancel());
+            let unrun = timer.shutdown(Shutdown::Discard).unwrap();
+            assert_eq!(ran.get(), 0);
+            // One that was returned can be cancelled all the same, and does not run then.
+            let cancelled = usize::from(other.join().unwrap());
+            unrun.into_iter().for_each(Job::run);
+            assert_eq!((ran.get() + cancelled, timer.len()), (piece + 1, 0));
+        });
+    }
+}
+
+/// A reset to a later time takes no lock once there was one.
+#[test]
+fn sleep_reset_between_two_pieces_of_a_shutdown_is_woken() {
+    for piece in PIECES {
+        for resets in [0, 1] {
+            model(move || {
+                let ran = Count::default();
+                let (timer, clock) = with_a_piece_of_jobs(piece, &ran);
+                let mut sleep = timer.sleep(2 * SECOND);
+                assert!(poll(&mut sleep, &Bell::new()).is_pending());
+                (0..resets).for_each(|_| sleep.reset(clock.origin() + 2 * SECOND));
+                let other = thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len());
+                sleep.reset(clock.origin() + 3 * SECOND);
+                assert_eq!(wait_for(&mut sleep), Err(Reason::ShutDown));
+                assert_eq!((other.join().unwrap(), ran.get()), (piece, 0));
+            });
+        }
+    }
+}
+
+/// The jobs are due, so the thread runs them, and takes back what is left.
+#[test]
+fn sleep_brought_forward_between_two_pieces_of_a_drain_ends_once() {
+    for piece in PIECES {
+        model(move || {
+            let ran = Count::default();
+            let (timer, clock) = with_a_piece_of_jobs(piece, &ran);
+            let mut sleep = timer.sleep(9 * SECOND);
+            assert!(poll(&mut sleep, &Bell::new()).is_pending());
+            clock.advance(SECOND);
+            let other = thread::spawn(move || timer.shutdown(Shutdown::Drain).unwrap().len());
+            sleep.reset(clock.origin() + SECOND);
+            let ended = wait_for(&mut sleep);
+            assert!(ended == Ok(()) || ended == Err(Reason::ShutDown), "{ended:?}");
+            assert_eq!((other.join().unwrap(), ran.get()), (0, piece));
+        });
+    }
 }
