@@ -31,7 +31,7 @@ pub const MAX_FRAME: usize = MAX_PUT + (8 << 10);
 /// How many connections that have said nothing yet wait at the door.
 pub(crate) const AT_THE_DOOR: usize = 64;
 
-/// How many connections each other node has. The engine needs one or two, and one more for each election; what
+/// How many connections each other node has. The engine needs two, and one more for each election; what
 /// is left over from a node that was killed makes room.
 pub(crate) const OF_EACH_NODE: usize = 8;
 

@@ -1,7 +1,6 @@
 //! The other nodes, as the engine wants them: frames over TCP.
 
 use std::io;
-use std::mem;
 use std::time::Duration;
 
 use openraft::error::{InstallSnapshotError, NetworkError, RPCError, RaftError, RemoteError, Unreachable};
@@ -26,17 +25,27 @@ pub struct Peer {
     peers: Peers,
     disk: DiskId,
     seat: Seat,
-    /// Nothing while a call is under way: a call that is given up at its time limit drops its
-    /// connection, or the next one would take the answer to it for its own.
-    connection: Option<Connection>,
+    /// One for what is short, heartbeats above all, and one for entries and snapshots: see [`carries`]. Nothing while a call
+    /// is under way: a call that is given up at its time limit drops its connection, or the next one would take the
+    /// answer to it for its own.
+    connections: [Option<Connection>; 2],
     has_called: bool,
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        for connection in self.connections.iter_mut().filter_map(Option::take) {
             self.peers.keep(self.seat.node, self.disk, connection);
         }
+    }
+}
+
+/// Whether a call takes long, if the other node or the way to it is slow.
+fn carries(call: &Call) -> bool {
+    match call {
+        Call::Append(rpc) => !rpc.entries.is_empty(),
+        Call::Snapshot(_) => true,
+        Call::Vote(_) => false,
     }
 }
 
@@ -44,18 +53,19 @@ impl RaftNetworkFactory<TypeConfig> for Peers {
     type Network = Peer;
 
     async fn new_client(&mut self, disk: DiskId, &seat: &Seat) -> Peer {
-        Peer { peers: self.clone(), disk, seat, connection: None, has_called: false }
+        Peer { peers: self.clone(), disk, seat, connections: [None, None], has_called: false }
     }
 }
 
 impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
+        let carries = carries(&call);
         // The stream of entries and heartbeats goes on, whoever else asks.
-        let is_stream = mem::replace(&mut self.has_called, true);
-        let only_asks = matches!(&call, Call::Append(rpc) if rpc.entries.is_empty());
-        let turn = if only_asks && !is_stream { self.peers.turn(self.seat.node) } else { Ok(None) };
+        let only_asks = !self.has_called && !carries && matches!(call, Call::Append(_));
+        self.has_called = true;
+        let turn = if only_asks { self.peers.turn(self.seat.node) } else { Ok(None) };
         let _turn = turn.map_err(|error| Unreachable::new(&error))?;
-        let mut connection = match self.connection.take().or_else(|| self.kept(&call)) {
+        let mut connection = match self.connections[usize::from(carries)].take().or_else(|| self.kept(&call)) {
             Some(connection) => connection,
             None => {
                 let connected = self.peers.connect(self.seat.node, Some((self.disk, self.seat.cluster))).await;
@@ -65,7 +75,7 @@ impl Peer {
         };
         let reply = frame::exchange(&mut connection, &Request::Call(call)).await;
         let reply = reply.map_err(|error| NetworkError::new(&error))?;
-        self.connection = Some(connection);
+        self.connections[usize::from(carries)] = Some(connection);
         if self.peers.believes(Reply::term(&reply)) { Ok(reply) } else { Err(self.strange(&reply)) }
     }
 
@@ -80,8 +90,8 @@ impl Peer {
     /// What is left to say when the reply is not the one to the call, or not to be believed. It is worth
     /// a pause: a node that refuses to speak to this one will do so again.
     fn strange<E: std::error::Error>(&mut self, reply: &Reply) -> Failure<E> {
-        // The other side may have closed it.
-        self.connection = None;
+        // The other side may have closed them.
+        self.connections = [None, None];
         if let Reply::Refused(problem) = reply {
             self.peers.complain(self.seat.node, problem.clone());
         }

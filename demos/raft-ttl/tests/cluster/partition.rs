@@ -1,9 +1,14 @@
 //! A leader that is cut off, and does not know.
 
+use std::time::Duration;
+
+use raft_ttl::cluster::GLANCE;
 use raft_ttl::ledger::Ledger;
+use raft_ttl::limits::MAX_PART;
 use raft_ttl::message::{Reply, Request, Status};
 use raft_ttl::time::wall_us_now;
-use raft_ttl::types::Command;
+use raft_ttl::types::{Command, Item};
+use tokio::time::{Instant, sleep};
 
 use crate::process::{HASTY, Nodes, item};
 use crate::proxy::Wires;
@@ -69,4 +74,28 @@ async fn nothing_expires_twice_or_is_lost_when_the_leader_is_cut_off() {
     nodes.put(vec![item("after", 50)]).await;
     let is_done = |status: &Status| status.keys == 0 && status.expired == written + 1;
     nodes.agree(is_done).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn node_that_neither_entries_nor_new_connections_reach_hears_the_leader_all_the_same() {
+    let (nodes, wires) = Wires::between_nodes(&HASTY, 3).await;
+    let (leader, term) = nodes.all_up().await;
+    let slow = nodes.ids().into_iter().find(|&id| id != leader).unwrap();
+    wires.narrow(slow);
+    let before = nodes.wait_for(slow, |_| true).await.keys;
+    let began = Instant::now();
+    // An election takes three quarters of a second at most to begin.
+    for nth in 0.. {
+        if began.elapsed() > Duration::from_secs(4) {
+            break;
+        }
+        nodes.put(vec![Item { value: "v".repeat(MAX_PART), ..item(format!("key {nth}"), None) }]).await;
+        assert_eq!(nodes.leads().await, (leader, term));
+        sleep(GLANCE).await;
+    }
+    let status = nodes.wait_for(slow, |_| true).await;
+    assert_eq!((status.term, status.keys), (term, before), "it has had no entry, and elected nobody");
+    wires.heal();
+    nodes.agree(|status| status.keys > before).await;
+    assert_eq!(nodes.leads().await, (leader, term));
 }

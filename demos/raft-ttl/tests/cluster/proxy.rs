@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
+use raft_ttl::cluster::GLANCE;
 use raft_ttl::frame::{Connection, connection};
 use raft_ttl::message::Reply;
 use raft_ttl::types::NodeId;
@@ -31,6 +32,9 @@ pub(crate) struct Weather {
     pub(crate) doubled: u32,
 }
 
+/// A frame with more bytes is long: one with entries may be, a heartbeat is not.
+const LONG: usize = 4 << 10;
+
 type Forge = fn(Reply) -> Reply;
 
 struct Sky {
@@ -46,6 +50,8 @@ struct Sky {
     connections: u64,
     /// Whose replies are forged, and how.
     forged: Option<(NodeId, Forge)>,
+    /// To whom long frames, what follows them on their connections, and new connections do not get through.
+    strait: Option<NodeId>,
 }
 
 /// The wires between all nodes of a cluster.
@@ -66,6 +72,7 @@ impl Wires {
             counts: [0; 5],
             connections: 0,
             forged: None,
+            strait: None,
         }));
         let mut tasks = JoinSet::new();
         for from in nodes.ids() {
@@ -94,9 +101,15 @@ impl Wires {
         self.sky.lock().unwrap().forged = Some((id, forge));
     }
 
+    /// Lets no long frame through to a node, nor what follows it on its connection, nor a new connection.
+    pub(crate) fn narrow(&self, to: NodeId) {
+        self.sky.lock().unwrap().strait = Some(to);
+    }
+
     pub(crate) fn heal(&self) {
         let mut sky = self.sky.lock().unwrap();
         sky.cut_off.clear();
+        sky.strait = None;
         sky.weather = Weather::default();
     }
 
@@ -155,6 +168,10 @@ async fn serve(listener: TcpListener, to: SocketAddr, ends: [NodeId; 2], sky: Ar
 
 /// Passes requests and replies on, one after the other, until either side is gone.
 async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mutex<Sky>>) {
+    let is_closed = |sky: &Mutex<Sky>| sky.lock().unwrap().strait == Some(ends[1]);
+    while is_closed(&sky) {
+        sleep(GLANCE).await;
+    }
     // A node that is down refuses connections, and so does the wire to it.
     let Ok(onward) = TcpStream::connect(to).await else { return };
     let (mut from, mut onward) = (connection(from), connection(onward));
@@ -176,6 +193,9 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
         }
         if let Some(delay) = fate.delay {
             sleep(delay).await;
+        }
+        while request.len() > LONG && is_closed(&sky) {
+            sleep(GLANCE).await;
         }
         if onward.send(request).await.is_err() {
             return;
