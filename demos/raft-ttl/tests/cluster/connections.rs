@@ -114,8 +114,24 @@ async fn deaf_clients_in_masses_delay_no_write_refuse_no_read_and_change_no_lead
     let (leader, term) = nodes.all_up().await;
     nodes.put(vec![Item { value: "v".repeat(MAX_PART), ..item("large", None) }]).await;
 
+    // Another client writes and reads on the connection that it has, and on a new one: how long a put takes each time.
     let mut own = nodes.connect(leader).await;
-    let (mut deaf, mut puts) = (Vec::new(), Vec::new());
+    let use_it = async |own: &mut Connection, nth: usize, puts: &mut Vec<Duration>| {
+        for connection in [own, &mut nodes.connect(leader).await] {
+            let began = Instant::now();
+            let put = Request::Write(Command::Put(vec![item(format!("key {nth}"), None)]));
+            let written = frame::exchange(connection, &put).await;
+            assert!(matches!(written, Ok(Reply::Done { .. })), "{written:?}");
+            puts.push(began.elapsed());
+            let get = Request::Get { key: format!("key {nth}"), linearizable: true, from: 0 };
+            let read = frame::exchange(connection, &get).await;
+            assert!(matches!(read, Ok(Reply::Value { .. })), "{read:?}");
+        }
+    };
+    let (mut before, mut puts, mut deaf) = (Vec::new(), Vec::new(), Vec::new());
+    for nth in 0..100 {
+        use_it(&mut own, nth, &mut before).await;
+    }
     for nth in 0..DEAF + 200 {
         if nth < DEAF {
             let mut connection = nodes.connect(leader).await;
@@ -127,27 +143,20 @@ async fn deaf_clients_in_masses_delay_no_write_refuse_no_read_and_change_no_lead
             deaf.push(connection);
         }
         if nth >= DEAF || nth % 6 == 0 {
-            // Meanwhile another client writes and reads on the connection that it has, and on a new one.
-            for connection in [&mut own, &mut nodes.connect(leader).await] {
-                let began = Instant::now();
-                let put = Request::Write(Command::Put(vec![item(format!("key {nth}"), None)]));
-                let written = frame::exchange(connection, &put).await;
-                assert!(matches!(written, Ok(Reply::Done { .. })), "{written:?}");
-                puts.push(began.elapsed());
-                let get = Request::Get { key: format!("key {nth}"), linearizable: true, from: 0 };
-                let read = frame::exchange(connection, &get).await;
-                assert!(matches!(read, Ok(Reply::Value { .. })), "{read:?}");
-            }
+            use_it(&mut own, nth, &mut puts).await;
         }
     }
-    puts.sort();
-    let [median, p99] = [50, 99].map(|percent| puts[puts.len() * percent / 100]);
-    println!("a put takes {median:.1?}, {p99:.1?} at the 99th percentile");
-    // A fifth of a second, on a machine with nothing else to do.
-    assert!(p99 < Duration::from_secs(2), "{p99:?}");
+    let p99 = |puts: &mut Vec<Duration>| {
+        puts.sort();
+        puts[puts.len() * 99 / 100]
+    };
+    let (calm, p99) = (p99(&mut before), p99(&mut puts));
+    println!("a put takes {p99:.1?} at the 99th percentile, {calm:.1?} without them");
+    // On a machine with nothing else to do, a fifth of a second is more than enough.
+    assert!(p99 < Duration::from_millis(200).max(5 * calm), "{p99:?}, {calm:?} without them");
     let Ok(Reply::Status(status)) = frame::exchange(&mut own, &Request::Status).await else { panic!("no status") };
     assert_eq!((status.role.as_str(), status.term), ("Leader", term));
-    let most = DEAF * UNTAKEN + puts.len();
+    let most = DEAF * UNTAKEN + before.len() + puts.len();
     println!("{} reads", status.reads);
     assert!(status.reads <= most as u64, "{} reads", status.reads);
     if let Some(peak) = nodes.peak_memory(leader) {
