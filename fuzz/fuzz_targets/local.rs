@@ -1,4 +1,4 @@
-//! The timer for loops with one thread against a map of deadlines: after every call both answer the same.
+//! The timer for loops with one thread against a model of the deadlines: after every call both answer the same.
 
 #![no_main]
 
@@ -6,6 +6,9 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../../tests/wheel/bytes.rs"]
 mod bytes;
+#[path = "../../tests/wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel uses more of it")]
+mod model;
 #[path = "../../tests/local/world.rs"]
 mod world;
 

@@ -1,6 +1,5 @@
-//! Calls on the sleeps of one timer, and the obvious beside it: a map of deadlines, in the order in which they are to fire.
+//! Calls on the sleeps of one timer, and the wheel's model beside it: the deadlines in the order in which they are to fire.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -12,6 +11,7 @@ use timer_wheel::clock::NEVER;
 use timer_wheel::local::{LocalSleep, LocalTimer, TurnClock};
 
 use crate::bytes::{Decoder, Draw};
+use crate::model::Model;
 
 const SLEEPS: usize = 6;
 
@@ -80,21 +80,17 @@ impl Wake for Named {
 struct Slot {
     sleep: LocalSleep<TurnClock>,
     deadline: u64,
-    /// Where it is in the map, while it waits.
-    place: Option<(u64, u64)>,
     wakers: [Arc<Named>; 2],
 }
 
 struct World {
     timer: LocalTimer<TurnClock>,
     slots: Vec<Slot>,
-    /// By deadline, and among equals by when it was armed or reset: the waker that is to be woken.
-    waiting: BTreeMap<(u64, u64), (usize, usize)>,
+    /// The sleeps that wait, each with the waker that is to be woken. The model's clock shows the latest time.
+    model: Model<usize, usize>,
     log: Log,
     woken: Vec<(usize, usize)>,
     clock: u64,
-    latest: u64,
-    sequence: u64,
 }
 
 impl World {
@@ -103,17 +99,16 @@ impl World {
         let slot = |nth| Slot {
             sleep: timer.sleep(Duration::ZERO),
             deadline: 0,
-            place: None,
             wakers: [0, 1].map(|other| Arc::new(Named((nth, other), Arc::clone(&log)))),
         };
         let slots = (0..SLEEPS).map(slot).collect();
-        let (waiting, woken) = (BTreeMap::new(), Vec::new());
-        Self { timer, slots, waiting, log, woken, clock: 0, latest: 0, sequence: 0 }
+        Self { timer, slots, model: Model::new(0), log, woken: Vec::new(), clock: 0 }
     }
 
     fn call(&mut self, call: Call) {
+        let latest = self.model.now();
         let resolve = |time| match time {
-            Time::Ahead(ns) => self.latest.saturating_add(ns),
+            Time::Ahead(ns) => latest.saturating_add(ns),
             Time::At(at) => at,
         };
         match call {
@@ -124,30 +119,24 @@ impl World {
                     Time::At(at) => self.timer.sleep_until(at),
                 };
                 slot.deadline = resolve(time);
-                slot.place.take().map(|place| self.waiting.remove(&place));
+                self.model.cancel(nth);
             }
             Call::Poll(nth, other) => {
                 let slot = &mut self.slots[nth];
                 let waker = Waker::from(Arc::clone(&slot.wakers[other]));
                 let polled = Pin::new(&mut slot.sleep).poll(&mut Context::from_waker(&waker));
-                let is_ready = slot.place.is_none() && slot.deadline <= self.latest;
-                assert_eq!(polled, if is_ready { Poll::Ready(()) } else { Poll::Pending });
-                if !is_ready {
-                    let place = *slot.place.get_or_insert((slot.deadline, self.sequence));
-                    self.sequence += 1;
-                    self.waiting.insert(place, (nth, other));
+                match self.model.get_mut(nth) {
+                    Some(waker) => *waker = other,
+                    None if slot.deadline <= latest => return assert_eq!(polled, Poll::Ready(())),
+                    None => self.model.schedule(nth, slot.deadline, other),
                 }
+                assert_eq!(polled, Poll::Pending);
             }
             Call::Reset(nth, time) => {
                 let (slot, deadline) = (&mut self.slots[nth], resolve(time));
                 slot.sleep.reset(deadline);
                 slot.deadline = deadline;
-                if let Some(place) = &mut slot.place {
-                    let waker = self.waiting.remove(place).expect("it waits");
-                    *place = (deadline, self.sequence);
-                    self.sequence += 1;
-                    self.waiting.insert(*place, waker);
-                }
+                self.model.reschedule(nth, deadline);
             }
             Call::Set(time) => {
                 self.clock = resolve(time);
@@ -155,68 +144,57 @@ impl World {
             }
             Call::Fire(time, most) => {
                 let fired = self.fire(resolve(time), &mut Budget::of_fires(most));
-                assert_eq!(fired, self.due().count().min(most));
-                self.take(fired);
+                assert!(fired == most || fired < most && !self.model.has_due());
             }
             Call::Work(time, work) => {
-                let fired = self.fire(resolve(time), &mut Budget::of_work(work));
-                assert!(fired <= self.due().count(), "early");
-                self.take(fired);
+                self.fire(resolve(time), &mut Budget::of_work(work));
                 // Any budget but none comes to an end of it.
                 let mut calls = 0;
-                while self.due().next().is_some() {
-                    let fired = self.fire(self.latest, &mut Budget::of_work(1 + work));
-                    self.take(fired);
+                while self.model.has_due() {
+                    self.fire(self.model.now(), &mut Budget::of_work(1 + work));
                     calls += 1;
                     assert!(calls < 10_000, "nothing fires");
                 }
             }
             Call::Clear => {
                 self.timer.clear();
-                self.waiting.clear();
-                self.slots.iter_mut().for_each(|slot| slot.place = None);
+                self.model.clear();
             }
         }
     }
 
+    /// The first in the model are woken.
     fn fire(&mut self, now: u64, budget: &mut Budget) -> usize {
-        self.latest = self.latest.max(now.min(NEVER - 1));
-        self.timer.fire(now, budget)
-    }
-
-    fn due(&self) -> impl Iterator<Item = &(u64, u64)> {
-        self.waiting.keys().take_while(|(deadline, _)| *deadline <= self.latest)
-    }
-
-    /// The first in the map are woken.
-    fn take(&mut self, fired: usize) {
+        self.model.set_clock(now.min(NEVER - 1));
+        let fired = self.timer.fire(now, budget);
         for _ in 0..fired {
-            let (_, named) = self.waiting.pop_first().expect("so many are due");
-            self.slots[named.0].place = None;
-            self.woken.push(named);
+            let (nth, _, other) = self.model.pop_due().expect("early");
+            self.woken.push((nth, other));
         }
+        fired
     }
 
     fn check(&mut self) {
-        self.latest = self.latest.max(self.clock.min(NEVER - 1));
+        self.model.set_clock(self.clock.min(NEVER - 1));
+        let (model, latest) = (&self.model, self.model.now());
         assert_eq!(*self.log.lock().unwrap(), self.woken);
-        assert_eq!((self.timer.len(), self.timer.is_empty()), (self.waiting.len(), self.waiting.is_empty()));
-        let (first, wake) = (self.waiting.keys().next().map(|(deadline, _)| *deadline), self.timer.wake_at());
-        assert!(wake.is_some() == first.is_some() && wake <= first.map(|first| first.max(self.latest)), "late");
-        let left = wake.map(|wake| Duration::from_nanos(wake.saturating_sub(self.latest)));
+        assert_eq!((self.timer.len(), self.timer.is_empty()), (model.len(), model.is_empty()));
+        let (first, wake) = (model.next_deadline(), self.timer.wake_at());
+        assert!(wake.is_some() == first.is_some() && wake <= first.map(|first| first.max(latest)), "late");
+        let left = wake.map(|wake| Duration::from_nanos(wake.saturating_sub(latest)));
         assert_eq!(self.timer.until_next(), left);
         for (nth, slot) in self.slots.iter().enumerate() {
-            assert_eq!((slot.sleep.deadline(), slot.sleep.is_elapsed()), (slot.deadline, slot.deadline <= self.latest));
-            let stored = slot.place.map(|place| self.waiting[&place]);
+            assert_eq!((slot.sleep.deadline(), slot.sleep.is_elapsed()), (slot.deadline, slot.deadline <= latest));
+            let stored = model.get(nth).map(|waiting| waiting.value);
             for (other, waker) in slot.wakers.iter().enumerate() {
-                let is_stored = stored == Some((nth, other));
+                let is_stored = stored == Some(other);
                 assert_eq!(Arc::strong_count(waker), 1 + usize::from(is_stored), "a waker was lost or stays");
             }
         }
     }
 }
 
-/// Runs the script, and holds all that can be seen against the map after each call.
+/// Runs the script, and holds all that can be seen against the model after each call.
 pub(crate) fn run(script: Vec<Call>) {
     let mut world = World::new();
     for call in script {
