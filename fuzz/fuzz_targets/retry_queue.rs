@@ -6,6 +6,9 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../../tests/wheel/bytes.rs"]
 mod bytes;
+#[path = "../../tests/wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel uses more of it")]
+mod model;
 #[path = "../../tests/retry_queue/script.rs"]
 mod script;
 #[path = "../../tests/retry_queue/world.rs"]

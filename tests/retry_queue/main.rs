@@ -1,17 +1,19 @@
 //! The retry queue against a model of it, and what it promises in single cases.
 //!
-//! `script` and `world` need nothing but `std`, the crate, `serde_json` and `bytes`, so that a fuzz target can include
-//! them by path.
+//! `script` and `world` need nothing but `std`, the crate, `serde_json`, and of the wheel's tests `bytes` and the model, so
+//! that a fuzz target can include them by path.
 
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
 #[path = "../wheel/bytes.rs"]
 mod bytes;
+#[path = "../wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
+mod model;
 mod script;
 mod world;
 
 mod budget;
-mod clock;
 mod random;
 mod restart;
 
@@ -101,21 +103,4 @@ fn configuration_that_cannot_work_is_refused_with_a_reason() {
     }
     queue.push_again("mail", 1, 0);
     assert_eq!(given_up(&mut queue, 0), [("mail", 1)], "nothing has changed");
-}
-
-/// Ours, in its third year: between the timeout and the retry `failed` answered as if nothing had timed out.
-#[test]
-fn failure_after_the_timeout_is_stale_and_changes_nothing() {
-    const SECOND: u64 = 1_000 * MS;
-    let mut queue = configured(|_| {});
-    let keys = [1, 2, 3].map(|value| queue.push(value, 0));
-    assert_eq!(queue.failed(keys[0], 0), None, "not yet delivered");
-    assert_eq!(deliveries(&mut queue, 0), [(1, 1), (2, 1), (3, 1)]);
-    assert_eq!(queue.failed(keys[0], 10 * SECOND - 1), Some(11 * SECOND - 1));
-    assert_eq!(queue.failed(keys[0], 10 * SECOND - 1), None, "once is enough");
-    assert_eq!(queue.failed(keys[1], 10 * SECOND), None);
-    assert!(deliveries(&mut queue, 10 * SECOND).is_empty());
-    assert_eq!(queue.failed(keys[2], 10 * SECOND), None, "whether or not a poll came in between");
-    assert_eq!(deliveries(&mut queue, 11 * SECOND), [(1, 2), (2, 2), (3, 2)], "the timeout and the delay of a retry");
-    assert_eq!(queue.failed(keys[2], 11 * SECOND), Some(12 * SECOND), "an answer counts for the latest delivery");
 }

@@ -1,4 +1,4 @@
-//! Restarts: nothing is lost, what was pending comes back as due, and attempts go on counting.
+//! Restarts: what is stored, and what is damaged. That nothing is lost, and only what was pending comes again, is in `random`.
 
 use timer_wheel::retry::RetryQueue;
 
@@ -13,41 +13,6 @@ const START: u64 = 1_700_000_000 * SECOND;
 fn reloaded(queue: &RetryQueue<u32>) -> RetryQueue<u32> {
     let stored = serde_json::to_string(queue).unwrap();
     serde_json::from_str(&stored).unwrap()
-}
-
-/// As a program without it does.
-fn refilled(queue: &RetryQueue<u32>) -> RetryQueue<u32> {
-    let mut next = RetryQueue::new(START);
-    for (_, value, attempts, at) in queue.iter() {
-        next.push_again(*value, attempts, at);
-    }
-    next
-}
-
-type Restart = fn(&RetryQueue<u32>) -> RetryQueue<u32>;
-
-const WAYS: [Restart; 2] = [reloaded, refilled];
-
-#[test]
-fn restart_delivers_again_only_what_was_pending() {
-    for restart in WAYS {
-        let mut queue = RetryQueue::new(START);
-        let keys: Vec<_> = (0..5).map(|value| queue.push(value, START + u64::from(value))).collect();
-        queue.push(5, START + 60 * SECOND);
-        assert_eq!(deliveries(&mut queue, START + 4), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
-        assert_eq!(queue.done(keys[0]), Some(0));
-        assert_eq!(queue.failed(keys[1], START + SECOND), Some(START + 2 * SECOND));
-
-        let mut queue = restart(&queue);
-        assert_eq!(queue.len(), 5);
-        assert_eq!(deliveries(&mut queue, START + SECOND), [(2, 2), (3, 2), (4, 2)], "they were pending");
-        assert_eq!(deliveries(&mut queue, START + 2 * SECOND - 1), []);
-        assert_eq!(deliveries(&mut queue, START + 2 * SECOND), [(1, 2)], "its retry was to come then");
-        assert_eq!(deliveries(&mut queue, START + 11 * SECOND), []);
-        // A second after the timeout.
-        assert_eq!(deliveries(&mut queue, START + 12 * SECOND), [(2, 3), (3, 3), (4, 3)]);
-        assert_eq!(deliveries(&mut queue, START + 60 * SECOND), [(1, 3), (2, 4), (3, 4), (4, 4), (5, 1)]);
-    }
 }
 
 #[test]

@@ -1,17 +1,14 @@
 //! A retry queue beside a model that is obviously right.
 
-use std::collections::BTreeMap;
-
 use timer_wheel::retry::{RetryConfig, RetryEvent, RetryQueue};
 use timer_wheel::{Budget, TimerKey};
 
+use crate::model::Model;
 use crate::script::{Op, Script};
 
-/// What the model knows of a value.
+/// What the model knows of a value, beside when it is due.
 struct Entry {
     value: u32,
-    /// When it is due, and its place among those due then.
-    due: (u64, u64),
     attempts: u32,
     pending_until: Option<u64>,
 }
@@ -19,13 +16,12 @@ struct Entry {
 struct World {
     queue: RetryQueue<u32>,
     config: RetryConfig,
-    entries: BTreeMap<TimerKey, Entry>,
+    /// Its clock shows the latest time that the queue was told.
+    model: Model<Entry>,
     stale: Vec<TimerKey>,
     /// The caller's clock.
     now: u64,
-    /// The latest time that the queue was told.
-    clock: u64,
-    sequence: u64,
+    pushed: u32,
 }
 
 /// The key, the attempts and the value of an event, and whether the value was given up.
@@ -34,15 +30,8 @@ type Event = (TimerKey, u32, u32, bool);
 /// Runs a history, and lets everything come to its end.
 pub(crate) fn run(script: &Script) {
     let (now, config) = (script.start, script.setup.config());
-    let mut world = World {
-        queue: RetryQueue::new(now),
-        config,
-        entries: BTreeMap::new(),
-        stale: Vec::new(),
-        now,
-        clock: now,
-        sequence: 0,
-    };
+    let (queue, model) = (RetryQueue::new(now), Model::new(now));
+    let mut world = World { queue, config, model, stale: Vec::new(), now, pushed: 0 };
     world.queue.set_config(config).expect("it makes sense");
     for op in &script.ops {
         world.apply(*op);
@@ -50,7 +39,7 @@ pub(crate) fn run(script: &Script) {
     }
     world.now = u64::MAX;
     // Each is delivered once more at most, and then given up.
-    let most = 2 * world.entries.len();
+    let most = 2 * world.model.len();
     assert!(world.poll(&mut Budget::unlimited().with_fires(most + 1)) <= most);
     world.check();
     assert!(world.queue.is_empty());
@@ -79,25 +68,20 @@ impl World {
         }
     }
 
-    fn due_at(&mut self, time: u64) -> (u64, u64) {
-        self.sequence += 1;
-        (time, self.sequence)
-    }
-
     fn push(&mut self, attempts: u32, at: u64) {
-        let due = self.due_at(at);
-        let value = self.sequence as u32;
+        self.pushed += 1;
+        let value = self.pushed;
         let key = match attempts {
             0 => self.queue.push(value, at),
             _ => self.queue.push_again(value, attempts, at),
         };
-        let entry = Entry { value, due, attempts, pending_until: None };
-        assert!(self.entries.insert(key, entry).is_none() && !self.stale.contains(&key));
+        assert!(!self.stale.contains(&key));
+        self.model.schedule(key, at, Entry { value, attempts, pending_until: None });
     }
 
     /// Polls until there is nothing more to do or to do it with, and says how often something was.
     fn poll(&mut self, budget: &mut Budget) -> usize {
-        self.clock = self.clock.max(self.now);
+        self.model.set_clock(self.now);
         for events in 0.. {
             let before = *budget;
             let event = self.queue.poll(self.now, budget).map(|event| match event {
@@ -119,80 +103,68 @@ impl World {
 
     /// What happens first of all that is due.
     fn expected(&mut self) -> Option<Event> {
-        let first = self.entries.iter_mut().min_by_key(|(_, entry)| entry.due);
-        let (&key, entry) = first.filter(|(_, entry)| entry.due.0 <= self.clock)?;
-        if entry.attempts >= self.config.attempts || (entry.attempts > 0 && entry.due.0 == u64::MAX) {
+        let (key, clock) = (self.model.first_due()?, self.model.now());
+        let is_over = self.model.get(key)?.deadline == u64::MAX;
+        let entry = self.model.get_mut(key)?;
+        if entry.attempts >= self.config.attempts || (entry.attempts > 0 && is_over) {
             let event = (key, entry.attempts, entry.value, true);
             self.forget(key);
             return Some(event);
         }
         entry.attempts += 1;
-        let timeout = self.clock.saturating_add(self.config.pending_timeout.as_nanos() as u64);
+        let timeout = clock.saturating_add(self.config.pending_timeout.as_nanos() as u64);
         entry.pending_until = Some(timeout);
         let event = (key, entry.attempts, entry.value, false);
-        let due = self.retry_at(timeout, event.1);
-        self.entry(key).due = due;
+        self.model.reschedule(key, self.retry_at(timeout, event.1));
         Some(event)
     }
 
-    fn retry_at(&mut self, failed_at: u64, attempts: u32) -> (u64, u64) {
+    fn retry_at(&self, failed_at: u64, attempts: u32) -> u64 {
         let delay = if attempts >= self.config.attempts { 0 } else { self.config.retry_delay.as_nanos() as u64 };
-        self.due_at(failed_at.saturating_add(delay))
+        failed_at.saturating_add(delay)
     }
 
-    fn entry(&mut self, key: TimerKey) -> &mut Entry {
-        self.entries.get_mut(&key).expect("it is known")
-    }
-
-    fn forget(&mut self, key: TimerKey) {
-        self.entries.remove(&key);
+    fn forget(&mut self, key: TimerKey) -> Option<Entry> {
+        let entry = self.model.cancel(key)?;
         self.stale.push(key);
+        Some(entry)
     }
 
     fn with_key(&mut self, place: u8, act: fn(&mut Self, TimerKey)) {
-        let keys = self.entries.keys().chain(self.stale.iter().rev().take(3));
-        let keys: Vec<_> = keys.copied().collect();
+        let live = self.model.ascending().map(|(key, _)| key);
+        let keys: Vec<_> = live.chain(self.stale.iter().rev().take(3).copied()).collect();
         if let Some(&key) = keys.get(usize::from(place) % keys.len().max(1)) {
             act(self, key);
         }
     }
 
     fn done(&mut self, key: TimerKey) {
-        let expected = self.entries.get(&key).map(|entry| entry.value);
+        let expected = self.forget(key).map(|entry| entry.value);
         assert_eq!(self.queue.done(key), expected);
-        if expected.is_some() {
-            self.forget(key);
-        }
     }
 
     fn fail(&mut self, key: TimerKey) {
-        self.clock = self.clock.max(self.now);
-        let clock = self.clock;
-        let pending = self.entries.get_mut(&key).filter(|entry| entry.pending_until.is_some_and(|until| clock < until));
+        self.model.set_clock(self.now);
+        let clock = self.model.now();
+        let pending = self.model.get_mut(key).filter(|entry| entry.pending_until.is_some_and(|until| clock < until));
         let attempts = pending.map(|entry| {
             entry.pending_until = None;
             entry.attempts
         });
-        let due = attempts.map(|attempts| self.retry_at(clock, attempts));
-        assert_eq!(self.queue.failed(key, self.now), due.map(|due| due.0));
-        if let Some(due) = due {
-            self.entry(key).due = due;
+        let retry = attempts.map(|attempts| self.retry_at(clock, attempts));
+        assert_eq!(self.queue.failed(key, self.now), retry);
+        if let Some(retry) = retry {
+            self.model.reschedule(key, retry);
         }
-    }
-
-    fn ascending(&self) -> Vec<TimerKey> {
-        let mut keys: Vec<TimerKey> = self.entries.keys().copied().collect();
-        keys.sort_by_key(|key| self.entries[key].due);
-        keys
     }
 
     /// What is pending is due by now.
     fn end_pending(&mut self) {
-        for key in self.ascending() {
-            let pending_until = self.entry(key).pending_until.take();
-            if pending_until.is_some_and(|until| self.clock < until) {
-                let due = self.due_at(self.clock);
-                self.entry(key).due = due;
+        let (clock, keys) = (self.model.now(), self.model.ascending().map(|(key, _)| key).collect::<Vec<_>>());
+        for key in keys {
+            let pending_until = self.model.get_mut(key).and_then(|entry| entry.pending_until.take());
+            if pending_until.is_some_and(|until| clock < until) {
+                self.model.reschedule(key, clock);
             }
         }
     }
@@ -205,32 +177,36 @@ impl World {
     }
 
     fn refill(&mut self) {
-        let old = std::mem::replace(&mut self.queue, RetryQueue::new(self.clock));
-        self.queue.set_config(self.config).expect("it makes sense");
-        let keys = old.iter().map(|(key, value, attempts, at)| (key, self.queue.push_again(*value, attempts, at)));
-        let keys: BTreeMap<TimerKey, TimerKey> = keys.collect();
         self.end_pending();
+        let now = self.model.now();
+        let old = std::mem::replace(&mut self.queue, RetryQueue::new(now));
+        let mut former = std::mem::replace(&mut self.model, Model::new(now));
+        self.queue.set_config(self.config).expect("it makes sense");
         self.stale.clear();
-        self.entries = std::mem::take(&mut self.entries).into_iter().map(|(key, entry)| (keys[&key], entry)).collect();
+        for (key, value, attempts, at) in old.iter() {
+            let deadline = former.get(key).expect("it is known").deadline;
+            let entry = former.cancel(key).expect("it is known");
+            self.model.schedule(self.queue.push_again(*value, attempts, at), deadline, entry);
+        }
     }
 
     fn check(&self) {
-        assert_eq!(self.queue.len(), self.entries.len());
-        assert_eq!(self.queue.is_empty(), self.entries.is_empty());
+        assert_eq!(self.queue.len(), self.model.len());
+        assert_eq!(self.queue.is_empty(), self.model.is_empty());
         for &key in self.stale.iter().rev().take(3) {
             assert_eq!(self.queue.get(key), None);
         }
-        let known = self.ascending().into_iter().map(|key| {
-            let Entry { value, due, attempts, pending_until } = &self.entries[&key];
+        let clock = self.model.now();
+        let known = self.model.ascending().map(|(key, timer)| {
+            let Entry { value, attempts, pending_until } = &timer.value;
             assert_eq!(self.queue.get(key), Some(value));
-            let is_pending = pending_until.is_some_and(|until| self.clock < until);
-            (key, value, *attempts, if is_pending { self.clock } else { due.0 })
+            let is_pending = pending_until.is_some_and(|until| clock < until);
+            (key, value, *attempts, if is_pending { clock } else { timer.deadline })
         });
         assert!(self.queue.iter().eq(known));
-        let first = self.entries.values().map(|entry| entry.due.0).min();
-        let wake = self.queue.wake_at();
+        let (first, wake) = (self.model.next_deadline(), self.queue.wake_at());
         assert_eq!(wake.is_some(), first.is_some());
-        assert!(wake <= first.map(|due| due.max(self.clock)), "never late");
-        assert_eq!(self.queue.expiration_delay(), wake.map(|wake| wake - self.clock));
+        assert!(wake <= first.map(|first| first.max(clock)), "never late");
+        assert_eq!(self.queue.expiration_delay(), wake.map(|wake| wake - clock));
     }
 }
