@@ -19,18 +19,13 @@ pub(crate) enum Ids {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     /// A writer inserts a row. If the transaction is `open`, it commits later.
-    Insert {
-        id: u8,
-        at: i8,
-        open: bool,
-    },
+    Insert { id: u8, at: i8, open: bool },
     /// A writer commits a transaction that is open.
     Commit(u8),
+    /// A writer removes a row.
     Remove(u8),
-    Move {
-        row: u8,
-        at: i8,
-    },
+    /// A writer gives a row another deadline.
+    Move { row: u8, at: i8 },
     /// A piece of news reaches the window.
     Tell(u8),
     /// The host asks for a load, and begins the scan if there is one.
@@ -38,32 +33,25 @@ pub(crate) enum Op {
     /// A scan sees the store.
     See(u8),
     /// A scan ends with its answer. Of the rows that came or went since `See` it has those that `odd` says.
-    Answer {
-        scan: u8,
-        rows: u8,
-        odd: u8,
-        end: bool,
-    },
+    Answer { scan: u8, rows: u8, odd: u8, end: bool },
     /// A scan fails, and the host says so.
     Fail(u8),
     /// The task of a scan is cancelled.
     Drop(u8),
+    /// The host polls once.
     Poll,
+    /// The host polls until nothing more is due.
     PollAll,
     /// The work on a row ends.
-    Finish {
-        work: u8,
-        end: End,
-    },
+    Finish { work: u8, end: End },
+    /// Time passes.
     Pass(u8),
     /// The host sleeps until the wake-up.
     Sleep,
     /// The clock is set back.
     Back(u8),
     /// The host starts again. Answers to the scans of the old window arrive at the new one if they are `late`.
-    Crash {
-        late: bool,
-    },
+    Crash { late: bool },
     /// News are lost, and the host resets the window.
     Reset,
 }

@@ -17,27 +17,18 @@ const LEASE: u64 = 8;
 #[derive(Clone, Copy, Debug)]
 enum Op {
     /// The others learn of the row by a load, if at all.
-    Insert {
-        worker: u8,
-        ahead: u8,
-    },
-    Load {
-        worker: u8,
-    },
-    Claim {
-        worker: u8,
-    },
+    Insert { worker: u8, ahead: u8 },
+    /// The worker loads what comes next.
+    Load { worker: u8 },
+    /// The worker claims a row that is due.
+    Claim { worker: u8 },
     /// The worker ends the work on a row that it has claimed.
-    Finish {
-        worker: u8,
-    },
+    Finish { worker: u8 },
     /// The worker starts again, without what it has claimed.
-    Kill {
-        worker: u8,
-    },
-    Reset {
-        worker: u8,
-    },
+    Kill { worker: u8 },
+    /// The worker has lost news.
+    Reset { worker: u8 },
+    /// Time passes.
     Pass(u8),
     /// The clock of all workers is set back.
     Back(u8),

@@ -33,21 +33,6 @@ pub(crate) enum Rule {
     DoneAfterTheCommit,
 }
 
-impl Rule {
-    pub(crate) const ALL: [Self; 10] = [
-        Self::TellDuringScans,
-        Self::TellAfterTheCommit,
-        Self::ResetAfterLostNews,
-        Self::TellRemovalsInOrder,
-        Self::ScanThePrimary,
-        Self::LeaveNoGap,
-        Self::EndAtTheEnd,
-        Self::LookAtTheRow,
-        Self::LookAtThePosition,
-        Self::DoneAfterTheCommit,
-    ];
-}
-
 /// What is on its way to the window.
 #[derive(Debug)]
 enum News {
@@ -120,7 +105,7 @@ pub(crate) fn run(script: &Script, broken: Option<Rule>) -> Counts {
         counts: Counts::new(),
     };
     for op in &script.ops {
-        world.apply(*op);
+        _ = world.apply(*op);
         world.check();
     }
     world.drain();
@@ -128,54 +113,31 @@ pub(crate) fn run(script: &Script, broken: Option<Rule>) -> Counts {
 }
 
 impl World {
-    fn apply(&mut self, op: Op) {
+    /// Nothing happens if the operation names what is not there.
+    fn apply(&mut self, op: Op) -> Option<()> {
         match op {
             Op::Insert { id, at, open } => self.insert((self.after(at), self.id(id)), open),
             Op::Commit(n) => {
-                if let Some(n) = place(n, self.open.len()) {
-                    let (row, number) = self.open.swap_remove(n);
-                    self.commit(row, number);
-                }
+                let (row, number) = self.open.swap_remove(place(n, self.open.len())?);
+                self.commit(row, number);
             }
-            Op::Remove(n) => {
-                if let Some(row) = self.row(n) {
-                    self.remove(row);
-                }
-            }
-            Op::Move { row, at } => {
-                if let Some(row) = self.row(row) {
-                    self.move_to(row, self.after(at));
-                }
-            }
-            Op::Tell(n) => {
-                if let Some(n) = place(n, self.news.len()) {
-                    self.tell(n);
-                }
-            }
+            Op::Remove(n) => self.remove(self.row(n)?),
+            Op::Move { row, at } => self.move_to(self.row(row)?, self.after(at)),
+            Op::Tell(n) => self.tell(place(n, self.news.len())?),
             Op::Ask => self.ask(),
             Op::See(n) => {
-                if let Some(n) = place(n, self.scans.len()) {
-                    let rows = self.rows();
-                    self.scans[n].seen.get_or_insert(rows);
-                }
+                let (n, rows) = (place(n, self.scans.len())?, self.rows());
+                self.scans[n].seen.get_or_insert(rows);
             }
-            Op::Answer { scan, rows, odd, end } => {
-                if let Some(n) = place(scan, self.scans.len()) {
-                    self.answer(n, rows, odd, end);
-                }
-            }
+            Op::Answer { scan, rows, odd, end } => self.answer(place(scan, self.scans.len())?, rows, odd, end),
             Op::Fail(n) => {
-                if let Some(n) = place(n, self.scans.len()) {
-                    let scan = self.scans.swap_remove(n);
-                    self.window.load_failed(scan.load);
-                    self.count("a load that failed");
-                }
+                let scan = self.scans.swap_remove(place(n, self.scans.len())?);
+                self.window.load_failed(scan.load);
+                self.count("a load that failed");
             }
             Op::Drop(n) => {
-                if let Some(n) = place(n, self.scans.len()) {
-                    drop(self.scans.swap_remove(n));
-                    self.count("a load that was dropped");
-                }
+                drop(self.scans.swap_remove(place(n, self.scans.len())?));
+                self.count("a load that was dropped");
             }
             Op::Poll => _ = self.poll(),
             Op::PollAll => while self.poll() {},
@@ -201,6 +163,7 @@ impl World {
                 }
             }
         }
+        Some(())
     }
 
     /// The window is as new: it must know of every row in the store, and of no scan.
