@@ -1,47 +1,15 @@
 //! Clocks that panic: a timer ends in order, tells everybody, and loses no job.
 
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, mpsc};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
 use std::thread;
 
 use timer_wheel::timer::{Missed, Reason};
 use timer_wheel::{Job, ManualClock, Shutdown, Timer};
 
+use crate::fuse::{Burnt, Fuse};
 use crate::log::{Asked, Bench, Hooked, Log, MS, SECOND};
-
-/// What a clock panics with.
-#[derive(Debug, PartialEq)]
-struct Failure;
-
-/// When the clock panics.
-#[derive(Clone, Default)]
-struct Fuse(Arc<Mutex<(u32, u32)>>);
-
-impl Fuse {
-    /// From now on, so many times.
-    fn set(&self, times: u32) {
-        self.set_after(0, times);
-    }
-
-    /// So many times, once it has been asked `spared` times.
-    fn set_after(&self, spared: u32, times: u32) {
-        *self.0.lock().unwrap() = (spared, times);
-    }
-
-    /// Panics, without a message on the terminal, if it is time.
-    fn burn(&self) {
-        let mut fuse = self.0.lock().unwrap();
-        let (spared, times) = &mut *fuse;
-        if *spared > 0 {
-            *spared -= 1;
-        } else if *times > 0 {
-            *times -= 1;
-            drop(fuse);
-            resume_unwind(Box::new(Failure));
-        }
-    }
-}
 
 /// A timer on a clock that panics when a fuse is set, and whether the panics that were reported are the clock's.
 struct Broken {
@@ -70,13 +38,13 @@ impl Broken {
         let fuses = [&inside, &parking, &outside].map(Fuse::clone);
         let brittle = Hooked(clock.clone(), move |asked| match asked {
             Asked::Origin => {}
-            Asked::Now if thread::current().name() == Some("brittle") => fuses[0].burn(),
-            Asked::Park => fuses[1].burn(),
-            Asked::Now => fuses[2].burn(),
+            Asked::Now if thread::current().name() == Some("brittle") => fuses[0].ask(),
+            Asked::Park => fuses[1].ask(),
+            Asked::Now => fuses[2].ask(),
         });
         let (sender, reports) = mpsc::channel();
         let builder = Timer::builder().clock(brittle).name("brittle");
-        let builder = builder.on_panic(move |payload| sender.send(payload.is::<Failure>()).unwrap());
+        let builder = builder.on_panic(move |payload| sender.send(payload.is::<Burnt>()).unwrap());
         let bench = Bench { timer: builder.start().unwrap(), clock, log: Log::default() };
         Self { bench, inside, parking, outside, reports }
     }
@@ -90,7 +58,7 @@ impl Broken {
 
 #[test]
 fn clock_that_panics_on_the_timer_thread_ends_the_timer_and_loses_no_job() {
-    let burns: [fn(&Broken); 2] = [|bench| bench.inside.set(u32::MAX), |bench| bench.parking.set(1)];
+    let burns: [fn(&Broken); 2] = [|bench| bench.inside.set(0..u32::MAX), |bench| bench.parking.set(0..1)];
     for burn in burns {
         let bench = Broken::new();
         bench.schedule_three();
@@ -125,10 +93,10 @@ fn clock_that_panics_during_a_shutdown_loses_no_job() {
         bench.schedule_three();
         let ending = bench.begin_shutdown(Shutdown::Drain);
         bench.clock.advance(2 * SECOND);
-        bench.inside.set_after(spared, u32::MAX);
+        bench.inside.set(spared..u32::MAX);
         go.send(()).unwrap();
         let unrun = ending.join().unwrap();
-        bench.inside.set(0);
+        bench.inside.set(0..0);
         let ran = bench.log.len();
         assert!(ran == 0 || ran == 2, "what is due was run, or nothing");
         unrun.into_iter().for_each(Job::run);
@@ -142,7 +110,7 @@ fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
     let bench = Broken::new();
     bench.schedule_three();
     let handle = bench.schedule(SECOND, 4);
-    bench.outside.set(u32::MAX);
+    bench.outside.set(0..u32::MAX);
     let calls: [&dyn Fn(); 3] = [
         &|| drop(bench.timer.schedule_after(MS, || ())),
         &|| drop(bench.timer.every(MS, Missed::Skip, || ())),
@@ -150,9 +118,9 @@ fn clock_that_panics_under_a_caller_changes_nothing_in_the_timer() {
     ];
     for call in calls {
         let payload = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
-        assert_eq!(payload.downcast_ref(), Some(&Failure));
+        assert_eq!(payload.downcast_ref(), Some(&Burnt));
     }
-    bench.outside.set(0);
+    bench.outside.set(0..0);
     assert_eq!(bench.timer.len(), 4);
     bench.advance(3 * SECOND);
     assert_eq!(bench.log.read(), [1, 4, 2, 3]);
@@ -168,7 +136,7 @@ fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
     let fails_after = move || {
         log.write(2);
         // When the run ends, and before the next one begins.
-        inside.set(2);
+        inside.set(0..2);
     };
     bench.timer.every(SECOND, Missed::Skip, fails_after).unwrap();
     bench.timer.every(SECOND, Missed::Skip, bench.log.job(3)).unwrap();
@@ -184,7 +152,7 @@ fn clock_that_panics_around_a_run_neither_loses_it_nor_ends_its_series() {
 fn last_timer_with_a_broken_clock_is_dropped_without_waiting_for_ever() {
     let bench = Broken::new();
     bench.schedule_three();
-    bench.inside.set(u32::MAX);
+    bench.inside.set(0..u32::MAX);
     let Broken { bench, reports, .. } = bench;
     drop(bench);
     // The thread has ended, and its hook with it.

@@ -12,6 +12,7 @@ mod bytes;
 mod cancel;
 mod clocks;
 mod executor;
+mod fuse;
 mod futures;
 mod hostile;
 mod interval;

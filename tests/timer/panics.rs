@@ -1,7 +1,6 @@
 //! A job that panics harms nobody.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -9,6 +8,7 @@ use std::sync::mpsc;
 use timer_wheel::Job;
 use timer_wheel::timer::Missed;
 
+use crate::fuse::{Bomb, Fuse};
 use crate::log::{Bench, MS, SECOND};
 
 /// Panics without a message on the terminal.
@@ -51,14 +51,8 @@ fn panicking_periodic_job_keeps_its_period_and_its_state() {
 
 #[test]
 fn hook_that_panics_and_payload_that_panics_when_dropped_are_survived() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic_quietly(());
-        }
-    }
     for bench in [Bench::with(|builder| builder.on_panic(|_| panic_quietly(()))), Bench::new()] {
-        bench.timer.schedule_after(MS, || panic_quietly(Bomb)).unwrap();
+        bench.timer.schedule_after(MS, || panic_quietly(Bomb(Fuse::new(0..1)))).unwrap();
         bench.schedule(2 * MS, 1);
         bench.advance(SECOND);
         assert_eq!(bench.log.read(), [1]);
@@ -68,14 +62,8 @@ fn hook_that_panics_and_payload_that_panics_when_dropped_are_survived() {
 /// A closure that panics when `cancel` drops it panics in the caller.
 #[test]
 fn closure_that_panics_when_dropped_by_cancel_leaves_the_timer_in_order() {
-    struct Bomb(Cell<bool>);
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            assert!(!self.0.get(), "boom");
-        }
-    }
     let bench = Bench::new();
-    let bomb = Bomb(Cell::new(true));
+    let bomb = Bomb(Fuse::new(0..1));
     let handle = bench.timer.schedule_after(MS, move || drop(bomb)).unwrap();
     panic::catch_unwind(AssertUnwindSafe(|| handle.cancel())).unwrap_err();
     assert_eq!(bench.timer.len(), 0);

@@ -20,6 +20,9 @@ mod budget;
 mod contract;
 mod ends_of_time;
 mod followers;
+#[path = "../timer/fuse.rs"]
+#[allow(dead_code, reason = "the timer's tests use more of it")]
+mod fuse;
 mod handles;
 mod in_flight;
 mod panics;
