@@ -10,6 +10,11 @@ use timer_wheel::{Clock, Shutdown};
 use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
 
+/// Whether the next tick has come.
+fn ticks(executor: &ManualExecutor, beat: &mut Interval) -> Poll<Result<(), Reason>> {
+    executor.poll(&mut pin!(beat.tick()))
+}
+
 /// One whose caller is late each time never waits, and went on for ever.
 #[test]
 fn interval_that_is_late_ends_with_the_timer() {
@@ -28,10 +33,7 @@ fn interval_that_is_late_ends_with_the_timer() {
 fn interval_ticks_at_whole_periods_however_late_it_is_polled() {
     let (bench, executor) = (Bench::new(), ManualExecutor::default());
     let mut beat = bench.timer.interval(10 * MS);
-    let mut poll = || {
-        let mut tick = pin!(beat.tick());
-        executor.poll(&mut tick).map(Result::unwrap).is_ready()
-    };
+    let mut poll = || ticks(&executor, &mut beat) == Poll::Ready(Ok(()));
     assert!(!poll());
     bench.advance(10 * MS);
     assert!(poll() && !poll());
@@ -44,11 +46,6 @@ fn interval_ticks_at_whole_periods_however_late_it_is_polled() {
     assert_eq!((executor.wakes(), bench.timer.len()), (3, 1));
     drop(beat);
     assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
-}
-
-/// Whether the next tick has come.
-fn ticks(executor: &ManualExecutor, beat: &mut Interval) -> Poll<Result<(), Reason>> {
-    executor.poll(&mut pin!(beat.tick()))
 }
 
 #[test]
@@ -122,7 +119,7 @@ fn interval_with_a_period_of_zero_is_an_error_also_after_a_reset() {
 
 #[cfg(feature = "tokio")]
 #[test]
-fn interval_as_a_stream_goes_on_after_a_full_timer() {
+fn interval_is_a_stream_that_goes_on_after_a_full_timer_and_ends_after_another_error() {
     use futures_core::Stream;
 
     let bench = Bench::with(|builder| builder.limit(1));
@@ -132,20 +129,6 @@ fn interval_as_a_stream_goes_on_after_a_full_timer() {
     let mut next = || Pin::new(&mut beat).poll_next(&mut context);
     assert_eq!(next(), Poll::Ready(Some(Err(Reason::Full))));
     assert!(job.cancel());
-    assert!(next().is_pending());
-    bench.advance(SECOND);
-    assert_eq!(next(), Poll::Ready(Some(Ok(()))));
-}
-
-#[cfg(feature = "tokio")]
-#[test]
-fn interval_is_a_stream_that_ends_after_an_error() {
-    use futures_core::Stream;
-
-    let bench = Bench::new();
-    let mut beat = bench.timer.interval(SECOND);
-    let mut context = Context::from_waker(Waker::noop());
-    let mut next = || Pin::new(&mut beat).poll_next(&mut context);
     assert!(next().is_pending());
     bench.advance(SECOND);
     assert_eq!(next(), Poll::Ready(Some(Ok(()))));
