@@ -28,6 +28,7 @@ fn delay_beyond_the_clock_never_comes() {
         let handle = bench.schedule(delay, 1);
         bench.advance(HOUR);
         assert!(handle.reschedule_after(delay));
+        assert_eq!(bench.timer.sleep(delay).deadline(), None);
     }
     let far = (0..10).fold(bench.clock.origin(), |far, _| far.checked_add(100 * YEAR).unwrap_or(far));
     let handle = bench.timer.schedule_at(far, bench.log.job(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Clocks in and out of order.
+//! Clocks, which the tests move or not. What a timer does when its clock goes back is in `random`, and when it jumps in `periodic`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use timer_wheel::clock::{NEVER, nanoseconds};
 use timer_wheel::{Clock, ManualClock, SystemClock, TimeSource};
 
-use crate::log::{Asked, Bench, HOUR, Hooked, MS, SECOND};
+use crate::log::{Asked, Hooked, MS, SECOND};
 
 #[test]
 fn durations_and_times_convert_without_loss_and_saturate() {
@@ -57,27 +57,6 @@ fn deadlines_saturate_on_every_clock() {
     clock.advance(Duration::MAX);
     assert_eq!(clock.now(), NEVER);
     assert_eq!(clock.after(MS), NEVER);
-}
-
-/// Nobody is let go early: not by being unparked, nor by a clock that moves too little.
-#[test]
-fn sleep_lasts_until_the_clock_shows_the_time() {
-    let clock = ManualClock::new();
-    clock.sleep_until(0);
-    let sleeper = {
-        let clock = clock.clone();
-        thread::spawn(move || {
-            clock.sleep_until(3);
-            clock.now()
-        })
-    };
-    for now in [1, 2] {
-        sleeper.thread().unpark();
-        clock.set(Duration::from_nanos(now));
-    }
-    sleeper.thread().unpark();
-    clock.set(Duration::from_nanos(3));
-    assert_eq!(sleeper.join().unwrap(), 3);
 }
 
 #[test]
@@ -149,51 +128,4 @@ fn clones_of_a_manual_clock_show_the_same_time() {
     assert_eq!(other.now(), 1_000_000_000);
     assert_eq!(other.origin(), clock.origin());
     assert_eq!(format!("{other:?}"), "ManualClock { now: 1s, .. }");
-}
-
-#[test]
-fn clock_that_jumps_an_hour_fires_everything_once_in_order_within_the_budget() {
-    const COUNT: u64 = 5_000;
-    const BUDGET: usize = 64;
-    let bench = Bench::with(|builder| builder.budget(BUDGET));
-    for number in 0..COUNT {
-        let delay = Duration::from_micros(number * 7_919 % COUNT * 719);
-        bench.schedule(delay, nanoseconds(delay));
-    }
-    // One more, scheduled from within the burst for a time before the others: the thread looks at it
-    // after the budget, not after the burst.
-    let (timer, urgent, origin) = (bench.timer.clone(), bench.log.job(u64::MAX), bench.clock.origin());
-    let job = move || _ = timer.schedule_at(origin, urgent).unwrap();
-    bench.timer.schedule_after(Duration::ZERO, job).unwrap();
-    bench.advance(HOUR);
-    let mut ran = bench.log.read();
-    let urgent = ran.iter().position(|&number| number == u64::MAX).unwrap();
-    assert!(urgent <= BUDGET, "it came behind {urgent} others");
-    ran.remove(urgent);
-    assert_eq!(ran.len() as u64, COUNT);
-    assert!(ran.is_sorted_by(|one, next| one < next), "in order, and none twice");
-    assert_eq!(bench.timer.stats().fired, COUNT + 2);
-}
-
-#[test]
-fn clock_that_goes_back_fires_nothing_twice_and_nothing_early() {
-    let bench = Bench::new();
-    bench.schedule(SECOND, 1);
-    bench.schedule(20 * SECOND, 2);
-    bench.advance(10 * SECOND);
-    assert_eq!(bench.log.read(), [1]);
-
-    bench.clock.set(2 * SECOND);
-    bench.settle();
-    // From the latest time that was acted upon: the clock has shown 10 s.
-    bench.schedule(5 * SECOND, 3);
-    bench.timer.schedule_at(bench.clock.origin() + 4 * SECOND, bench.log.job(4)).unwrap();
-    bench.settle();
-    assert_eq!(bench.log.read(), [1, 4], "4 s have been");
-
-    for (now, ran) in [(14, 2), (15, 3), (0, 3), (20, 4)] {
-        bench.clock.set(now * SECOND);
-        bench.settle();
-        assert_eq!(bench.log.read(), [1, 4, 3, 2][..ran]);
-    }
 }

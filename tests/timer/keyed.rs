@@ -1,11 +1,9 @@
 //! Jobs with keys: at most one live job a key.
 
-use std::thread;
-
 use timer_wheel::timer::Reason;
-use timer_wheel::{Clock, KeyedTimer, Shutdown};
+use timer_wheel::{KeyedTimer, Shutdown};
 
-use crate::log::{Bench, MS, SECOND};
+use crate::log::{Bench, SECOND};
 
 fn keyed(bench: &Bench) -> KeyedTimer<String> {
     KeyedTimer::new(bench.timer.clone())
@@ -54,30 +52,6 @@ fn dropping_the_keyed_timer_cancels_nothing() {
 }
 
 #[test]
-fn job_of_a_key_is_renewed_or_set_in_one_call() {
-    let bench = Bench::new();
-    let keyed = keyed(&bench);
-    let beat = |number| keyed.reschedule_or_set_after("a".into(), 2 * SECOND, bench.log.job(number)).unwrap();
-    assert!(!beat(1));
-    for _ in 0..5 {
-        bench.advance(SECOND);
-        assert!(beat(2));
-    }
-    assert_eq!((bench.timer.stats().scheduled, bench.timer.stats().rescheduled), (1, 5), "nothing is set anew");
-    bench.advance(2 * SECOND);
-    assert_eq!((bench.log.read(), keyed.len()), (vec![1], 0), "the first job is the one that was kept");
-    assert!(!beat(3), "it has run");
-    let at = bench.clock.origin() + 20 * SECOND;
-    assert!(keyed.reschedule_or_set_at("a".into(), at, bench.log.job(4)).unwrap());
-    assert!(!keyed.reschedule_or_set_at("b".into(), at, bench.log.job(5)).unwrap());
-    assert_eq!((keyed.deadline("a"), keyed.deadline("b")), (Some(at), Some(at)));
-    bench.advance(20 * SECOND);
-    let mut ran = bench.log.read();
-    ran.sort_unstable();
-    assert_eq!(ran, [1, 3, 5]);
-}
-
-#[test]
 fn job_that_is_renewed_after_it_was_handed_out_is_replaced() {
     let (bench, jobs) = Bench::with_pool();
     let keyed = keyed(&bench);
@@ -105,34 +79,4 @@ fn renewal_that_is_refused_hands_the_job_back_and_keeps_that_of_the_key() {
     bench.timer.shutdown(Shutdown::Discard).unwrap();
     (beat("a", 4).unwrap_err().job)();
     assert_eq!((refused.reason, bench.log.read()), (Reason::Full, vec![3, 4]));
-}
-
-/// Two threads set the same few keys while the clock moves: each job that was not replaced runs.
-#[test]
-fn keys_set_by_two_threads_while_they_fire_keep_one_live_job_each() {
-    let bench = Bench::new();
-    let keyed = KeyedTimer::new(bench.timer.clone());
-    let setters: Vec<_> = (0..2_u32)
-        .map(|setter| {
-            let (keyed, log) = (keyed.clone(), bench.log.clone());
-            thread::spawn(move || {
-                let mut replaced = 0;
-                for n in 0..5_000 {
-                    let delay = (n * 7 + setter) % 3 * MS;
-                    replaced += u64::from(keyed.set_after(n % 5, delay, log.job(1)).unwrap());
-                    assert!(keyed.len() <= 5);
-                }
-                replaced
-            })
-        })
-        .collect();
-    let clock = bench.clock.clone();
-    for _ in 0..200 {
-        clock.advance(MS);
-        thread::yield_now();
-    }
-    let replaced: u64 = setters.into_iter().map(|setter| setter.join().unwrap()).sum();
-    bench.advance(SECOND);
-    assert_eq!(bench.log.len() as u64 + replaced, 10_000);
-    assert!(keyed.is_empty() && bench.timer.is_empty());
 }

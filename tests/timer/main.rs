@@ -18,6 +18,9 @@ mod hostile;
 mod interval;
 mod keyed;
 mod log;
+#[path = "../wheel/model.rs"]
+#[allow(dead_code, reason = "the wheel's own tests use more of it")]
+mod model;
 mod order;
 mod panics;
 mod periodic;

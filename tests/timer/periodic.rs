@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use timer_wheel::timer::Missed;
 use timer_wheel::{Clock, ManualClock, TimerHandle};
 
 use crate::log::{Bench, HOUR, Log, MS, SECOND};
+use crate::shards::on_threads;
 
 /// A job that writes the time in milliseconds.
 fn time_writer(clock: &ManualClock, log: &Log) -> impl FnMut() + Send + 'static {
@@ -114,11 +114,7 @@ fn clock_that_jumps_over_jobs_that_catch_up_holds_up_no_other_job_for_more_than_
             };
             bench.timer.every(SECOND, Missed::CatchUp, job).unwrap();
         }
-        // Threads that follow each other have different shards.
-        for _ in 0..shards {
-            let writer = count_writer(runs, &bench.log);
-            thread::scope(|scope| _ = scope.spawn(|| bench.timer.schedule_after(HOUR, writer).unwrap()));
-        }
+        on_threads(shards as u64, |_| _ = bench.timer.schedule_after(HOUR, count_writer(runs, &bench.log)).unwrap());
         bench.advance(HOUR);
         assert_eq!(runs.load(Ordering::Relaxed), 3_600 * BEATS, "none is lost");
         let waits: Vec<u64> = bench.log.read().iter().map(|ran| ran % 50_000).collect();

@@ -1,4 +1,5 @@
-//! Sleeps whose deadline is moved, at the ends of time, in a full timer, and while it ends. When they fire is in `random`.
+//! Sleeps whose deadline is moved, at the ends of time, in a full timer, and while it ends. When they
+//! fire is in `tests/local`.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -9,7 +10,7 @@ use timer_wheel::timer::{Reason, Sleep};
 use timer_wheel::{Clock, Shutdown};
 
 use crate::executor::ManualExecutor;
-use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::log::{Bench, HOUR, SECOND};
 
 const READY: Poll<Result<(), Reason>> = Poll::Ready(Ok(()));
 
@@ -131,30 +132,4 @@ fn sleep_reset_to_the_end_of_time_during_a_shutdown_is_woken() {
         assert!(ending.join().unwrap() >= 20_000);
         assert_eq!((executor.poll(&mut sleep), executor.wakers()), (Poll::Ready(Err(Reason::ShutDown)), 0));
     }
-}
-
-/// Wherever the looks of the thread fall.
-#[test]
-fn sleeps_reset_while_they_fire_are_never_early_and_are_all_accounted_for() {
-    let (bench, executor) = (Bench::with(|builder| builder.shards(2)), ManualExecutor::default());
-    thread::scope(|scope| {
-        let ticking = scope.spawn(|| (0..20_000).for_each(|_| bench.clock.advance(MS)));
-        let mut sleeps: Vec<Sleep> = (0..20).map(|_| bench.timer.sleep(MS)).collect();
-        let mut rounds = 0_u32;
-        while !ticking.is_finished() {
-            for sleep in &mut sleeps {
-                let ahead = (rounds * 7 % 11) * MS;
-                sleep.reset(bench.clock.origin() + bench.clock_shows() + ahead);
-                let is_ready = executor.poll(sleep).is_ready();
-                assert!(!is_ready || sleep.deadline() <= Some(bench.clock.origin() + bench.clock_shows()), "early");
-                rounds += 1;
-            }
-        }
-        bench.settle();
-    });
-    bench.advance(HOUR);
-    let stats = bench.timer.stats();
-    assert_eq!((stats.len, executor.wakers()), (0, 0));
-    assert_eq!(executor.wakes() as u64, stats.fired);
-    assert_eq!(stats.scheduled, stats.fired + stats.cancelled);
 }

@@ -10,9 +10,9 @@ use timer_wheel::timer::Missed;
 use timer_wheel::{Clock, ManualClock, Shutdown, Wheel, align};
 
 use crate::arbitrary::{Drawn, check};
-use crate::bytes::{Decoder, Draw};
 use crate::executor::ManualExecutor;
 use crate::log::{Bench, HOUR, MS, SECOND};
+use crate::random::Call;
 use crate::rng::Rng;
 use crate::wake_ups::SETTLING;
 
@@ -91,30 +91,6 @@ fn jobs_that_may_run_a_hundredth_of_their_delay_later_take_a_tenth_of_the_wake_u
     assert!(slack * 10 <= exact, "{slack} of {exact}");
 }
 
-#[derive(Debug)]
-enum Call {
-    Schedule(u64),
-    /// Reschedules a job, or cancels it.
-    Change(u8, Option<u64>),
-    Pass(u64),
-}
-
-impl Draw for Call {
-    type Script = Vec<Self>;
-
-    fn extend(script: &mut Vec<Self>, decoder: &mut Decoder<'_>) {
-        let (choice, nth) = (decoder.below(6), decoder.byte());
-        // Of any order of magnitude. At least 1, so that nothing is due before the clock moves.
-        let delay = 1 + ((decoder.word() % (1 << 16)) << decoder.below(24));
-        script.push(match choice {
-            0..3 => Self::Schedule(delay),
-            3 => Self::Change(nth, Some(delay)),
-            4 => Self::Change(nth, None),
-            _ => Self::Pass(delay),
-        });
-    }
-}
-
 /// The clock moves to where the thread sleeps to and not beyond, and in between to times at which nobody wakes it.
 #[test]
 fn no_job_is_early_or_later_than_the_slack_whatever_is_scheduled_and_changed() {
@@ -124,30 +100,29 @@ fn no_job_is_early_or_later_than_the_slack_whatever_is_scheduled_and_changed() {
             // There is always a time to sleep to.
             let far = bench.timer.schedule_after(1_000 * HOUR, || ()).unwrap();
             let (mut jobs, mut cancelled) = (Vec::new(), 0);
+            // At least 1, so that nothing is due before the clock moves.
+            let ahead = |delay: Duration| delay.max(Duration::from_nanos(1));
             for call in script.script() {
-                let now = bench.clock.now();
+                let now = bench.clock_shows();
                 match call {
-                    Call::Schedule(delay) => {
-                        let deadline = Arc::new(AtomicU64::new(now + delay));
+                    Call::Schedule(delay) | Call::SetKey(_, delay) | Call::RenewKey(_, delay) => {
+                        let deadline = Arc::new(AtomicU64::new(nanoseconds(now + ahead(delay))));
                         let job = lateness_writer(&bench, &deadline);
-                        let handle = bench.timer.schedule_after(Duration::from_nanos(delay), job).unwrap();
-                        jobs.push((handle, deadline));
+                        jobs.push((bench.timer.schedule_after(ahead(delay), job).unwrap(), deadline));
                     }
-                    Call::Change(nth, delay) => {
+                    Call::Reschedule(nth, delay) | Call::RescheduleKey(nth, delay) => {
                         let Some(nth) = usize::from(nth).checked_rem(jobs.len()) else { continue };
                         let (handle, deadline) = &jobs[nth];
-                        match delay {
-                            None => cancelled += usize::from(handle.cancel()),
-                            Some(delay) if handle.reschedule_after(Duration::from_nanos(delay)) => {
-                                deadline.store(now + delay, Ordering::SeqCst);
-                            }
-                            Some(_) => {}
+                        if handle.reschedule_after(ahead(delay)) {
+                            deadline.store(nanoseconds(now + ahead(delay)), Ordering::SeqCst);
                         }
                     }
-                    Call::Pass(time) => {
-                        let time = Duration::from_nanos(time).min(bench.expiration_delay());
-                        bench.clock.advance(time);
+                    Call::Cancel(nth) | Call::RemoveKey(nth) => {
+                        let Some(nth) = usize::from(nth).checked_rem(jobs.len()) else { continue };
+                        cancelled += usize::from(jobs[nth].0.cancel());
                     }
+                    Call::Pass(time) => bench.clock.advance(time.min(bench.expiration_delay())),
+                    Call::Back(_) => {}
                 }
             }
             sleep_as_told(&bench, 1);

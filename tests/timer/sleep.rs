@@ -1,4 +1,4 @@
-//! Futures of a timer that wait for a deadline, polled by hand.
+//! Sleeps and their wakers. When they fire is in `tests/local`, which compares them with those of a `LocalTimer`.
 
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -7,24 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Duration;
 
 use timer_wheel::timer::{Reason, Sleep};
 use timer_wheel::{Job, Shutdown, Timer};
 
 use crate::executor::ManualExecutor;
-use crate::log::{Bench, HOUR, MS, SECOND};
-
-#[test]
-fn sleep_beyond_the_clock_never_comes() {
-    let (bench, executor) = (Bench::new(), ManualExecutor::default());
-    let mut sleep = bench.timer.sleep(Duration::MAX);
-    assert_eq!(sleep.deadline(), None);
-    executor.start([&mut sleep]);
-    bench.advance(Duration::MAX);
-    executor.start([&mut sleep]);
-    assert_eq!(executor.wakes(), 0);
-}
+use crate::log::{Bench, HOUR, SECOND};
 
 #[test]
 fn waker_that_changes_is_replaced_in_place_and_the_last_one_is_called() {
@@ -56,21 +44,6 @@ fn sleep_dropped_by_a_job_that_fires_with_it_wakes_nobody() {
     bench.advance(SECOND);
     assert_eq!((executor.wakes(), bench.timer.len()), (0, 0));
     assert_eq!(bench.timer.stats().cancelled, 1);
-}
-
-/// Wherever the drops fall: a sleep has woken its task, or not.
-#[test]
-fn sleeps_dropped_while_they_fire_are_all_accounted_for() {
-    let (bench, executor) = (Bench::with(|builder| builder.shards(2)), ManualExecutor::default());
-    for _ in 0..200 {
-        let mut sleeps: Vec<Sleep> = (0..20).map(|_| bench.timer.sleep(MS)).collect();
-        executor.start(&mut sleeps);
-        bench.clock.advance(MS);
-        drop(sleeps);
-        bench.settle();
-        assert_eq!((bench.timer.len(), executor.wakers()), (0, 0));
-    }
-    assert_eq!(executor.wakes() as u64 + bench.timer.stats().cancelled, 4_000);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use timer_wheel::timer::{Missed, Sleep};
-use timer_wheel::{Job, Shutdown, Timer, TimerHandle};
+use timer_wheel::{Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 
 use crate::rng::Rng;
 
@@ -25,60 +25,56 @@ struct Ledger {
     panicked: AtomicU64,
     rescheduled: AtomicU64,
     beats: AtomicU64,
-    /// Second runs of a job.
-    doubled: AtomicU64,
 }
 
 fn bump(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+    bump_if(true, counter);
+}
+
+fn bump_if(is_so: bool, counter: &AtomicU64) {
+    counter.fetch_add(is_so.into(), Ordering::Relaxed);
 }
 
 fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-fn schedule(timer: &Timer, ledger: &Arc<Ledger>, numbers: &mut Rng) -> TimerHandle {
-    let delay = Duration::from_micros(numbers.below(20_000));
-    let panics = numbers.below(50) == 0;
-    let own = Arc::clone(ledger);
-    let runs = AtomicU64::new(0);
-    let job = move || {
-        if runs.fetch_add(1, Ordering::Relaxed) > 0 {
-            bump(&own.doubled);
-        }
-        bump(&own.ran);
+/// A job that is accounted for.
+fn job(ledger: &Arc<Ledger>, panics: bool) -> impl FnOnce() + Send + 'static {
+    let ledger = Arc::clone(ledger);
+    bump(&ledger.scheduled);
+    move || {
+        bump(&ledger.ran);
         if panics {
-            bump(&own.panicked);
+            bump(&ledger.panicked);
             panic::resume_unwind(Box::new(()));
         }
-    };
-    let handle = timer.schedule_after(delay, job).expect("the timer is not shut down");
-    bump(&ledger.scheduled);
-    handle
+    }
 }
 
-fn produce(timer: &Timer, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
-    let mut numbers = Rng(seed);
+fn produce(keyed: &KeyedTimer<u64>, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
+    let (timer, mut numbers) = (keyed.timer(), Rng(seed));
     let mut handles: Vec<TimerHandle> = Vec::new();
     let own = Arc::clone(ledger);
     let beat = timer
         .every(Duration::from_millis(1 + seed % 3), Missed::CatchUp, move || bump(&own.beats))
         .expect("the timer is not shut down");
     for _ in 0..steps {
-        match numbers.below(10) {
-            0..=5 => handles.push(schedule(timer, ledger, &mut numbers)),
-            6 | 7 if !handles.is_empty() => {
-                let place = numbers.below(handles.len() as u64) as usize;
-                if handles.swap_remove(place).cancel() {
-                    bump(&ledger.cancelled);
-                }
+        let delay = Duration::from_micros(numbers.below(20_000));
+        let choice = numbers.below(12);
+        let place = numbers.below(handles.len().max(1) as u64) as usize;
+        match (choice, handles.get(place)) {
+            (0..=5, _) => {
+                let job = job(ledger, numbers.below(50) == 0);
+                handles.push(timer.schedule_after(delay, job).expect("the timer is not shut down"));
             }
-            8 if !handles.is_empty() => {
-                let place = numbers.below(handles.len() as u64) as usize;
-                let delay = Duration::from_micros(numbers.below(20_000));
-                if handles[place].reschedule_after(delay) {
-                    bump(&ledger.rescheduled);
-                }
+            (6..=7, Some(_)) => bump_if(handles.swap_remove(place).cancel(), &ledger.cancelled),
+            (8, Some(handle)) => bump_if(handle.reschedule_after(delay), &ledger.rescheduled),
+            // All producers set the same few keys.
+            (9..=10, _) => {
+                let is_replaced = keyed.set_after(numbers.below(5), delay, job(ledger, false));
+                bump_if(is_replaced.is_ok_and(|is_replaced| is_replaced), &ledger.cancelled);
+                assert!(keyed.len() <= 5);
             }
             _ => thread::yield_now(),
         }
@@ -90,13 +86,12 @@ fn produce(timer: &Timer, ledger: &Arc<Ledger>, seed: u64, steps: u64) {
 }
 
 fn soak(steps: u64, shards: usize, how: Shutdown) {
-    let builder = Timer::builder().shards(shards);
-    let timer = builder.start().expect("a thread can be started");
-    let ledger = Arc::new(Ledger::default());
+    let timer = Timer::builder().shards(shards).start().expect("a thread can be started");
+    let (keyed, ledger) = (KeyedTimer::new(timer.clone()), Arc::new(Ledger::default()));
     thread::scope(|scope| {
         for seed in 1..=PRODUCERS {
-            let (timer, ledger) = (&timer, &ledger);
-            scope.spawn(move || produce(timer, ledger, seed, steps));
+            let (keyed, ledger) = (&keyed, &ledger);
+            scope.spawn(move || produce(keyed, ledger, seed, steps));
         }
     });
     let unrun = timer.shutdown(how).expect("this is no job");
@@ -106,7 +101,7 @@ fn soak(steps: u64, shards: usize, how: Shutdown) {
     assert_eq!(
         get(&ledger.scheduled),
         ran_before + get(&ledger.cancelled) + returned,
-        "each job ran, was cancelled, or was returned"
+        "each job ran, was cancelled or replaced, or was returned"
     );
     assert_eq!(stats.scheduled, get(&ledger.scheduled) + PRODUCERS);
     assert_eq!(stats.cancelled, get(&ledger.cancelled) + PRODUCERS);
@@ -116,8 +111,7 @@ fn soak(steps: u64, shards: usize, how: Shutdown) {
     assert_eq!(stats.len as u64, returned);
     unrun.into_iter().for_each(Job::run);
     assert_eq!(get(&ledger.ran), ran_before + returned, "what was returned can be run");
-    assert_eq!(get(&ledger.doubled), 0);
-    assert_eq!(timer.len(), 0);
+    assert_eq!((timer.len(), keyed.len()), (0, 0));
     println!("{ledger:?}, {returned} returned; {:?} late at most", stats.lateness(1.0));
 }
 

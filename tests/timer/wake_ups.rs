@@ -110,26 +110,6 @@ fn far_job_wakes_the_thread_a_few_times_only() {
     assert!((1..=7).contains(&wake_ups), "{wake_ups} wake-ups");
 }
 
-/// The thread sleeps until the far job; each of these must reach it all the same.
-#[test]
-fn whatever_is_more_urgent_than_what_the_thread_sleeps_for_wakes_it() {
-    let bench = Bench::new();
-    let far = bench.schedule(HOUR, 9);
-    bench.settle();
-    bench.schedule(SECOND, 1);
-    bench.advance(SECOND);
-    assert_eq!(bench.log.read(), [1]);
-    assert!(far.reschedule_after(SECOND));
-    bench.advance(SECOND);
-    assert_eq!(bench.log.read(), [1, 9]);
-    let last = bench.schedule(HOUR, 8);
-    bench.settle();
-    last.cancel();
-    bench.schedule(2 * HOUR, 2);
-    bench.advance(2 * HOUR);
-    assert_eq!(bench.log.read(), [1, 9, 2]);
-}
-
 /// Nobody calls the timer meanwhile, and what has woken the thread before is soon used up.
 #[test]
 fn run_that_ends_in_a_pool_wakes_the_thread_for_the_next() {
