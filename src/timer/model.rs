@@ -22,8 +22,9 @@ use std::time::Duration;
 use std::vec::Vec;
 
 use loom::sync::{Condvar, Mutex};
+use loom::thread::{self, JoinHandle};
 
-use super::{Job, Reason, Sleep, Timer};
+use super::{Builder, Job, Reason, Sleep, Timer};
 use crate::clock::ManualClock;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -142,9 +143,7 @@ fn pool() -> (Timer, ManualClock, Pool) {
             pool.bell.ring();
         }
     };
-    let clock = ManualClock::new();
-    let builder = Timer::builder().shards(1).clock(clock.clone());
-    let timer = builder.executor(executor).start().unwrap();
+    let (timer, clock) = built(|builder| builder.shards(1).executor(executor));
     (timer, clock, pool)
 }
 
@@ -154,7 +153,20 @@ fn timer() -> (Timer, ManualClock) {
 }
 
 fn sharded_timer(shards: usize) -> (Timer, ManualClock) {
+    built(|builder| builder.shards(shards))
+}
+
+fn built(configure: impl FnOnce(Builder) -> Builder) -> (Timer, ManualClock) {
     let clock = ManualClock::new();
-    let builder = Timer::builder().shards(shards).clock(clock.clone());
+    let builder = configure(Timer::builder().clock(clock.clone()));
     (builder.start().unwrap(), clock)
+}
+
+/// Does something with a copy of a timer or of a handle on another thread, which has the other shard if there are two.
+fn elsewhere<C: Clone + Send + 'static, T: Send + 'static>(
+    what: &C,
+    act: impl FnOnce(C) -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let what = what.clone();
+    thread::spawn(move || act(what))
 }

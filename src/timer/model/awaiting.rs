@@ -10,21 +10,15 @@ use crate::timer::{Reason, Shutdown, Sleep, Timer};
 
 /// Polls with a new waker each time, until it is ready.
 fn block_on(mut sleep: Sleep) -> Result<(), Reason> {
-    let bell = Bell::new();
-    match poll(&mut sleep, &bell) {
-        Poll::Ready(result) => return result,
-        Poll::Pending => {}
+    _ = poll(&mut sleep, &Bell::new());
+    let last = Bell::new();
+    if let Poll::Ready(result) = poll(&mut sleep, &last) {
+        return result;
     }
-    let other = Bell::new();
-    match poll(&mut sleep, &other) {
+    last.wait(1);
+    match poll(&mut sleep, &last) {
         Poll::Ready(result) => result,
-        Poll::Pending => {
-            other.wait(1);
-            match poll(&mut sleep, &other) {
-                Poll::Ready(result) => result,
-                Poll::Pending => panic!("it has been woken"),
-            }
-        }
+        Poll::Pending => panic!("it has been woken"),
     }
 }
 

@@ -1,15 +1,11 @@
 //! A job runs, or is cancelled, postponed or replaced: one of them, never two.
 
-use std::sync::Arc;
 use std::time::Duration;
-use std::vec::Vec;
 
-use loom::sync::Mutex;
 use loom::thread;
 
-use super::{Bell, Count, SECOND, model, pool, timer};
-use crate::clock::ManualClock;
-use crate::timer::{Job, KeyedTimer, Missed, Shutdown, Timer};
+use super::{Bell, Count, SECOND, elsewhere, model, pool, timer};
+use crate::timer::{KeyedTimer, Missed, Shutdown};
 
 #[test]
 fn cancel_is_true_exactly_when_the_job_does_not_run() {
@@ -31,10 +27,7 @@ fn one_of_two_cancels_wins_or_the_job_runs() {
         let (timer, _clock) = timer();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
-        let other = {
-            let handle = handle.clone();
-            thread::spawn(move || handle.cancel())
-        };
+        let other = elsewhere(&handle, |handle| handle.cancel());
         let cancelled = usize::from(handle.cancel()) + usize::from(other.join().unwrap());
         timer.shutdown(Shutdown::Drain).unwrap();
         assert_eq!(ran.get() + cancelled, 1);
@@ -58,22 +51,11 @@ fn reschedule_is_true_only_if_the_job_does_not_run_at_its_old_time() {
 #[test]
 fn job_in_a_pool_is_cancelled_or_runs() {
     model(|| {
-        let clock = ManualClock::new();
-        let queue: Arc<Mutex<Vec<Job>>> = Arc::new(Mutex::new(Vec::new()));
-        let bell = Bell::new();
-        let executor = {
-            let (queue, bell) = (Arc::clone(&queue), bell.clone());
-            move |job| {
-                queue.lock().unwrap().push(job);
-                bell.ring();
-            }
-        };
-        let timer = Timer::builder().shards(1).clock(clock).executor(executor).start().unwrap();
+        let (timer, _clock, pool) = pool();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
-        bell.wait(1);
+        let job = pool.wait(1);
         let other = thread::spawn(move || handle.cancel());
-        let job = queue.lock().unwrap().pop().unwrap();
         job.run();
         let cancelled = usize::from(other.join().unwrap());
         assert_eq!(ran.get() + cancelled, 1);
@@ -124,10 +106,7 @@ fn job_put_off_while_another_thread_cancels_it_runs_at_neither_time() {
         let (timer, clock) = timer();
         let ran = Count::default();
         let handle = timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
-        let other = {
-            let handle = handle.clone();
-            thread::spawn(move || handle.cancel())
-        };
+        let other = elsewhere(&handle, |handle| handle.cancel());
         let is_put_off = handle.reschedule_after(SECOND);
         let cancelled = usize::from(other.join().unwrap());
         assert!(ran.get() == 0 || !is_put_off, "it ran at its old time");
@@ -163,12 +142,9 @@ fn key_renewed_by_two_threads_is_set_by_one() {
     model(|| {
         let (timer, _clock) = timer();
         let keyed = KeyedTimer::new(timer.clone());
-        let renew = |keyed: &KeyedTimer<u32>| keyed.reschedule_or_set_after(1, SECOND, || ()).unwrap();
-        let other = {
-            let keyed = keyed.clone();
-            thread::spawn(move || renew(&keyed))
-        };
-        let renewed = [renew(&keyed), other.join().unwrap()];
+        let renew = |keyed: KeyedTimer<u32>| keyed.reschedule_or_set_after(1, SECOND, || ()).unwrap();
+        let other = elsewhere(&keyed, renew);
+        let renewed = [renew(keyed), other.join().unwrap()];
         assert!(renewed == [true, false] || renewed == [false, true], "{renewed:?}");
         assert_eq!(timer.stats().scheduled, 1);
     });

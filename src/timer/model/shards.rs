@@ -3,16 +3,14 @@
 use std::time::Duration;
 use std::vec::Vec;
 
-use loom::thread;
+use loom::thread::JoinHandle;
 
-use super::{Bell, Count, SECOND, model, sharded_timer};
-use crate::clock::ManualClock;
+use super::{Bell, Count, SECOND, built, elsewhere, model, sharded_timer};
 use crate::timer::{Job, Reason, Shutdown, Timer};
 
 /// Schedules on another thread, and so in the other shard.
-fn elsewhere(timer: &Timer, job: impl FnOnce() + Send + 'static) -> thread::JoinHandle<crate::timer::TimerHandle> {
-    let timer = timer.clone();
-    thread::spawn(move || timer.schedule_after(Duration::ZERO, job).unwrap())
+fn schedule_elsewhere(timer: &Timer, delay: Duration, job: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    elsewhere(timer, move |timer| _ = timer.schedule_after(delay, job).unwrap())
 }
 
 #[test]
@@ -21,7 +19,7 @@ fn jobs_scheduled_in_two_shards_while_the_thread_falls_asleep_run() {
         let (timer, _clock) = sharded_timer(2);
         let bell = Bell::new();
         timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
-        let other = elsewhere(&timer, bell.job());
+        let other = schedule_elsewhere(&timer, Duration::ZERO, bell.job());
         bell.wait(2);
         other.join().unwrap();
     });
@@ -34,7 +32,7 @@ fn job_that_is_sooner_than_that_of_the_other_shard_runs() {
         let (timer, _clock) = sharded_timer(2);
         let bell = Bell::new();
         timer.schedule_after(SECOND, || ()).unwrap();
-        let other = elsewhere(&timer, bell.job());
+        let other = schedule_elsewhere(&timer, Duration::ZERO, bell.job());
         bell.wait(1);
         other.join().unwrap();
     });
@@ -47,13 +45,10 @@ fn clock_that_moves_wakes_the_thread_for_both_shards() {
         let (timer, clock) = sharded_timer(2);
         let bell = Bell::new();
         timer.schedule_after(SECOND, bell.job()).unwrap();
-        let other = {
-            let (timer, bell) = (timer.clone(), bell.clone());
-            thread::spawn(move || timer.schedule_after(2 * SECOND, bell.job()).is_ok())
-        };
+        let other = schedule_elsewhere(&timer, 2 * SECOND, bell.job());
         clock.advance(2 * SECOND);
         bell.wait(1);
-        assert!(other.join().unwrap());
+        other.join().unwrap();
         clock.advance(2 * SECOND);
         bell.wait(2);
     });
@@ -65,7 +60,7 @@ fn cancel_in_one_shard_is_exact_while_the_other_fires() {
         let (timer, _clock) = sharded_timer(2);
         let (own, others) = (Count::default(), Count::default());
         let handle = timer.schedule_after(Duration::ZERO, own.job()).unwrap();
-        let other = elsewhere(&timer, others.job());
+        let other = schedule_elsewhere(&timer, Duration::ZERO, others.job());
         let is_cancelled = handle.cancel();
         other.join().unwrap();
         assert!(timer.shutdown(Shutdown::Drain).unwrap().is_empty());
@@ -82,13 +77,11 @@ fn job_scheduled_in_the_other_shard_during_a_shutdown_is_refused_or_returned_or_
             // This thread has the first shard.
             timer.schedule_after(SECOND, || ()).unwrap();
             let ran = Count::default();
-            let other = {
-                let (timer, ran) = (timer.clone(), ran.clone());
-                thread::spawn(move || {
-                    let scheduled = timer.schedule_after(Duration::ZERO, ran.job());
-                    scheduled.map_or_else(|refused| refused.reason == Reason::ShutDown, |_| false)
-                })
-            };
+            let job = ran.job();
+            let other = elsewhere(&timer, move |timer| {
+                let scheduled = timer.schedule_after(Duration::ZERO, job);
+                scheduled.is_err_and(|refused| refused.reason == Reason::ShutDown)
+            });
             let unrun = timer.shutdown(how).unwrap();
             let refused = usize::from(other.join().unwrap());
             assert_eq!(ran.get() + unrun.len() - 1 + refused, 1, "{how:?}");
@@ -105,7 +98,7 @@ fn settle_returns_once_what_is_due_in_both_shards_has_run() {
         let (timer, _clock) = sharded_timer(2);
         let ran = Count::default();
         timer.schedule_after(Duration::ZERO, ran.job()).unwrap();
-        elsewhere(&timer, ran.job()).join().unwrap();
+        schedule_elsewhere(&timer, Duration::ZERO, ran.job()).join().unwrap();
         timer.settle().unwrap();
         assert_eq!(ran.get(), 2);
     });
@@ -115,14 +108,10 @@ fn settle_returns_once_what_is_due_in_both_shards_has_run() {
 #[test]
 fn limit_admits_as_many_jobs_as_it_says_whichever_thread_comes_first() {
     model(|| {
-        let builder = Timer::builder().clock(ManualClock::new());
-        let timer = builder.shards(2).limit(2).start().unwrap();
-        let schedule = |timer: &Timer| timer.schedule_after(SECOND, || ()).is_ok();
-        let other = {
-            let timer = timer.clone();
-            thread::spawn(move || schedule(&timer))
-        };
-        let own: Vec<bool> = (0..2).map(|_| schedule(&timer)).collect();
+        let (timer, _clock) = built(|builder| builder.shards(2).limit(2));
+        let schedule = |timer: Timer| timer.schedule_after(SECOND, || ()).is_ok();
+        let other = elsewhere(&timer, schedule);
+        let own: Vec<bool> = (0..2).map(|_| schedule(timer.clone())).collect();
         let admitted = own.into_iter().chain([other.join().unwrap()]);
         assert_eq!(admitted.filter(|is_ok| *is_ok).count(), 2);
     });
@@ -132,16 +121,10 @@ fn limit_admits_as_many_jobs_as_it_says_whichever_thread_comes_first() {
 #[test]
 fn jobs_with_slack_run_whichever_shard_has_the_first_deadline() {
     model(|| {
-        let clock = ManualClock::new();
-        let builder = Timer::builder().shards(2).slack(SECOND);
-        let timer = builder.clock(clock.clone()).start().unwrap();
+        let (timer, clock) = built(|builder| builder.shards(2).slack(SECOND));
         let bell = Bell::new();
         timer.schedule_after(3 * SECOND, bell.job()).unwrap();
-        let other = {
-            let (timer, bell) = (timer.clone(), bell.clone());
-            thread::spawn(move || timer.schedule_after(SECOND, bell.job()).is_ok())
-        };
-        assert!(other.join().unwrap());
+        schedule_elsewhere(&timer, SECOND, bell.job()).join().unwrap();
         // The window of one has ended, that of the other has not begun.
         clock.advance(2 * SECOND);
         bell.wait(1);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use loom::thread;
 
-use super::{Bell, Count, SECOND, model, poll, timer, wait_for};
+use super::{Bell, Count, SECOND, built, elsewhere, model, poll, timer, wait_for};
 use crate::clock::{Clock, ManualClock};
 use crate::timer::{Job, Reason, Shutdown, Timer};
 
@@ -31,13 +31,11 @@ fn job_scheduled_during_a_shutdown_is_refused_or_returned_or_runs() {
         model(move || {
             let (timer, _clock) = timer();
             let ran = Count::default();
-            let other = {
-                let (timer, ran) = (timer.clone(), ran.clone());
-                thread::spawn(move || match timer.schedule_after(Duration::ZERO, ran.job()) {
-                    Ok(_) => false,
-                    Err(refused) => refused.reason == Reason::ShutDown,
-                })
-            };
+            let job = ran.job();
+            let other = elsewhere(&timer, move |timer| {
+                let scheduled = timer.schedule_after(Duration::ZERO, job);
+                scheduled.is_err_and(|refused| refused.reason == Reason::ShutDown)
+            });
             let returned = timer.shutdown(how).unwrap().len();
             let refused = usize::from(other.join().unwrap());
             assert_eq!(ran.get() + returned + refused, 1, "{how:?}");
@@ -80,10 +78,7 @@ fn two_shutdowns_at_once_return_each_job_once() {
     model(|| {
         let (timer, _clock) = timer();
         timer.schedule_after(SECOND, || ()).unwrap();
-        let other = {
-            let timer = timer.clone();
-            thread::spawn(move || timer.shutdown(Shutdown::Discard).unwrap().len())
-        };
+        let other = elsewhere(&timer, |timer| timer.shutdown(Shutdown::Discard).unwrap().len());
         let returned = timer.shutdown(Shutdown::Drain).unwrap().len();
         assert_eq!(returned + other.join().unwrap(), 1);
     });
@@ -109,9 +104,7 @@ const PIECES: [usize; 2] = [2, 4];
 
 /// A timer that takes back so many at a time, and has as many jobs that are not due.
 fn with_a_piece_of_jobs(piece: usize, ran: &Count) -> (Timer, ManualClock) {
-    let clock = ManualClock::new();
-    let builder = Timer::builder().shards(1).clock(clock.clone());
-    let timer = builder.budget(piece).start().unwrap();
+    let (timer, clock) = built(|builder| builder.shards(1).budget(piece));
     (0..piece).for_each(|_| _ = timer.schedule_after(SECOND, ran.job()).unwrap());
     (timer, clock)
 }

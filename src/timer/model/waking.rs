@@ -3,9 +3,7 @@
 use std::boxed::Box;
 use std::time::Duration;
 
-use loom::thread;
-
-use super::{Bell, Count, SECOND, model, pool, timer};
+use super::{Bell, Count, SECOND, elsewhere, model, pool, timer};
 use crate::timer::Missed;
 
 #[test]
@@ -24,12 +22,8 @@ fn jobs_scheduled_by_two_threads_run() {
         let (timer, clock) = timer();
         let bell = Bell::new();
         clock.advance(SECOND);
-        let other = {
-            let (timer, bell) = (timer.clone(), bell.clone());
-            thread::spawn(move || {
-                timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
-            })
-        };
+        let job = bell.job();
+        let other = elsewhere(&timer, |timer| _ = timer.schedule_after(Duration::ZERO, job).unwrap());
         timer.schedule_after(Duration::ZERO, bell.job()).unwrap();
         bell.wait(2);
         other.join().unwrap();
@@ -98,10 +92,7 @@ fn settle_returns_once_what_was_due_when_it_was_called_has_run() {
 fn two_that_settle_at_once_are_both_answered() {
     model(|| {
         let (timer, _clock) = timer();
-        let other = {
-            let timer = timer.clone();
-            thread::spawn(move || timer.settle().unwrap())
-        };
+        let other = elsewhere(&timer, |timer| timer.settle().unwrap());
         timer.settle().unwrap();
         other.join().unwrap();
     });
