@@ -72,14 +72,7 @@ fn retry_delay_doubles_up_to_the_cap() {
 }
 
 #[test]
-fn value_with_no_attempt_left_is_handed_back_when_it_is_due() {
-    let mut queue = configured(|it| it.attempts = 5);
-    for (value, attempts) in [(4, 4), (5, 5), (6, 6), (7, u32::MAX)] {
-        queue.push_again(value, attempts, 10);
-    }
-    assert_eq!(events(&mut queue, 9), [[], []]);
-    assert_eq!(events(&mut queue, 10), [vec![(4, 5)], vec![(5, 5), (6, 6), (7, u32::MAX)]]);
-    // Without a limit, too, the attempts do not overflow.
+fn attempts_without_a_limit_do_not_overflow() {
     let mut queue = configured(|_| {});
     queue.push_again(7, u32::MAX - 1, 0);
     assert_eq!(deliveries(&mut queue, 0), [(7, u32::MAX)]);
