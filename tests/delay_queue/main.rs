@@ -23,8 +23,8 @@ mod theirs;
 #[path = "../wheel/arbitrary.rs"]
 mod arbitrary;
 mod burst;
-mod deadlines;
 mod keys;
 mod random;
+mod runtimes;
 mod side_by_side;
 mod wake_ups;

@@ -1,4 +1,4 @@
-//! Deadlines of every kind: far, past, equal, and apart by a nanosecond.
+//! Queues that outlive a runtime, and runtimes whose clocks are ahead of the queue or behind it.
 
 use std::future::poll_fn;
 use std::thread;
@@ -9,9 +9,6 @@ use tokio::runtime::Builder;
 use tokio::time::{Instant, advance};
 
 use crate::rig::{Task, ms, paused};
-
-/// Beyond this tokio-util's queue panics.
-const TOKIO_UTIL_LIMIT: Duration = Duration::from_millis(1 << 36);
 
 async fn next<T>(queue: &mut DelayQueue<T>) -> Option<T> {
     let expired = poll_fn(|cx| queue.poll_expired(cx)).await;
@@ -92,63 +89,6 @@ fn item_of_a_queue_made_by_a_clock_that_ran_ahead_is_not_early() {
         for (value, delay) in [("first", 500), ("second", 1_000)] {
             assert_eq!(next(&mut queue).await, Some(value));
             assert!((ms(delay)..=ms(delay + 2)).contains(&start.elapsed()), "{value}: {:?}", start.elapsed());
-        }
-    });
-}
-
-/// tokio#5536, kube#1772, restate#5017.
-#[test]
-fn far_deadline_is_accepted_everywhere() {
-    paused(async {
-        let mut queue = DelayQueue::new();
-        let far = [
-            TOKIO_UTIL_LIMIT,
-            TOKIO_UTIL_LIMIT + ms(1),
-            Duration::from_secs(1 << 34),
-            Duration::from_nanos(u64::MAX - 1),
-            Duration::from_nanos(u64::MAX),
-            Duration::from_secs(u64::MAX),
-            Duration::MAX,
-        ];
-        let mut keys = Vec::new();
-        for (nth, delay) in far.into_iter().enumerate() {
-            keys.push(queue.insert(nth, delay));
-            let key = queue.insert(nth, ms(1));
-            queue.reset(&key, delay);
-            assert!(queue.try_reset(&key, delay));
-            if let Some(instant) = Instant::now().checked_add(delay) {
-                queue.reset_at(&key, instant);
-                keys.push(queue.insert_at(nth, instant));
-            }
-        }
-        // Far is still in order: the nearest first, and equals as they came.
-        let mut order = Vec::new();
-        while let Some(next) = queue.peek() {
-            let deadline = queue.deadline(&next);
-            let item = queue.remove(&next);
-            assert_eq!(item.deadline(), deadline);
-            order.push(item.into_inner());
-        }
-        assert!(order.is_sorted() && order.len() > keys.len());
-        assert!(keys.iter().all(|key| !queue.contains(key)));
-        queue.insert(99, ms(1));
-        assert_eq!(next(&mut queue).await, Some(99));
-    });
-}
-
-/// tokio#5536: the queue itself may be older than that.
-#[test]
-fn queue_of_any_age_takes_items() {
-    paused(async {
-        let mut queue = DelayQueue::new();
-        for years in [1, 2, 3, 50] {
-            advance(Duration::from_secs(years * 366 * 86_400)).await;
-            let now = Instant::now();
-            queue.insert("soon", ms(10));
-            queue.insert_at("now", now);
-            assert_eq!(next(&mut queue).await, Some("now"));
-            assert_eq!(next(&mut queue).await, Some("soon"));
-            assert!(now.elapsed() >= ms(10) && now.elapsed() < ms(12));
         }
     });
 }
