@@ -27,18 +27,16 @@ const BACK: u8 = 5;
 
 /// One thing that happens. A number picks one of the proposals on their way.
 ///
-/// `Apply` lets a replica apply so many entries more of the log. `Commit` commits a proposal, which may be committed
-/// again if it is kept. Its proposer learns of a `Refuse`, and of a `Lose` nobody. `Save` keeps a snapshot that says
-/// it is `back` entries older than it is, and `Install` gives a replica the one that another has kept, newer or older
-/// than its own state. `Restart` loses a replica's memory but for what it kept.
+/// `Append` is what a client commits. `Apply` lets a replica apply so many entries more of the log. `Commit` commits a
+/// proposal, which may be committed again if it is kept. Its proposer learns of a `Refuse`, and of a `Lose` nobody. `Save`
+/// keeps a snapshot that says it is `back` entries older than it is, and `Install` gives a replica the one that another has
+/// kept, newer or older than its own state. `Restart` loses a replica's memory but for what it kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Commit { nth: u8, is_kept: bool },
     Refuse(u8),
     Lose(u8),
-    Put { key: Key, ttl_ms: u64 },
-    Touch { key: Key, ttl_ms: u64 },
-    Delete(Key),
+    Append(Command),
     Apply { replica: usize, entries: u8 },
     Poll { replica: usize, pulled: usize },
     Role { replica: usize, role: Role },
@@ -50,9 +48,9 @@ pub(crate) enum Event {
 
 /// A command in the log. Its index is its place, from 1 on.
 #[derive(Clone, Copy, Debug)]
-enum Command {
-    Put { key: Key, ttl_ms: u64, wall_ms: u64 },
-    Touch { key: Key, ttl_ms: u64, wall_ms: u64 },
+pub(crate) enum Command {
+    Put { key: Key, ttl_ms: u64 },
+    Touch { key: Key, ttl_ms: u64 },
     Delete(Key),
     Expire { key: Key, index: u64 },
 }
@@ -88,7 +86,8 @@ struct Proposal {
 }
 
 pub(crate) struct Cluster {
-    log: Vec<Command>,
+    /// Each with the wall clock of its leader.
+    log: Vec<(Command, u64)>,
     /// The state after each prefix of the log.
     truth: Vec<State>,
     replicas: Vec<Replica>,
@@ -105,9 +104,10 @@ impl Draw for Event {
         script.push(match decoder.below(40) {
             choice @ 0..=8 => {
                 let (key, ttl_ms) = (decoder.below(KEYS).into(), u64::from(decoder.byte()) * 20);
-                if choice < 6 { Self::Put { key, ttl_ms } } else { Self::Touch { key, ttl_ms } }
+                let (put, touch) = (Command::Put { key, ttl_ms }, Command::Touch { key, ttl_ms });
+                Self::Append(if choice < 6 { put } else { touch })
             }
-            9 => Self::Delete(decoder.below(KEYS).into()),
+            9 => Self::Append(Command::Delete(decoder.below(KEYS).into())),
             10..=16 => Self::Apply { replica, entries: decoder.below(8) },
             17..=22 => Self::Poll { replica, pulled: decoder.choose(&[0, 1, 2, 3, 4, 5, 6, usize::MAX]) },
             23..=26 => Self::Commit { nth: decoder.byte(), is_kept: decoder.below(4) == 0 },
@@ -145,9 +145,7 @@ impl Cluster {
     fn happen(&mut self, event: Event) {
         let pick = |nth, of: &[_]| usize::from(nth).checked_rem(of.len());
         match event {
-            Event::Put { key, ttl_ms } => self.commit(Command::Put { key, ttl_ms, wall_ms: self.wall_ms() }),
-            Event::Touch { key, ttl_ms } => self.commit(Command::Touch { key, ttl_ms, wall_ms: self.wall_ms() }),
-            Event::Delete(key) => self.commit(Command::Delete(key)),
+            Event::Append(command) => self.commit(command),
             Event::Commit { nth, is_kept } => {
                 if let Some(nth) = pick(nth, &self.on_their_way) {
                     let Proposal { key, index, .. } = self.on_their_way[nth];
@@ -185,8 +183,8 @@ impl Cluster {
 
     fn commit(&mut self, command: Command) {
         let mut state = self.truth[self.log.len()].clone();
-        self.log.push(command);
-        apply(&mut state, self.log.len() as u64, command);
+        self.log.push((command, self.wall_ms()));
+        apply(&mut state, self.log.len() as u64, command, self.wall_ms());
         self.truth.push(state);
     }
 
@@ -202,9 +200,7 @@ impl Cluster {
     fn apply_next(&mut self, replica: usize) {
         let now = self.now(replica);
         let Replica { pair, state, applied, .. } = &mut self.replicas[replica];
-        let Some(&command) = self.log.get(*applied) else {
-            return;
-        };
+        let Some(&(command, wall_ms)) = self.log.get(*applied) else { return };
         *applied += 1;
         let index = *applied as u64;
         let is_newer = |key| state.get(&key).is_some_and(|entry| entry.index >= index);
@@ -212,11 +208,11 @@ impl Cluster {
             // A key without a TTL is of no interest here.
             Command::Put { key, ttl_ms: 0, .. } | Command::Delete(key) if !is_newer(key) => pair.remove(key),
             Command::Put { ttl_ms: 0, .. } | Command::Delete(_) => {}
-            Command::Put { key, ttl_ms, wall_ms } => {
+            Command::Put { key, ttl_ms } => {
                 let outcome = pair.init(key, index, ttl_ms, context(key, now, wall_ms));
                 assert_eq!(outcome == Ok(Outcome::Stale), is_newer(key));
             }
-            Command::Touch { key, ttl_ms, wall_ms } => {
+            Command::Touch { key, ttl_ms } => {
                 let outcome = pair.update(key, index, ttl_ms, context(key, now, wall_ms));
                 assert!(outcome != Ok(Outcome::Missing) || !state.contains_key(&key));
             }
@@ -226,7 +222,7 @@ impl Cluster {
                 assert_eq!(is_applied, is_same, "an expiry ends what it was proposed for and nothing else");
             }
         }
-        apply(state, index, command);
+        apply(state, index, command, wall_ms);
     }
 
     fn poll(&mut self, replica: usize, pulled: usize) {
@@ -303,7 +299,7 @@ impl Replica {
 }
 
 /// What the log says, with nothing but the log to go by. What is newer stays.
-fn apply(state: &mut State, index: u64, command: Command) {
+fn apply(state: &mut State, index: u64, command: Command, wall_ms: u64) {
     let (Command::Put { key, .. } | Command::Touch { key, .. } | Command::Delete(key) | Command::Expire { key, .. }) =
         command;
     let old = state.get(&key).map(|entry| entry.index);
@@ -313,7 +309,7 @@ fn apply(state: &mut State, index: u64, command: Command) {
         _ if old >= Some(index) => {}
         Command::Put { ttl_ms: 0, .. } | Command::Delete(_) => _ = state.remove(&key),
         Command::Touch { ttl_ms, .. } if ttl_ms == 0 || old.is_none() => {}
-        Command::Put { ttl_ms, wall_ms, .. } | Command::Touch { ttl_ms, wall_ms, .. } => {
+        Command::Put { ttl_ms, .. } | Command::Touch { ttl_ms, .. } => {
             let ctx = context(key, 0, wall_ms);
             let entry = Entry::new(key, index, ttl_ms).with_owner(ctx.owner).with_leader_start_ms(wall_ms);
             state.insert(key, entry);

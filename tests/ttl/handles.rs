@@ -1,8 +1,7 @@
-//! Entries by handle: what a handle is good for, and for how long.
+//! Entries by handle, where a queue by key and the random scripts do not reach.
 
 use timer_wheel::ttl::{Entry, Outcome, Role, TtlKey, TtlSet};
 
-use crate::script::MS;
 use crate::start::{SECOND, created};
 
 fn leader() -> TtlSet<&'static str> {
@@ -16,39 +15,7 @@ fn init(set: &mut TtlSet<&'static str>, index: u64, key: &'static str, ttl_ms: u
     handle.expect("it is not too long").expect("it is not 0")
 }
 
-/// Whatever ended the entry, and although its place has been used again.
-#[test]
-fn stale_handle_names_nothing_for_ever() {
-    type End = fn(&mut TtlSet<&'static str>, TtlKey);
-    let ends: [End; 4] = [
-        |set, handle| assert_eq!(set.remove(handle), Some("old")),
-        |set, handle| assert_eq!(set.applied(handle, 1), Outcome::Applied),
-        |set, _| set.clear(),
-        |set, _| drop(set.restore([], 0, 0)),
-    ];
-    for end in ends {
-        let mut set = leader();
-        let old = init(&mut set, 1, "old", 5);
-        end(&mut set, old);
-        // The same place, the same index.
-        let new = init(&mut set, 1, "new", 5);
-        assert_ne!(old, new);
-        assert_eq!(set.poll(5 * MS).count(), 1);
-
-        assert!(set.get(old).is_none());
-        assert_eq!(set.remaining(old, 0), None);
-        assert_eq!(set.update(old, 9, 50, created(0)), Ok(Outcome::Missing));
-        assert_eq!(set.failed(old, 1, 5 * MS), Outcome::Stale);
-        assert_eq!(set.applied(old, 1), Outcome::Stale);
-        assert_eq!(set.remove(old), None);
-
-        assert_eq!(set.get(new).map(|info| info.entry.key), Some("new"));
-        assert_eq!(set.failed(new, 1, 5 * MS), Outcome::Failed);
-        set.check_invariants();
-    }
-}
-
-/// Also after the memory of its place came back and was asked for again.
+/// After the memory of its place came back and was asked for again.
 #[test]
 fn stale_handle_stays_so_after_its_page_is_gone() {
     let mut set = TtlSet::new(0);

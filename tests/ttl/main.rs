@@ -24,9 +24,7 @@ mod followers;
 #[allow(dead_code, reason = "the timer's tests use more of it")]
 mod fuse;
 mod handles;
-mod in_flight;
 mod panics;
 mod random;
-mod roles;
 mod snapshots;
 mod wake_ups;

@@ -24,6 +24,14 @@ random_scripts! {
     compact_random_scripts_agree_with_model: Compact;
 }
 
+/// These found each of the mistakes that others have made before us, and one of our own:
+///
+/// - Dongting: an expiry is fenced by the index at which its key was created, and deletes a key that was updated since;
+///   the wait ignores pending retries; a proposal that is in flight blocks all retries behind it; older indexes that are
+///   replayed after a snapshot count.
+/// - etcd#9395 and nats#6758: a TTL begins anew, or is lost, when the leader changes or recovers.
+/// - nats#8595: an entry that is kept after its key has vanished is proposed for ever.
+/// - Ours, in its second year: a poll at the end of time proposes an entry, times it out and proposes it again.
 #[test]
 fn replicas_agree_whatever_happens_to_proposals_roles_and_snapshots() {
     check(1_000, 150, |history: Drawn<Event>| Cluster::run(&history.script()));

@@ -1,12 +1,10 @@
-//! Snapshots: stored and loaded with `serde`, the same bytes from every replica, and what a replica makes of them and of the
-//! log after them.
+//! Snapshots: stored and loaded with `serde`, and those that are refused. What a replica makes of them and of the log after
+//! them is in `cluster`.
 
-use timer_wheel::ttl::{Context, Entry, Role, TtlError, TtlQueue};
+use timer_wheel::ttl::{Context, Entry, Role, TtlError};
 
 use crate::script::MS;
-use crate::start::{SECOND, created, leader};
-
-const HOUR_MS: u64 = 3_600_000;
+use crate::start::{created, leader};
 
 fn context(index: u64) -> Context {
     Context::new(5).with_owner(77).with_leader_start_ms(1_700_000_000_000 + index)
@@ -39,70 +37,6 @@ fn what_goes_into_log_entries_is_stored_and_read_back() {
     assert_eq!(again(&context(7)), context(7));
     assert_eq!(again(&queue.as_set().stats()), queue.as_set().stats());
     assert_eq!([Role::Leader, Role::Follower].map(|role| again(&role)), [Role::Leader, Role::Follower]);
-}
-
-/// Dongting: replaying the log after the install of a snapshot applies older indexes. Here any
-/// suffix may be replayed, any number of times.
-#[test]
-fn replay_of_any_suffix_changes_nothing() {
-    fn step(queue: &mut TtlQueue<&'static str>, index: u64) {
-        let ctx = created(index * MS).with_owner(index.into());
-        _ = match index {
-            1 => queue.init("a", 1, 500, ctx),
-            2 => queue.init("b", 2, 300, ctx),
-            3 => queue.update("a", 3, 700, ctx),
-            4 => queue.init("b", 4, 100, ctx),
-            5 => Ok(queue.applied("b", 2)),
-            6 => queue.update("c", 6, 100, ctx),
-            7 => queue.init("c", 7, 50, ctx),
-            _ => queue.update("a", 8, 900, ctx),
-        };
-    }
-    let mut queue = leader();
-    for index in 1..=8 {
-        step(&mut queue, index);
-    }
-    let state = |queue: &TtlQueue<&'static str>| {
-        let timers = queue.as_set().iter().map(|info| (info.entry.clone(), info.deadline_ns));
-        timers.collect::<Vec<_>>()
-    };
-    let expected = state(&queue);
-    for from in 1..=8 {
-        for index in from..=8 {
-            step(&mut queue, index);
-        }
-        assert_eq!(state(&queue), expected, "replayed from {from}");
-    }
-}
-
-/// etcd#9395 and nats#6758: the TTL begins anew, or is lost, when the leader changes or recovers.
-#[test]
-fn ttl_does_not_begin_anew_on_restore_or_with_a_new_leader() {
-    let mut old = leader();
-    let wall_ms = 1_700_000_000_000;
-    for (index, key, ttl_ms) in [(1, "ten", 10_000), (2, "hour", HOUR_MS), (3, "two", 2_000)] {
-        let ctx = created(0).with_leader_start_ms(wall_ms);
-        old.init(key, index, ttl_ms, ctx).unwrap();
-    }
-    let entries: Vec<Entry<&str>> = old.as_set().snapshot().into_iter().cloned().collect();
-
-    // Four seconds later, on a machine whose monotonic clock began somewhere else.
-    let now = 77 * SECOND;
-    let mut new = leader();
-    new.restore(entries.clone(), now, wall_ms + 4_000).unwrap();
-    assert_eq!(new.remaining("ten", now), Some(6 * SECOND));
-    assert_eq!(new.remaining("hour", now), Some(3_596 * SECOND));
-    assert_eq!(new.get("two").unwrap().deadline_ns, now - 2 * SECOND);
-    for role in [Role::Follower, Role::Leader] {
-        new.role_change(role, now + SECOND);
-        assert_eq!(new.remaining("ten", now + SECOND), Some(5 * SECOND));
-    }
-    assert_eq!(new.poll(now + SECOND).next().unwrap().key, "two");
-
-    // A wall clock that is behind that of the leader lengthens a TTL, to the whole at most.
-    let now = now + SECOND;
-    new.restore(entries, now, wall_ms - 50_000).unwrap();
-    assert_eq!(new.remaining("ten", now), Some(10 * SECOND));
 }
 
 #[test]
