@@ -42,7 +42,7 @@ where
             if known.replace((role, vote)) != Some((role, vote)) {
                 state.ttls.role_change(role, now_ns);
             }
-            let patience = state.ttls.config().pending_timeout;
+            let patience = state.ttls.as_set().config().pending_timeout;
             let expiries = batch(&mut state.ttls.poll(now_ns));
             (expiries, state.ttls.expiration_delay(), patience)
         };
@@ -81,7 +81,7 @@ async fn settle(replica: Replica, expiries: Vec<(String, u64)>, outcome: Outcome
     if let Ok(Ok(Err(_))) = timeout(patience, outcome).await {
         let (mut state, now_ns) = (replica.lock(), replica.now_ns());
         for (key, index) in expiries {
-            state.refused(&key, index, now_ns);
+            state.ttls.failed(&key, index, now_ns);
         }
     }
 }

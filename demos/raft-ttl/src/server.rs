@@ -163,7 +163,7 @@ impl Node {
             let mut state = self.replica.lock();
             state.reads += 1;
             let Some(record) = state.records.get(key) else { return Reply::Missing };
-            (Arc::clone(&record.value), record.index, state.remaining_ns(key, now_ns))
+            (Arc::clone(&record.value), record.index, state.ttls.remaining(key, now_ns))
         };
         Reply::Value {
             // If it was set anew meanwhile, it may end before that. The index tells.
@@ -179,7 +179,7 @@ impl Node {
         let members = self.peers.membership();
         let index = |log_id: Option<crate::types::LogId>| log_id.map_or(0, |it| it.index);
         let state = self.replica.lock();
-        let counters = state.ttls.stats();
+        let (ttls, counters) = (state.ttls.as_set(), state.ttls.as_set().stats());
         Status {
             id: self.peers.id,
             role: format!("{:?}", metrics.state),
@@ -190,16 +190,16 @@ impl Node {
             snapshot: index(metrics.snapshot),
             purged: index(metrics.purged),
             keys: state.records.len() as u64,
-            ttls: state.ttls.len() as u64,
-            pending: state.ttls.pending_len() as u64,
-            retrying: state.ttls.retrying_len() as u64,
+            ttls: ttls.len() as u64,
+            pending: ttls.pending_len() as u64,
+            retrying: ttls.retrying_len() as u64,
             proposed: counters.expired,
             retried: counters.retried,
             expired: state.expired,
             overtaken: state.overtaken,
             batches: state.batches,
             reads: state.reads,
-            digest: format!("{:016x}", state.digest()),
+            digest: format!("{:016x}", state.digest),
             voters: members.voter_ids().filter_map(|disk| self.peers.node_of(disk)).collect::<BTreeSet<_>>(),
         }
     }

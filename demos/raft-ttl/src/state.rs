@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher, RandomState};
 use std::io::Write;
 use std::sync::Arc;
 
 use openraft::{Entry, EntryPayload};
 use serde::{Deserialize, Serialize};
-use timer_wheel::ttl::{Context, TtlError, TtlKey, TtlSet};
+use timer_wheel::Millis;
+use timer_wheel::ttl::{Context, TtlError, TtlQueue};
 
 use crate::disk::DiskError;
 use crate::frame::from_bytes;
@@ -16,26 +17,13 @@ use crate::time::{self, NS_PER_MS};
 use crate::types::{Answer, Command, Expired, Item, LogId, Membership, NodeId, Stamped, TypeConfig, check_length};
 
 /// A value and the index of the entry that set it, or its TTL, last.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Hash, Serialize, Deserialize)]
 pub struct Record {
     pub value: Arc<str>,
     /// The index that an expiry must name to count.
     pub index: u64,
     /// When its TTL began and how long it is, in milliseconds, if it has one.
     ttl: Option<(u64, u64)>,
-    /// What names its entry in the TTL layer of this replica. Other replicas have other handles, so it is in no snapshot
-    /// and in no digest.
-    #[serde(skip)]
-    handle: Option<TtlKey>,
-    /// Its part in the digest of all.
-    #[serde(skip)]
-    digest: u64,
-}
-
-impl Record {
-    fn new(value: Arc<str>, index: u64, ttl: Option<(u64, u64)>) -> Self {
-        Self { value, index, ttl, handle: None, digest: 0 }
-    }
 }
 
 type Records = BTreeMap<String, Record>;
@@ -46,9 +34,11 @@ pub(crate) type Image = (u64, Records);
 /// What a replica knows. All but the counts, and the phases within `ttls`, follows from the log.
 pub struct State {
     pub(crate) records: Records,
-    /// The TTL layer: an entry for each record that has a TTL, under the same index.
-    pub ttls: TtlSet<String>,
-    digest: u64,
+    /// The TTL layer: an entry for each record that has a TTL, under the same index. Strangers choose the keys.
+    pub ttls: TtlQueue<String, Millis, RandomState>,
+    /// A number that replicas have in common that applied the same log, and hardly any others. It is the sum over the
+    /// records, kept up to date with each, so that to tell it costs nothing.
+    pub(crate) digest: u64,
     /// The latest stamp.
     stamp_ms: u64,
     pub(crate) applied: Option<LogId>,
@@ -70,7 +60,7 @@ impl State {
     pub(crate) fn new(origin_ns: u64) -> Self {
         Self {
             records: Records::new(),
-            ttls: TtlSet::new(origin_ns),
+            ttls: TtlQueue::new(origin_ns),
             digest: 0,
             stamp_ms: 0,
             applied: None,
@@ -108,14 +98,14 @@ impl State {
                 items.iter().try_for_each(Item::check)?;
                 for Item { key, value, ttl_ms } in items {
                     let ttl = ttl_ms.map(|ttl_ms| (stamp_ms, ttl_ms));
-                    self.set(key, Record::new(value.into(), index, ttl))?;
+                    self.set(key, Record { value: value.into(), index, ttl })?;
                 }
             }
             Command::Touch { key, ttl_ms } => {
                 // A key that had no TTL gets one.
                 let Some(record) = self.records.get(&key) else { return Ok(Answer::Missing) };
-                let touched = Record::new(Arc::clone(&record.value), index, Some((stamp_ms, ttl_ms)));
-                self.set(key, touched)?;
+                let value = Arc::clone(&record.value);
+                self.set(key, Record { value, index, ttl: Some((stamp_ms, ttl_ms)) })?;
             }
             Command::Delete(key) if self.delete(&key).is_none() => return Ok(Answer::Missing),
             Command::Delete(_) | Command::Barrier => {}
@@ -145,58 +135,36 @@ impl State {
     }
 
     /// Puts a record in the place of the one that there was.
-    fn set(&mut self, key: String, mut record: Record) -> Result<(), TtlError> {
-        let known = self.records.get(&key).and_then(|known| known.handle);
-        record.handle = match (known, record.ttl) {
-            (known, None) => {
-                known.map(|handle| self.ttls.remove(handle));
-                None
-            }
-            (Some(handle), Some((stamp_ms, ttl_ms))) => {
-                self.ttls.update(handle, record.index, ttl_ms, begun(stamp_ms))?;
-                known
-            }
-            (None, Some((stamp_ms, ttl_ms))) => self.ttls.init(key.clone(), record.index, ttl_ms, begun(stamp_ms))?,
-        };
+    fn set(&mut self, key: String, record: Record) -> Result<(), TtlError> {
+        if let Some((stamp_ms, ttl_ms)) = record.ttl {
+            // The layer's clock is the time of the cluster. So a TTL begins at its stamp on all replicas alike, whenever the
+            // entry arrived and in a replay too.
+            self.ttls.init(key.clone(), record.index, ttl_ms, Context::new(ns(stamp_ms)))?;
+        } else {
+            self.ttls.remove(&key);
+        }
         self.take(&key);
-        record.digest = digest(&key, &record);
-        self.digest = self.digest.wrapping_add(record.digest);
+        self.digest = self.digest.wrapping_add(digest(&key, &record));
         self.records.insert(key, record);
         Ok(())
     }
 
     fn delete(&mut self, key: &str) -> Option<Record> {
-        let record = self.take(key)?;
-        record.handle.map(|handle| self.ttls.remove(handle));
-        Some(record)
+        self.ttls.remove(key);
+        self.take(key)
     }
 
     /// Takes a record out, its TTL left where it is.
     fn take(&mut self, key: &str) -> Option<Record> {
         let record = self.records.remove(key)?;
-        self.digest = self.digest.wrapping_sub(record.digest);
+        self.digest = self.digest.wrapping_sub(digest(key, &record));
         Some(record)
-    }
-
-    /// How long a key has left at `now_ns`, in nanoseconds, if it has a TTL.
-    pub fn remaining_ns(&self, key: &str, now_ns: u64) -> Option<u64> {
-        self.ttls.remaining(self.records.get(key)?.handle?, now_ns)
-    }
-
-    /// Notes that the proposal to expire a key at an index was refused.
-    pub(crate) fn refused(&mut self, key: &str, index: u64, now_ns: u64) {
-        if let Some(handle) = self.records.get(key).and_then(|record| record.handle) {
-            self.ttls.failed(handle, index, now_ns);
-        }
     }
 
     /// Deletes a key if it still carries this index. The layer is told in either case.
     fn expire(&mut self, key: String, index: u64, by: NodeId) {
-        let record = self.records.get(&key);
-        if let Some(handle) = record.and_then(|record| record.handle) {
-            self.ttls.applied(handle, index);
-        }
-        if record.is_none_or(|record| record.index != index) {
+        self.ttls.applied(&key, index);
+        if self.records.get(&key).is_none_or(|record| record.index != index) {
             self.overtaken += 1;
         } else if let Some(Record { ttl, .. }) = self.take(&key) {
             self.expired += 1;
@@ -207,12 +175,6 @@ impl State {
             let _ = serde_json::to_writer(&mut *tell, &expired);
             let _ = tell.write_all(b"\n");
         }
-    }
-
-    /// A number that replicas have in common that applied the same log, and hardly any others. It is the
-    /// sum over the records, kept up to date with each, so that to tell it costs nothing.
-    pub(crate) fn digest(&self) -> u64 {
-        self.digest
     }
 
     /// A copy to be written without keeping others from the state.
@@ -228,7 +190,7 @@ impl State {
         membership: Membership,
     ) -> Result<(), DiskError> {
         let (stamp_ms, records): Image = from_bytes(snapshot)?;
-        // Each TTL begins at its stamp again. `TtlSet::restore` is for replicas whose clocks have nothing in common.
+        // Each TTL begins at its stamp again. `TtlQueue::restore` is for replicas whose clocks have nothing in common.
         self.ttls.clear();
         (self.records, self.digest) = (Records::new(), 0);
         for (key, record) in records {
@@ -239,12 +201,6 @@ impl State {
     }
 }
 
-/// A TTL that begins at a stamp. The layer's clock is the time of the cluster, so it does so on all replicas
-/// alike, whenever the entry arrived and in a replay too.
-fn begun(stamp_ms: u64) -> Context {
-    Context::new(ns(stamp_ms)).with_leader_start_ms(stamp_ms)
-}
-
 fn ns(ms: u64) -> u64 {
     ms.saturating_mul(NS_PER_MS)
 }
@@ -252,7 +208,7 @@ fn ns(ms: u64) -> u64 {
 /// The part that a record has in the digest of all. O(length).
 fn digest(key: &str, record: &Record) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (key, &record.value, record.index, record.ttl).hash(&mut hasher);
+    (key, record).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -279,17 +235,6 @@ mod tests {
         Command::Put(vec![Item { key: key.to_owned(), value: value.to_owned(), ttl_ms: ttl_ms.into() }])
     }
 
-    /// Eight who asked for it all the time held up every write, when it was computed from all records.
-    #[test]
-    fn digest_is_told_without_looking_at_a_record() {
-        let mut state = State::new(0);
-        apply(&mut state, 1, put("a", "one", None));
-        let digest = state.digest();
-        let record = state.records.get_mut("a").unwrap();
-        (record.value, record.digest) = ("another".into(), 0);
-        assert_eq!(state.digest(), digest);
-    }
-
     #[test]
     fn digest_that_is_kept_is_that_of_the_records() {
         let mut state = State::new(0);
@@ -311,14 +256,14 @@ mod tests {
             Command::Delete(key()),
             Command::Barrier,
         ];
-        let mut seen = vec![state.digest()];
+        let mut seen = vec![state.digest];
         for (index, command) in (1..).zip(commands) {
             apply(&mut state, index, command);
             let image = to_bytes(&state.image()).unwrap();
             let mut other = State::new(7);
             other.restore(&image, state.applied, Membership::default()).unwrap();
-            assert_eq!(other.digest(), state.digest(), "after {index}");
-            seen.push(state.digest());
+            assert_eq!(other.digest, state.digest, "after {index}");
+            seen.push(state.digest);
         }
         assert_eq!(seen[7], seen[6], "another index expires nothing");
         // What differs has another one. Of these four changed nothing, or led back to what there was.
@@ -328,27 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn ttl_begins_at_its_stamp_also_after_a_snapshot() {
+    fn ttl_begins_at_its_stamp_and_no_earlier_than_the_latest_also_after_a_snapshot() {
         let mut state = State::new(0);
-        apply(&mut state, 1, put("a", "one", 50));
-        let image = to_bytes(&state.image()).unwrap();
+        apply_at(&mut state, 2_000, 1, put("a", "one", 50));
         // The layer's time has come further than that meanwhile.
-        let mut other = State::new(ns(1_021) + 1);
-        other.restore(&image, state.applied, Membership::default()).unwrap();
-        for state in [&state, &other] {
-            assert_eq!(state.remaining_ns("a", ns(1_030)), Some(ns(21)));
-        }
-    }
-
-    #[test]
-    fn ttl_begins_no_earlier_than_the_latest_stamp_also_after_a_snapshot() {
-        let mut state = State::new(0);
-        apply_at(&mut state, 2_000, 1, Command::Barrier);
-        let mut other = State::new(0);
+        let mut other = State::new(ns(2_020) + 1);
         other.restore(&to_bytes(&state.image()).unwrap(), state.applied, Membership::default()).unwrap();
         for state in [&mut state, &mut other] {
-            apply_at(state, 1_000, 2, put("a", "one", 50));
-            assert_eq!(state.remaining_ns("a", ns(2_000)), Some(ns(50)));
+            apply_at(state, 1_000, 2, put("b", "two", 50));
+            for key in ["a", "b"] {
+                assert_eq!(state.ttls.remaining(key, ns(2_030)), Some(ns(20)));
+            }
         }
     }
 
@@ -361,14 +296,14 @@ mod tests {
             let parts = parts.iter().map(|&part| part.to_owned()).collect();
             Command::Join { key: "a".to_owned(), parts, ttl_ms: Some(70) }
         };
-        let before = state.digest();
+        let before = state.digest;
         for parts in [&["a", "none"][..], &["a"; MAX_VALUE / 4 + 1]] {
             assert!(matches!(apply(&mut state, 3, join(parts)), Answer::Refused(_)));
-            assert_eq!(state.digest(), before);
+            assert_eq!(state.digest, before);
         }
         assert_eq!(apply(&mut state, 4, join(&["a", "b", "a"])), Answer::Done);
         let all = (&*state.records["a"].value, state.records.len(), state.ttls.len());
         assert_eq!(all, ("one twoone ", 1, 1));
-        assert_eq!(state.remaining_ns("a", ns(1_004)), Some(ns(70)));
+        assert_eq!(state.ttls.remaining("a", ns(1_004)), Some(ns(70)));
     }
 }

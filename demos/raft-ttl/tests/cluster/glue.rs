@@ -132,12 +132,12 @@ impl Engine {
 
     /// How long a key has left, if it is there.
     fn left(&self, key: &str) -> Option<Duration> {
-        let left_ns = self.replica.lock().remaining_ns(key, self.replica.now_ns());
+        let left_ns = self.replica.lock().ttls.remaining(key, self.replica.now_ns());
         left_ns.map(Duration::from_nanos)
     }
 
     fn stats(&self) -> TtlStats {
-        self.replica.lock().ttls.stats()
+        self.replica.lock().ttls.as_set().stats()
     }
 }
 
