@@ -4,11 +4,10 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use futures_util::future::try_join_all;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::cluster::{Cluster, GLANCE, PATIENCE, deadline};
+use crate::cluster::{Cluster, Statuses, deadline};
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::message::Request;
@@ -46,8 +45,8 @@ impl Wishes {
     }
 }
 
-/// Shows it, on standard output, and a progress bar on standard error if that is a terminal. Dropped or failed, it leaves
-/// no process and no file. It fails if anything was lost, resurrected, early or expired twice.
+/// Shows it, on standard output. Dropped or failed, it leaves no process and no file. It fails if anything was lost,
+/// resurrected, early or expired twice.
 pub async fn show(wishes: &Wishes) -> Result<(), Error> {
     if wishes.ttl < Duration::from_millis(100) || wishes.ttl > Duration::from_secs(3_600) {
         return Err(Error::Arguments("a TTL is from 100ms to 1h here".to_owned()));
@@ -82,7 +81,6 @@ struct Stage {
     cluster: Cluster,
     ledger: Ledger,
     beginning: Instant,
-    bar: ProgressBar,
 }
 
 impl Stage {
@@ -91,7 +89,7 @@ impl Stage {
         let program = std::env::current_exe().map_err(|error| Error::broken("no program", &error))?;
         let mut cluster = Cluster::new(&program, NODES, &[])?;
         cluster.start_all()?;
-        let stage = Self { cluster, ledger: Ledger::default(), beginning: Instant::now(), bar: ProgressBar::hidden() };
+        let stage = Self { cluster, ledger: Ledger::default(), beginning: Instant::now() };
         let addresses: Vec<String> = stage.cluster.addresses().iter().map(ToString::to_string).collect();
         stage.tell(format!("nodes 1 to {NODES} at {}", addresses.join(", ")));
         stage.tell(format!("their data in {}, until the end", stage.cluster.directory().display()));
@@ -109,15 +107,7 @@ impl Stage {
     /// Tells what happened, and when.
     fn tell(&self, what: impl Display) {
         let seconds = self.beginning.elapsed().as_secs_f64();
-        self.bar.suspend(|| println!("{seconds:8.2} s  {what}"));
-    }
-
-    /// Begins another stretch of the way.
-    fn advance_to(&mut self, name: &'static str, length: u64) {
-        self.bar.finish_and_clear();
-        let style = ProgressStyle::with_template("{msg:10} [{bar:40}] {pos}/{len}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
-        self.bar = ProgressBar::new(length).with_style(style).with_message(name);
+        println!("{seconds:8.2} s  {what}");
     }
 
     /// Keys with TTLs, and a leader that dies while most of them wait.
@@ -125,8 +115,8 @@ impl Stage {
         let keys = wishes.keys();
         let half = u64::try_from(wishes.ttl.as_millis() / 2).unwrap_or(u64::MAX);
         // Neighbours in time get TTLs that are far apart.
-        self.write(keys + STAYING, 1, move |nth| (nth < keys).then(|| half + half * (nth * 7_919 % keys) / keys))
-            .await?;
+        self.write(keys + STAYING, 1, |nth| (nth < keys).then(|| half + half * (nth * 7_919 % keys) / keys)).await?;
+        let all_are_due = Instant::now() + wishes.ttl;
         let shortest = Duration::from_millis(half);
         self.tell(format!(
             "{keys} keys with TTLs from {shortest:?} to {:?} are acknowledged, and {STAYING} without",
@@ -139,10 +129,9 @@ impl Stage {
         self.tell(format!("node {victim}, the leader, is killed; {left} keys wait to expire"));
         self.leader().await?;
         let survivors: Vec<NodeId> = self.cluster.ids().into_iter().filter(|&id| id != victim).collect();
-        match self.watch(keys, &survivors, wishes.ttl).await {
-            true => self.tell(format!("all of them have expired on nodes {survivors:?}")),
-            false => self.tell("not all of them have expired, and they are late"),
-        }
+        sleep_until(all_are_due).await;
+        self.have_expired(keys, &survivors).await?;
+        self.tell(format!("all of them have expired on nodes {survivors:?}"));
 
         self.cluster.start(victim)?;
         let statuses = self.cluster.agreement(|status| status.keys >= STAYING).await?;
@@ -155,20 +144,20 @@ impl Stage {
     async fn burst(&mut self, wishes: &Wishes) -> Result<(), Error> {
         let keys = wishes.keys();
         let deadline_ms = wall_us_now() / 1_000 + u64::try_from(wishes.ttl.as_millis()).unwrap_or(u64::MAX);
-        let left_ms = move || deadline_ms.saturating_sub(wall_us_now() / 1_000);
-        self.write(keys, 100, move |_| Some(left_ms().max(1))).await?;
+        let left_ms = || deadline_ms.saturating_sub(wall_us_now() / 1_000);
+        self.write(keys, 100, |_| Some(left_ms().max(1))).await?;
         let left = Duration::from_millis(left_ms());
         if left.is_zero() {
             return Err(Error::Arguments("the keys could not be written in that time: use a longer --ttl".to_owned()));
         }
         self.tell(format!("{keys} keys are acknowledged, and all of them are due in {left:?}"));
         sleep(left).await;
-        self.watch(keys, &self.cluster.ids(), Duration::ZERO).await;
+        self.have_expired(keys, &self.cluster.ids()).await?;
 
         self.ledger.hear(&self.cluster);
         let mut longest = Duration::ZERO;
-        for (id, last_us) in self.ledger.last_us() {
-            let took = Duration::from_micros(last_us.saturating_sub(deadline_ms * 1_000));
+        for (id, heard) in &self.ledger.heard {
+            let took = Duration::from_micros(heard.last_us.saturating_sub(deadline_ms * 1_000));
             longest = longest.max(took);
             self.tell(format!("gone on node {id} {took:?} after the deadline"));
         }
@@ -181,50 +170,30 @@ impl Stage {
     }
 
     /// Writes keys, so many with each put, and takes down that they were acknowledged.
-    async fn write(
-        &mut self,
-        keys: u64,
-        each: u64,
-        ttl_ms: impl Fn(u64) -> Option<u64> + Copy + Send + 'static,
-    ) -> Result<(), Error> {
-        self.advance_to("writing", keys);
-        let mut writers = JoinSet::new();
-        for writer in 0..CLIENTS {
-            let (mut client, bar) = (self.cluster.client(), self.bar.clone());
-            writers.spawn(async move {
-                let mut ledger = Ledger::default();
-                for first in (writer * each..keys).step_by((CLIENTS * each) as usize) {
-                    let item =
-                        |nth| Item { key: format!("key {nth}"), value: format!("value {nth}"), ttl_ms: ttl_ms(nth) };
-                    let items: Vec<Item> = (first..(first + each).min(keys)).map(item).collect();
-                    let began_us = wall_us_now();
-                    client.insist(&Request::Write(Command::Put(items.clone())), deadline()).await?;
-                    ledger.promise(&items, began_us);
-                    bar.inc(items.len() as u64);
-                }
-                Ok(ledger)
-            });
-        }
-        while let Some(written) = writers.join_next().await {
-            self.ledger.merge(written.unwrap_or_else(|panic| Err(Error::Broken(panic.to_string())))?);
+    async fn write(&mut self, keys: u64, each: u64, ttl_ms: impl Fn(u64) -> Option<u64>) -> Result<(), Error> {
+        let item = |nth| Item { key: format!("key {nth}"), value: format!("value {nth}"), ttl_ms: ttl_ms(nth) };
+        let writers = (0..CLIENTS).map(async |writer| {
+            let (mut client, mut ledger) = (self.cluster.client(), Ledger::default());
+            for first in (writer * each..keys).step_by((CLIENTS * each) as usize) {
+                let items: Vec<Item> = (first..(first + each).min(keys)).map(&item).collect();
+                let began_us = wall_us_now();
+                client.insist(&Request::Write(Command::Put(items.clone())), deadline()).await?;
+                ledger.promise(&items, began_us);
+            }
+            Ok(ledger)
+        });
+        for written in try_join_all(writers).await? {
+            self.ledger.merge(written);
         }
         Ok(())
     }
 
-    /// Waits until all keys have expired on these nodes. What is late then, the verdict will say.
-    async fn watch(&mut self, keys: u64, nodes: &[NodeId], ttl: Duration) -> bool {
-        self.advance_to("expiring", keys);
-        let end = Instant::now() + ttl + PATIENCE;
-        let have_all = loop {
-            let statuses = self.cluster.statuses().await;
-            let expired = nodes.iter().map(|id| statuses.get(id).map_or(0, |status| status.expired)).min();
-            self.bar.set_position(expired.unwrap_or(0));
-            if expired >= Some(keys) || Instant::now() >= end {
-                break expired >= Some(keys);
-            }
-            sleep(GLANCE).await;
+    /// Waits until all keys have expired on these nodes.
+    async fn have_expired(&self, keys: u64, nodes: &[NodeId]) -> Result<(), Error> {
+        let have_all = |statuses: &Statuses| {
+            let mut expired = nodes.iter().map(|id| statuses.get(id).map_or(0, |status| status.expired));
+            expired.all(|expired| expired >= keys).then_some(())
         };
-        self.bar.finish_and_clear();
-        have_all
+        self.cluster.until("not all keys have expired", have_all).await
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::mem;
 
-use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
 use crate::client::Client;
@@ -30,38 +29,27 @@ pub struct Ledger {
     written: BTreeMap<String, Written>,
     /// By key, the indexes under which it expired, and who proposed that.
     expired: BTreeMap<String, BTreeMap<u64, NodeId>>,
-    heard: BTreeMap<NodeId, Heard>,
+    pub(crate) heard: BTreeMap<NodeId, Heard>,
     early: u64,
     twice: u64,
 }
 
 /// What one node has told.
-#[derive(Debug)]
-struct Heard {
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
     /// How many expiries it has applied in its present life.
     expired: usize,
     /// How late they were, in microseconds, in its first life: what it applies after that is late because it was down.
-    late_us: Histogram<u64>,
+    late_us: Vec<u64>,
     /// When it applied the last one by the wall clock, in microseconds.
-    last_us: u64,
+    pub(crate) last_us: u64,
 }
-
-impl Default for Heard {
-    fn default() -> Self {
-        let late_us = Histogram::new_with_max(LONGEST_US, 3).expect("these bounds can be had");
-        Self { expired: 0, late_us, last_us: 0 }
-    }
-}
-
-/// The longest lateness that is told apart from longer ones: an hour.
-const LONGEST_US: u64 = 3_600_000_000;
 
 /// The counts at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub attempted: u64,
     pub acknowledged: u64,
-    pub unsure: u64,
     pub expired: u64,
     /// Acknowledged ones that are neither there nor expired as they should.
     pub lost: u64,
@@ -74,28 +62,25 @@ pub struct Counts {
 }
 
 impl Ledger {
-    /// Writes a key that has not been written before, once, and says whether that was acknowledged.
-    pub async fn write(client: &mut Client, item: Item, deadline: Instant) -> Result<Self, Error> {
-        let mut ledger = Self::default();
+    /// Writes a key that has not been written before, once, and takes down whether that was acknowledged.
+    pub async fn write(&mut self, client: &mut Client, item: Item, deadline: Instant) -> Result<(), Error> {
         let not_before_us = item.ttl_ms.map(|ms| wall_us_now() + ms * 1_000);
         let key = item.key.clone();
         let written = client.lead(&Request::Write(Command::Put(vec![item])), deadline).await;
         let is_acknowledged = match written {
             Ok(Reply::Done { .. }) => true,
             Err(Error::Unsure(_) | Error::Unanswered(_)) => false,
-            Ok(other) => return Err(Error::Broken(format!("a write gives {other:?}"))),
-            Err(error) => return Err(error),
+            other => return Err(Error::Broken(format!("a write gives {other:?}"))),
         };
-        let written = Written { is_acknowledged, not_before_us };
-        ledger.written.insert(key, written);
-        Ok(ledger)
+        self.written.insert(key, Written { is_acknowledged, not_before_us });
+        Ok(())
     }
 
     /// Takes down that a write of several keys was acknowledged that began at this time.
     pub fn promise(&mut self, items: &[Item], began_us: u64) {
         for item in items {
-            let written = Written { is_acknowledged: true, not_before_us: item.ttl_ms.map(|ms| began_us + ms * 1_000) };
-            self.written.insert(item.key.clone(), written);
+            let not_before_us = item.ttl_ms.map(|ms| began_us + ms * 1_000);
+            self.written.insert(item.key.clone(), Written { is_acknowledged: true, not_before_us });
         }
     }
 
@@ -124,16 +109,11 @@ impl Ledger {
             self.early += u64::from(not_before_us.is_some_and(|us| at_us < us));
             self.expired.entry(key.clone()).or_default().insert(index, by);
             if life == 0 {
-                heard.late_us.saturating_record(at_us.saturating_sub(due_ms.saturating_mul(1_000)));
+                heard.late_us.push(at_us.saturating_sub(due_ms.saturating_mul(1_000)));
             }
             heard.last_us = heard.last_us.max(at_us);
             self.twice += u64::from(!applied.insert((key, index)));
         }
-    }
-
-    /// When each node applied its last expiry, in microseconds by the wall clock.
-    pub fn last_us(&self) -> impl Iterator<Item = (NodeId, u64)> {
-        self.heard.iter().map(|(&id, heard)| (id, heard.last_us))
     }
 
     /// Who proposed how many, what expired on each node, and how late.
@@ -142,10 +122,11 @@ impl Ledger {
         for (id, heard) in &self.heard {
             let by_it = |expiries: &&BTreeMap<u64, NodeId>| expiries.values().any(|by| by == id);
             let (proposed, expired) = (self.expired.values().filter(by_it).count(), heard.expired);
-            let late = &heard.late_us;
-            let late = [0.5, 0.99, 1.0].map(|q| match late.len() {
+            let mut late_us = heard.late_us.clone();
+            late_us.sort_unstable();
+            let late = [50, 99, 100].map(|percent| match late_us.len() {
                 0 => "-".to_owned(),
-                _ => format!("{:.1} ms", late.value_at_quantile(q) as f64 / 1_000.0),
+                told => format!("{:.1} ms", late_us[(told - 1) * percent / 100] as f64 / 1_000.0),
             });
             table.add_row([id.to_string(), proposed.to_string(), expired.to_string()].into_iter().chain(late));
         }
@@ -156,59 +137,46 @@ impl Ledger {
     /// may be anywhere, and every acknowledged one must have expired; the others must be everywhere.
     pub async fn counts(&mut self, nodes: &Cluster) -> Result<Counts, Error> {
         self.hear(nodes);
-        let mut counts = Counts { early: self.early, twice: self.twice, ..Counts::default() };
-        let mut present = BTreeMap::<&str, usize>::new();
-        let mut keys = 0;
-        for (key, written) in &self.written {
-            if written.not_before_us.is_some() {
-                continue;
-            }
-            for id in nodes.ids() {
-                let request = Request::Get { key: key.clone(), linearizable: false, from: 0 };
-                if let Reply::Value { .. } = nodes.ask(id, &request).await? {
-                    *present.entry(key).or_default() += 1;
-                    keys += 1;
-                }
-            }
-        }
-        // Whatever else is there has a TTL, which is over.
         let statuses = nodes.statuses().await;
         if statuses.len() < nodes.ids().len() {
             return Err(Error::Unanswered("a node does not say how many keys it has".to_owned()));
         }
-        let held: u64 = statuses.values().map(|status| status.keys).sum();
-        counts.resurrected += held - keys;
+        // All keys that are anywhere, until those are found that should be.
+        let mut surplus: u64 = statuses.values().map(|status| status.keys).sum();
+        let mut counts = Counts { early: self.early, twice: self.twice, ..Counts::default() };
         for (key, written) in &self.written {
             let expiries = self.expired.get(key).map_or(0, BTreeMap::len);
             counts.attempted += 1;
             counts.acknowledged += u64::from(written.is_acknowledged);
-            counts.unsure += u64::from(!written.is_acknowledged);
             counts.expired += u64::from(expiries > 0);
             // Each key is written once, so it can expire under one index only.
             counts.resurrected += u64::from(expiries > 1);
-            let is_safe = match written.not_before_us {
-                Some(_) => expiries > 0,
-                None => present.get(key.as_str()) == Some(&nodes.ids().len()),
-            };
+            let mut is_safe = expiries > 0;
+            if written.not_before_us.is_none() {
+                is_safe = true;
+                for id in nodes.ids() {
+                    let request = Request::Get { key: key.clone(), linearizable: false, from: 0 };
+                    let is_there = matches!(nodes.ask(id, &request).await?, Reply::Value { .. });
+                    surplus -= u64::from(is_there);
+                    is_safe &= is_there;
+                }
+            }
             counts.lost += u64::from(written.is_acknowledged && !is_safe);
         }
+        counts.resurrected += surplus;
         Ok(counts)
     }
 }
 
 impl Counts {
-    /// Whether nothing is wrong.
-    pub fn is_sound(&self) -> bool {
-        [self.lost, self.resurrected, self.early, self.twice] == [0; 4]
-    }
-
-    /// All of it in a line. It is an error if anything is wrong.
+    /// All of it in a line. It is an error if anything is wrong, and if nothing was done.
     pub fn verdict(&self) -> Result<String, Error> {
-        let Self { acknowledged, lost, resurrected, early, twice, .. } = self;
+        let Self { acknowledged, lost, resurrected, early, twice, .. } = *self;
         let line = format!(
             "acknowledged {acknowledged}, lost {lost}, resurrected {resurrected}, early {early}, twice {twice}"
         );
-        if self.is_sound() && *acknowledged > 0 { Ok(line) } else { Err(Error::Broken(line)) }
+        let is_sound = [lost, resurrected, early, twice] == [0; 4] && acknowledged > 0;
+        if is_sound { Ok(line) } else { Err(Error::Broken(line)) }
     }
 }
 
@@ -228,19 +196,20 @@ mod tests {
         assert_eq!((ledger.early, ledger.twice), (1, 1));
         ledger.note(1, 1, vec![expired("a", 9_000)]);
         assert_eq!((ledger.twice, ledger.heard[&1].expired), (1, 1));
-        assert_eq!((ledger.heard[&1].late_us.max(), ledger.last_us().next()), (500, Some((1, 9_000))));
+        assert_eq!((&ledger.heard[&1].late_us, ledger.heard[&1].last_us), (&vec![0, 0, 500, 500], 9_000));
     }
 
     #[test]
     fn verdict_is_an_error_if_anything_is_wrong_or_nothing_was_done() {
-        let sound = Counts { acknowledged: 3, unsure: 1, ..Counts::default() };
+        let sound = Counts { acknowledged: 3, ..Counts::default() };
         assert_eq!(sound.verdict().unwrap(), "acknowledged 3, lost 0, resurrected 0, early 0, twice 0");
-        let wrong = |change: fn(&mut Counts)| {
-            let mut counts = sound;
-            change(&mut counts);
-            counts.verdict().is_err()
-        };
-        assert!(wrong(|it| it.acknowledged = 0) && wrong(|it| it.lost = 1) && wrong(|it| it.resurrected = 1));
-        assert!(wrong(|it| it.early = 1) && wrong(|it| it.twice = 1));
+        let wrong = [
+            Counts { acknowledged: 0, ..sound },
+            Counts { lost: 1, ..sound },
+            Counts { resurrected: 1, ..sound },
+            Counts { early: 1, ..sound },
+            Counts { twice: 1, ..sound },
+        ];
+        assert!(wrong.iter().all(|counts| counts.verdict().is_err()));
     }
 }

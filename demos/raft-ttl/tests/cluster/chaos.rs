@@ -193,7 +193,7 @@ impl Chaos {
         self.measure();
         let counts = self.ledger.counts(&self.nodes).await.unwrap();
         println!("most memory: {} MiB a node\n{counts:?}", self.peak_kib.div_ceil(1 << 10));
-        assert!(counts.is_sound() && counts.acknowledged > 0);
+        counts.verdict().unwrap();
         assert!(self.peak_kib <= MOST_KIB, "too much memory");
         for id in self.nodes.ids() {
             assert!(!self.nodes.log(id).contains("panicked"), "node {id} panicked");

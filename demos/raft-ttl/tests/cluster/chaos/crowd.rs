@@ -104,7 +104,7 @@ async fn write(mut client: Client, writer: u64, mut random: Pcg64, is_over: Arc<
         let stays = random.random_range(0..100) == 0;
         let item = item(format!("{writer}-{nth:08}"), (!stays).then_some(ttl_ms));
         let began = Instant::now();
-        ledger.merge(Ledger::write(&mut client, item, deadline()).await.unwrap());
+        ledger.write(&mut client, item, deadline()).await.unwrap();
         longest = longest.max(began.elapsed());
         sleep(Duration::from_millis(5)).await;
     }
