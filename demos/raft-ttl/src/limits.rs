@@ -35,10 +35,6 @@ pub(crate) const AT_THE_DOOR: usize = 64;
 /// is left over from a node that was killed makes room.
 pub(crate) const OF_EACH_NODE: usize = 8;
 
-/// How many may ask another node at once whether this one leads. The answers of most are enough, so those to a slow node may
-/// be waited for when others are asked for. These must leave places there for all else that the engine has to say.
-pub(crate) const AT_ONCE: usize = OF_EACH_NODE / 2;
-
 /// How many bytes, about, the system holds each way for a connection: those that were sent and not taken. One frame fits.
 pub(crate) const IN_FLIGHT: usize = 64 << 10;
 

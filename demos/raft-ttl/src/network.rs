@@ -32,14 +32,6 @@ pub struct Peer {
     has_called: bool,
 }
 
-impl Drop for Peer {
-    fn drop(&mut self) {
-        for connection in self.connections.iter_mut().filter_map(Option::take) {
-            self.peers.keep(self.seat.node, self.disk, connection);
-        }
-    }
-}
-
 /// Whether a call takes long, if the other node or the way to it is slow.
 fn carries(call: &Call) -> bool {
     match call {
@@ -60,12 +52,34 @@ impl RaftNetworkFactory<TypeConfig> for Peers {
 impl Peer {
     async fn call<E: std::error::Error>(&mut self, call: Call) -> Result<Reply, Failure<E>> {
         let carries = carries(&call);
-        // The stream of entries and heartbeats goes on, whoever else asks.
-        let only_asks = !self.has_called && !carries && matches!(call, Call::Append(_));
+        // The engine makes a client for each check that it leads. All of them share a connection, and a node that has not
+        // answered the last one is not asked again: so checks take no place of the stream of entries and heartbeats at the
+        // other side. A new stream may begin with the same call, and then tries again.
+        let is_check = !self.has_called && !carries && matches!(call, Call::Append(_));
         self.has_called = true;
-        let turn = if only_asks { self.peers.turn(self.seat.node) } else { Ok(None) };
-        let _turn = turn.map_err(|error| Unreachable::new(&error))?;
-        let mut connection = match self.connections[usize::from(carries)].take().or_else(|| self.kept(&call)) {
+        let peers = self.peers.clone();
+        let reply = if let Some(asked) = peers.asked.get(&self.seat.node).filter(|_| is_check) {
+            let mut asked = asked.try_lock().map_err(|error| Unreachable::new(&error))?;
+            let kept = asked.take().filter(|(disk, connection)| *disk == self.disk && frame::is_open(connection));
+            let (connection, reply) = self.exchange(kept.map(|(_, connection)| connection), call).await?;
+            *asked = Some((self.disk, connection));
+            reply
+        } else {
+            let kept = self.connections[usize::from(carries)].take();
+            let (connection, reply) = self.exchange(kept, call).await?;
+            self.connections[usize::from(carries)] = Some(connection);
+            reply
+        };
+        if self.peers.believes(Reply::term(&reply)) { Ok(reply) } else { Err(self.strange(&reply)) }
+    }
+
+    /// Sends a call on this connection, or on a new one: then each side hears what time it is on the other.
+    async fn exchange<E: std::error::Error>(
+        &self,
+        kept: Option<Connection>,
+        call: Call,
+    ) -> Result<(Connection, Reply), Failure<E>> {
+        let mut connection = match kept {
             Some(connection) => connection,
             None => {
                 let connected = self.peers.connect(self.seat.node, Some((self.disk, self.seat.cluster))).await;
@@ -74,17 +88,7 @@ impl Peer {
             }
         };
         let reply = frame::exchange(&mut connection, &Request::Call(call)).await;
-        let reply = reply.map_err(|error| NetworkError::new(&error))?;
-        self.connections[usize::from(carries)] = Some(connection);
-        if self.peers.believes(Reply::term(&reply)) { Ok(reply) } else { Err(self.strange(&reply)) }
-    }
-
-    /// A connection that another client of the engine has left. The engine makes one for each check that it leads: so that
-    /// takes no connection of its own, and no place of the stream of entries and heartbeats at the other side.
-    fn kept(&self, call: &Call) -> Option<Connection> {
-        // Each side of a new connection hears what time it is, and who is to be elected must have been told.
-        let is_vote = matches!(call, Call::Vote(_));
-        if is_vote { None } else { self.peers.kept(self.seat.node, self.disk) }
+        Ok((connection, reply.map_err(|error| NetworkError::new(&error))?))
     }
 
     /// What is left to say when the reply is not the one to the call, or not to be believed. It is worth

@@ -3,25 +3,24 @@
 //! A node's number is not enough: what it promised is on its disk, so another disk is another node. Each disk has
 //! an identity of its own, by which the log and the engine know a member. A node whose disk was emptied is none.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::iter;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openraft::Vote;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::drive::Roles;
 use crate::frame::{self, Connection};
-use crate::limits::{AT_ONCE, MAX_FIRST_TERM, MAX_TERM_STEP};
+use crate::limits::{MAX_FIRST_TERM, MAX_TERM_STEP};
 use crate::message::{Hello, Reply, Request, Welcome};
 use crate::time::Clock;
 use crate::types::{DiskId, Membership, NodeId};
 
-/// Connections that nobody uses, and the disk of the member at the other end.
-type Idle = VecDeque<(DiskId, Connection)>;
+/// The connection on which another node is asked whether this one leads, and the disk of the member at its other end.
+/// Locked while it is asked.
+type Asked = tokio::sync::Mutex<Option<(DiskId, Connection)>>;
 
 /// This node and the others, as far as it knows them.
 #[derive(Clone)]
@@ -37,10 +36,7 @@ pub struct Peers {
     roles: Arc<OnceLock<Roles>>,
     /// The last thing that was wrong with each of the others.
     complaints: Arc<Mutex<BTreeMap<NodeId, String>>>,
-    /// Connections to each of the others, for who needs one next.
-    idle: Arc<Mutex<BTreeMap<NodeId, Idle>>>,
-    /// How many more may ask each node at once whether this one leads.
-    turns: Arc<BTreeMap<NodeId, Arc<Semaphore>>>,
+    pub(crate) asked: Arc<BTreeMap<NodeId, Asked>>,
 }
 
 impl Peers {
@@ -51,17 +47,15 @@ impl Peers {
         secret: &str,
         clock: Arc<Clock>,
     ) -> Self {
-        let turns = addresses.keys().map(|&id| (id, Arc::new(Semaphore::new(AT_ONCE)))).collect();
         Self {
             id,
+            asked: Arc::new(addresses.keys().map(|&id| (id, Asked::default())).collect()),
             addresses: Arc::new(addresses),
             disk,
             clock,
             secret: secret.into(),
             roles: Arc::default(),
             complaints: Arc::default(),
-            idle: Arc::default(),
-            turns: Arc::new(turns),
         }
     }
 
@@ -158,33 +152,6 @@ impl Peers {
             }
             other => Err(io::Error::other(format!("it answers {other:?}"))),
         }
-    }
-
-    /// Keeps a connection to a member for who needs one next; of too many, not the oldest.
-    pub(crate) fn keep(&self, node: NodeId, disk: DiskId, connection: Connection) {
-        // No change behind this lock can be half done.
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle.entry(node).or_default();
-        kept.push_back((disk, connection));
-        if kept.len() > AT_ONCE {
-            kept.pop_front();
-        }
-    }
-
-    /// A connection to a member that was kept and is still of use.
-    pub(crate) fn kept(&self, node: NodeId, disk: DiskId) -> Option<Connection> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle.get_mut(&node)?;
-        iter::from_fn(|| kept.pop_back())
-            .find(|(its_disk, connection)| *its_disk == disk && frame::is_open(connection))
-            .map(|(_, connection)| connection)
-    }
-
-    /// Leave to ask a node whether this one leads, until it is dropped; an error if too many ask it already. A node needs
-    /// none if nobody knows where it is.
-    pub(crate) fn turn(&self, node: NodeId) -> Result<Option<OwnedSemaphorePermit>, TryAcquireError> {
-        let turns = self.turns.get(&node);
-        turns.map(|turns| Arc::clone(turns).try_acquire_owned()).transpose()
     }
 
     /// Says once what is wrong with another node, and not each time.
