@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use timer_wheel::clock::{self, SystemClock};
+use timer_wheel::clock::SystemClock;
 
 pub(crate) const NS_PER_MS: u64 = 1_000_000;
 
@@ -30,7 +30,7 @@ pub struct Reading {
 /// Invariants: it goes forward by what elapses on the monotonic clock, and at a stamp by `skew` more at
 /// most. It goes back only before it is [settled](Self::settle).
 pub struct Clock {
-    monotonic: Box<dyn clock::Clock>,
+    monotonic_ns: Box<dyn Fn() -> u64 + Send + Sync>,
     wall_us: Box<dyn Fn() -> u64 + Send + Sync>,
     skew_ns: u64,
     time: Mutex<Time>,
@@ -50,7 +50,7 @@ struct Time {
 impl Clock {
     /// The time as it is after a start, by these clocks and the last reading of them.
     pub fn new(
-        monotonic: impl clock::Clock,
+        monotonic_ns: impl Fn() -> u64 + Send + Sync + 'static,
         wall_us: impl Fn() -> u64 + Send + Sync + 'static,
         last: Option<Reading>,
         skew: Duration,
@@ -64,9 +64,9 @@ impl Clock {
             }
             None => now_us.saturating_mul(1_000),
         };
-        let since_ns = monotonic.now();
+        let since_ns = monotonic_ns();
         Self {
-            monotonic: Box::new(monotonic),
+            monotonic_ns: Box::new(monotonic_ns),
             wall_us: Box::new(wall_us),
             skew_ns: u64::try_from(skew.as_nanos()).unwrap_or(u64::MAX),
             time: Mutex::new(Time { base_ns, since_ns, floor_ns: last.map_or(0, |it| it.time_ns), is_settled: false }),
@@ -76,7 +76,8 @@ impl Clock {
     /// The same by the clocks of this machine, whose wall clock is so many seconds ahead.
     pub fn system(last: Option<Reading>, skew: Duration, ahead_s: i64) -> Self {
         let wall_us = move || wall_us_now().saturating_add_signed(ahead_s.saturating_mul(1_000_000));
-        Self::new(SystemClock::default(), wall_us, last, skew)
+        let monotonic = SystemClock::new();
+        Self::new(move || monotonic.now(), wall_us, last, skew)
     }
 
     /// The time, in nanoseconds.
@@ -114,7 +115,7 @@ impl Clock {
     pub fn hear(&self, their_ns: u64) {
         let mut time = self.lock();
         if !time.is_settled && self.now(&time) > their_ns.saturating_add(self.skew_ns) {
-            (time.base_ns, time.since_ns) = (their_ns.max(time.floor_ns), self.monotonic.now());
+            (time.base_ns, time.since_ns) = (their_ns.max(time.floor_ns), (self.monotonic_ns)());
         }
     }
 
@@ -124,7 +125,7 @@ impl Clock {
     }
 
     fn now(&self, time: &Time) -> u64 {
-        let elapsed_ns = self.monotonic.now().saturating_sub(time.since_ns);
+        let elapsed_ns = (self.monotonic_ns)().saturating_sub(time.since_ns);
         time.base_ns.saturating_add(elapsed_ns)
     }
 
@@ -151,15 +152,14 @@ mod tests {
     const SKEW: Duration = Duration::from_secs(1);
 
     /// A machine whose wall clock can be set.
-    #[derive(Clone, Default)]
     struct Machine {
         wall_us: Arc<AtomicU64>,
-        monotonic: Option<ManualClock>,
+        monotonic: ManualClock,
     }
 
     impl Machine {
         fn at(wall: Duration) -> Self {
-            let machine = Self::default();
+            let machine = Self { wall_us: Arc::default(), monotonic: ManualClock::new() };
             machine.set(wall);
             machine
         }
@@ -169,17 +169,15 @@ mod tests {
         }
 
         /// A process starts, with what the last one wrote down.
-        fn start(&mut self, last: Option<Reading>) -> Clock {
-            let monotonic = ManualClock::new();
-            self.monotonic = Some(monotonic.clone());
-            let wall_us = Arc::clone(&self.wall_us);
-            Clock::new(monotonic, move || wall_us.load(Ordering::Relaxed), last, SKEW)
+        fn start(&self, last: Option<Reading>) -> Clock {
+            let (wall_us, monotonic) = (Arc::clone(&self.wall_us), self.monotonic.clone());
+            Clock::new(move || monotonic.now(), move || wall_us.load(Ordering::Relaxed), last, SKEW)
         }
 
         fn pass(&self, time: Duration) {
             let us = u64::try_from(time.as_micros()).unwrap();
             self.wall_us.fetch_add(us, Ordering::Relaxed);
-            self.monotonic.as_ref().unwrap().advance(time);
+            self.monotonic.advance(time);
         }
     }
 
@@ -189,7 +187,7 @@ mod tests {
 
     #[test]
     fn time_goes_on_through_a_start_by_what_the_wall_clock_says_elapsed() {
-        let mut machine = Machine::at(100 * HOUR);
+        let machine = Machine::at(100 * HOUR);
         let clock = machine.start(None);
         machine.pass(HOUR);
         // Those who lead are two hours behind, and so is the time.
@@ -205,7 +203,7 @@ mod tests {
 
     #[test]
     fn stamp_moves_the_time_by_what_elapsed_and_the_skew_at_most() {
-        let mut machine = Machine::at(100 * HOUR);
+        let machine = Machine::at(100 * HOUR);
         let clock = machine.start(None);
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap();
         clock.receive(ms(102 * HOUR));
@@ -224,7 +222,7 @@ mod tests {
 
     #[test]
     fn clock_that_was_set_ahead_while_down_is_put_right_by_one_that_was_not() {
-        let mut machine = Machine::at(100 * HOUR);
+        let machine = Machine::at(100 * HOUR);
         let last = machine.start(None).reading();
         machine.set(102 * HOUR);
         let clock = machine.start(Some(last));
@@ -243,8 +241,8 @@ mod tests {
 
     #[test]
     fn rounding_adds_nothing_however_often_the_lead_changes() {
-        let mut machines = [Machine::at(HOUR), Machine::at(HOUR)];
-        let clocks = machines.each_mut().map(|machine| machine.start(None));
+        let machines = [Machine::at(HOUR), Machine::at(HOUR)];
+        let clocks = machines.each_ref().map(|machine| machine.start(None));
         for nth in 0..10_000 {
             for machine in &machines {
                 machine.pass(Duration::from_nanos(100_001));

@@ -16,7 +16,6 @@ use raft_ttl::state_machine::Replica;
 use raft_ttl::time::Clock;
 use raft_ttl::types::{Answer, Command, DiskId, Seat, Stamped, TypeConfig};
 use tempfile::TempDir;
-use timer_wheel::clock;
 use timer_wheel::ttl::{TtlConfig, TtlStats};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -26,26 +25,6 @@ use crate::process::item;
 
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 const PENDING_TIMEOUT: Duration = Duration::from_millis(500);
-
-struct Paused(Instant);
-
-impl clock::TimeSource for Paused {
-    type Instant = std::time::Instant;
-
-    fn now(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
-
-    fn deadline_at(&self, instant: std::time::Instant) -> u64 {
-        clock::nanoseconds(instant.saturating_duration_since(clock::Clock::origin(self)))
-    }
-}
-
-impl clock::Clock for Paused {
-    fn origin(&self) -> std::time::Instant {
-        self.0.into_std()
-    }
-}
 
 /// What the glue proposed, and where it waits for the outcome.
 struct Proposal {
@@ -85,10 +64,10 @@ fn metrics(state: ServerState, term: u64) -> RaftServerMetrics<DiskId, Seat> {
 impl Engine {
     fn new(state: ServerState) -> Self {
         let (folder, began) = (tempfile::tempdir().unwrap(), Instant::now());
-        let clock = Arc::new(Clock::new(Paused(began), || 0, None, Tuning::default().max_skew));
+        let clock = Clock::new(move || began.elapsed().as_nanos() as u64, || 0, None, Tuning::default().max_skew);
         let mut config = TtlConfig::default();
         (config.retry_delay, config.pending_timeout) = (RETRY_DELAY, PENDING_TIMEOUT);
-        let replica = Replica::load(Disk::open(folder.path()).unwrap(), clock, config).unwrap();
+        let replica = Replica::load(Disk::open(folder.path()).unwrap(), Arc::new(clock), config).unwrap();
         let (roles, seen) = watch::channel(metrics(state, 1));
         let (proposed, proposals) = mpsc::unbounded_channel();
         let propose = move |command| {
