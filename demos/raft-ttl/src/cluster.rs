@@ -59,11 +59,7 @@ struct Member {
 impl Cluster {
     /// So many nodes, numbered from 1, on ports that are free. None is started. `program` is this
     /// one, `arguments` go to each node.
-    pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> Result<Self, Error> {
-        Self::prepare(program, nodes, arguments).map_err(|error| Error::broken("no nodes", &error))
-    }
-
-    fn prepare(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
+    pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("raft-ttl-").tempdir()?;
         let secret = format!("{:016x}{:016x}", types::unique(), types::unique());
         fs::write(directory.path().join(SECRET), &secret)?;
@@ -111,13 +107,8 @@ impl Cluster {
     }
 
     /// Starts a node, anew if it is running.
-    pub fn start(&mut self, id: NodeId) -> Result<(), Error> {
+    pub fn start(&mut self, id: NodeId) -> io::Result<()> {
         self.kill(id);
-        let started = self.spawn(id).map_err(|error| Error::broken(&format!("node {id} does not start"), &error));
-        started.map(|process| self.member(id).process = Some(process))
-    }
-
-    fn spawn(&self, id: NodeId) -> io::Result<Child> {
         let address = |to: &NodeId| {
             let route = self.members[&id].routes.get(to);
             route.copied().unwrap_or(self.members[to].address)
@@ -144,7 +135,8 @@ impl Cluster {
         // An interrupt at the terminal is for the one who started the nodes.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn()
+        self.member(id).process = Some(command.spawn()?);
+        Ok(())
     }
 
     /// One node more, of which each other one is told at its next start.
@@ -154,7 +146,7 @@ impl Cluster {
         Ok(id)
     }
 
-    pub fn start_all(&mut self) -> Result<(), Error> {
+    pub fn start_all(&mut self) -> io::Result<()> {
         self.ids().into_iter().try_for_each(|id| self.start(id))
     }
 

@@ -1,14 +1,13 @@
 //! What ends a run of the program, or keeps a client from its answer.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use derive_more::Display;
+use derive_more::{Display, From};
 
 /// Why a run ended, or a request has no good answer.
-#[derive(Debug, Display)]
+#[derive(Debug, Display, From)]
 #[non_exhaustive]
 pub enum Error {
     #[display("interrupted")]
@@ -32,19 +31,19 @@ pub enum Error {
     Unsure(String),
     /// The demo found something wrong.
     Broken(String),
+    /// The demo cannot start its nodes.
+    #[display("no nodes: {_0}")]
+    #[from]
+    NoNodes(io::Error),
 }
 
 impl Error {
-    pub fn broken(what: &str, error: &dyn fmt::Display) -> Self {
-        Self::Broken(format!("{what}: {error}"))
-    }
-
     /// The exit status: 130 for an interrupt, as shells have it, 2 for what the user can mend, else 1.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Interrupted => 130,
             Self::Arguments(_) | Self::Directory(..) | Self::Address(..) => 2,
-            Self::Stopped(_) | Self::Unanswered(_) | Self::Unsure(_) | Self::Broken(_) => 1,
+            Self::Stopped(_) | Self::Unanswered(_) | Self::Unsure(_) | Self::Broken(_) | Self::NoNodes(_) => 1,
         }
     }
 }
