@@ -23,17 +23,16 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::frame::{self, Connection};
-use crate::limits::{AT_THE_DOOR, IN_FLIGHT, LEAVING, MAX_FRAME, OF_EACH_NODE, Tuning};
+use crate::limits::{AT_THE_DOOR, IN_FLIGHT, LEAVING, MAX_FRAME, OF_EACH_NODE};
 use crate::message::{Hello, Reply, Request};
 use crate::node::Node;
 use crate::types::NodeId;
 
 /// Answers on every connection to this listener; dropped, it closes them all.
-pub(crate) async fn serve(node: Node, limits: Tuning, listener: TcpListener) -> Infallible {
+pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
     let host = Arc::new(Host {
+        clients: Clients::new(node.limits.clients as usize),
         node,
-        limits,
-        clients: Clients::new(limits.clients as usize),
         nodes: Mutex::default(),
         leaving: Semaphore::new(AT_THE_DOOR),
     });
@@ -139,7 +138,6 @@ impl Clients {
 /// What all connections share.
 struct Host {
     node: Node,
-    limits: Tuning,
     clients: Clients,
     nodes: Mutex<BTreeMap<NodeId, Bench>>,
     leaving: Semaphore,
@@ -181,7 +179,7 @@ impl Host {
 
     async fn converse(&self, connection: &mut Connection, mut seat: Seat) -> Result<(), End> {
         let mut request = tokio::select! {
-            first = self.request(connection, self.limits.frame_time) => first?,
+            first = self.request(connection, self.node.limits.frame_time) => first?,
             () = seat.turned_away() => return Err(others_came()),
         };
         drop(seat);
@@ -201,7 +199,7 @@ impl Host {
             let mut seat = self.clients.waiting.sit(usize::MAX);
             let next = async {
                 self.reply(connection, &reply).await?;
-                self.request(connection, self.limits.idle_time).await
+                self.request(connection, self.node.limits.idle_time).await
             };
             request = tokio::select! {
                 next = next => next?,
@@ -258,7 +256,7 @@ impl Host {
 
     /// Sends a reply, if it is taken in time.
     async fn reply(&self, connection: &mut Connection, reply: &Reply) -> Result<(), End> {
-        timeout(self.limits.frame_time, frame::send(connection, reply)).await.map_err(|_| End::Broken)??;
+        timeout(self.node.limits.frame_time, frame::send(connection, reply)).await.map_err(|_| End::Broken)??;
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ impl Node {
             };
             tokio::select! {
                 ended = drive => ended,
-                never = connections::serve(self.clone(), self.limits, listener) => match never {},
+                never = connections::serve(self.clone(), listener) => match never {},
                 () = stop => Ok(()),
             }
         };
