@@ -9,9 +9,9 @@ use raft_ttl::frame::{self, Connection};
 use raft_ttl::message::{Reply, Request, Status};
 use raft_ttl::types::{Command, Item, NodeId};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
-pub(crate) use raft_ttl::cluster::{PATIENCE, deadline};
+pub(crate) use raft_ttl::cluster::{GLANCE, PATIENCE, deadline};
 
 /// Elections take so long to begin that a busy machine causes none.
 pub(crate) const CALM: [&str; 2] = ["--heartbeat", "600ms"];
@@ -25,6 +25,16 @@ pub(crate) fn program() -> &'static Path {
 
 pub(crate) fn item(key: impl Into<String>, ttl_ms: impl Into<Option<u64>>) -> Item {
     Item { key: key.into(), value: "value".to_owned(), ttl_ms: ttl_ms.into() }
+}
+
+/// A request that sets a key without a TTL.
+pub(crate) fn put(key: impl Into<String>) -> Request {
+    Request::Write(Command::Put(vec![item(key, None)]))
+}
+
+/// A request for a value from its beginning.
+pub(crate) fn get(key: impl Into<String>, linearizable: bool) -> Request {
+    Request::Get { key: key.into(), linearizable, from: 0 }
 }
 
 /// A cluster of processes. When a test fails it says what its nodes said.
@@ -54,6 +64,14 @@ impl Nodes {
 
     pub(crate) async fn connect(&self, id: NodeId) -> Connection {
         frame::connection(TcpStream::connect(self.address(id)).await.unwrap())
+    }
+
+    /// A connection that has one of a node's places for clients.
+    pub(crate) async fn place(&self, id: NodeId) -> Connection {
+        let mut connection = self.connect(id).await;
+        let status = frame::exchange(&mut connection, &Request::Status).await;
+        assert!(matches!(status, Ok(Reply::Status(_))), "node {id} answers {status:?}");
+        connection
     }
 
     /// Who leads, and in which term, when most nodes agree on that.
@@ -115,6 +133,18 @@ impl Nodes {
     /// What a node answers.
     pub(crate) async fn answer(&self, id: NodeId, request: &Request) -> Reply {
         self.ask(id, request).await.unwrap()
+    }
+}
+
+/// Waits until there is what is looked for.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = deadline();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}");
+        sleep(GLANCE).await;
     }
 }
 

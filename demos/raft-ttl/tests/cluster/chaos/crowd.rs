@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::process::{Nodes, deadline, item};
+use crate::process::{Nodes, deadline, get, item};
 
 /// How many of each kind of client there are.
 const WRITERS: u64 = 4;
@@ -71,8 +71,10 @@ impl Crowd {
         for nth in 0..DEAF {
             others.spawn(again(some(nth), be_deaf));
         }
+        for nth in 0..SILENT {
+            others.spawn(again(some(nth), be_silent));
+        }
         for &address in &addresses {
-            others.spawn(be_silent(address));
             let random = Pcg64::seed_from_u64(seed.wrapping_add(u64::from(address.port())));
             others.spawn(talk_nonsense(address, random));
         }
@@ -114,10 +116,9 @@ async fn write(mut client: Client, writer: u64, mut random: Pcg64, is_over: Arc<
 /// Asks for what costs something: how a node is, the latest of a key.
 async fn read(address: SocketAddr, mut client: Client) {
     loop {
-        let get = Request::Get { key: "nobody's".to_owned(), linearizable: true, from: 0 };
         // Whether there is an answer depends on what is done to the node.
         let _ = client::ask(address, &Request::Status).await;
-        let _ = client.lead(&get, deadline()).await;
+        let _ = client.lead(&get("nobody's", true), deadline()).await;
         sleep(GLANCE).await;
     }
 }
@@ -147,29 +148,16 @@ async fn be_slow(mut stream: TcpStream) -> io::Result<()> {
 async fn be_deaf(stream: TcpStream) -> io::Result<()> {
     let mut connection = frame::connection(stream);
     for _ in 0..300 {
-        frame::send(&mut connection, &Request::Get { key: LARGE.to_owned(), linearizable: false, from: 0 }).await?;
+        frame::send(&mut connection, &get(LARGE, false)).await?;
     }
     // Nothing is read, so nothing tells that the other side is gone, either.
     sleep(Duration::from_secs(5)).await;
     Ok(())
 }
 
-/// Holds as many connections as it can, and says nothing on any.
-async fn be_silent(address: SocketAddr) {
-    let mut held: Vec<TcpStream> = Vec::new();
-    loop {
-        held.retain(|stream| {
-            let read = stream.try_read(&mut [0; 256]);
-            read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-        });
-        while held.len() < SILENT / 3 {
-            match TcpStream::connect(address).await {
-                Ok(stream) => held.push(stream),
-                Err(_) => break,
-            }
-        }
-        sleep(PAUSE).await;
-    }
+/// Says nothing until the other side has had enough.
+async fn be_silent(mut stream: TcpStream) -> io::Result<()> {
+    tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.map(drop)
 }
 
 /// Sends what is no frame, no message, no node's hello.
