@@ -317,23 +317,3 @@ fn peer(text: &str) -> Result<(NodeId, SocketAddr), String> {
     let address = address.parse().map_err(|error| format!("{address}: {error}"))?;
     Ok((id, address))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn peer_is_a_number_and_an_address() {
-        let address = "127.0.0.1:7002".parse().unwrap();
-        assert_eq!(peer("2=127.0.0.1:7002"), Ok((2, address)));
-        for text in ["", "2", "2=", "=127.0.0.1:1", "x=127.0.0.1:1", "2=localhost"] {
-            assert!(peer(text).is_err(), "{text}");
-        }
-    }
-}

@@ -1,6 +1,7 @@
 //! What makes no sense is answered as such, and the node lives.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{self, Output};
 
 use bytes::Bytes;
@@ -9,28 +10,13 @@ use raft_ttl::error::Error;
 use raft_ttl::frame;
 use raft_ttl::limits::{MAX_FRAME, MAX_KEY, MAX_PART, MAX_TTL, MAX_VALUE};
 use raft_ttl::message::{Reply, Request};
-use raft_ttl::types::{Command, Item};
+use raft_ttl::types::{Command, Item, NodeId};
 use tokio::io::AsyncWriteExt;
 
 use crate::process::{CALM, Nodes, assert_refused, deadline, item, next, program};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn frame_that_is_too_long_is_refused_before_it_is_read() {
-    let mut nodes = Nodes::alone(&[]).await;
-    for length in [MAX_FRAME as u32 + 1, u32::MAX] {
-        let mut connection = nodes.connect(1).await;
-        // Only its length comes, and is answered.
-        connection.get_mut().write_all(&length.to_be_bytes()).await.unwrap();
-        assert_refused(&next(&mut connection).await.unwrap(), "longer than");
-        // Nobody can tell where the next one would begin.
-        assert!(next(&mut connection).await.is_none());
-    }
-    assert!(nodes.is_running(1));
-    nodes.put(vec![item("key", None)]).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn malformed_frame_is_refused_and_the_next_one_answered() {
+async fn frame_that_is_malformed_or_too_long_is_refused_and_the_node_lives() {
     let mut nodes = Nodes::alone(&[]).await;
     let mut connection = nodes.connect(1).await;
     // Nothing, no such request, a key that is no text, a put of more keys than there are, more than one request.
@@ -40,9 +26,18 @@ async fn malformed_frame_is_refused_and_the_next_one_answered() {
         connection.send(Bytes::from_static(bytes)).await.unwrap();
         assert_refused(&next(&mut connection).await.unwrap(), "no request");
     }
+    // The next one is answered.
     let status = frame::exchange(&mut connection, &Request::Status).await;
     assert!(matches!(status, Ok(Reply::Status(_))));
 
+    for length in [MAX_FRAME as u32 + 1, u32::MAX] {
+        let mut connection = nodes.connect(1).await;
+        // Only its length comes, and is answered.
+        connection.get_mut().write_all(&length.to_be_bytes()).await.unwrap();
+        assert_refused(&next(&mut connection).await.unwrap(), "longer than");
+        // Nobody can tell where the next one would begin.
+        assert!(next(&mut connection).await.is_none());
+    }
     // Half a length, half a frame, and gone.
     for bytes in [&[0, 0][..], &[0, 0, 1, 0, b'{'][..]] {
         nodes.connect(1).await.get_mut().write_all(bytes).await.unwrap();
@@ -137,10 +132,13 @@ async fn largest_value_reaches_all_nodes() {
     }
 }
 
+/// An address that is free.
+pub(crate) const ANYWHERE: [&str; 2] = ["--listen", "127.0.0.1:0"];
+
 /// Runs a node that should not start, and gives up on it if it does.
-pub(crate) fn run_node(arguments: &[&str]) -> Output {
+pub(crate) fn run_node(id: NodeId, data: &Path, arguments: &[&str]) -> Output {
     let mut command = process::Command::new(program());
-    command.arg("node").args(arguments).arg("--lifeline");
+    command.args(["node", "--id", &id.to_string(), "--lifeline", "--data"]).arg(data).args(arguments);
     // Its standard input is at its end: it would stop at once.
     command.output().unwrap()
 }
@@ -158,25 +156,16 @@ async fn data_directory_of_another_node_is_refused() {
     let mut nodes = Nodes::started(&CALM);
     nodes.all_up().await;
     nodes.put(vec![item("key", None)]).await;
-    let listen = |id: &'static str, data: &str, peers: &[&'static str]| {
-        let mut arguments = vec!["--id", id, "--listen", "127.0.0.1:0", "--data", data];
-        for peer in peers {
-            arguments.extend(["--peer", peer]);
-        }
-        run_node(&arguments)
+    let node = |data: PathBuf, more: &[&str]| {
+        let peers = ["--peer", "1=127.0.0.1:9", "--peer", "3=127.0.0.1:9"];
+        run_node(2, &data, &[&ANYWHERE[..], &peers, more].concat())
     };
-    let data = |id: u64| {
-        let path = nodes.directory().join(format!("node-{id}"));
-        path.into_os_string().into_string().unwrap()
-    };
-    let (one, two) = (data(1), data(2));
-    let peers = ["1=127.0.0.1:9", "3=127.0.0.1:9"];
-    assert_fails(&listen("2", &two, &peers), 2, "cannot be used"); // it is running
+    assert_fails(&node(nodes.data(2), &[]), 2, "cannot be used"); // it is running
     nodes.kill(1);
     nodes.kill(2);
-    assert_fails(&listen("2", &one, &peers), 2, "it belongs to node 1, not to node 2");
+    assert_fails(&node(nodes.data(1), &[]), 2, "it belongs to node 1, not to node 2");
     // It may be told of others: one more is to be added, say.
-    assert_fails(&listen("2", &two, &[&peers[..], &["4=127.0.0.1:9"]].concat()), 0, "listens on");
+    assert_fails(&node(nodes.data(2), &["--peer", "4=127.0.0.1:9"]), 0, "listens on");
 
     // Nothing of that has done them any harm.
     nodes.start(1).unwrap();
@@ -187,41 +176,34 @@ async fn data_directory_of_another_node_is_refused() {
 #[test]
 fn node_that_cannot_start_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
-    let (fresh, file, garbage) = (path("fresh"), path("file"), path("garbage"));
+    let path = |name: &str| folder.path().join(name);
+    let (file, garbage) = (path("file"), path("garbage"));
     fs::write(&file, "no directory").unwrap();
     fs::create_dir(&garbage).unwrap();
-    fs::write(folder.path().join("garbage/raft.redb"), [7; 10_000]).unwrap();
-    let node = |data: &str, more: &[&str]| {
-        let mut arguments = vec!["--data", data];
-        arguments.extend(more);
-        run_node(&arguments)
-    };
-    let one = ["--id", "1", "--listen", "127.0.0.1:0"];
-    assert_fails(&node(&file, &one), 2, "cannot be used");
-    assert_fails(&node(&garbage, &one), 2, "cannot be used");
-    // Nobody can write there, not even root.
-    #[cfg(target_os = "linux")]
-    assert_fails(&node("/proc/raft-ttl", &one), 2, "cannot be used");
+    fs::write(garbage.join("raft.redb"), [7; 10_000]).unwrap();
+    // Nobody can write to the last one, not even root.
+    for data in [&file, &garbage, Path::new("/proc/raft-ttl")] {
+        assert_fails(&run_node(1, data, &ANYWHERE), 2, "cannot be used");
+    }
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    assert_fails(&node(&fresh, &["--id", "1", "--listen", &address]), 2, "cannot listen");
-    assert_fails(&node(&fresh, &["--id", "70000"]), 2, "which address");
-    for peers in [["1=127.0.0.1:9", "2=127.0.0.1:9"], ["2=127.0.0.1:9", "2=127.0.0.1:8"]] {
-        let peers = ["--peer", peers[0], "--peer", peers[1]];
-        let arguments = [&one[..], &peers[..]].concat();
-        assert_fails(&node(&fresh, &arguments), 2, "is given twice");
-    }
-    for (argument, value, reason) in [
-        ("--heartbeat", "0s", ""),
-        ("--pending-timeout", "0s", "must not be 0"),
-        ("--clients", "0", "not in 1.."),
-        ("--idle-time", "0s", "some time"),
+    assert_fails(&run_node(1, &path("fresh"), &["--listen", &address]), 2, "cannot listen");
+    assert_fails(&run_node(70_000, &path("fresh"), &[]), 2, "which address");
+    let twice = ["--peer", "2=127.0.0.1:9", "--peer", "2=127.0.0.1:8"];
+    for (arguments, reason) in [
+        (&twice[..], "is given twice"),
+        (&["--peer", "1=127.0.0.1:9"], "is given twice"),
+        (&["--peer", "2"], "expected ID=ADDRESS"),
+        (&["--peer", "x=127.0.0.1:1"], "invalid digit"),
+        (&["--peer", "2=localhost"], "invalid socket address"),
+        (&["--heartbeat", "0s"], ""),
+        (&["--pending-timeout", "0s"], "must not be 0"),
+        (&["--clients", "0"], "not in 1.."),
+        (&["--idle-time", "0s"], "some time"),
     ] {
-        assert_fails(&node(&fresh, &[&one[..], &[argument, value]].concat()), 2, reason);
+        assert_fails(&run_node(1, &path("fresh"), &[&ANYWHERE[..], arguments].concat()), 2, reason);
     }
-    assert_fails(&run_node(&["--id", "1"]), 2, "--data");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -231,18 +213,16 @@ async fn damaged_file_is_refused() {
         nodes.put(vec![item(format!("key {nth}"), 60_000)]).await;
     }
     nodes.kill(1);
-    let file = nodes.directory().join("node-1").join("raft.redb");
+    let file = nodes.data(1).join("raft.redb");
     let mut bytes = fs::read(&file).unwrap();
     let needle = b"key 7";
-    let at = bytes.windows(needle.len()).position(|window| window == needle);
-    let at = at.expect("entries are not compressed");
     // Every page that holds the entry, so that the one in use is among them.
-    let places: Vec<usize> = (at..bytes.len() - needle.len()).filter(|&at| bytes[at..].starts_with(needle)).collect();
+    let windows = bytes.windows(needle.len()).enumerate();
+    let places: Vec<usize> = windows.filter(|(_, window)| window == needle).map(|(at, _)| at).collect();
+    assert!(!places.is_empty(), "entries are not compressed");
     for at in places {
         bytes[at] ^= 1;
     }
     fs::write(&file, bytes).unwrap();
-    let data = nodes.directory().join("node-1").into_os_string().into_string().unwrap();
-    let output = run_node(&["--id", "1", "--listen", "127.0.0.1:0", "--data", &data]);
-    assert_fails(&output, 2, "cannot be used");
+    assert_fails(&run_node(1, &nodes.data(1), &ANYWHERE), 2, "cannot be used");
 }

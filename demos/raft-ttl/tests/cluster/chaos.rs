@@ -9,7 +9,6 @@ mod crowd;
 use std::fs::{self, File};
 use std::time::Duration;
 
-use raft_ttl::cluster::GLANCE;
 use raft_ttl::ledger::Ledger;
 use raft_ttl::message::{Reply, Request, Status};
 use raft_ttl::types::NodeId;
@@ -18,8 +17,8 @@ use rand_pcg::Pcg64;
 use tokio::time::{Instant, sleep};
 
 use self::crowd::Crowd;
-use crate::bad_input::{assert_fails, run_node};
-use crate::process::{Nodes, deadline};
+use crate::bad_input::{ANYWHERE, assert_fails, run_node};
+use crate::process::{Nodes, deadline, eventually};
 
 /// The most memory that a node may have had, in KiB.
 const MOST_KIB: u64 = 32 << 10;
@@ -131,39 +130,31 @@ impl Chaos {
         let length = file.metadata().unwrap().len();
         // Within a page of the file: where all of a page is gone it may open, if nothing was there.
         file.set_len(self.random.random_range(0..length) | 1).unwrap();
-        let data_argument = data.to_str().unwrap();
-        let output = run_node(&["--id", &id.to_string(), "--listen", "127.0.0.1:0", "--data", data_argument]);
-        assert_fails(&output, 2, "cannot be used");
+        assert_fails(&run_node(id, &data, &ANYWHERE), 2, "cannot be used");
         // What is left of it is of no use.
         fs::remove_dir_all(&data).unwrap();
         self.nodes.start(id).unwrap();
-        let deadline = deadline();
-        loop {
-            match self.nodes.client().insist(&Request::Add(id), deadline).await {
-                Ok(Reply::Done { .. }) => return,
-                // It may not listen yet.
-                other => assert!(Instant::now() < deadline, "to add node {id} gives {other:?}"),
-            }
-            sleep(GLANCE).await;
-        }
+        eventually("a node cannot be added", async || {
+            // It may not listen yet.
+            let added = self.nodes.client().insist(&Request::Add(id), deadline()).await;
+            matches!(added, Ok(Reply::Done { .. })).then_some(())
+        })
+        .await;
     }
 
     /// Waits until all nodes are up and have applied what there is now.
     async fn settle(&mut self) {
         let (leader, _) = self.nodes.leads().await;
-        let deadline = deadline();
         let mut wanted = None;
-        loop {
+        eventually("not all have come back", async || {
             self.start_who_gave_up();
             let statuses = self.nodes.statuses().await;
             wanted = wanted.or(statuses.get(&leader).map(|status| status.last_log));
             let has_it = |status: &Status| Some(status.applied) >= wanted;
-            if wanted.is_some() && statuses.len() == 3 && statuses.values().all(has_it) {
-                break;
-            }
-            assert!(Instant::now() < deadline, "not all have come back: {statuses:?}");
-            sleep(GLANCE).await;
-        }
+            let have_all = wanted.is_some() && statuses.len() == 3 && statuses.values().all(has_it);
+            have_all.then_some(())
+        })
+        .await;
         // Those that are known to be gone stay gone, whoever leads now.
         let gone = self.nodes.expired(self.random.random_range(1..=3)).concat();
         for _ in 0..gone.len().min(5) {
