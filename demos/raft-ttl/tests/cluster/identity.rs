@@ -8,21 +8,19 @@ use raft_ttl::frame::{self, Connection};
 use raft_ttl::message::{Call, Hello, Reply, Request, Welcome};
 use raft_ttl::time::wall_us_now;
 use raft_ttl::types::{DiskId, NodeId};
-use tokio::time::Instant;
 
-use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, item, next};
-use crate::proxy::Wires;
+use crate::process::{CALM, HASTY, Nodes, assert_refused, deadline, eventually, item, next};
+use crate::proxy::{Weather, Wires};
 
 const HOUR_MS: u64 = 3_600_000;
 
 async fn waits_to_be_added(nodes: &mut Nodes, id: NodeId) {
-    let deadline = deadline();
     let waits = format!("waits to be added: raft-ttl add {id}");
-    while !nodes.log(id).contains(&waits) {
-        tokio::time::sleep(raft_ttl::cluster::GLANCE).await;
-        let has_time = tokio::time::Instant::now() < deadline;
-        assert!(has_time && nodes.is_running(id), "{}", nodes.log(id));
-    }
+    eventually("a node does not wait to be added", async || {
+        assert!(nodes.is_running(id));
+        nodes.log(id).contains(&waits).then_some(())
+    })
+    .await;
 }
 
 /// Empties the disk of a node, and goes the way back that it tells.
@@ -96,10 +94,11 @@ async fn node_that_does_not_learn_is_not_counted_on() {
     nodes.start(victim).unwrap();
     waits_to_be_added(&mut nodes, victim).await;
     // It says who it is, and takes nothing.
-    wires.forge(victim, |reply| match reply {
+    let deaf = |reply| match reply {
         Reply::Welcome(welcome) => Reply::Welcome(welcome),
         _ => Reply::Refused("it is deaf".to_owned()),
-    });
+    };
+    wires.set(Weather { forged: Some((victim, deaf)), ..Weather::default() });
     let (leader, _) = nodes.leads().await;
     let added = nodes.answer(leader, &Request::Add(victim)).await;
     assert!(matches!(&added, Reply::Unsure(problem) if problem.contains("add it again")), "{added:?}");
@@ -199,15 +198,16 @@ async fn absurd_term_and_another_cluster_in_an_answer_are_not_believed() {
     let (mut nodes, wires) = Wires::between_nodes(&CALM, 5).await;
     let (leader, term) = nodes.all_up().await;
     let victim = leader % 3 + 1;
-    wires.forge(victim, |reply| match reply {
+    let absurd = |reply| match reply {
         Reply::Welcome(welcome) => Reply::Welcome(Welcome { cluster: Some(7), ..welcome }),
         _ => Reply::Append(Ok(AppendEntriesResponse::HigherVote(Vote::new(u64::MAX, DiskId(7))))),
-    });
-    let deadline = deadline();
-    while wires.counts()[4] < 3 {
-        assert!(Instant::now() < deadline, "nobody asks node {victim}");
+    };
+    wires.set(Weather { forged: Some((victim, absurd)), ..Weather::default() });
+    eventually("nobody asks the node", async || {
         nodes.put(vec![item("key", None)]).await;
-    }
+        (wires.forged() >= 3).then_some(())
+    })
+    .await;
     assert_eq!(nodes.leads().await, (leader, term));
     assert!(nodes.is_running(leader));
     assert_refused(&nodes.answer(leader, &Request::Add(victim)).await, "of another cluster");

@@ -11,7 +11,7 @@ use raft_ttl::types::{Command, Item};
 use tokio::time::{Instant, sleep};
 
 use crate::process::{HASTY, Nodes, item};
-use crate::proxy::Wires;
+use crate::proxy::{Weather, Wires};
 
 const KEYS: u64 = 100;
 
@@ -25,7 +25,7 @@ async fn cut_leader_off(nodes: &Nodes, wires: &Wires, ledger: &mut Ledger) -> (S
         nodes.put(keys.clone()).await;
         ledger.promise(&keys, began_us);
         let (leader, _) = nodes.leads().await;
-        wires.cut_off(leader);
+        wires.set(Weather { cut_off: Some(leader), ..Weather::default() });
         let status = nodes.wait_for(leader, |_| true).await;
         if status.role == "Leader" && status.keys == KEYS {
             return (status, attempt * KEYS);
@@ -81,7 +81,7 @@ async fn node_that_neither_entries_nor_new_connections_reach_hears_the_leader_al
     let (nodes, wires) = Wires::between_nodes(&HASTY, 3).await;
     let (leader, term) = nodes.all_up().await;
     let slow = nodes.ids().into_iter().find(|&id| id != leader).unwrap();
-    wires.narrow(slow);
+    wires.set(Weather { strait: Some(slow), ..Weather::default() });
     let before = nodes.wait_for(slow, |_| true).await.keys;
     let began = Instant::now();
     // An election takes three quarters of a second at most to begin.

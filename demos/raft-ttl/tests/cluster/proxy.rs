@@ -21,8 +21,10 @@ use tokio::time::sleep;
 
 use crate::process::Nodes;
 
+type Forge = fn(Reply) -> Reply;
+
 /// How bad the wires are.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Weather {
     /// How many of a hundred frames are lost, requests and replies.
     pub(crate) lost: u32,
@@ -30,28 +32,28 @@ pub(crate) struct Weather {
     pub(crate) delayed: u32,
     /// How many of a hundred requests arrive twice, the second time at some other time.
     pub(crate) doubled: u32,
+    /// A node that nobody hears, and that hears nobody: without a word to anybody.
+    pub(crate) cut_off: Option<NodeId>,
+    /// To whom long frames, what follows them on their connections, and new connections do not get through.
+    pub(crate) strait: Option<NodeId>,
+    /// Whose replies others take the place of, and which.
+    pub(crate) forged: Option<(NodeId, Forge)>,
 }
 
 /// A frame with more bytes is long: one with entries may be, a heartbeat is not.
 const LONG: usize = 4 << 10;
 
-type Forge = fn(Reply) -> Reply;
-
 struct Sky {
     weather: Weather,
-    /// Nodes that nobody hears, and that hear nobody.
-    cut_off: Vec<NodeId>,
     random: Pcg64,
     /// All requests that passed: to whom, after which hello.
     recorded: Vec<(SocketAddr, [Bytes; 2])>,
-    /// How many frames were lost, delayed and doubled, how many passed, and how many replies were forged.
-    counts: [u64; 5],
+    /// How many frames were lost, delayed and doubled.
+    counts: [u64; 3],
+    /// How many replies were forged.
+    forgeries: u64,
     /// How many connections nodes have made to each other.
     connections: u64,
-    /// Whose replies are forged, and how.
-    forged: Option<(NodeId, Forge)>,
-    /// To whom long frames, what follows them on their connections, and new connections do not get through.
-    strait: Option<NodeId>,
 }
 
 /// The wires between all nodes of a cluster.
@@ -66,13 +68,11 @@ impl Wires {
         let mut nodes = Nodes::new(3, arguments);
         let sky = Arc::new(Mutex::new(Sky {
             weather: Weather::default(),
-            cut_off: Vec::new(),
             random: Pcg64::seed_from_u64(seed),
             recorded: Vec::new(),
-            counts: [0; 5],
+            counts: [0; 3],
+            forgeries: 0,
             connections: 0,
-            forged: None,
-            strait: None,
         }));
         let mut tasks = JoinSet::new();
         for from in nodes.ids() {
@@ -91,26 +91,8 @@ impl Wires {
         self.sky.lock().unwrap().weather = weather;
     }
 
-    /// Cuts a node off from all others, without a word to anybody.
-    pub(crate) fn cut_off(&self, id: NodeId) {
-        self.sky.lock().unwrap().cut_off.push(id);
-    }
-
-    /// Puts other replies in the place of those of a node.
-    pub(crate) fn forge(&self, id: NodeId, forge: Forge) {
-        self.sky.lock().unwrap().forged = Some((id, forge));
-    }
-
-    /// Lets no long frame through to a node, nor what follows it on its connection, nor a new connection.
-    pub(crate) fn narrow(&self, to: NodeId) {
-        self.sky.lock().unwrap().strait = Some(to);
-    }
-
     pub(crate) fn heal(&self) {
-        let mut sky = self.sky.lock().unwrap();
-        sky.cut_off.clear();
-        sky.strait = None;
-        sky.weather = Weather::default();
+        self.set(Weather::default());
     }
 
     /// Sends all requests once more that have passed so far, in the same order, and says how many.
@@ -123,9 +105,14 @@ impl Wires {
         count
     }
 
-    /// How many frames were lost, delayed and doubled, how many passed, and how many replies were forged.
-    pub(crate) fn counts(&self) -> [u64; 5] {
+    /// How many frames were lost, delayed and doubled.
+    pub(crate) fn counts(&self) -> [u64; 3] {
         self.sky.lock().unwrap().counts
+    }
+
+    /// How many replies were forged.
+    pub(crate) fn forged(&self) -> u64 {
+        self.sky.lock().unwrap().forgeries
     }
 
     /// How many connections nodes have made to each other.
@@ -137,15 +124,14 @@ impl Wires {
 impl Sky {
     /// What becomes of a frame.
     fn fate(&mut self, ends: [NodeId; 2]) -> Fate {
-        let Weather { lost, delayed, doubled } = self.weather;
+        let Weather { lost, delayed, doubled, cut_off, .. } = self.weather;
         let mut happens = |percent: u32| self.random.random_range(0..100) < percent;
         let (is_lost, is_delayed, is_doubled) = (happens(lost), happens(delayed), happens(doubled));
-        let is_lost = is_lost || ends.iter().any(|end| self.cut_off.contains(end));
+        let is_lost = is_lost || cut_off.is_some_and(|node| ends.contains(&node));
         let delay = Duration::from_millis(self.random.random_range(1..80));
-        self.counts[0] += u64::from(is_lost);
-        self.counts[1] += u64::from(is_delayed);
-        self.counts[2] += u64::from(is_doubled);
-        self.counts[3] += 1;
+        for (count, happened) in self.counts.iter_mut().zip([is_lost, is_delayed, is_doubled]) {
+            *count += u64::from(happened);
+        }
         Fate { is_lost, delay: is_delayed.then_some(delay), echo: is_doubled.then_some(delay) }
     }
 }
@@ -168,7 +154,7 @@ async fn serve(listener: TcpListener, to: SocketAddr, ends: [NodeId; 2], sky: Ar
 
 /// Passes requests and replies on, one after the other, until either side is gone.
 async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mutex<Sky>>) {
-    let is_closed = |sky: &Mutex<Sky>| sky.lock().unwrap().strait == Some(ends[1]);
+    let is_closed = |sky: &Mutex<Sky>| sky.lock().unwrap().weather.strait == Some(ends[1]);
     while is_closed(&sky) {
         sleep(GLANCE).await;
     }
@@ -180,13 +166,10 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
     let mut hello = None;
     while let Some(request) = frame(&mut from).await {
         let fate = sky.lock().unwrap().fate(ends);
-        if hello.is_none() {
-            hello = Some(request.clone());
-        } else if let (Some(delay), Some(hello)) = (fate.echo, &hello) {
-            echoes.spawn(echo([hello.clone(), request.clone()], to, delay));
-        }
-        if let Some(hello) = &hello {
-            sky.lock().unwrap().recorded.push((to, [hello.clone(), request.clone()]));
+        let requests = [hello.get_or_insert_with(|| request.clone()).clone(), request.clone()];
+        sky.lock().unwrap().recorded.push((to, requests.clone()));
+        if let Some(delay) = fate.echo {
+            echoes.spawn(echo(requests, to, delay));
         }
         if fate.is_lost {
             continue;
@@ -203,9 +186,9 @@ async fn pass_on(from: TcpStream, to: SocketAddr, ends: [NodeId; 2], sky: Arc<Mu
         let Some(mut reply) = frame(&mut onward).await else {
             return;
         };
-        let forged = sky.lock().unwrap().forged;
+        let forged = sky.lock().unwrap().weather.forged;
         if let Some((_, forge)) = forged.filter(|(id, _)| *id == ends[1]) {
-            sky.lock().unwrap().counts[4] += 1;
+            sky.lock().unwrap().forgeries += 1;
             reply = postcard::to_stdvec(&forge(postcard::from_bytes(&reply).unwrap())).unwrap().into();
         }
         let fate = sky.lock().unwrap().fate(ends);

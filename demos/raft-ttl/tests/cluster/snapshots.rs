@@ -8,7 +8,7 @@ use raft_ttl::types::Command;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::process::{HASTY, Nodes, deadline, item};
-use crate::proxy::Wires;
+use crate::proxy::{Weather, Wires};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -106,7 +106,7 @@ async fn lagging_follower_installs_a_snapshot_and_forgets_its_timers() {
     nodes.put(brief.collect()).await;
     let brief_are_over = Instant::now() + Duration::from_millis(BRIEF_MS);
     let known = nodes.agree(|status| status.ttls == 50).await[&follower].clone();
-    wires.cut_off(follower);
+    wires.set(Weather { cut_off: Some(follower), ..Weather::default() });
 
     // None of them is there any more when it is heard of again, and nor are the entries that say so.
     for nth in 0..40 {

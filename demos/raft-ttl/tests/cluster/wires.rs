@@ -13,7 +13,7 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
     let arguments = [&HASTY[..], &["--snapshot-every", "100"]].concat();
     let (nodes, wires) = Wires::between_nodes(&arguments, 7).await;
     nodes.leads().await;
-    wires.set(Weather { lost: 2, delayed: 15, doubled: 20 });
+    wires.set(Weather { lost: 2, delayed: 15, doubled: 20, ..Weather::default() });
 
     let mut writers = JoinSet::new();
     for writer in 0..4 {
@@ -37,8 +37,7 @@ async fn bad_wires_lose_nothing_and_expire_nothing_twice() {
     let counts = ledger.counts(&nodes).await.unwrap();
     counts.verdict().unwrap();
     assert_eq!(counts.attempted, 240);
-    let [lost, delayed, doubled, passed, _] = wires.counts();
-    assert!(lost > 0 && delayed > 0 && doubled > 0, "of {passed} frames");
+    assert!(wires.counts().iter().all(|&count| count > 0), "{:?}", wires.counts());
 }
 
 /// A listener who recorded what nodes said to each other, the secret included, can bring nothing back with it.
