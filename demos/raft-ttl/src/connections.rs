@@ -9,7 +9,7 @@
 //! A connection has one answer under way. The next request is read when the system has taken that, and it holds little for
 //! a connection. So who takes no answers has few made, and the number of connections bounds the memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use std::time::Duration;
 use socket2::SockRef;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -50,37 +50,29 @@ pub(crate) async fn serve(node: Node, listener: TcpListener) -> Infallible {
     }
 }
 
-/// Where connections wait, and the one that has waited longest goes when its place is needed.
+/// Where connections wait, in the order in which they came. The one that has waited longest goes when its place is needed,
+/// and is told so.
 #[derive(Clone, Debug, Default)]
-struct Bench(Arc<Mutex<Seats>>);
-
-/// Who sits there, by when they came. Those whose sender is dropped are to go.
-#[derive(Debug, Default)]
-struct Seats {
-    came: u64,
-    taken: BTreeMap<u64, oneshot::Sender<Infallible>>,
-}
+struct Bench(Arc<Mutex<VecDeque<Arc<Notify>>>>);
 
 impl Bench {
     /// Sits down; if all of so many seats are taken, in the place of the one that has sat longest.
     fn sit(&self, seats: usize) -> Seat {
-        let (seated, turned_away) = oneshot::channel();
+        let turned_away = Arc::new(Notify::new());
         let mut all = self.lock();
-        if all.taken.len() >= seats {
-            all.taken.pop_first();
+        if all.len() >= seats {
+            all.pop_front().inspect(|seat| seat.notify_one());
         }
-        all.came += 1;
-        let nth = all.came;
-        all.taken.insert(nth, seated);
-        Seat { bench: self.clone(), nth, turned_away }
+        all.push_back(Arc::clone(&turned_away));
+        Seat { bench: self.clone(), turned_away }
     }
 
     /// Has the one go that has sat longest; `false` if nobody sits there.
     fn turn_away(&self) -> bool {
-        self.lock().taken.pop_first().is_some()
+        self.lock().pop_front().inspect(|seat| seat.notify_one()).is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seats> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Notify>>> {
         // No change behind this lock can be half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -89,25 +81,26 @@ impl Bench {
 /// A seat on a bench, given back when it is dropped.
 struct Seat {
     bench: Bench,
-    nth: u64,
-    turned_away: oneshot::Receiver<Infallible>,
+    turned_away: Arc<Notify>,
 }
 
 impl Seat {
     /// Ready when the one who sits here has to go.
-    async fn turned_away(&mut self) {
-        let _ = (&mut self.turned_away).await;
+    async fn turned_away(&self) {
+        self.turned_away.notified().await;
     }
 
     /// Gets up; `false` if it was too late for that, since another one counts on the place.
-    fn leave(self) -> bool {
-        self.bench.lock().taken.remove(&self.nth).is_some()
+    fn leave(&self) -> bool {
+        let mut seats = self.bench.lock();
+        let place = seats.iter().position(|seat| Arc::ptr_eq(seat, &self.turned_away));
+        place.and_then(|place| seats.remove(place)).is_some()
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.bench.lock().taken.remove(&self.nth);
+        self.leave();
     }
 }
 
@@ -177,7 +170,7 @@ impl Host {
         }
     }
 
-    async fn converse(&self, connection: &mut Connection, mut seat: Seat) -> Result<(), End> {
+    async fn converse(&self, connection: &mut Connection, seat: Seat) -> Result<(), End> {
         let mut request = tokio::select! {
             first = self.request(connection, self.node.limits.frame_time) => first?,
             () = seat.turned_away() => return Err(others_came()),
@@ -196,7 +189,7 @@ impl Host {
                 Ok(request) => self.node.answer(request).await,
                 Err(problem) => malformed(&problem),
             };
-            let mut seat = self.clients.waiting.sit(usize::MAX);
+            let seat = self.clients.waiting.sit(usize::MAX);
             let next = async {
                 self.reply(connection, &reply).await?;
                 self.request(connection, self.node.limits.idle_time).await
@@ -215,7 +208,7 @@ impl Host {
     /// Lets the engine hear another node, if it is one.
     async fn serve_node(&self, connection: &mut Connection, hello: Hello) -> Result<(), End> {
         let welcome = self.node.peers.welcome(&hello).map_err(refused)?;
-        let mut seat = {
+        let seat = {
             // No change behind this lock can be half done.
             let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
             nodes.entry(hello.from).or_default().sit(OF_EACH_NODE)
@@ -301,8 +294,8 @@ mod tests {
         let mut places: Vec<_> = (0..3).map(|_| clients.enter().now_or_never().unwrap().unwrap()).collect();
         assert!(clients.enter().now_or_never().unwrap().is_none(), "all are being answered");
 
-        let mut first = clients.waiting.sit(usize::MAX);
-        let mut second = clients.waiting.sit(usize::MAX);
+        let first = clients.waiting.sit(usize::MAX);
+        let second = clients.waiting.sit(usize::MAX);
         let mut comes = Box::pin(clients.enter());
         assert!(comes.as_mut().now_or_never().is_none(), "the place is not free yet");
         assert!(first.turned_away().now_or_never().is_some());
@@ -321,7 +314,7 @@ mod tests {
         let mut seats: Vec<_> = (0..3).map(|_| bench.sit(3)).collect();
         drop(seats.remove(0));
         let _fourth = bench.sit(3);
-        assert!(seats.iter_mut().all(|seat| seat.turned_away().now_or_never().is_none()));
+        assert!(seats.iter().all(|seat| seat.turned_away().now_or_never().is_none()));
         let _fifth = bench.sit(3);
         assert!(seats[0].turned_away().now_or_never().is_some());
         assert!(seats[1].turned_away().now_or_never().is_none());
