@@ -133,7 +133,6 @@ struct NodeArgs {
     lifeline: bool,
 }
 
-/// Does what the arguments of the process say.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let ran = tokio::runtime::Builder::new_multi_thread()
@@ -310,7 +309,6 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     u64::try_from(ttl.as_millis()).map_err(|_| "more milliseconds than can be counted".to_owned())
 }
 
-/// Reads a number and an address.
 fn peer(text: &str) -> Result<(NodeId, SocketAddr), String> {
     let (id, address) = text.split_once('=').ok_or("expected ID=ADDRESS")?;
     let id = id.parse().map_err(|error| format!("{id}: {error}"))?;

@@ -41,7 +41,6 @@ pub struct Cluster {
     program: PathBuf,
     arguments: Vec<String>,
     members: BTreeMap<NodeId, Member>,
-    secret: String,
     directory: TempDir,
 }
 
@@ -61,19 +60,17 @@ impl Cluster {
     /// one, `arguments` go to each node.
     pub fn new(program: &Path, nodes: u64, arguments: &[&str]) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("raft-ttl-").tempdir()?;
-        let secret = format!("{:016x}{:016x}", types::unique(), types::unique());
-        fs::write(directory.path().join(SECRET), &secret)?;
+        fs::write(directory.path().join(SECRET), format!("{:016x}{:016x}", types::unique(), types::unique()))?;
         Ok(Self {
             program: program.to_owned(),
             arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
             members: (1..=nodes).map(|id| Ok((id, Member::new()?))).collect::<io::Result<_>>()?,
-            secret,
             directory,
         })
     }
 
-    pub fn secret(&self) -> &str {
-        &self.secret
+    pub fn secret(&self) -> io::Result<String> {
+        fs::read_to_string(self.directory().join(SECRET))
     }
 
     pub fn data(&self, id: NodeId) -> PathBuf {
@@ -146,7 +143,9 @@ impl Cluster {
         Ok(id)
     }
 
+    /// Starts all nodes. Those that are running die first, all of them.
     pub fn start_all(&mut self) -> io::Result<()> {
+        self.members.values_mut().for_each(Member::kill);
         self.ids().into_iter().try_for_each(|id| self.start(id))
     }
 
@@ -171,24 +170,24 @@ impl Cluster {
         }
     }
 
-    /// The most memory that a node's process has had so far, in KiB, where the system tells.
-    pub fn peak_memory(&self, id: NodeId) -> Option<u64> {
-        let status = fs::read_to_string(self.proc(id)?.join("status")).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.trim().strip_suffix(" kB")?.trim().parse().ok()
+    /// The most memory that a node's process has had so far, in KiB; 0 where the system does not tell.
+    pub fn peak_memory(&self, id: NodeId) -> u64 {
+        let status = fs::read_to_string(self.proc(id).join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        kib.and_then(|kib| kib.parse().ok()).unwrap_or(0)
     }
 
-    /// How many files and connections a node's process has open, where the system tells.
-    pub fn open_files(&self, id: NodeId) -> Option<usize> {
-        Some(fs::read_dir(self.proc(id)?.join("fd")).ok()?.count())
+    /// How many files and connections a node's process has open; 0 where the system does not tell.
+    pub fn open_files(&self, id: NodeId) -> usize {
+        fs::read_dir(self.proc(id).join("fd")).map_or(0, Iterator::count)
     }
 
-    fn proc(&self, id: NodeId) -> Option<PathBuf> {
-        let process = self.members.get(&id)?.process.as_ref()?;
-        Some(Path::new("/proc").join(process.id().to_string()))
+    fn proc(&self, id: NodeId) -> PathBuf {
+        let process = self.members[&id].process.as_ref().map_or(0, Child::id);
+        Path::new("/proc").join(process.to_string())
     }
 
-    /// What a node has written to its standard error.
     pub fn log(&self, id: NodeId) -> String {
         fs::read_to_string(self.log_file(id)).unwrap_or_default()
     }
@@ -200,7 +199,6 @@ impl Cluster {
         told.split("\n\n").skip(1).map(heard).collect()
     }
 
-    /// What is wrong, and what the nodes said.
     pub fn broken(&self, what: &str) -> Error {
         let said = self.ids().into_iter().map(|id| format!("\nnode {id} said:\n{}", self.log(id)));
         Error::Broken(said.fold(what.to_owned(), |all, said| all + &said))

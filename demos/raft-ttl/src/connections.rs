@@ -128,7 +128,6 @@ impl Clients {
     }
 }
 
-/// What all connections share.
 struct Host {
     node: Node,
     clients: Clients,

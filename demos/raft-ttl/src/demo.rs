@@ -81,7 +81,6 @@ struct Stage {
 }
 
 impl Stage {
-    /// Starts the nodes.
     async fn set() -> Result<Self, Error> {
         let mut cluster = Cluster::new(&std::env::current_exe()?, NODES, &[])?;
         cluster.start_all()?;
@@ -100,7 +99,6 @@ impl Stage {
         Ok(leader)
     }
 
-    /// Tells what happened, and when.
     fn tell(&self, what: impl Display) {
         let seconds = self.beginning.elapsed().as_secs_f64();
         println!("{seconds:8.2} s  {what}");

@@ -1,7 +1,6 @@
 //! The one file of a node: log, vote and snapshot, in redb.
 
 use std::fs;
-use std::io;
 use std::ops::RangeBounds;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +21,6 @@ pub(crate) const FACTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new(
 
 const IDENTITY: &str = "identity";
 
-/// The name of the file in a node's directory.
 const FILE: &str = "raft.redb";
 
 /// How much of the file is kept in memory. The engine reads what it wrote last.
@@ -128,7 +126,6 @@ impl Disk {
         Ok(entries)
     }
 
-    /// The last entry of the log.
     pub(crate) fn last_entry<T: DeserializeOwned>(&self) -> Result<Option<T>, DiskError> {
         let log = self.database.begin_read()?.open_table(LOG)?;
         let last = log.last()?;
@@ -136,13 +133,7 @@ impl Disk {
     }
 }
 
-/// Notes something under a name.
 pub(crate) fn put_fact(change: &WriteTransaction, name: &str, fact: &impl Serialize) -> Result<(), DiskError> {
     change.open_table(FACTS)?.insert(name, to_bytes(fact)?.as_slice())?;
     Ok(())
-}
-
-/// An error as one of input and output, which is how the engine wants it.
-pub(crate) fn io_error(error: &DiskError) -> io::Error {
-    io::Error::other(error.to_string())
 }

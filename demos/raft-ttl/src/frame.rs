@@ -55,7 +55,6 @@ pub async fn receive<T: DeserializeOwned>(connection: &mut Connection) -> io::Re
     Ok(frame.map(|bytes| from_bytes(&bytes).map_err(|error| error.to_string())))
 }
 
-/// Sends a message and receives the answer to it.
 pub async fn exchange<T: DeserializeOwned>(connection: &mut Connection, message: &impl Serialize) -> io::Result<T> {
     send(connection, message).await?;
     let answer = receive(connection).await?.ok_or(io::ErrorKind::UnexpectedEof)?;

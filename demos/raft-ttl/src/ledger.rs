@@ -84,7 +84,6 @@ impl Ledger {
         }
     }
 
-    /// Adds what was written elsewhere.
     pub fn merge(&mut self, other: Self) {
         self.written.extend(other.written);
     }

@@ -80,7 +80,6 @@ impl Node {
         Ok(())
     }
 
-    /// Founds a cluster of these nodes with these disks.
     async fn found(&self, disks: Vec<(NodeId, DiskId)>) -> Result<(), Error> {
         let cluster = types::unique();
         let seats = disks.into_iter().map(|(node, disk)| (disk, Seat { cluster, node }));
@@ -93,7 +92,6 @@ impl Node {
         }
     }
 
-    /// Why the engine has stopped.
     fn reason(&self) -> Error {
         let fatal = self.raft.metrics().borrow().running_state.clone().err();
         Error::Stopped(fatal.unwrap_or(Fatal::Stopped).to_string())

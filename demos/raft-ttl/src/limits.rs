@@ -6,7 +6,6 @@ use clap::Parser;
 
 pub const MAX_KEY: usize = 8 << 10;
 
-/// The longest value, in bytes.
 pub const MAX_VALUE: usize = 1 << 20;
 
 /// As much of a value as one message holds. So little that the longest put is sent, written and answered well within a

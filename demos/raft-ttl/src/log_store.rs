@@ -1,6 +1,7 @@
 //! The log on disk, as the engine wants it.
 
 use std::fmt::Debug;
+use std::io;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
 use openraft::{AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, StorageError, StorageIOError, Vote};
 use redb::Durability;
 
-use crate::disk::{Disk, DiskError, LOG, io_error, put_fact};
+use crate::disk::{Disk, DiskError, LOG, put_fact};
 use crate::frame::to_bytes;
 use crate::limits::MESSAGE;
 use crate::time::Clock;
@@ -29,7 +30,6 @@ pub struct LogStore {
 }
 
 impl LogStore {
-    /// The log in this file.
     pub fn new(disk: Disk, clock: Arc<Clock>) -> Self {
         Self { disk, clock }
     }
@@ -40,8 +40,7 @@ impl LogStore {
         name: &'static str,
         fact: impl serde::Serialize + Send + 'static,
     ) -> Result<(), DiskError> {
-        let change = self.disk.write(durability, move |change| put_fact(change, name, &fact));
-        change.await
+        self.disk.write(durability, move |change| put_fact(change, name, &fact)).await
     }
 }
 
@@ -123,7 +122,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
             put_fact(change, CLOCK, &reading)
         });
         let appended = appended.await;
-        callback.log_io_completed(appended.as_ref().copied().map_err(io_error));
+        callback.log_io_completed(appended.as_ref().copied().map_err(|error| io::Error::other(error.to_string())));
         appended.map_err(|error| StorageIOError::write_logs(cause(&error)).into())
     }
 

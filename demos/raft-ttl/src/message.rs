@@ -48,7 +48,6 @@ pub struct Hello {
     pub now_ns: u64,
 }
 
-/// The answer to [`Hello`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Welcome {
     pub disk: DiskId,
@@ -99,7 +98,6 @@ impl Reply {
     }
 }
 
-/// What a node answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
     Welcome(Welcome),

@@ -23,7 +23,6 @@ use crate::types::{NodeId, Raft};
 /// What a node must be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Its number.
     pub id: NodeId,
     /// Where all nodes are that can be members of the cluster, this one included.
     pub members: BTreeMap<NodeId, SocketAddr>,

@@ -25,7 +25,6 @@ type Asked = tokio::sync::Mutex<Option<(DiskId, Connection)>>;
 /// This node and the others, as far as it knows them.
 #[derive(Clone)]
 pub struct Peers {
-    /// This one.
     pub id: NodeId,
     /// Where all nodes are that can be members, this one included.
     pub addresses: Arc<BTreeMap<NodeId, SocketAddr>>,
@@ -65,7 +64,6 @@ impl Peers {
         let _ = self.roles.set(roles);
     }
 
-    /// The numbers of the others.
     pub(crate) fn others(&self) -> impl Iterator<Item = NodeId> {
         let others = self.addresses.keys().copied();
         others.filter(|&id| id != self.id)
@@ -76,7 +74,6 @@ impl Peers {
         self.roles.get().map(|roles| Arc::clone(&roles.borrow().membership_config)).unwrap_or_default()
     }
 
-    /// The cluster that this node is of.
     pub(crate) fn cluster(&self) -> Option<u64> {
         self.membership().nodes().next().map(|(_, seat)| seat.cluster)
     }
@@ -86,7 +83,6 @@ impl Peers {
         self.membership().nodes().filter(|(_, seat)| seat.node == id).map(|(&disk, _)| disk).collect()
     }
 
-    /// The member that has this disk.
     pub(crate) fn node_of(&self, disk: DiskId) -> Option<NodeId> {
         self.membership().membership().get_node(&disk).map(|seat| seat.node)
     }

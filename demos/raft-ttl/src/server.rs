@@ -17,7 +17,6 @@ use crate::types::{Answer, Command, DiskId, NodeId, Seat, Stamped, check_key, pa
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Node {
-    /// What there is to say to a request.
     pub(crate) async fn answer(&self, request: Request) -> Reply {
         self.done(request).await.unwrap_or_else(|reply| reply)
     }

@@ -80,7 +80,6 @@ impl Clock {
         Self::new(move || monotonic.now(), wall_us, last, skew)
     }
 
-    /// The time, in nanoseconds.
     pub fn now_ns(&self) -> u64 {
         self.now(&self.lock())
     }
@@ -135,7 +134,6 @@ impl Clock {
     }
 }
 
-/// The wall clock in microseconds.
 pub fn wall_us_now() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     since_epoch.map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))

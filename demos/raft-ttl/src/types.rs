@@ -17,10 +17,8 @@ pub type NodeId = u64;
 #[display("{_0:016x}")]
 pub struct DiskId(pub u64);
 
-/// The engine, for these types.
 pub type Raft = openraft::Raft<TypeConfig>;
 
-/// A place in the log.
 pub type LogId = openraft::LogId<DiskId>;
 
 /// The members as of some place in the log.
@@ -40,7 +38,6 @@ pub(crate) fn unique() -> u64 {
 }
 
 openraft::declare_raft_types!(
-    /// What the engine is to know of our types.
     pub TypeConfig:
         D = Stamped,
         R = Answer,
@@ -63,8 +60,10 @@ pub enum Command {
     /// Sets keys, each once.
     Put(Vec<Item>),
     /// Gives a key another TTL, which begins now.
-    Touch { key: String, ttl_ms: u64 },
-    /// Deletes a key.
+    Touch {
+        key: String,
+        ttl_ms: u64,
+    },
     Delete(String),
     /// Changes nothing. When it is applied, so is all that was before it.
     Barrier,
@@ -76,7 +75,11 @@ pub enum Command {
         by: NodeId,
     },
     /// Sets a key to the values of others in a row, and deletes those. So a value gets there that no message holds.
-    Join { key: String, parts: Vec<String>, ttl_ms: Option<u64> },
+    Join {
+        key: String,
+        parts: Vec<String>,
+        ttl_ms: Option<u64>,
+    },
 }
 
 impl Command {
@@ -113,7 +116,6 @@ fn check_size(lengths: impl Iterator<Item = usize>) -> Result<(), String> {
     Ok(())
 }
 
-/// A key to be set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     pub key: String,
@@ -145,7 +147,6 @@ pub enum Answer {
 }
 
 impl Item {
-    /// Refuses what the store does not take.
     pub fn check(&self) -> Result<(), String> {
         check_key(&self.key)?;
         check_length(self.value.len())?;
@@ -160,7 +161,6 @@ pub(crate) fn part(value: &str) -> &str {
     &value[..end.unwrap_or(0)]
 }
 
-/// Refuses a value that is too long.
 pub(crate) fn check_length(length: usize) -> Result<(), String> {
     if length > MAX_VALUE {
         return Err(format!("a value of {length} bytes is longer than {MAX_VALUE}"));
@@ -168,7 +168,6 @@ pub(crate) fn check_length(length: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a key that is empty, and one that is too long.
 pub fn check_key(key: &str) -> Result<(), String> {
     if key.is_empty() {
         return Err("a key must not be empty".to_owned());
@@ -179,7 +178,6 @@ pub fn check_key(key: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses a TTL of 0 and one that is too long.
 pub fn check_ttl(ttl_ms: u64) -> Result<(), String> {
     if ttl_ms == 0 {
         return Err("a TTL of 0 would be none: leave it out, or delete the key".to_owned());

@@ -174,7 +174,7 @@ impl Chaos {
     }
 
     fn measure(&mut self) {
-        let peaks = self.nodes.ids().into_iter().filter_map(|id| self.nodes.peak_memory(id));
+        let peaks = self.nodes.ids().into_iter().map(|id| self.nodes.peak_memory(id));
         self.peak_kib = peaks.fold(self.peak_kib, u64::max);
     }
 

@@ -11,13 +11,10 @@ const SLACK_MS: u64 = 60_000;
 
 /// Starts all nodes anew, the wall clock of each as far ahead as it says.
 fn start(nodes: &mut Nodes, ahead_s: [i64; 3]) {
-    for id in nodes.ids() {
-        nodes.kill(id);
-    }
     for (id, ahead_s) in (1..).zip(ahead_s) {
         nodes.tell(id, &["--wall-ahead-s", &ahead_s.to_string()]);
-        nodes.start(id).unwrap();
     }
+    nodes.start_all().unwrap();
 }
 
 /// Makes sure that a key of an hour has that left when a node leads, which has had its chance to expire what it thinks

@@ -108,12 +108,9 @@ async fn slow_deaf_silent_and_many_clients_delay_no_write_refuse_no_read_and_cha
     let most = DEAF * UNTAKEN + before.len() + puts.len();
     println!("{} reads", status.reads);
     assert!(status.reads <= most as u64, "{} reads", status.reads);
-    if let Some(open) = nodes.open_files(leader) {
-        assert!(open < 450, "{open} files and connections are open");
-    }
-    if let Some(peak) = nodes.peak_memory(leader) {
-        assert!(peak < MOST_KIB, "{peak} KiB");
-    }
+    let (open, peak) = (nodes.open_files(leader), nodes.peak_memory(leader));
+    assert!(open < 450, "{open} files and connections are open");
+    assert!(peak < MOST_KIB, "{peak} KiB");
 }
 
 #[tokio::test(flavor = "multi_thread")]

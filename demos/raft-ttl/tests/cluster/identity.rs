@@ -119,19 +119,17 @@ async fn say(nodes: &Nodes, from: NodeId, to: NodeId, secret: &str, member: Opti
 
 /// Says what node `from` would say, who knows what only nodes do.
 async fn greet(nodes: &Nodes, from: NodeId, to: NodeId) -> Greeting {
-    match say(nodes, from, to, nodes.secret(), None).await.1 {
-        Reply::Welcome(Welcome { disk, cluster, .. }) => {
-            say(nodes, from, to, nodes.secret(), cluster.map(|cluster| (disk, cluster))).await
-        }
-        other => panic!("{other:?}"),
-    }
+    let secret = nodes.secret().unwrap();
+    let (_, reply) = say(nodes, from, to, &secret, None).await;
+    let Reply::Welcome(Welcome { disk, cluster, .. }) = reply else { panic!("{reply:?}") };
+    say(nodes, from, to, &secret, cluster.map(|cluster| (disk, cluster))).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn peer_that_is_none_is_refused() {
     let mut nodes = Nodes::started(&CALM);
     let (_, term) = nodes.all_up().await;
-    let secret = nodes.secret().to_owned();
+    let secret = nodes.secret().unwrap();
     let (mut curious, welcome) = say(&nodes, 2, 1, &secret, None).await;
     let Reply::Welcome(Welcome { disk, cluster: Some(cluster), .. }) = welcome else { panic!("{welcome:?}") };
     for (from, secret, member, reason) in [

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use derive_more::{Deref, DerefMut};
-use raft_ttl::client::Client;
 use raft_ttl::cluster::{Cluster, Statuses};
 use raft_ttl::frame::{self, Connection};
 use raft_ttl::message::{Reply, Request, Status};
@@ -110,8 +109,13 @@ impl Nodes {
         self.done(&Request::Write(Command::Put(items))).await
     }
 
+    /// Has the leader do something, again if need be, and answers with its index.
     pub(crate) async fn done(&self, request: &Request) -> u64 {
-        done(self.client(), request).await
+        match self.client().insist(request, deadline()).await {
+            Ok(Reply::Done { index }) => index,
+            // Not the request, which may be long.
+            other => panic!("a write gives {other:?}"),
+        }
     }
 
     /// The latest value of a key and what it has left.
@@ -145,15 +149,6 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Opt
         }
         assert!(Instant::now() < deadline, "{what}");
         sleep(GLANCE).await;
-    }
-}
-
-/// Has the leader do something, again if need be, and answers with its index.
-pub(crate) async fn done(mut client: Client, request: &Request) -> u64 {
-    match client.insist(request, deadline()).await {
-        Ok(Reply::Done { index }) => index,
-        // Not the request, which may be long.
-        other => panic!("a write gives {other:?}"),
     }
 }
 

