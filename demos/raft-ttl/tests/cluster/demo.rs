@@ -5,11 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tempfile::TempDir;
 
-use crate::process::{PATIENCE, program};
+use crate::process::{GLANCE, PATIENCE, program};
 
 /// The demonstration in a folder of its own for temporary files.
 fn demo(folder: &TempDir, arguments: &[&str]) -> Command {
@@ -18,19 +18,13 @@ fn demo(folder: &TempDir, arguments: &[&str]) -> Command {
     command
 }
 
-/// The processes that have a path in their arguments.
-#[cfg(target_os = "linux")]
+/// The processes that have a path in their arguments, where the system tells.
 fn processes_of(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().unwrap();
-    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let arguments = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
     let arguments = arguments.map(|it| String::from_utf8_lossy(&it).replace('\0', " "));
     arguments.filter(|it| it.contains(folder)).collect()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn processes_of(_: &Path) -> Vec<String> {
-    Vec::new()
 }
 
 #[track_caller]
@@ -105,6 +99,6 @@ fn killed_demo_leaves_no_process_behind() {
     let deadline = Instant::now() + PATIENCE;
     while !processes_of(folder.path()).is_empty() {
         assert!(Instant::now() < deadline, "nodes outlive their demonstration");
-        sleep(Duration::from_millis(20));
+        sleep(GLANCE);
     }
 }
