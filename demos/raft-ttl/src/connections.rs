@@ -306,16 +306,4 @@ mod tests {
         assert!(second.leave() && !first.leave());
         assert!(clients.enter().now_or_never().is_some_and(|place| place.is_none()));
     }
-
-    #[test]
-    fn full_bench_turns_away_the_one_that_has_sat_longest_and_no_other() {
-        let bench = Bench::default();
-        let mut seats: Vec<_> = (0..3).map(|_| bench.sit(3)).collect();
-        drop(seats.remove(0));
-        let _fourth = bench.sit(3);
-        assert!(seats.iter().all(|seat| seat.turned_away().now_or_never().is_none()));
-        let _fifth = bench.sit(3);
-        assert!(seats[0].turned_away().now_or_never().is_some());
-        assert!(seats[1].turned_away().now_or_never().is_none());
-    }
 }
