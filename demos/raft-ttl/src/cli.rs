@@ -199,7 +199,7 @@ async fn node(args: NodeArgs) -> Result<(), Error> {
     let secret = secret(args.secret_file.as_deref())?;
     let settings = Settings { id: args.id, members, secret, tuning: args.tuning };
     let listener = TcpListener::bind(listen).await;
-    let listener = listener.map_err(|error| Error::Address(listen, error))?;
+    let listener = listener.map_err(|error| Error::Arguments(format!("{listen}: cannot listen: {error}")))?;
     let node = Node::start(&settings, Disk::open(&args.data)?, |last| {
         Clock::system(last, args.tuning.max_skew, args.wall_ahead_s)
     })

@@ -41,7 +41,7 @@ pub struct Disk {
 impl Disk {
     /// Opens the file in this directory, or creates both. It may be in use, or no such file.
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        let refuse = |error: DiskError| Error::Directory(directory.to_owned(), error.to_string());
+        let refuse = |error: DiskError| Error::Arguments(format!("{}: cannot be used: {error}", directory.display()));
         fs::create_dir_all(directory).map_err(|error| refuse(error.into()))?;
         // A file that something else has written to is refused rather than trusted.
         let database = Database::builder()

@@ -1,8 +1,6 @@
 //! What ends a run of the program, or keeps a client from its answer.
 
 use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use derive_more::{Display, From};
 
@@ -12,14 +10,8 @@ use derive_more::{Display, From};
 pub enum Error {
     #[display("interrupted")]
     Interrupted,
-    /// The arguments make no sense, or the request. Nothing was done.
+    /// The arguments make no sense, or the request, or what they name cannot be used. Nothing was done.
     Arguments(String),
-    /// A data directory that this node cannot use.
-    #[display("{}: cannot be used: {_1}", _0.display())]
-    Directory(PathBuf, String),
-    /// An address at which nobody can listen.
-    #[display("{_0}: cannot listen: {_1}")]
-    Address(SocketAddr, io::Error),
     /// The node cannot go on: its disk or its engine failed.
     #[display("the node stops: {_0}")]
     Stopped(String),
@@ -42,7 +34,7 @@ impl Error {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Interrupted => 130,
-            Self::Arguments(_) | Self::Directory(..) | Self::Address(..) => 2,
+            Self::Arguments(_) => 2,
             Self::Stopped(_) | Self::Unanswered(_) | Self::Unsure(_) | Self::Broken(_) | Self::NoNodes(_) => 1,
         }
     }
