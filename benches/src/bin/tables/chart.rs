@@ -75,6 +75,7 @@ fn draw_all(
         chart
             .configure_mesh()
             .light_line_style(WHITE)
+            .max_light_lines(0)
             .bold_line_style(GRID)
             .axis_style(INK)
             .label_style(letters(HPos::Left, VPos::Top))
