@@ -374,62 +374,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bucket_of_a_tick_spans_it() {
-        for tick in [0, 1, 255, 256, 65_535, 65_536, 1 << 33, (1 << 44) - 1].map(Tick) {
-            for level in 0..LEVELS {
-                let number = Layout::<Millis>::number(level, tick);
-                let bucket = Bucket { level, number };
-                let (start, end) = (Layout::<Millis>::start(bucket), Layout::<Millis>::end(bucket));
-                assert!(start <= tick && tick <= end);
-                assert_eq!(end.0 - start.0 + 1, 1 << Layout::<Millis>::bits(level));
-            }
-        }
-    }
-
-    #[test]
-    fn index_leads_back_to_level_and_number() {
-        for level in 0..LEVELS {
-            let room = Layout::<Caffeine>::room(level) as u64;
-            for least in [0, 1, room - 1, room, 5 * room + 3] {
-                for number in least..least + room {
-                    let index = Layout::<Caffeine>::index(Bucket { level, number });
-                    let (found, on_level) = Layout::<Caffeine>::level_and_index(index);
-                    assert_eq!(found, level);
-                    let found = Layout::<Caffeine>::number_from(level, on_level, least);
-                    assert_eq!(found, number);
-                }
-            }
-        }
-    }
-
-    /// As long as the last rotation that was opened has not come to a far bucket, nothing about that bucket changes,
-    /// and then all of its other rotations belong into lower ones.
-    #[test]
-    fn far_bucket_of_a_rotation_spans_it_and_keeps_its_number_until_it_is_opened() {
-        type Of = Layout<Millis>;
-        for opened in [0, 1, 6, 7, 0x5a5, 0x7ff, 0xffe] {
-            for rotation in opened + 1..=0xfff {
-                let tick = Tick(rotation << Of::bits(FAR));
-                let bucket = Of::far_bucket(tick, opened);
-                let (level, on_level) = Of::level_and_index(Of::index(bucket));
-                assert!(level == FAR && on_level < Of::room(FAR));
-                assert!(opened < bucket.number && bucket.number <= rotation);
-                assert!(Of::start(bucket) <= tick && tick < Of::end(bucket));
-                for opened in opened..=bucket.number {
-                    assert_eq!(Of::number_from(FAR, on_level, opened), bucket.number);
-                }
-                let is_first = rotation == bucket.number;
-                let then = |tick| Of::index(Of::far_bucket(tick, bucket.number)).get();
-                assert!(is_first || then(tick) < on_level, "moved to a lower bucket");
-            }
-        }
-        assert_eq!(Of::index_on_level(FAR, 0x1000), 11, "behind the end of time");
-    }
-
-    #[test]
-    fn time_of_a_tick_behind_the_end_of_time_is_the_end() {
+    fn what_lies_behind_the_end_of_time_counts_as_the_last() {
         let last = Layout::<Millis>::tick(u64::MAX);
         assert_eq!(Layout::<Millis>::start_ns(last), u64::MAX >> 20 << 20);
         assert_eq!(Layout::<Millis>::start_ns(last.plus(1)), u64::MAX);
+        assert_eq!(Layout::<Millis>::index_on_level(FAR, 0x1000), 11, "the last of the far buckets");
     }
 }

@@ -95,35 +95,3 @@ impl Occupancy {
         Some(word * WORD_BITS + bits.words[word].trailing_zeros() as usize)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn search_goes_round_from_anywhere() {
-        let set = [0, 5, 63, 64, 130, 511];
-        let mut occupancy = Occupancy::default();
-        for index in set {
-            occupancy.set(2, index);
-        }
-        for from in 0..WORDS * WORD_BITS {
-            let expected = set.iter().find(|&&index| index >= from).or(set.first());
-            assert_eq!(occupancy.first_from(2, from).as_ref(), expected, "{from}");
-        }
-        assert_eq!(occupancy.first_from(1, 3), None);
-    }
-
-    #[test]
-    fn unset_removes_exactly_one_bit() {
-        let mut occupancy = Occupancy::default();
-        occupancy.set(1, 5);
-        occupancy.set(1, 6);
-        occupancy.unset(1, 5);
-        assert!(!occupancy.is_set(1, 5) && occupancy.is_set(1, 6));
-        // The one bit lies before where the search begins, in the same word.
-        assert_eq!(occupancy.first_from(1, 7), Some(6));
-        occupancy.unset(1, 6);
-        assert_eq!(occupancy.first_from(1, 0), None);
-    }
-}

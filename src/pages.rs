@@ -322,29 +322,6 @@ mod tests {
     }
 
     #[test]
-    fn reserve_makes_room_at_once() {
-        let mut pages = filled(1);
-        pages.reserve(9);
-        assert_eq!(pages.capacity(), 10);
-        pages.reserve(3 * PAGE);
-        assert_eq!(pages.capacity(), 4 * PAGE);
-        (0..3 * PAGE).for_each(|index| pages.push(index));
-        assert_eq!(pages.capacity(), 4 * PAGE);
-        pages.reserve(PAGE - 1);
-        assert_eq!(pages.capacity(), 4 * PAGE, "there is room for them");
-    }
-
-    #[test]
-    fn bytes_are_those_of_the_pages_and_their_table() {
-        assert_eq!(Paged::new().bytes(), 0);
-        let pages = filled(PAGE + 9);
-        let table = pages.aligned.capacity();
-        assert!(table >= 2);
-        assert_eq!(pages.bytes(), (2 * PAGE + table) * mem::size_of::<usize>());
-        assert_eq!(filled(9).bytes(), 16 * mem::size_of::<usize>());
-    }
-
-    #[test]
     fn elements_of_half_a_cache_line_never_lie_on_two() {
         let mut pages: Pages<[u64; 4], PAGE> = Pages::new();
         (0..3 * PAGE).for_each(|_| pages.push_any());
@@ -380,16 +357,5 @@ mod tests {
         (0..4 * PAGE).for_each(|_| pages.pop());
         pages.trim();
         assert_eq!((pages.len(), pages.capacity()), (PAGE, 2 * PAGE));
-    }
-
-    #[test]
-    fn last_page_is_dropped_with_what_is_on_it() {
-        let mut pages = filled(2 * PAGE + 7);
-        pages.drop_page();
-        assert_eq!((pages.len(), pages.capacity()), (2 * PAGE, 2 * PAGE));
-        (0..PAGE).for_each(|_| pages.pop());
-        pages.drop_page();
-        assert_eq!((pages.len(), pages.capacity()), (PAGE, PAGE));
-        assert!(pages.iter().copied().eq(0..PAGE));
     }
 }

@@ -249,7 +249,6 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::geometry::{Caffeine, Compact, Micros};
     use crate::key::TimerKey;
     use crate::node::NodeIndex;
 
@@ -288,6 +287,7 @@ mod tests {
         let at_later: Vec<u32> =
             wheel.ascending().filter(|timer| timer.deadline == later).map(|timer| *timer.value).collect();
         assert!(at_later.is_sorted() && at_later.ends_with(&[58, 59]));
+        assert!(wheel.descending().map(|timer| timer.key).eq(after.iter().rev().copied()));
         let fired: Vec<TimerKey> = wheel.advance(u64::MAX).map(|timer| timer.key).collect();
         assert_eq!(fired, after);
     }
@@ -306,31 +306,6 @@ mod tests {
         }
     }
 
-    /// Those of one deadline are told apart by their numbers, and what was cancelled has left holes in the order.
-    #[test]
-    fn timers_that_are_sorted_already_are_renumbered_with_the_others() {
-        let tick = 5 << 20;
-        let mut wheel: Wheel<u64> = Wheel::new(0);
-        // The later the sooner they were scheduled.
-        let deadline = |value| tick + (59 - value) / 6;
-        let keys: Vec<TimerKey> = (0..60).map(|value| wheel.schedule(deadline(value), value)).collect();
-        assert_eq!(wheel.advance(tick).count(), 6, "the others are sorted");
-        // Across two deadlines, within one, and the last of one; none that the near heap holds.
-        let cancelled = [52, 53, 42, 43, 45, 41];
-        for value in cancelled {
-            wheel.cancel(keys[value as usize]);
-        }
-        wheel.hierarchy.exhaust_sequence(0);
-        wheel.schedule(tick + 2, 100);
-        wheel.check_invariants();
-        let mut expected: Vec<u64> = (0..54).collect();
-        expected.retain(|value| !cancelled.contains(value));
-        expected.sort_by_key(|&value| deadline(value));
-        expected.insert(expected.partition_point(|&it| deadline(it) <= tick + 2), 100);
-        let fired: Vec<u64> = wheel.advance(u64::MAX).map(|timer| timer.value).collect();
-        assert_eq!(fired, expected);
-    }
-
     /// One slot whose generations are used up is room for nothing.
     #[test]
     fn room_that_is_reserved_does_not_count_a_retired_slot() {
@@ -343,28 +318,5 @@ mod tests {
         assert_eq!((wheel.advance(1).count(), wheel.slots.retired()), (1, 1));
         wheel.reserve(PAGE);
         assert!(wheel.capacity() >= PAGE, "{}", wheel.capacity());
-    }
-
-    #[test]
-    fn descending_walk_after_a_renumbering_knows_early_timers() {
-        let mut wheel: Wheel<u32> = Wheel::new(0);
-        wheel.schedule(300 << 20, 1);
-        wheel.schedule(400 << 20, 3);
-        assert!(wheel.advance(256 << 20).next().is_none());
-        wheel.hierarchy.exhaust_sequence(0);
-        wheel.schedule(350 << 20, 2);
-        let down: Vec<u32> = wheel.descending().map(|timer| *timer.value).collect();
-        assert_eq!(down, [3, 2, 1]);
-    }
-
-    #[test]
-    fn empty_wheel_is_small() {
-        fn bytes<G: Geometry>() -> usize {
-            Wheel::<u64, G>::with_geometry(0).stats().bytes
-        }
-        assert!(bytes::<Millis>() <= 10_000);
-        assert!(bytes::<Micros>() <= 10_000);
-        assert!(bytes::<Compact>() <= 2_500, "{}", bytes::<Compact>());
-        assert!(bytes::<Caffeine>() <= 2_500);
     }
 }

@@ -179,7 +179,6 @@ fn bits(number: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::NodeIndex;
 
     #[test]
     fn few_words_that_differ_above_are_sorted_and_others_are_left_alone() {
@@ -195,36 +194,6 @@ mod tests {
             assert_eq!(sort_few(&mut words, 61), is_few, "{len} words, {step} apart");
             assert_eq!(words.is_sorted(), is_few);
             assert!(is_few || words == before);
-        }
-    }
-
-    /// Offsets of a word, of more, and of as many bits as there are; with all timers at one deadline, too.
-    #[test]
-    fn timers_are_sorted_however_far_apart_they_are() {
-        let mut state = 7_u64;
-        let mut random = |bits: u32| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 7).wrapping_shr(57_u32.saturating_sub(bits))
-        };
-        for len in [1, 2, 3, 20, 33, 64, 65, 400, 1_025] {
-            for of_deadline in [0, 1, 9, 20, 36, 57] {
-                for of_sequence in [12, 30, 48] {
-                    let mut timers: Vec<Ordered> = (0..len)
-                        .map(|index| Ordered {
-                            deadline: random(of_deadline) << 7,
-                            // Each has a number of its own.
-                            sequence: random(of_sequence) / 512 * 512 + index,
-                            node: NodeIndex::new(index as usize),
-                        })
-                        .collect();
-                    let mut expected = timers.clone();
-                    expected.sort_unstable();
-                    let mut order = Vec::new();
-                    sort(&mut timers, &mut order);
-                    let sorted = order.iter().map(|&index| timers[index as usize]);
-                    assert!(sorted.eq(expected), "{len}, {of_deadline}, {of_sequence}");
-                }
-            }
         }
     }
 

@@ -287,6 +287,17 @@ fn memory_after_each_of_ten_peaks_is_what_a_thousand_timers_need_and_keys_stay_s
     wheel.check_invariants();
 }
 
+/// Each timer that is overdue has an entry in the near heap.
+#[test]
+fn entries_of_the_near_heap_come_back_within_the_advance_that_fires_their_timers() {
+    let mut wheel: Wheel<u32> = Wheel::new(1 << 40);
+    (0..20_000).for_each(|n| _ = wheel.schedule(n, 0));
+    let most = wheel.stats().bytes;
+    assert_eq!(wheel.advance(1 << 40).take(19_900).count(), 19_900);
+    let bytes = wheel.stats().bytes;
+    assert!(bytes < most - 19_000 * 24, "{bytes} bytes, {most} before");
+}
+
 /// However many buckets they open and timers they fire.
 #[test]
 fn page_comes_back_once_for_each_time_that_an_advance_comes_to() {
