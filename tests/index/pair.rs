@@ -102,10 +102,10 @@ impl<G: Geometry> Pair<G> {
                     assert!(calls.next().is_some(), "a backlog comes to an end");
                 }
             }
-            Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule),
-            Op::Pop(to) => self.pop_expired(self.resolve(to), 1),
+            Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule, usize::MAX),
+            Op::Pop(to) => _ = self.advance(self.resolve(to), Budget::unlimited(), 1),
             Op::PeekExpired(to, nth, rule) => {
-                self.peek_expired(self.resolve(to), nth.into(), rule);
+                self.advance_with(self.resolve(to), Budget::unlimited(), rule, nth.into());
             }
             Op::PopFirst => self.first(true),
             Op::PeekFirst => self.first(false),
@@ -124,10 +124,10 @@ impl<G: Geometry> Pair<G> {
             Op::PopAndSchedule(to, count) => {
                 let to = self.resolve(to);
                 for nth in 0..u64::from(count) {
-                    self.pop_expired(to, 1);
+                    self.advance(to, Budget::unlimited(), 1);
                     self.storm(self.model.now().saturating_add(nth % 3), 0, 1);
                 }
-                self.pop_expired(to, usize::MAX);
+                while self.advance(to, Budget::unlimited(), 1) {}
             }
             Op::Drive(wake_ups, within) => {
                 for _ in 0..wake_ups {
@@ -213,23 +213,6 @@ impl<G: Geometry> Pair<G> {
         assert_eq!(self.wheel.cancel(index), self.model.cancel(index).is_some());
     }
 
-    /// Takes what is due one by one, and at most so much of it.
-    fn pop_expired(&mut self, now: u64, most: usize) {
-        self.model.set_clock(now);
-        let mut budget = Budget::of_fires(most);
-        for nth in 0..most {
-            let popped = match nth % 2 {
-                0 => self.wheel.advance(now).next(),
-                _ => self.wheel.advance_with_budget(now, &mut budget).next(),
-            };
-            let expected = self.model.pop_due();
-            assert_eq!(popped, expected.map(|(index, at, ())| due(index, at)));
-            if popped.is_none() {
-                return;
-            }
-        }
-    }
-
     /// Pulls at most so many items of an advance, and says whether a backlog is left.
     fn advance(&mut self, now: u64, budget: Budget, most: usize) -> bool {
         self.model.set_clock(now);
@@ -248,7 +231,8 @@ impl<G: Geometry> Pair<G> {
         has_backlog
     }
 
-    fn advance_with(&mut self, now: u64, budget: Budget, rule: Rule) {
+    /// Looks twice at each timer that is due, and does what the rule says, until `stop` have fired.
+    fn advance_with(&mut self, now: u64, budget: Budget, rule: Rule, stop: usize) {
         self.model.set_clock(now);
         let most = 2 * self.model.len() + 50;
         let (mut asked, mut is_stopped, mut left) = (0, false, budget);
@@ -257,7 +241,9 @@ impl<G: Geometry> Pair<G> {
             let (index, deadline) = (shown.index(), shown.deadline());
             assert_eq!(model.first_due(), Some(index), "the first that is due");
             assert_eq!(model.get(index).map(|it| it.deadline), Some(deadline));
-            let verdict = rule.answer(asked, deadline, model.now());
+            let shown = self.wheel.peek_expired(now).expect("it is still due");
+            assert_eq!((shown.index(), shown.deadline()), (index, deadline));
+            let verdict = if asked == stop { Verdict::Stop } else { rule.answer(asked, deadline, model.now()) };
             asked += 1;
             match verdict {
                 Verdict::Stop => {
@@ -276,34 +262,6 @@ impl<G: Geometry> Pair<G> {
         }
         assert!(asked + left.work <= budget.work && left.fires == budget.fires - asked);
         assert!(self.wheel.has_backlog() || !is_stopped);
-    }
-
-    /// Looks at so many that are due and one, and gives each but that one what the rule says.
-    fn peek_expired(&mut self, now: u64, most: usize, rule: Rule) {
-        self.model.set_clock(now);
-        let mut budget = Budget::unlimited();
-        for nth in 0..=most {
-            let peeked = match nth % 2 {
-                0 => self.wheel.peek_expired(now),
-                _ => self.wheel.peek_expired_with_budget(now, &mut budget),
-            };
-            let seen = peeked.as_ref().map(|it| it.index());
-            assert_eq!(seen, self.model.first_due());
-            let Some(peeked) = peeked.filter(|_| nth < most) else {
-                return;
-            };
-            let (index, deadline) = (peeked.index(), peeked.deadline());
-            match rule.answer(nth, deadline, self.model.now()) {
-                Verdict::Rearm(to) => {
-                    rearm(peeked, self.lane, to);
-                    self.model.reschedule(index, to);
-                }
-                _ => {
-                    assert_eq!(peeked.remove(), due(index, deadline));
-                    self.model.cancel(index);
-                }
-            }
-        }
     }
 
     /// Looks at the earliest timer, due or not, and perhaps takes it.

@@ -11,7 +11,7 @@ mod operations;
 
 use std::collections::HashSet;
 
-use timer_wheel::{Geometry, Lane, TimerKey, Wheel};
+use timer_wheel::{Budget, Geometry, Lane, TimerKey, Wheel};
 
 use crate::geometries::{few, rotation_bits};
 use crate::model::Model;
@@ -148,9 +148,7 @@ impl<G: Geometry> Pair<G> {
             Op::Churn { from, step, count, lag, keep } => self.churn(self.resolve(from), step, count, lag, keep),
             Op::Retain(stride) => self.retain(u64::from(stride) + 1),
             Op::Advance(to) => self.advance(self.resolve(to)),
-            Op::AdvanceDropped(to, taken) => {
-                self.advance_dropped(self.resolve(to), usize::from(taken));
-            }
+            Op::AdvanceDropped(to, taken) => self.pull(self.resolve(to), taken.into()),
             Op::AdvanceBudgeted(to, budget, calls) => {
                 let to = self.resolve(to);
                 for _ in 0..=calls {
@@ -159,10 +157,10 @@ impl<G: Geometry> Pair<G> {
                 }
             }
             Op::AdvanceToEnd(to, work) => self.advance_to_end(self.resolve(to), work.max(1)),
-            Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule),
-            Op::Pop(to) => self.pop(self.resolve(to)),
+            Op::AdvanceWith(to, budget, rule) => self.advance_with(self.resolve(to), budget, rule, usize::MAX),
+            Op::Pop(to) => self.pull(self.resolve(to), 1),
             Op::PeekExpired(to, nth, rule) => {
-                self.peek_expired(self.resolve(to), usize::from(nth), rule);
+                self.advance_with(self.resolve(to), Budget::unlimited(), rule, nth.into());
             }
             Op::PopFirst => self.pop_first(),
             Op::PeekFirst => self.peek_first(),

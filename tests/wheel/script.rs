@@ -39,9 +39,9 @@ pub(crate) enum Op {
     AdvanceToEnd(When, usize),
     /// A loop over `peek_expired_with_budget`, with one budget.
     AdvanceWith(When, Budget, Rule),
-    Pop(When),
-    /// A loop over `peek_expired` that stops at a timer, each looked at twice.
+    /// The same without a budget, up to that timer.
     PeekExpired(When, u8, Rule),
+    Pop(When),
     /// Takes the earliest timer out, due or not.
     PopFirst,
     /// Looks at the earliest timer, due or not.

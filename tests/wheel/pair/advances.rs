@@ -18,22 +18,21 @@ struct Call {
 
 impl<G: Geometry> Pair<G> {
     pub(super) fn advance(&mut self, to: u64) {
-        self.model.set_clock(to);
-        let mut advance = self.wheel.advance(to);
-        for item in advance.by_ref() {
-            fire(&mut self.model, &mut self.fired, item);
-        }
-        assert!(advance.next().is_none(), "an item after the end");
-        drop(advance);
+        self.pull(to, usize::MAX);
         assert!(!self.wheel.has_backlog(), "an unbounded advance left work");
-        self.check_progress();
     }
 
-    pub(super) fn advance_dropped(&mut self, to: u64, taken: usize) {
+    /// Pulls up to `most` items of an advance, and drops it.
+    pub(super) fn pull(&mut self, to: u64, most: usize) {
         self.is_behind = true;
         self.model.set_clock(to);
-        for item in self.wheel.advance(to).take(taken) {
+        let mut pulled = 0;
+        for item in self.wheel.advance(to).take(most) {
             fire(&mut self.model, &mut self.fired, item);
+            pulled += 1;
+        }
+        if pulled < most {
+            self.check_progress();
         }
     }
 
@@ -115,7 +114,8 @@ impl<G: Geometry> Pair<G> {
         panic!("still a backlog after {bound} calls");
     }
 
-    pub(super) fn advance_with(&mut self, to: u64, budget: Budget, rule: Rule) {
+    /// Looks twice at each timer that is due, writes to it, and does what the rule says, until `stop` have fired.
+    pub(super) fn advance_with(&mut self, to: u64, budget: Budget, rule: Rule, stop: usize) {
         self.model.set_clock(to);
         let now = self.model.now();
         let most = 2 * self.model.len() + 50;
@@ -124,17 +124,20 @@ impl<G: Geometry> Pair<G> {
             assert!(nth <= 4 * most, "a removed timer fires for ever");
             let (key, deadline) = (due.key(), due.deadline());
             assert_eq!(self.model.first_due(), Some(key), "shown out of order");
-            let timer = self.model.get(key).expect("due timers are live");
-            assert_eq!((timer.deadline, timer.value), (deadline, *due.get()));
-            let verdict = rule.answer(nth, deadline, now);
+            write(due.get_mut());
+            write(self.model.get_mut(key).expect("due timers are live"));
+            assert!(self.wheel.has_backlog(), "what was looked at is due");
+            let due = self.wheel.peek_expired(to).expect("it is still due");
+            let modelled = self.model.get(key).expect("due timers are live");
+            let shown = (due.key(), due.deadline(), *due.get());
+            assert_eq!(shown, (key, modelled.deadline, modelled.value));
+            let verdict = if nth == stop { Verdict::Stop } else { rule.answer(nth, deadline, now) };
             nth += 1;
             if verdict == Verdict::Stop {
                 is_stopped = true;
                 break;
             }
-            self.fired.push((deadline, *due.get()));
-            write(due.get_mut());
-            write(self.model.get_mut(key).expect("it lives"));
+            self.fired.push((deadline, modelled.value));
             match verdict {
                 Verdict::Rearm(next) if nth <= most => {
                     rearm(due, self.lane, next);
@@ -156,67 +159,18 @@ impl<G: Geometry> Pair<G> {
         });
     }
 
-    pub(super) fn peek_expired(&mut self, to: u64, nth: usize, rule: Rule) {
-        self.model.set_clock(to);
-        let now = self.model.now();
-        // A rule may rearm for the present for ever.
-        let most = nth.min(2 * self.model.len() + 50);
-        for fired in 0..=most {
-            let Some(mut timer) = self.wheel.peek_expired(to) else {
-                self.check_progress();
-                return;
-            };
-            self.is_behind = true;
-            let (key, deadline) = (timer.key(), timer.deadline());
-            assert_eq!(self.model.first_due(), Some(key), "shown out of order");
-            write(timer.get_mut());
-            drop(timer);
-            write(self.model.get_mut(key).expect("due timers are live"));
-            self.wheel.check_invariants();
-            assert!(self.wheel.has_backlog(), "what was looked at is due");
-            let timer = self.wheel.peek_expired(to).expect("it is still due");
-            let shown = (timer.key(), timer.deadline(), *timer.get());
-            let modelled = self.model.get(key).expect("due timers are live");
-            assert_eq!(shown, (key, modelled.deadline, modelled.value));
-            if fired == most {
-                return;
-            }
-            self.fired.push((deadline, modelled.value));
-            if let Verdict::Rearm(next) = rule.answer(fired, deadline, now) {
-                rearm(timer, self.lane, next);
-                self.model.reschedule(key, next);
-                self.wake_ups += Self::WAKE_UPS;
-            } else {
-                let removed = parts(timer.remove());
-                assert_eq!(Some(removed), self.model.pop_due());
-            }
-        }
-    }
-
-    pub(super) fn pop(&mut self, to: u64) {
-        self.model.set_clock(to);
-        let next = self.wheel.advance(to).next();
-        match next {
-            Some(item) => {
-                self.is_behind = true;
-                fire(&mut self.model, &mut self.fired, item);
-            }
-            None => self.check_progress(),
-        }
-    }
-
     pub(super) fn pop_and_schedule(&mut self, to: u64, count: u8) {
         for nth in 0..count {
-            self.pop(to);
+            self.pull(to, 1);
             // Due at once, due last of all that is due, and not due.
             let offset = u64::from(nth % 3);
             self.schedule(self.model.now().saturating_add(offset).saturating_sub(1));
         }
-        self.pop(to);
+        self.pull(to, 1);
         while self.model.has_due() {
-            self.pop(to);
+            self.pull(to, 1);
         }
-        self.pop(to);
+        self.pull(to, 1);
     }
 
     pub(super) fn drive(&mut self, wake_ups: u8, within: u64) {
