@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use timer_wheel::local::{LocalTimer, TurnClock};
 use timer_wheel::retry::{RetryConfig, RetryQueue};
-use timer_wheel::timer::{Missed, Reason};
+use timer_wheel::timer::{Missed, Reason, Refused};
 use timer_wheel::ttl::{TtlConfig, TtlSet};
 use timer_wheel::{Clock, KeyedTimer, Shutdown, Timer, Wheel};
 
@@ -31,35 +31,26 @@ fn job() -> impl FnMut() + Send {
 
 const IDLE: Duration = Duration::from_secs(60);
 
+/// A program that ends with a job that was refused.
+fn leave<T, F>(refused: Result<T, Refused<F>>) -> Result<(), AnyError> {
+    refused.map_err(Reason::from)?;
+    Ok(())
+}
+
 #[test]
 fn refused_job_that_is_not_sync_leaves_by_the_question_mark() {
     let timer = Timer::new().unwrap();
     let (keyed, instant) = (KeyedTimer::new(timer.clone()), timer_wheel::SystemClock::new().origin());
     timer.shutdown(Shutdown::Discard).unwrap();
-    let programs: [&dyn Fn() -> Result<(), AnyError>; 5] = [
-        &|| {
-            timer.schedule_after(IDLE, job()).map_err(Reason::from)?;
-            Ok(())
-        },
-        &|| {
-            timer.schedule_at(instant, job()).map_err(Reason::from)?;
-            Ok(())
-        },
-        &|| {
-            timer.every(IDLE, Missed::Skip, job()).map_err(Reason::from)?;
-            Ok(())
-        },
-        &|| {
-            keyed.set_after(1, IDLE, job()).map_err(Reason::from)?;
-            Ok(())
-        },
-        &|| {
-            keyed.set_at(1, instant, job()).map_err(Reason::from)?;
-            Ok(())
-        },
+    let errors = [
+        leave(timer.schedule_after(IDLE, job())),
+        leave(timer.schedule_at(instant, job())),
+        leave(timer.every(IDLE, Missed::Skip, job())),
+        leave(keyed.set_after(1, IDLE, job())),
+        leave(keyed.set_at(1, instant, job())),
     ];
-    for program in programs {
-        assert_eq!(printed(program), "the timer is shut down");
+    for error in errors {
+        assert_eq!(printed(|| error), "the timer is shut down");
     }
 }
 
