@@ -1,7 +1,7 @@
 //! An advance yields every timer that is due, once. Neither the geometry nor the way an advance is split changes which, or in
 //! which order.
 
-use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+use timer_wheel::{Budget, Caffeine, Compact, Geometry, Micros, Millis};
 
 use crate::arbitrary::{Drawn, check};
 use crate::decoding::Mixed;
@@ -66,24 +66,6 @@ fn advance_by_whole_revolutions_leaves_nothing_due_alive() {
         }
     }
     in_every_geometry!(check);
-}
-
-#[test]
-fn advance_backwards_is_an_advance_to_now() {
-    let mut wheel: Wheel<u64> = Wheel::new(1_000);
-    wheel.schedule(1_500, 1);
-    wheel.schedule(1_501, 2);
-    wheel.schedule(900, 3);
-    let fired: Vec<u64> = wheel.advance(10).map(|item| item.value).collect();
-    assert_eq!(fired, [3]);
-    assert_eq!(wheel.now(), 1_000);
-    assert_eq!(wheel.advance(1_500).take(0).count(), 0);
-    assert!(wheel.advance_with_budget(0, &mut Budget::of_work(0)).next().is_none());
-    assert_eq!(wheel.now(), 1_500, "the clock ran backwards");
-    let item = wheel.advance(3).next().expect("due at the clock");
-    assert_eq!((item.deadline, item.value), (1_500, 1));
-    assert!(wheel.peek_expired(0).is_none());
-    assert_eq!((wheel.now(), wheel.len()), (1_500, 1));
 }
 
 /// One way to bring a wheel to a moment.

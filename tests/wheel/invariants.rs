@@ -59,21 +59,6 @@ fn least_of_all_levels<G: Geometry>(wheel: &Wheel<u64, G>) -> Option<u64> {
     (0..5).filter_map(|level| wheel.peek_ahead(level)).min()
 }
 
-/// C1, C7: what is in no bucket counts as level 0, by its exact deadline.
-#[test]
-fn up_to_32_timers_need_no_bucket_and_count_as_level_0() {
-    fn check<G: Geometry>() {
-        live::<G>(32, |wheel| {
-            assert_eq!(wheel.stats().occupied, [0; 5]);
-            let next = wheel.next_deadline();
-            let delay = next.map(|deadline| deadline.saturating_sub(wheel.now()));
-            assert_eq!(wheel.peek_ahead(0), delay);
-            assert!((1..5).all(|level| wheel.peek_ahead(level).is_none()));
-        });
-    }
-    in_every_preset!(check);
-}
-
 /// C5: what a wake-up without a fire was for.
 #[test]
 fn wake_up_fires_or_opens_or_looks_at_what_was_postponed_or_moves_256() {

@@ -38,24 +38,6 @@ fn timers_in_order_take_a_unit_of_work_each_and_no_bucket() {
     in_every_geometry!(check);
 }
 
-/// C5.
-#[test]
-fn wake_up_for_a_lane_is_exact() {
-    fn check<G: Geometry>() {
-        let (mut wheel, lane) = with_lane::<G>(0);
-        let [tick, .., rotation] = spans::<G>();
-        let deadlines = [tick / 2, tick + 1, 3 * tick, rotation / 2 + 1, rotation - 1];
-        let keys = deadlines.map(|deadline| wheel.schedule_in(lane, deadline, deadline));
-        assert!(wheel.reschedule_in(lane, keys[1], rotation), "to the end");
-        for deadline in [deadlines[0], deadlines[2], deadlines[3], deadlines[4], rotation] {
-            assert_eq!((wheel.wake_at(), wheel.next_deadline()), (Some(deadline), Some(deadline)));
-            assert_eq!(wheel.peek_ahead(0), Some(deadline - wheel.now()));
-            assert!(wheel.advance(deadline).map(|timer| timer.deadline).eq([deadline]));
-        }
-    }
-    in_every_geometry!(check);
-}
-
 /// One timer that was due far later than the others kept all that came after it out of the lane.
 #[test]
 fn lane_with_four_outliers_takes_what_comes_in_order_and_with_a_fifth_no_more() {
@@ -175,26 +157,5 @@ fn lanes_do_not_end_the_time_without_buckets() {
     assert_eq!(wheel.stats().occupied, [0; 5]);
     (0..100).for_each(|n| _ = wheel.schedule(n * SECOND, n));
     assert!(wheel.stats().occupied != [0; 5]);
-    wheel.check_invariants();
-}
-
-/// C17: the number of a lane is all that names it.
-#[test]
-fn lane_of_another_wheel_is_that_of_the_same_number_or_none() {
-    let mut other = Wheel::<u64>::new(0);
-    let [first, second] = [other.add_lane(), other.add_lane()];
-    let (mut wheel, own) = with_lane::<timer_wheel::Millis>(0);
-    assert_eq!(first, own);
-    let ballast = wheel.len();
-    for (lane, lanes) in [(second, 0), (first, 1), (own, 1)] {
-        let start = wheel.now();
-        let key = wheel.schedule_in(lane, start + SECOND, 1);
-        assert_eq!(wheel.stats().lanes, lanes);
-        assert!(wheel.reschedule_in(lane, key, start + 2 * SECOND));
-        assert_eq!(wheel.stats().lanes, lanes);
-        assert_eq!(wheel.advance(start + 2 * SECOND - 1).count(), 0);
-        assert!(wheel.advance(start + 2 * SECOND).map(|timer| timer.value).eq([1]));
-        assert_eq!(wheel.len(), ballast);
-    }
     wheel.check_invariants();
 }

@@ -2,19 +2,13 @@
 
 use std::cmp::Reverse;
 
-use timer_wheel::inspect::Level;
-use timer_wheel::{Budget, Caffeine, Geometry, Millis, Wheel};
+use timer_wheel::{Budget, Geometry, Millis, Wheel};
 
 use crate::geometries::{few, near, rotation_bits, with_lists};
 use crate::script::spans;
 
 /// Nanoseconds in a tick of [`Millis`].
 const TICK: u64 = 1 << 20;
-
-/// The buckets of a level.
-fn buckets(level: Level) -> Vec<usize> {
-    level.buckets
-}
 
 /// Where timers belong as seen from `now`, by plain division: the number of timers in each bucket of
 /// each level, in the rotation of `now` and the next; in each far bucket, by the highest bit in which the rotations differ;
@@ -70,7 +64,7 @@ fn levels_agree_with_division<G: Geometry>() {
         let cancelled = wheel.schedule(now.saturating_add(spans::<G>()[4] / 2), 0);
         wheel.cancel(cancelled);
         let (expected, in_heap) = by_division::<G>(now, &deadlines);
-        assert_eq!(wheel.levels().map(buckets), expected, "at {now}");
+        assert_eq!(wheel.levels().map(|level| level.buckets), expected, "at {now}");
         let on_levels: usize = wheel.levels().iter().map(|level| level.timers).sum();
         assert_eq!(on_levels + in_heap, wheel.len());
 
@@ -87,26 +81,17 @@ fn levels_show_each_timer_in_the_bucket_of_its_deadline() {
 }
 
 #[test]
-fn levels_have_the_sizes_and_spans_of_the_geometry() {
-    let wheel = Wheel::<(), Caffeine>::with_geometry(0);
-    let shape = wheel.levels().map(|level| (level.buckets.len(), level.bucket_span));
-    let ns = |bits: u32| Some(1 << bits);
-    assert_eq!(shape, [(128, ns(30)), (128, ns(36)), (64, ns(42)), (8, ns(47)), (15, None)]);
-}
-
-#[test]
-fn cursor_is_the_bucket_of_now_on_every_level() {
+fn cursor_is_the_bucket_of_now_on_every_level_and_a_bucket_spans_what_the_geometry_says() {
     fn check<G: Geometry>() {
         let mut wheel = Wheel::<u64, G>::with_geometry(7);
         for now in [7, TICK, TICK * 1_000_003, 1 << 40, u64::MAX - 1] {
             let _ = wheel.advance(now).count();
-            for level in wheel.levels() {
-                let expected = match level.bucket_span {
-                    Some(span) => now / span % (level.buckets.len() as u64 / 2),
-                    None => 0,
-                };
-                assert_eq!(level.cursor as u64, expected, "level {level:?} at {now}");
+            let [nearer @ .., far] = wheel.levels();
+            for (level, span) in nearer.iter().zip(spans::<G>()) {
+                let cursor = now / span % (level.buckets.len() as u64 / 2);
+                assert_eq!((level.cursor as u64, level.bucket_span), (cursor, Some(span)), "{level:?} at {now}");
             }
+            assert_eq!((far.cursor, far.bucket_span), (0, None));
         }
     }
     in_every_geometry!(check);
@@ -122,7 +107,7 @@ fn cursor_stays_behind_while_there_is_a_backlog() {
     assert!(wheel.advance_with_budget(9 * TICK, &mut Budget::of_work(4)).next().is_none());
     let [finest, ..] = wheel.levels();
     assert_eq!(finest.cursor, 3);
-    assert_eq!(buckets(finest)[3], 7, "what has not been visited");
+    assert_eq!(finest.buckets[3], 7, "what has not been visited");
     assert_eq!(wheel.advance(9 * TICK).count(), 10);
     assert_eq!(wheel.levels()[0].cursor, 9);
 }
@@ -141,7 +126,7 @@ fn crowded_bucket_ahead_shows_in_the_next_rotation_of_the_level_below() {
     assert_eq!(wheel.advance(half).count(), 0);
     let [finest, above, ..] = wheel.levels();
     assert_eq!((finest.timers, above.timers), (384, 384), "half of it");
-    let buckets = buckets(finest);
+    let buckets = finest.buckets;
     assert!(buckets[..256].iter().all(|&timers| timers == 0));
     assert_eq!(buckets[256..].iter().sum::<usize>(), 384);
     assert_eq!(wheel.advance(511 * TICK).count(), 0);
@@ -169,10 +154,6 @@ fn wheel_prints_its_levels_and_no_timers() {
          levels: {0: 65281 timers in 255 of 512 buckets, 1: 568384 timers in 10 of 512 buckets, \
          far: 1 timer}, .. }"
     );
-}
-
-#[test]
-fn empty_wheel_prints_no_levels() {
     assert_eq!(
         format!("{:?}", Wheel::<(), Millis>::new(u64::MAX)),
         "Wheel { now: 18446744073.709551615s, len: 0, expiration_delay: None, near: 0, \

@@ -39,5 +39,4 @@ mod rng;
 mod schedule;
 mod serde;
 mod small_worlds;
-mod sparse_buckets;
 mod stack;

@@ -43,19 +43,21 @@ fn peek_ahead_tells_the_next_bucket_of_each_level() {
     check::<Lopsided>();
 }
 
-/// A bucket of few timers is brought up as a whole, and then they are known to the nanosecond.
+/// A bucket of few timers is brought up as a whole when it begins, and then they are known to the nanosecond. Of a
+/// crowd the wheel knows the tick.
 #[test]
-fn peek_ahead_finds_a_timer_that_was_brought_up_early() {
-    let mut wheel = with_lists::<Millis>(0);
-    wheel.schedule(300 * TICK + 5, 0);
-    assert_eq!(wheel.peek_ahead(1), Some(256 * TICK));
-    assert!(wheel.advance(256 * TICK).next().is_none());
-    assert_eq!(wheel.stats().near, 2, "it is sorted");
-    assert_eq!(wheel.peek_ahead(0), Some(44 * TICK + 5), "the timer");
-    assert_eq!(wheel.expiration_delay(), Some(44 * TICK + 5));
-    assert_eq!(wheel.peek_ahead(1), None);
-    assert!(wheel.advance(300 * TICK).next().is_none());
-    assert_eq!(wheel.peek_ahead(0), Some(5), "the tick has come");
+fn peek_ahead_finds_timers_that_were_brought_up_early() {
+    for (timers, delay) in [(1, 44 * TICK + 5), (512, 44 * TICK + 5), (513, 44 * TICK)] {
+        let mut wheel = with_lists::<Millis>(0);
+        (0..timers).for_each(|n| _ = wheel.schedule(300 * TICK + 5, n));
+        assert_eq!(wheel.peek_ahead(1), Some(256 * TICK));
+        assert!(wheel.advance(256 * TICK).next().is_none());
+        assert_eq!(wheel.peek_ahead(0), Some(delay), "{timers} timers");
+        assert_eq!(wheel.expiration_delay(), Some(delay));
+        assert_eq!(wheel.peek_ahead(1), None);
+        assert!(wheel.advance(300 * TICK).next().is_none());
+        assert_eq!(wheel.peek_ahead(0), Some(5), "the tick has come");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use quickcheck::{Arbitrary, Gen, QuickCheck};
+use quickcheck::{Gen, QuickCheck};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, TimerKey};
 
 use crate::arbitrary::{Drawn, check};
@@ -102,16 +102,6 @@ fn failing_script_shrinks_to_its_guilty_operation() {
     let found = format!("{:?}", found.expect_err("one in fifteen operations is guilty"));
     let least = "Script { start: 0, ops: [Churn { from: Ago(0), step: 0, count: 150, lag: 0, keep: 0 }] }";
     assert!(found.contains(least), "{found}");
-}
-
-#[test]
-fn shrinking_ends_whichever_scripts_fail() {
-    let mut script = Drawn::<(Mixed, Millis)>::arbitrary(&mut Gen::new(5));
-    // The last one is the least different.
-    while let Some(smaller) = script.shrink().last() {
-        script = smaller;
-    }
-    assert!(script.script().ops.is_empty());
 }
 
 /// Caffeine's fuzzer held an assertion that its own condition kept from ever failing. Here a wheel
