@@ -13,7 +13,7 @@ use flate2::bufread::MultiGzDecoder;
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
-use super::format::{Format, Record, refusal};
+use super::format::{self, Format, Record, refusal};
 use super::{KeyId, Request, Trace};
 use crate::figure::NS_PER_S;
 use crate::interrupt;
@@ -54,7 +54,7 @@ pub(crate) fn load(path: &Path, limit: Option<u64>, progress: Progress) -> Resul
 
 struct Reading<'a> {
     path: &'a Path,
-    /// The layout of the lines, as the first one tells.
+    /// How lines are read, as the first one tells.
     format: Option<Format>,
     /// The number of the current line, from 1.
     line: u64,
@@ -91,12 +91,12 @@ impl Reading<'_> {
     fn take(&mut self, line: &[u8]) -> Result<(), String> {
         let format = match self.format {
             Some(format) => format,
-            None => *self.format.insert(Format::guess(line)?),
+            None => *self.format.insert(format::guess(line)?),
         };
-        if self.line == 1 && Format::is_header(line) {
+        if self.line == 1 && format::is_header(line) {
             return Ok(());
         }
-        let record = format.parse(line).map_err(|problem| format!("malformed line: {problem}"))?;
+        let record = format(line).map_err(|problem| format!("malformed line: {problem}"))?;
         let at_ns = record.at_s * NS_PER_S;
         if let Some(last) = self.requests.last().filter(|last| at_ns < last.at_ns) {
             let last_s = last.at_ns / NS_PER_S;

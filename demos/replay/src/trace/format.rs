@@ -14,12 +14,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Operation, TIME_LIMIT_S, TTL_LIMIT_S};
 
-/// How a trace's lines are laid out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
-    Twitter,
-    Cloudphysics,
-}
+/// Reads one line of a format, or says what was expected of it.
+pub(super) type Format = fn(&[u8]) -> Result<Record, String>;
 
 /// The header of a CloudPhysics trace, which is optional.
 const HEADER: &[u8] = b"version,time,op,size,lbn";
@@ -43,30 +39,20 @@ pub(super) struct Record {
     pub(super) ttl_s: u32,
 }
 
-impl Format {
-    /// The format of a file, by one line of it.
-    pub(super) fn guess(line: &[u8]) -> Result<Self, String> {
-        if Self::is_header(line) || cloudphysics(line).is_ok() {
-            Ok(Self::Cloudphysics)
-        } else if twitter(line).is_ok() {
-            Ok(Self::Twitter)
-        } else {
-            Err(format!("unknown format: {}", refusal(FORMATS, line)))
-        }
+/// The format of a file, by its first line.
+pub(super) fn guess(line: &[u8]) -> Result<Format, String> {
+    if is_header(line) || cloudphysics(line).is_ok() {
+        Ok(cloudphysics)
+    } else if twitter(line).is_ok() {
+        Ok(twitter)
+    } else {
+        Err(format!("unknown format: {}", refusal(FORMATS, line)))
     }
+}
 
-    /// Whether a line is the header that a CloudPhysics trace may begin with.
-    pub(super) fn is_header(line: &[u8]) -> bool {
-        line == HEADER
-    }
-
-    /// Reads one line, or says what was expected of it.
-    pub(super) fn parse(self, line: &[u8]) -> Result<Record, String> {
-        match self {
-            Self::Twitter => twitter(line),
-            Self::Cloudphysics => cloudphysics(line),
-        }
-    }
+/// Whether a line is the header that a CloudPhysics trace may begin with.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    line == HEADER
 }
 
 fn twitter(line: &[u8]) -> Result<Record, String> {
@@ -140,53 +126,52 @@ mod tests {
     #[test]
     fn lines_are_read_field_by_field() {
         let read = |format: Format, line: &[u8]| {
-            let record = format.parse(line).unwrap();
+            let record = format(line).unwrap();
             (record.at_s, record.operation, record.key, record.ttl_s)
         };
         let add = b"12,nz:u:eeW511W3dcH3de3d15ec,22,304,9,add,4294967295";
         let key = xxh3_128(b"nz:u:eeW511W3dcH3de3d15ec");
-        assert_eq!(read(Format::Twitter, add), (12, Operation::Add, key, u32::MAX));
+        assert_eq!(read(twitter, add), (12, Operation::Add, key, u32::MAX));
         let commas = b"8589934591,a,b,,3,304,9,get,0";
         let key = xxh3_128(b"a,b,");
-        assert_eq!(read(Format::Twitter, commas), (8_589_934_591, Operation::Get, key, 0));
+        assert_eq!(read(twitter, commas), (8_589_934_591, Operation::Get, key, 0));
         let write = b"1,5633898,2a,512,42932745";
-        assert_eq!(read(Format::Cloudphysics, write), (5_633_898, Operation::Set, 42_932_745, 0));
+        assert_eq!(read(cloudphysics, write), (5_633_898, Operation::Set, 42_932_745, 0));
         let fetch = b"1,05,28,512,18446744073709551615";
-        assert_eq!(read(Format::Cloudphysics, fetch), (5, Operation::Fetch, u64::MAX.into(), 0));
+        assert_eq!(read(cloudphysics, fetch), (5, Operation::Fetch, u64::MAX.into(), 0));
     }
 
     #[test]
     fn line_that_is_malformed_is_refused_with_what_was_expected() {
-        use Format::{Cloudphysics, Twitter};
         const BLOCKS: &str = "version,time,op,size,lbn";
         for (format, line, expected) in [
-            (Twitter, "", TWITTER),
-            (Twitter, "1,k,1,1,1,get", TWITTER),
-            (Twitter, "x,k,1,1,1,get,0", "a time in seconds"),
-            (Twitter, "+1,k,1,1,1,get,0", "a time in seconds"),
-            (Twitter, " 1,k,1,1,1,get,0", "a time in seconds"),
-            (Twitter, "1.5,k,1,1,1,get,0", "a time in seconds"),
-            (Twitter, "8589934592,k,1,1,1,get,0", "a time in seconds"),
-            (Twitter, "99999999999999999999,k,1,1,1,get,0", "a time in seconds"),
-            (Twitter, "1,,1,1,1,get,0", "a key in"),
-            (Twitter, "1,k,x,1,1,get,0", "the key size"),
-            (Twitter, "1,k,1,-1,1,get,0", "the value size"),
-            (Twitter, "1,k,1,1,,get,0", "a client id"),
-            (Twitter, "1,k,1,1,1,steal,0", "as the operation, found `steal`"),
-            (Twitter, "1,k,1,1,1,set,4294967296", "a TTL in seconds from 0 (none) to 4294967295"),
-            (Twitter, "1,k,1,1,1,set,-5", "a TTL in seconds"),
-            (Twitter, "1,k,1,1,1,set,1e3", "a TTL in seconds"),
-            (Twitter, "1,k,1,1,1,set,", "a TTL in seconds"),
-            (Cloudphysics, "", BLOCKS),
-            (Cloudphysics, "1,5,28,512", BLOCKS),
-            (Cloudphysics, "1,5,28,512,7,8", BLOCKS),
-            (Cloudphysics, "v,5,28,512,7", "the version"),
-            (Cloudphysics, "1,5.5,28,512,7", "a time in seconds"),
-            (Cloudphysics, "1,5,35,512,7", "the SCSI opcode"),
-            (Cloudphysics, "1,5,28,,7", "the size"),
-            (Cloudphysics, "1,5,28,512,", "the logical block number"),
+            (twitter as Format, "", TWITTER),
+            (twitter, "1,k,1,1,1,get", TWITTER),
+            (twitter, "x,k,1,1,1,get,0", "a time in seconds"),
+            (twitter, "+1,k,1,1,1,get,0", "a time in seconds"),
+            (twitter, " 1,k,1,1,1,get,0", "a time in seconds"),
+            (twitter, "1.5,k,1,1,1,get,0", "a time in seconds"),
+            (twitter, "8589934592,k,1,1,1,get,0", "a time in seconds"),
+            (twitter, "99999999999999999999,k,1,1,1,get,0", "a time in seconds"),
+            (twitter, "1,,1,1,1,get,0", "a key in"),
+            (twitter, "1,k,x,1,1,get,0", "the key size"),
+            (twitter, "1,k,1,-1,1,get,0", "the value size"),
+            (twitter, "1,k,1,1,,get,0", "a client id"),
+            (twitter, "1,k,1,1,1,steal,0", "as the operation, found `steal`"),
+            (twitter, "1,k,1,1,1,set,4294967296", "a TTL in seconds from 0 (none) to 4294967295"),
+            (twitter, "1,k,1,1,1,set,-5", "a TTL in seconds"),
+            (twitter, "1,k,1,1,1,set,1e3", "a TTL in seconds"),
+            (twitter, "1,k,1,1,1,set,", "a TTL in seconds"),
+            (cloudphysics, "", BLOCKS),
+            (cloudphysics, "1,5,28,512", BLOCKS),
+            (cloudphysics, "1,5,28,512,7,8", BLOCKS),
+            (cloudphysics, "v,5,28,512,7", "the version"),
+            (cloudphysics, "1,5.5,28,512,7", "a time in seconds"),
+            (cloudphysics, "1,5,35,512,7", "the SCSI opcode"),
+            (cloudphysics, "1,5,28,,7", "the size"),
+            (cloudphysics, "1,5,28,512,", "the logical block number"),
         ] {
-            let refused = format.parse(line.as_bytes()).unwrap_err();
+            let refused = format(line.as_bytes()).unwrap_err();
             assert!(refused.contains(expected), "{line}: {refused}");
         }
         let any_bytes = refusal("a number", &[b"a\x1b[2J\nb", [0xff; 5_000].as_slice()].concat());
