@@ -17,13 +17,14 @@ use ratatui::DefaultTerminal;
 use timer_wheel::Geometry;
 
 use crate::args::{Args, name_of};
+use crate::cache::Policy;
 use crate::figure::{grouped, time_of_day};
 use crate::interrupt;
 use crate::output;
 use crate::trace::Trace;
 
 use pace::Pace;
-use session::{Session, Setting};
+use session::Session;
 
 /// What to say of a terminal that fails, before the reason.
 const FAILS: &str = "--watch: the terminal fails";
@@ -39,7 +40,6 @@ const TURN: Duration = Duration::from_millis(60);
 
 /// A viewer watching a session.
 struct Watch<'a, G: Geometry> {
-    setting: Setting<'a>,
     title: String,
     session: Session<'a, G>,
     pace: Pace,
@@ -51,7 +51,7 @@ struct Watch<'a, G: Geometry> {
 /// Shows the wheel of a cache that replays a trace, until the viewer quits.
 pub(crate) fn run<G: Geometry>(args: &Args, trace: &Trace) -> Result<()> {
     let title = format!("timer wheel · geometry {} · {}", name_of(&args.geometry()), trace.name);
-    let mut watch = Watch::<G>::new(Setting { trace, policy: args.policy() }, title);
+    let mut watch = Watch::<G>::new(trace, args.policy(), title);
     // A terminal that is gone cannot be restored, and nobody could read an error. A panic restores it, too.
     let watched = ratatui::try_init().context(FAILS).and_then(|mut terminal| watch_in(&mut terminal, &mut watch));
     let _ = ratatui::try_restore();
@@ -88,12 +88,11 @@ fn watch_in<G: Geometry>(terminal: &mut DefaultTerminal, watch: &mut Watch<'_, G
 }
 
 impl<'a, G: Geometry> Watch<'a, G> {
-    fn new(setting: Setting<'a>, title: String) -> Self {
+    fn new(trace: &'a Trace, policy: Policy, title: String) -> Self {
         Self {
-            setting,
             title,
-            session: Session::new(setting),
-            pace: Pace::for_trace(setting.trace.length_ns()),
+            session: Session::new(trace, policy),
+            pace: Pace::for_trace(trace.length_ns()),
             is_paused: false,
             is_behind: false,
         }
@@ -111,7 +110,7 @@ impl<'a, G: Geometry> Watch<'a, G> {
             KeyCode::Char('w') => self.step(Session::run_to_wake_up),
             KeyCode::Char('+' | '=') | KeyCode::Up => self.pace = self.pace.faster(),
             KeyCode::Char('-' | '_') | KeyCode::Down => self.pace = self.pace.slower(),
-            KeyCode::Char('r') => self.session = Session::new(self.setting),
+            KeyCode::Char('r') => self.session.restart(),
             _ => {}
         }
         Ok(true)
@@ -123,21 +122,21 @@ impl<'a, G: Geometry> Watch<'a, G> {
             return;
         }
         let time_ns = self.session.now_ns().saturating_add(self.pace.trace_ns(real));
-        self.session.run_until(time_ns, &until(Instant::now() + TURN));
+        self.session.run_until(time_ns, Instant::now() + TURN);
         self.is_behind = !self.session.is_over() && self.session.now_ns() < time_ns;
     }
 
     /// Takes one step, and stays there.
-    fn step(&mut self, step: fn(&mut Session<'a, G>, &dyn Fn() -> bool)) {
+    fn step(&mut self, step: fn(&mut Session<'a, G>, Instant)) {
         self.is_paused = true;
         if !self.session.is_over() {
-            step(&mut self.session, &until(Instant::now() + TURN));
+            step(&mut self.session, Instant::now() + TURN);
         }
     }
 
     /// Time since the trace began.
     fn elapsed_ns(&self) -> u64 {
-        self.session.now_ns() - self.setting.trace.start_ns()
+        self.session.now_ns() - self.session.trace.start_ns()
     }
 
     /// What has been seen, to be printed after the screen has gone.
@@ -155,11 +154,6 @@ impl<'a, G: Geometry> Watch<'a, G> {
              longest   advance {advance}, interruption by the machine {interruption}\n"
         )
     }
-}
-
-/// Whether a time of the viewer's has come.
-fn until(time: Instant) -> impl Fn() -> bool {
-    move || Instant::now() >= time
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn title<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
 
 /// The trace's time, and a bar of it.
 fn time<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
-    let (elapsed_ns, length_ns) = (watch.elapsed_ns(), watch.setting.trace.length_ns());
+    let (elapsed_ns, length_ns) = (watch.elapsed_ns(), watch.session.trace.length_ns());
     let time = format!("trace time {} of {} ", time_of_day(elapsed_ns), time_of_day(length_ns));
     let width = width.saturating_sub(time.len());
     let share = elapsed_ns as f64 / length_ns.max(1) as f64;

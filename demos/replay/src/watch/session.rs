@@ -14,13 +14,6 @@ use crate::trace::Trace;
 /// Requests that are served between two checks of the time.
 const REQUESTS_BETWEEN_CHECKS: usize = 256;
 
-/// What every session of a run has in common.
-#[derive(Clone, Copy)]
-pub(super) struct Setting<'a> {
-    pub(super) trace: &'a Trace,
-    pub(super) policy: Policy,
-}
-
 /// How long each advance took.
 #[derive(Default)]
 pub(super) struct Stopwatch {
@@ -59,7 +52,8 @@ impl Observer for Stopwatch {
 /// Invariant: all requests before `next` have been served, and none of the others is earlier than `now_ns`, to
 /// which the wheel has been advanced.
 pub(super) struct Session<'a, G: Geometry> {
-    trace: &'a Trace,
+    pub(super) trace: &'a Trace,
+    policy: Policy,
     cache: Cache<Wheel<G>>,
     next: usize,
     now_ns: u64,
@@ -68,16 +62,21 @@ pub(super) struct Session<'a, G: Geometry> {
 
 impl<'a, G: Geometry> Session<'a, G> {
     /// A session at the start of the trace.
-    pub(super) fn new(setting: Setting<'a>) -> Self {
-        let Setting { trace, policy } = setting;
+    pub(super) fn new(trace: &'a Trace, policy: Policy) -> Self {
         let queue = Wheel::<G>::with_geometry(trace.start_ns());
         Self {
             trace,
+            policy,
             cache: Cache::new(queue, policy, trace.keys),
             next: 0,
             now_ns: trace.start_ns(),
             stopwatch: Stopwatch::default(),
         }
+    }
+
+    /// Goes back to the start of the trace.
+    pub(super) fn restart(&mut self) {
+        *self = Self::new(self.trace, self.policy);
     }
 
     pub(super) fn wheel(&self) -> &Wheel<G> {
@@ -98,13 +97,13 @@ impl<'a, G: Geometry> Session<'a, G> {
         self.next == self.trace.requests.len()
     }
 
-    /// Serves what arrives up to a time and advances the wheel to it; stops earlier once the viewer's time is up.
-    pub(super) fn run_until(&mut self, time_ns: u64, is_time_up: &dyn Fn() -> bool) {
+    /// Serves what arrives up to a time and advances the wheel to it; stops earlier at the viewer's time `stop`.
+    pub(super) fn run_until(&mut self, time_ns: u64, stop: Instant) {
         let mut served = 0;
         while self.next_request().is_some_and(|at_ns| at_ns <= time_ns) {
             self.serve();
             served += 1;
-            if served % REQUESTS_BETWEEN_CHECKS == 0 && is_time_up() {
+            if served % REQUESTS_BETWEEN_CHECKS == 0 && Instant::now() >= stop {
                 return;
             }
         }
@@ -112,18 +111,18 @@ impl<'a, G: Geometry> Session<'a, G> {
     }
 
     /// Goes on to the start of the wheel's next tick.
-    pub(super) fn run_to_next_tick(&mut self, is_time_up: &dyn Fn() -> bool) {
+    pub(super) fn run_to_next_tick(&mut self, stop: Instant) {
         let tick_ns = 1 << G::TICK_BITS;
-        self.run_until((self.now_ns / tick_ns + 1) * tick_ns, is_time_up);
+        self.run_until((self.now_ns / tick_ns + 1) * tick_ns, stop);
     }
 
-    /// Goes on to the wheel's next wake-up; stops earlier once the viewer's time is up.
-    pub(super) fn run_to_wake_up(&mut self, is_time_up: &dyn Fn() -> bool) {
+    /// Goes on to the wheel's next wake-up; stops earlier at the viewer's time `stop`.
+    pub(super) fn run_to_wake_up(&mut self, stop: Instant) {
         let mut wake_ns = self.wake_ns();
         while self.next_request().is_some_and(|at_ns| at_ns < wake_ns) {
             self.serve();
             wake_ns = self.wake_ns();
-            if is_time_up() {
+            if Instant::now() >= stop {
                 return;
             }
         }
@@ -159,16 +158,16 @@ mod tests {
     use timer_wheel::{Caffeine, Millis};
 
     use super::*;
-    use crate::watch::tests::{setting, trace};
+    use crate::watch::tests::{POLICY, later, trace};
 
     #[test]
     fn watched_cache_does_what_the_unwatched_one_does() {
         let trace = trace();
-        let mut session = Session::<Millis>::new(setting(&trace));
-        let mut unwatched = Session::<Millis>::new(setting(&trace)).cache;
+        let mut session = Session::<Millis>::new(&trace, POLICY);
+        let mut unwatched = Session::<Millis>::new(&trace, POLICY).cache;
         trace.requests.iter().for_each(|&request| unwatched.serve(request, &mut ()));
         while !session.is_over() {
-            session.run_until(session.now_ns() + trace.length_ns() / 777, &|| false);
+            session.run_until(session.now_ns() + trace.length_ns() / 777, later());
         }
         assert_eq!(session.cache.counts(), unwatched.counts());
     }
@@ -176,28 +175,28 @@ mod tests {
     #[test]
     fn session_whose_time_is_up_stops_and_goes_on_from_there() {
         let trace = trace();
-        let mut session = Session::<Millis>::new(setting(&trace));
-        session.run_until(u64::MAX, &|| true);
+        let mut session = Session::<Millis>::new(&trace, POLICY);
+        session.run_until(u64::MAX, Instant::now());
         assert_eq!(session.next, REQUESTS_BETWEEN_CHECKS);
         assert_eq!(session.now_ns(), trace.requests[session.next - 1].at_ns);
-        session.run_until(u64::MAX, &|| false);
+        session.run_until(u64::MAX, later());
         assert!(session.is_over() && session.now_ns() == trace.end_ns());
     }
 
     #[test]
     fn steps_go_to_the_next_tick_and_to_the_wake_up() {
         let trace = trace();
-        let mut session = Session::<Caffeine>::new(setting(&trace));
+        let mut session = Session::<Caffeine>::new(&trace, POLICY);
         for _ in 0..80 {
             let cursor = session.wheel().levels()[0].cursor;
-            session.run_to_next_tick(&|| false);
+            session.run_to_next_tick(later());
             assert_eq!(session.wheel().levels()[0].cursor, (cursor + 1) % 64);
         }
-        let mut session = Session::<Millis>::new(setting(&trace));
+        let mut session = Session::<Millis>::new(&trace, POLICY);
         let mut firing = 0;
         while !session.is_over() {
             let (now_ns, expired) = (session.now_ns(), session.events().expired);
-            session.run_to_wake_up(&|| false);
+            session.run_to_wake_up(later());
             let is_firing = session.events().expired > expired;
             assert!(session.now_ns() > now_ns || is_firing, "nothing happened");
             firing += u64::from(is_firing);

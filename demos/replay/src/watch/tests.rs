@@ -5,7 +5,7 @@ use ratatui::backend::TestBackend;
 use timer_wheel::{Caffeine, Millis};
 
 use super::*;
-use crate::cache::{Expire, Policy};
+use crate::cache::Expire;
 use crate::figure::NS_PER_S;
 use crate::trace::{KeyId, Operation, Request};
 
@@ -21,13 +21,15 @@ pub(super) fn trace() -> Trace {
     Trace { name: "a minute and a half".to_owned(), requests: requests.collect(), keys: 4_001 }
 }
 
-pub(super) fn setting(trace: &Trace) -> Setting<'_> {
-    let policy = Policy { expire: Expire::AfterAccess, ttl_ns: None, capacity: None };
-    Setting { trace, policy }
+pub(super) const POLICY: Policy = Policy { expire: Expire::AfterAccess, ttl_ns: None, capacity: None };
+
+/// When no test runs any more.
+pub(super) fn later() -> Instant {
+    Instant::now() + Duration::from_secs(86_400)
 }
 
 fn watch<G: Geometry>(trace: &Trace) -> Watch<'_, G> {
-    Watch::new(setting(trace), format!("timer wheel · {}", trace.name))
+    Watch::new(trace, POLICY, format!("timer wheel · {}", trace.name))
 }
 
 /// The text of the screen, line by line.
@@ -53,7 +55,7 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
     shows(&watch, (80, 24), &empty);
     for second in 1..=60 {
         let time_ns = trace.start_ns() + second * NS_PER_S;
-        watch.session.run_until(time_ns, &|| false);
+        watch.session.run_until(time_ns, later());
     }
     let small = [" running  speed 1 x", "00:01:00.000000 of 00:01:29", "level 3", "level 0 ", "far        0 timers"];
     shows(&watch, (50, 13), &small);
@@ -62,7 +64,7 @@ fn screen_shows_levels_legend_rates_and_state_in_any_room() {
     shows(&watch, (20, 3), &["needs 50 x 13"]);
     (watch.is_behind, watch.is_paused) = (true, true);
     shows(&watch, (120, 40), &[" paused ", ", not reached", "rotation of the level below"]);
-    watch.session.run_until(u64::MAX, &|| false);
+    watch.session.run_until(u64::MAX, later());
     shows(&watch, (80, 24), &[" at the end "]);
     for nth in 0..1_800 {
         let (width, height) = (nth / 30 + 1, nth % 30 + 1);
@@ -93,7 +95,7 @@ fn keys_pause_step_change_the_speed_restart_and_quit() {
     assert_eq!(watch.session.now_ns(), trace.start_ns());
     press(&mut watch, 'w');
     assert!(watch.is_paused && watch.session.now_ns() > trace.start_ns());
-    watch.session.run_until(u64::MAX, &|| false);
+    watch.session.run_until(u64::MAX, later());
     let over = watch.session.events();
     for step in ['s', 'w'] {
         press(&mut watch, step);
