@@ -45,7 +45,7 @@ use timer_wheel_bench::queue::Queue;
 use args::{Args, DEFAULT_REQUESTS, GeometryName, QueueName, name_of};
 use progress::Progress;
 use queue::{BTree, Index, Lane, Textbook, Wheel};
-use replay::{Contender, Named};
+use replay::Contender;
 use setup::Setup;
 use trace::{KeyId, Trace, profile};
 
@@ -119,7 +119,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
 }
 
 /// The queues that the arguments ask for.
-fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
+fn contenders(args: &Args) -> Vec<Contender> {
     let contender = match args.geometry() {
         GeometryName::Millis => contender::<Millis>,
         GeometryName::Caffeine => contender::<Caffeine>,
@@ -130,13 +130,13 @@ fn contenders(args: &Args) -> Vec<Box<dyn Contender>> {
 }
 
 /// A queue, in a geometry if it has one.
-fn contender<G: Geometry + 'static>(queue: QueueName) -> Box<dyn Contender> {
+fn contender<G: Geometry + 'static>(queue: QueueName) -> Contender {
     let name = name_of(&queue);
     match queue {
-        QueueName::Wheel => Box::new(Named::new(name, <Wheel<G> as Queue<KeyId>>::new)),
-        QueueName::Index => Box::new(Named::new(name, <Index<G> as Queue<KeyId>>::new)),
-        QueueName::Lane => Box::new(Named::new(name, Lane::<G>::new)),
-        QueueName::Btree => Box::new(Named::new(name, BTree::new)),
-        QueueName::Textbook => Box::new(Named::new(name, Textbook::<G>::new)),
+        QueueName::Wheel => Contender::new(name, <Wheel<G> as Queue<KeyId>>::new),
+        QueueName::Index => Contender::new(name, <Index<G> as Queue<KeyId>>::new),
+        QueueName::Lane => Contender::new(name, Lane::<G>::new),
+        QueueName::Btree => Contender::new(name, BTree::new),
+        QueueName::Textbook => Contender::new(name, Textbook::<G>::new),
     }
 }

@@ -26,10 +26,9 @@ use crate::cache::{Counts, Policy};
 use crate::progress::Progress;
 use crate::trace::Trace;
 
-pub(crate) use contender::{Contender, Named};
+pub(crate) use contender::Contender;
 
-use contender::Course;
-use pauses::Pauses;
+use contender::{Course, Timings};
 
 /// The times of all rounds, in ns, each divided into a number of shares.
 fn spread(rounds: &[Duration], shares: u64) -> Spread {
@@ -81,18 +80,11 @@ impl Comparison {
     }
 }
 
-#[derive(Default)]
-struct Timings {
-    requests: Vec<Duration>,
-    queue: Vec<Duration>,
-    pauses: Pauses,
-}
-
 /// Puts all contenders through all passes.
 pub(crate) fn compare(
     trace: &Trace,
     policy: Policy,
-    contenders: &[Box<dyn Contender + '_>],
+    contenders: &[Contender],
     rounds: u32,
     progress: Progress,
 ) -> Result<Comparison> {
@@ -100,25 +92,22 @@ pub(crate) fn compare(
     let requests = trace.requests.len() as u64;
     let bar = progress.stage("replaying", passes * requests);
     let course = Course { trace, policy, bar };
-    let audits: Result<Vec<_>> = contenders.iter().map(|contender| contender.audit(&course)).collect();
-    let audits = audits?;
-    let script = contenders[0].record(&course)?;
+    let audits = contenders.iter().map(|contender| contender.passes.audit(&course)).collect::<Result<Vec<_>>>()?;
+    let script = contenders[0].passes.record(&course)?;
     let mut timings: Vec<Timings> = contenders.iter().map(|_| Timings::default()).collect();
     for _ in 0..rounds {
         for (contender, timings) in contenders.iter().zip(&mut timings) {
-            timings.requests.push(contender.time_requests(&course)?);
-            contender.time_pauses(&course, &mut timings.pauses)?;
-            timings.queue.push(contender.time_queue(&course, &script)?);
+            contender.passes.time(&course, &script, timings)?;
         }
     }
     course.bar.finish_and_clear();
     let results = contenders.iter().zip(audits).zip(timings);
     let outcomes = results.map(|((contender, (counts, findings)), timings)| Outcome {
-        name: contender.name().to_owned(),
+        name: contender.name.clone(),
         counts,
         findings,
         request_ns: spread(&timings.requests, requests),
-        call_ns: spread(&timings.queue, script.len()),
+        call_ns: spread(&timings.calls, script.len()),
         pauses: timings.pauses.distribution(),
     });
     Ok(Comparison { outcomes: outcomes.collect(), requests, calls: script.len() })

@@ -14,6 +14,19 @@ use crate::interrupt;
 use crate::observer::Observer;
 use crate::trace::{KeyId, Trace};
 
+/// A queue, and the name that it has in the results.
+pub(crate) struct Contender {
+    pub(crate) name: String,
+    pub(crate) passes: Box<dyn Passes>,
+}
+
+impl Contender {
+    /// One that begins each pass with the empty queue that `make` makes at a time.
+    pub(crate) fn new<Q: Queue<KeyId>>(name: impl Into<String>, make: impl Fn(u64) -> Q + 'static) -> Self {
+        Self { name: name.into(), passes: Box::new(make) }
+    }
+}
+
 /// What every pass works on.
 pub(crate) struct Course<'a> {
     pub(crate) trace: &'a Trace,
@@ -22,78 +35,68 @@ pub(crate) struct Course<'a> {
     pub(crate) bar: ProgressBar,
 }
 
-/// A queue that can be put through all passes. Replays take a fresh cache each.
-pub(crate) trait Contender {
-    fn name(&self) -> &str;
+/// What the timed passes of a queue took: a time a round, and the calls to advance.
+#[derive(Default)]
+pub(crate) struct Timings {
+    pub(crate) requests: Vec<Duration>,
+    pub(crate) calls: Vec<Duration>,
+    pub(crate) pauses: Pauses,
+}
+
+/// The passes of a queue, of whatever type.
+pub(crate) trait Passes {
     fn audit(&self, course: &Course<'_>) -> Result<(Counts, Findings)>;
     fn record(&self, course: &Course<'_>) -> Result<Script>;
-    fn time_requests(&self, course: &Course<'_>) -> Result<Duration>;
-    fn time_pauses(&self, course: &Course<'_>, pauses: &mut Pauses) -> Result<()>;
-    fn time_queue(&self, course: &Course<'_>, script: &Script) -> Result<Duration>;
+    /// Makes one round of the timed passes.
+    fn time(&self, course: &Course<'_>, script: &Script, timings: &mut Timings) -> Result<()>;
 }
 
-/// A contender made of a name and a way to make an empty queue at a time.
-pub(crate) struct Named<M> {
-    name: String,
-    make: M,
-}
-
-impl<Q: Queue<KeyId>, M: Fn(u64) -> Q> Named<M> {
-    pub(crate) fn new(name: impl Into<String>, make: M) -> Self {
-        Self { name: name.into(), make }
-    }
-
-    fn new_cache(&self, course: &Course<'_>) -> Cache<Q> {
-        let queue = (self.make)(course.trace.start_ns());
-        Cache::new(queue, course.policy, course.trace.keys)
-    }
-}
-
-impl<Q: Queue<KeyId>, M: Fn(u64) -> Q> Contender for Named<M> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
+impl<Q: Queue<KeyId>, M: Fn(u64) -> Q> Passes for M {
     fn audit(&self, course: &Course<'_>) -> Result<(Counts, Findings)> {
-        let mut cache = self.new_cache(course);
+        let mut cache = course.cache(self);
         let mut audit = Audit::new(course.trace.keys);
-        serve_all(&mut cache, course, &mut audit)?;
+        course.serve(&mut cache, &mut audit)?;
         Ok((cache.counts(), audit.finish(cache.queue().len())))
     }
 
     fn record(&self, course: &Course<'_>) -> Result<Script> {
         let mut recorder = Recorder::new(course.trace);
-        serve_all(&mut self.new_cache(course), course, &mut recorder)?;
+        course.serve(&mut course.cache(self), &mut recorder)?;
         Ok(recorder.script)
     }
 
-    fn time_requests(&self, course: &Course<'_>) -> Result<Duration> {
-        let mut cache = self.new_cache(course);
+    fn time(&self, course: &Course<'_>, script: &Script, timings: &mut Timings) -> Result<()> {
+        let mut cache = course.cache(self);
         let begun = Instant::now();
-        serve_all(&mut cache, course, &mut ())?;
-        Ok(begun.elapsed())
-    }
+        course.serve(&mut cache, &mut ())?;
+        timings.requests.push(begun.elapsed());
+        drop(cache);
 
-    fn time_pauses(&self, course: &Course<'_>, pauses: &mut Pauses) -> Result<()> {
-        pauses.begin_round();
-        serve_all(&mut self.new_cache(course), course, pauses)
-    }
+        timings.pauses.begin_round();
+        course.serve(&mut course.cache(self), &mut timings.pauses)?;
 
-    fn time_queue(&self, course: &Course<'_>, script: &Script) -> Result<Duration> {
-        let (elapsed, _) = script.play((self.make)(course.trace.start_ns()))?;
+        let (elapsed, _) = script.play(self(course.trace.start_ns()))?;
+        timings.calls.push(elapsed);
         course.bar.inc(course.trace.requests.len() as u64);
-        Ok(elapsed)
+        Ok(())
     }
 }
 
-/// Serves a whole trace.
-fn serve_all<Q: Queue<KeyId>>(cache: &mut Cache<Q>, course: &Course<'_>, observer: &mut impl Observer) -> Result<()> {
-    for requests in course.trace.requests.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
-        interrupt::check()?;
-        for &request in requests {
-            cache.serve(request, observer);
-        }
-        course.bar.inc(requests.len() as u64);
+impl Course<'_> {
+    /// A fresh cache on the queue that `make` makes.
+    fn cache<Q: Queue<KeyId>>(&self, make: &impl Fn(u64) -> Q) -> Cache<Q> {
+        Cache::new(make(self.trace.start_ns()), self.policy, self.trace.keys)
     }
-    Ok(())
+
+    /// Serves the whole trace.
+    fn serve<Q: Queue<KeyId>>(&self, cache: &mut Cache<Q>, observer: &mut impl Observer) -> Result<()> {
+        for requests in self.trace.requests.chunks(interrupt::STEPS_BETWEEN_CHECKS) {
+            interrupt::check()?;
+            for &request in requests {
+                cache.serve(request, observer);
+            }
+            self.bar.inc(requests.len() as u64);
+        }
+        Ok(())
+    }
 }

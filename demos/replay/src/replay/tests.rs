@@ -20,12 +20,12 @@ fn some_trace() -> Trace {
     trace::generate(profile, 30_000, 7, Progress::Hidden).unwrap()
 }
 
-fn compare_on(trace: &Trace, policy: Policy, contenders: Vec<Box<dyn Contender>>) -> Comparison {
+fn compare_on(trace: &Trace, policy: Policy, contenders: Vec<Contender>) -> Comparison {
     compare(trace, policy, &contenders, 1, Progress::Hidden).unwrap()
 }
 
-fn contender<Q: Queue<KeyId> + 'static>() -> Box<dyn Contender> {
-    Box::new(Named::new(Q::NAME, Q::new))
+fn contender<Q: Queue<KeyId> + 'static>() -> Contender {
+    Contender::new(Q::NAME, Q::new)
 }
 
 /// What is wrong with a queue.
@@ -48,8 +48,8 @@ struct Faulty(BTree, Fault);
 const A_LITTLE_NS: i64 = NS_PER_S as i64 / 100;
 
 impl Faulty {
-    fn contender(fault: Fault) -> Box<dyn Contender> {
-        Box::new(Named::new("faulty", move |now_ns| Self(BTree::new(now_ns), fault)))
+    fn contender(fault: Fault) -> Contender {
+        Contender::new("faulty", move |now_ns| Self(BTree::new(now_ns), fault))
     }
 }
 
@@ -125,7 +125,7 @@ fn queue_with_a_fault_is_found_out_and_one_without_is_clean() {
 }
 
 /// A geometry's wheels.
-fn all_of<G: Geometry + 'static>() -> [Box<dyn Contender>; 4] {
+fn all_of<G: Geometry + 'static>() -> [Contender; 4] {
     [contender::<Wheel<G>>(), contender::<Index<G>>(), contender::<Lane<G>>(), contender::<Textbook<G>>()]
 }
 
