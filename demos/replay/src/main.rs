@@ -52,8 +52,13 @@ use trace::{KeyId, Trace, profile};
 fn main() -> ExitCode {
     interrupt::listen();
     let args = Args::parse();
-    let status = if args.watch { watch(&args).map(|()| 0) } else { run(&args) };
-    let status = status.unwrap_or_else(|error| {
+    let run = match args.geometry() {
+        GeometryName::Millis => run::<Millis>,
+        GeometryName::Caffeine => run::<Caffeine>,
+        GeometryName::Micros => run::<Micros>,
+        GeometryName::Compact => run::<Compact>,
+    };
+    let status = run(&args).unwrap_or_else(|error| {
         output::say(&format!("replay: {error:#}"));
         let kind = error.downcast_ref().map(io::Error::kind);
         if kind == Some(io::ErrorKind::Interrupted) { interrupt::EXIT_STATUS } else { 2 }
@@ -61,21 +66,19 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Shows the wheel at work instead of measuring it.
-fn watch(args: &Args) -> Result<()> {
-    watch::check_terminal()?;
-    let trace = obtain(args, Progress::Shown)?;
-    let watch = match args.geometry() {
-        GeometryName::Millis => watch::run::<Millis>,
-        GeometryName::Caffeine => watch::run::<Caffeine>,
-        GeometryName::Micros => watch::run::<Micros>,
-        GeometryName::Compact => watch::run::<Compact>,
-    };
-    watch(args, &trace)
+/// Does what the arguments ask for, in a geometry. Returns the exit status.
+fn run<G: Geometry + 'static>(args: &Args) -> Result<u8> {
+    if args.watch {
+        watch::check_terminal()?;
+        watch::run::<G>(args, &obtain(args, Progress::Shown)?)?;
+        return Ok(0);
+    }
+    let contenders: Vec<Contender> = args.queues().into_iter().map(contender::<G>).collect();
+    compare(args, &contenders)
 }
 
 /// Compares and reports. Returns the exit status: 1 if a queue is wrong.
-fn run(args: &Args) -> Result<u8> {
+fn compare(args: &Args, contenders: &[Contender]) -> Result<u8> {
     let json_file = args.json.as_deref().filter(|file| *file != Path::new("-"));
     let json_on_stdout = args.json.is_some() && json_file.is_none();
     let is_talkative = !args.quiet && !json_on_stdout;
@@ -90,7 +93,7 @@ fn run(args: &Args) -> Result<u8> {
     if is_talkative {
         output::print(&format!("{}\n", summary::lines(&setup.facts())))?;
     }
-    let comparison = replay::compare(&trace, args.policy(), &contenders(args), setup.rounds, progress)?;
+    let comparison = replay::compare(&trace, args.policy(), contenders, setup.rounds, progress)?;
     let json = json::document(&setup, &comparison);
     // The results are printed before anything else can fail.
     if is_talkative {
@@ -116,17 +119,6 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     }
     let profile = profile::named(&args.profile).expect("clap accepts known profiles only");
     trace::generate(profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
-}
-
-/// The queues that the arguments ask for.
-fn contenders(args: &Args) -> Vec<Contender> {
-    let contender = match args.geometry() {
-        GeometryName::Millis => contender::<Millis>,
-        GeometryName::Caffeine => contender::<Caffeine>,
-        GeometryName::Micros => contender::<Micros>,
-        GeometryName::Compact => contender::<Compact>,
-    };
-    args.queues().into_iter().map(contender).collect()
 }
 
 /// A queue, in a geometry if it has one.
