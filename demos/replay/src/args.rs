@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, ValueEnum, value_parser};
 use indexmap::IndexSet;
 
 use crate::cache::{Expire, Policy};
 use crate::trace::TTL_LIMIT_S;
-use crate::trace::profile::{self, PROFILES, Profile};
+use crate::trace::profile::{PROFILES, Profile};
 
 /// How many requests a synthetic trace has by default.
 pub(crate) const DEFAULT_REQUESTS: u64 = 5_000_000;
@@ -35,9 +35,9 @@ pub(crate) struct Args {
     pub(crate) requests: Option<u64>,
 
     /// Cluster whose figures the synthetic trace is modelled on
-    #[arg(long, value_name = "NAME", default_value = profile::DEFAULT, conflicts_with = "trace",
-          value_parser = profile_names())]
-    pub(crate) profile: String,
+    #[arg(long, value_name = "NAME", default_value = PROFILES[0].name, conflicts_with = "trace",
+          value_parser = profiles())]
+    pub(crate) profile: &'static Profile,
 
     /// Seed of the synthetic trace
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "trace")]
@@ -149,9 +149,11 @@ pub(crate) fn name_of(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-fn profile_names() -> PossibleValuesParser {
-    let named = |profile: &Profile| PossibleValue::new(profile.name).help(profile.character);
-    PROFILES.iter().map(named).collect::<Vec<_>>().into()
+/// Finds a cluster by its name.
+fn profiles() -> impl TypedValueParser<Value = &'static Profile> {
+    let value = |profile: &Profile| PossibleValue::new(profile.name).help(profile.character);
+    let names = PossibleValuesParser::new(PROFILES.iter().map(value));
+    names.map(|name| PROFILES.iter().find(|profile| profile.name == name).expect("clap accepts these names only"))
 }
 
 /// Reads a TTL as people write it.

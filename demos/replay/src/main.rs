@@ -47,7 +47,7 @@ use progress::Progress;
 use queue::{BTree, Index, Lane, Textbook, Wheel};
 use replay::Contender;
 use setup::Setup;
-use trace::{KeyId, Trace, profile};
+use trace::{KeyId, Trace};
 
 fn main() -> ExitCode {
     interrupt::listen();
@@ -117,8 +117,7 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     if let Some(path) = &args.trace {
         return trace::load(path, args.requests, progress);
     }
-    let profile = profile::named(&args.profile).expect("clap accepts known profiles only");
-    trace::generate(profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
+    trace::generate(args.profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
 }
 
 /// A queue, in a geometry if it has one.

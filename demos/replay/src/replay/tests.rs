@@ -9,15 +9,14 @@ use super::*;
 use crate::cache::{Cache, Expire};
 use crate::figure::NS_PER_S;
 use crate::queue::{BTree, Index, Lane, Textbook, Wheel};
-use crate::trace::{self, KeyId, profile};
+use crate::trace::{self, KeyId, profile::PROFILES};
 use timer_wheel_bench::queue::{Order, Queue};
 
 const POLICY: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: Some(NS_PER_S / 2), capacity: None };
 
 /// Five seconds of traffic, in which entries live for half a second.
 fn some_trace() -> Trace {
-    let profile = profile::named("cluster14").unwrap();
-    trace::generate(profile, 30_000, 7, Progress::Hidden).unwrap()
+    trace::generate(&PROFILES[2], 30_000, 7, Progress::Hidden).unwrap()
 }
 
 fn compare_on(trace: &Trace, policy: Policy, contenders: Vec<Contender>) -> Comparison {

@@ -60,7 +60,7 @@ struct Model<'a> {
     rng: Pcg64,
     now_ns: u64,
     mean_gap_ns: f64,
-    operations: Vec<Operation>,
+    operations: &'a [(Operation, f64)],
     operation: WeightedAliasIndex<f64>,
     rank: WeightedAliasIndex<f64>,
     /// The number of the key at each rank, once it was met.
@@ -78,7 +78,7 @@ impl<'a> Model<'a> {
             rng: Pcg64::seed_from_u64(seed),
             now_ns: 0,
             mean_gap_ns: 1e6 / profile.rate_kqps,
-            operations: profile.operations.iter().map(|&(name, _)| meaning(name)).collect(),
+            operations: profile.operations,
             operation: weighted(profile.operations.iter().map(|operation| operation.1)),
             rank: weighted((1..=population).map(popularity)),
             keys: vec![None; population as usize],
@@ -92,7 +92,7 @@ impl<'a> Model<'a> {
         // 1 - u lies in (0, 1], where the logarithm is finite.
         let gap = -libm::log(1.0 - self.rng.random::<f64>()) * self.mean_gap_ns;
         self.now_ns += libm::round(gap) as u64;
-        let operation = self.operations[self.operation.sample(&mut self.rng)];
+        let operation = self.operations[self.operation.sample(&mut self.rng)].0;
         let rank = self.rank.sample(&mut self.rng);
         let key = match self.keys[rank] {
             Some(key) => key,
@@ -111,19 +111,11 @@ fn weighted(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
     WeightedAliasIndex::new(weights.collect()).expect("a profile's weights are positive")
 }
 
-/// What an operation of a profile does: a get that misses is followed by a fill.
-fn meaning(name: &str) -> Operation {
-    match Operation::of_memcached(name.as_bytes()).expect("profiles name memcached operations only") {
-        Operation::Get => Operation::Fetch,
-        operation => operation,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::figure::NS_PER_S;
-    use crate::trace::profile::{self, PROFILES};
+    use crate::trace::profile::PROFILES;
 
     #[test]
     fn every_profile_is_a_trace_that_follows_its_figures_and_its_seed() {
@@ -137,10 +129,8 @@ mod tests {
             assert!((rate / profile.rate_kqps - 1.0).abs() < 0.05, "{name}: {rate}");
             assert!(trace.requests.is_sorted_by_key(|request| request.at_ns));
             assert!(trace.requests.iter().all(|request| request.key.0 < trace.keys));
-            let first = meaning(profile.operations[0].0);
-            let of_first = profile.operations.iter().filter(|one| meaning(one.0) == first);
-            let all: f64 = profile.operations.iter().map(|one| one.1).sum();
-            let share = of_first.map(|one| one.1).sum::<f64>() / all;
+            let (first, weight) = profile.operations[0];
+            let share = weight / profile.operations.iter().map(|one| one.1).sum::<f64>();
             let seen = trace.requests.iter().filter(|request| request.operation == first);
             let seen = seen.count() as f64 / requests as f64;
             assert!((seen - share).abs() < 0.02, "{name}: {seen} for {share}");
@@ -149,9 +139,8 @@ mod tests {
 
     #[test]
     fn population_is_the_weeks_keys_within_its_limits() {
-        let profile = profile::named(profile::DEFAULT).unwrap();
-        assert_eq!(population(profile, u64::MAX), KEY_LIMIT);
-        assert_eq!(population(profile, 1_000), 1_000);
+        assert_eq!(population(&PROFILES[0], u64::MAX), KEY_LIMIT);
+        assert_eq!(population(&PROFILES[0], 1_000), 1_000);
         let small = Profile { rate_kqps: 0.01, mean_frequency: 1e3, ..PROFILES[0] };
         assert_eq!(population(&small, 5_000_000), 6_048);
     }
