@@ -6,6 +6,9 @@
 //!
 //! Operations mean what they mean to memcached. An `add` of a present key, a change of its value and a hit are
 //! accesses; accesses count for eviction, and start the TTL anew if the policy says so.
+//!
+//! A cache on an index wheel might keep a renewed deadline to itself and rearm the timer that fires too early. Timers of
+//! equal deadline would then fire in another order than on the other queues, so the queue is told of every renewal.
 
 use std::num::NonZeroUsize;
 

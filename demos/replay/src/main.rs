@@ -24,7 +24,6 @@ mod json;
 mod observer;
 mod output;
 mod progress;
-mod queue;
 mod replay;
 mod report;
 mod setup;
@@ -39,12 +38,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
-use timer_wheel_bench::queue::Queue;
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+use timer_wheel_bench::queue::{InLane, Indexed, Queue};
+use timer_wheel_bench::{BTreeQueue, TextbookWheel};
 
 use args::{Args, DEFAULT_REQUESTS, GeometryName, QueueName, name_of};
 use progress::Progress;
-use queue::{BTree, Index, Lane, Textbook, Wheel};
 use replay::Contender;
 use setup::Setup;
 use trace::{KeyId, Trace};
@@ -124,10 +123,10 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
 fn contender<G: Geometry + 'static>(queue: QueueName) -> Contender {
     let name = name_of(&queue);
     match queue {
-        QueueName::Wheel => Contender::new(name, <Wheel<G> as Queue<KeyId>>::new),
-        QueueName::Index => Contender::new(name, <Index<G> as Queue<KeyId>>::new),
-        QueueName::Lane => Contender::new(name, Lane::<G>::new),
-        QueueName::Btree => Contender::new(name, BTree::new),
-        QueueName::Textbook => Contender::new(name, Textbook::<G>::new),
+        QueueName::Wheel => Contender::new(name, Wheel::<KeyId, G>::with_geometry),
+        QueueName::Index => Contender::new(name, <Indexed<G> as Queue<KeyId>>::new),
+        QueueName::Lane => Contender::new(name, InLane::<KeyId, G>::new),
+        QueueName::Btree => Contender::new(name, BTreeQueue::<KeyId>::new),
+        QueueName::Textbook => Contender::new(name, TextbookWheel::<KeyId, G>::new),
     }
 }

@@ -1,7 +1,7 @@
 //! Hand-made traces, with their expiries and counts worked out by hand.
 
 use super::*;
-use crate::queue::BTree;
+use timer_wheel_bench::BTreeQueue;
 
 const AFTER_WRITE: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: None, capacity: None };
 const AFTER_ACCESS: Policy = Policy { expire: Expire::AfterAccess, ..AFTER_WRITE };
@@ -73,7 +73,7 @@ fn request(text: &str) -> Request {
 fn cache_does_what_was_worked_out_by_hand() {
     for (name, policy, requests, expiries, shown) in CASES {
         let requests: Vec<Request> = requests.split(',').map(request).collect();
-        let mut cache = Cache::new(BTree::new(0), policy, 10);
+        let mut cache = Cache::new(BTreeQueue::<KeyId>::new(0), policy, 10);
         let mut expired = Expiries::default();
         for &request in &requests {
             cache.serve(request, &mut expired);

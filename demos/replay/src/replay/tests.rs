@@ -2,17 +2,19 @@
 
 use std::num::NonZeroUsize;
 
-use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
+use timer_wheel_bench::queue::{InLane, Indexed, Order, Queue};
+use timer_wheel_bench::{BTreeQueue, TextbookWheel};
 
 use super::script::Recorder;
 use super::*;
 use crate::cache::{Cache, Expire};
 use crate::figure::NS_PER_S;
-use crate::queue::{BTree, Index, Lane, Textbook, Wheel};
 use crate::trace::{self, KeyId, profile::PROFILES};
-use timer_wheel_bench::queue::{Order, Queue};
 
 const POLICY: Policy = Policy { expire: Expire::AfterWrite, ttl_ns: Some(NS_PER_S / 2), capacity: None };
+
+type BTree = BTreeQueue<KeyId>;
 
 /// Five seconds of traffic, in which entries live for half a second.
 fn some_trace() -> Trace {
@@ -125,7 +127,12 @@ fn queue_with_a_fault_is_found_out_and_one_without_is_clean() {
 
 /// A geometry's wheels.
 fn all_of<G: Geometry + 'static>() -> [Contender; 4] {
-    [contender::<Wheel<G>>(), contender::<Index<G>>(), contender::<Lane<G>>(), contender::<Textbook<G>>()]
+    [
+        contender::<Wheel<KeyId, G>>(),
+        contender::<Indexed<G>>(),
+        contender::<InLane<KeyId, G>>(),
+        contender::<TextbookWheel<KeyId, G>>(),
+    ]
 }
 
 #[test]
@@ -162,7 +169,7 @@ fn script_fires_as_much_on_a_bare_queue_as_the_cache_saw_expire() {
     let script = recorder.script;
     let expired = cache.counts().expired;
     assert_eq!(script.play(BTree::new(0)).unwrap().1, expired);
-    assert_eq!(script.play(Wheel::<Millis>::with_geometry(0)).unwrap().1, expired);
-    assert_eq!(script.play(Textbook::<Caffeine>::new(0)).unwrap().1, expired);
+    assert_eq!(script.play(Wheel::<KeyId, Millis>::with_geometry(0)).unwrap().1, expired);
+    assert_eq!(script.play(TextbookWheel::<KeyId, Caffeine>::new(0)).unwrap().1, expired);
     assert_eq!(script.places as usize, most_live);
 }

@@ -3,13 +3,12 @@
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
-use timer_wheel::Geometry;
+use timer_wheel::{Geometry, Wheel};
 
 use crate::cache::{Cache, Counts, Policy};
 use crate::figure::pause;
 use crate::observer::Observer;
-use crate::queue::Wheel;
-use crate::trace::Trace;
+use crate::trace::{KeyId, Trace};
 
 /// Requests that are served between two checks of the time.
 const REQUESTS_BETWEEN_CHECKS: usize = 256;
@@ -54,7 +53,7 @@ impl Observer for Stopwatch {
 pub(super) struct Session<'a, G: Geometry> {
     pub(super) trace: &'a Trace,
     policy: Policy,
-    cache: Cache<Wheel<G>>,
+    cache: Cache<Wheel<KeyId, G>>,
     next: usize,
     now_ns: u64,
     pub(super) stopwatch: Stopwatch,
@@ -63,7 +62,7 @@ pub(super) struct Session<'a, G: Geometry> {
 impl<'a, G: Geometry> Session<'a, G> {
     /// A session at the start of the trace.
     pub(super) fn new(trace: &'a Trace, policy: Policy) -> Self {
-        let queue = Wheel::<G>::with_geometry(trace.start_ns());
+        let queue = Wheel::with_geometry(trace.start_ns());
         Self {
             trace,
             policy,
@@ -79,7 +78,7 @@ impl<'a, G: Geometry> Session<'a, G> {
         *self = Self::new(self.trace, self.policy);
     }
 
-    pub(super) fn wheel(&self) -> &Wheel<G> {
+    pub(super) fn wheel(&self) -> &Wheel<KeyId, G> {
         self.cache.queue()
     }
 
