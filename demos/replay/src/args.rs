@@ -162,20 +162,3 @@ fn ttl(text: &str) -> Result<Duration, String> {
     let ttl = humantime::parse_duration(text).ok().filter(|ttl| !ttl.is_zero() && *ttl <= longest);
     ttl.ok_or_else(|| format!("expected a TTL with its unit, such as 300s, 10m, 4h or 1d, at most {TTL_LIMIT_S}s"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn command_line_is_consistent() {
-        Args::command().debug_assert();
-        for only_to_measure in ["--queue=btree", "--rounds=3", "--report=r", "--json=-", "--quiet"] {
-            let parsed = Args::try_parse_from(["replay", "--watch", only_to_measure]);
-            assert!(parsed.is_err(), "{only_to_measure}");
-        }
-        let both = Args::try_parse_from(["replay", "--watch", "--ttl=1d", "--geometry=compact"]);
-        assert_eq!(both.unwrap().ttl, Some(Duration::from_secs(86_400)));
-    }
-}

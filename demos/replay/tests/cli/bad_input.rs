@@ -88,19 +88,28 @@ fn arguments_that_make_no_sense_are_refused() {
     ] {
         assert_refused(&folder, arguments, &[word]);
     }
-    let ran = folder.command("--rounds 100").output().unwrap();
-    assert_eq!(ran.status.code(), Some(2));
 }
 
 #[test]
-fn outputs_that_cannot_be_written_are_refused_before_the_work() {
+fn arguments_for_results_that_make_no_sense_are_refused_before_the_work() {
     let folder = Folder::new();
     folder.write("file", "");
-    for arguments in ["--report file", "--json file/figures.json", "--json ."] {
-        let output = folder.command(&format!("{arguments} --requests 4000000")).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    for (arguments, words) in [
+        ("--requests 4000000 --report file", "file: cannot be written"),
+        ("--requests 4000000 --json file/figures.json", "file/figures.json: cannot be written"),
+        ("--requests 4000000 --json .", ".: cannot be written"),
+        ("--rounds 100", "not in 1..100"),
+        ("--watch", "--watch: stdout is not a terminal"),
+        ("--watch --queue btree", "cannot be used with"),
+        ("--watch --rounds 3", "cannot be used with"),
+        ("--watch --report r", "cannot be used with"),
+        ("--watch --json -", "cannot be used with"),
+        ("--watch --quiet", "cannot be used with"),
+    ] {
+        let output = folder.command(arguments).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments}");
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(stderr.contains("cannot be written") && output.stdout.is_empty(), "{stderr}");
+        assert!(stderr.contains(words), "{arguments}: {stderr}");
         assert_eq!(folder.files(), ["file"]);
     }
 }

@@ -10,8 +10,6 @@ use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use crate::command::Folder;
-
 /// How long the program may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -148,14 +146,4 @@ fn terminal_that_is_resized_is_drawn_anew_and_loses_no_key() {
     }
     watching.press("q");
     assert_eq!(watching.end().0, 0);
-}
-
-#[test]
-fn watch_without_a_terminal_is_refused() {
-    let folder = Folder::new();
-    let output = folder.command("--watch").output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains("--watch: stdout is not a terminal"), "{stderr}");
-    assert!(output.stdout.is_empty() && folder.files().is_empty());
 }
