@@ -51,12 +51,6 @@ pub(crate) fn result(comparison: &Comparison) -> String {
     text
 }
 
-/// How many times less time something takes than with the baseline, if that ran.
-fn speed_up(comparison: &Comparison, outcome: &Outcome, time_of: impl Fn(&Outcome) -> Spread) -> Option<f64> {
-    let baseline = comparison.named(BASELINE)?;
-    Some(time_of(baseline).median / time_of(outcome).median)
-}
-
 /// What the rows and columns of [`figures`] mean.
 pub(crate) fn note(comparison: &Comparison) -> String {
     let queues = comparison.outcomes.iter().map(|outcome| format!("{}: {}. ", outcome.name, title(outcome)));
@@ -151,17 +145,18 @@ pub(crate) const HEADINGS: [&str; 7] = [
 
 /// Each queue's figures.
 pub(crate) fn figures(comparison: &Comparison) -> Vec<[String; 7]> {
-    let times = |outcome: &Outcome, time_of: fn(&Outcome) -> Spread| {
-        let ratio = speed_up(comparison, outcome, time_of);
-        ratio.map_or("-".to_owned(), |ratio| format!("{} x", three_digits(ratio)))
+    let baseline = comparison.named(BASELINE);
+    let speed_up = |outcome: &Outcome, time_of: fn(&Outcome) -> Spread| match baseline {
+        Some(baseline) => format!("{} x", three_digits(time_of(baseline).median / time_of(outcome).median)),
+        None => "-".to_owned(),
     };
     let row = |outcome: &Outcome| {
         [
             outcome.name.clone(),
             three_digits(outcome.request_ns.median),
-            times(outcome, |outcome| outcome.request_ns),
+            speed_up(outcome, |outcome| outcome.request_ns),
             three_digits(outcome.call_ns.median),
-            times(outcome, |outcome| outcome.call_ns),
+            speed_up(outcome, |outcome| outcome.call_ns),
             pause(outcome.pauses.max() as f64),
             pause(outcome.pauses.value_at_quantile(TAIL) as f64),
         ]
