@@ -117,7 +117,6 @@ impl Args {
     }
 }
 
-/// A queue to replay on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, ValueEnum)]
 pub(crate) enum QueueName {
     /// The timer wheel
@@ -132,7 +131,6 @@ pub(crate) enum QueueName {
     Textbook,
 }
 
-/// A geometry of the wheel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum GeometryName {
     /// Ticks of 1.05 ms, rotations of 256 buckets
@@ -149,14 +147,12 @@ pub(crate) fn name_of(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// Finds a cluster by its name.
 fn profiles() -> impl TypedValueParser<Value = &'static Profile> {
     let value = |profile: &Profile| PossibleValue::new(profile.name).help(profile.character);
     let names = PossibleValuesParser::new(PROFILES.iter().map(value));
     names.map(|name| PROFILES.iter().find(|profile| profile.name == name).expect("clap accepts these names only"))
 }
 
-/// Reads a TTL as people write it.
 fn ttl(text: &str) -> Result<Duration, String> {
     let longest = Duration::from_secs(TTL_LIMIT_S);
     let ttl = humantime::parse_duration(text).ok().filter(|ttl| !ttl.is_zero() && *ttl <= longest);

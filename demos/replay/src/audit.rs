@@ -12,7 +12,6 @@ use xxhash_rust::xxh3::Xxh3Default;
 use crate::observer::Observer;
 use crate::trace::KeyId;
 
-/// What the audit found.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(crate) struct Findings {
     /// A hash over (time of the advance, key, deadline) of all expiries in order.

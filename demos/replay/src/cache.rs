@@ -31,7 +31,6 @@ pub(crate) enum Expire {
     AfterAccess,
 }
 
-/// The rules a cache keeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     /// What starts an entry's TTL anew.
@@ -67,7 +66,6 @@ pub(crate) struct Counts {
     pub(crate) left: u64,
 }
 
-/// A key's place in the table.
 #[derive(Clone, Copy, Debug)]
 enum Entry<K> {
     Absent,
@@ -113,7 +111,6 @@ impl<Q: Queue<KeyId>> Cache<Q> {
         self.counts
     }
 
-    /// What became of the requests so far. O(keys).
     pub(crate) fn counts(&self) -> Counts {
         let is_there = |entry: &&Entry<_>| !matches!(entry, Entry::Absent);
         Counts { left: self.entries.iter().filter(is_there).count() as u64, ..self.counts }
@@ -153,7 +150,6 @@ impl<Q: Queue<KeyId>> Cache<Q> {
         }
     }
 
-    /// Lets everything expire that is due.
     pub(crate) fn advance(&mut self, now_ns: u64, observer: &mut impl Observer) {
         observer.advance_begins();
         self.queue.advance(now_ns, |deadline_ns, key| {
@@ -203,7 +199,6 @@ impl<Q: Queue<KeyId>> Cache<Q> {
         self.use_again(key);
     }
 
-    /// Makes an entry expire at a deadline, or never.
     fn expire_at(&mut self, key: KeyId, deadline_ns: Option<u64>, ttl_s: u32, observer: &mut impl Observer) {
         let entry = &mut self.entries[key.index()];
         match (*entry, deadline_ns) {
@@ -226,7 +221,6 @@ impl<Q: Queue<KeyId>> Cache<Q> {
         }
     }
 
-    /// Removes an entry and its timer.
     fn remove(&mut self, key: KeyId, observer: &mut impl Observer) {
         let entry = std::mem::replace(&mut self.entries[key.index()], Entry::Absent);
         if let Entry::Expiring { timer, .. } = entry {

@@ -31,7 +31,6 @@ pub(crate) fn check() -> io::Result<()> {
     }
 }
 
-/// The error of an interrupt.
 pub(crate) fn error() -> io::Error {
     io::Error::new(io::ErrorKind::Interrupted, "interrupted, no report written")
 }

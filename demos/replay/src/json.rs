@@ -8,8 +8,6 @@ use crate::replay::{Comparison, Outcome};
 use crate::setup::Setup;
 use crate::summary::TAIL;
 
-/// The result as a document.
-///
 /// Hits, misses and writes add up to the requests; entries expired, evicted, deleted and left add up to the inserts.
 pub(crate) fn document(setup: &Setup<'_>, comparison: &Comparison) -> String {
     let (args, trace) = (setup.args, setup.trace);

@@ -111,7 +111,6 @@ fn compare(args: &Args, contenders: &[Contender]) -> Result<u8> {
     Ok(u8::from(!comparison.is_clean()))
 }
 
-/// Reads the trace, or makes one up.
 fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     if let Some(path) = &args.trace {
         return trace::load(path, args.requests, progress);
@@ -119,7 +118,6 @@ fn obtain(args: &Args, progress: Progress) -> Result<Trace> {
     trace::generate(args.profile, args.requests.unwrap_or(DEFAULT_REQUESTS), args.seed, progress)
 }
 
-/// A queue, in a geometry if it has one.
 fn contender<G: Geometry + 'static>(queue: QueueName) -> Contender {
     let name = name_of(&queue);
     match queue {

@@ -4,24 +4,13 @@ use crate::trace::KeyId;
 
 /// Observes a cache and its queue, and changes nothing. What an observer ignores costs nothing.
 pub(crate) trait Observer {
-    /// The queue is about to be advanced.
     fn advance_begins(&mut self) {}
-
-    /// The queue has been advanced to a time.
     fn advanced(&mut self, _now_ns: u64) {}
-
-    /// A key was given a timer.
     fn scheduled(&mut self, _key: KeyId, _deadline_ns: u64) {}
-
-    /// A key's timer was moved.
     fn rescheduled(&mut self, _key: KeyId, _deadline_ns: u64) {}
-
-    /// A key's timer was cancelled.
     fn cancelled(&mut self, _key: KeyId) {}
-
     /// A key's timer fired, with the deadline the queue reports for it, on the way to a time.
     fn expired(&mut self, _now_ns: u64, _key: KeyId, _deadline_ns: u64) {}
 }
 
-/// Observes nothing.
 impl Observer for () {}

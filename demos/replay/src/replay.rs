@@ -35,20 +35,16 @@ fn spread(rounds: &[Duration], shares: u64) -> Spread {
     Spread::of(rounds.iter().map(|round| round.as_nanos() as f64 / shares as f64))
 }
 
-/// The results of one queue.
 pub(crate) struct Outcome {
     pub(crate) name: String,
     pub(crate) counts: Counts,
     pub(crate) findings: Findings,
-    /// Time of the replay, in ns a request.
     pub(crate) request_ns: Spread,
-    /// Time in the bare queue, in ns a call.
     pub(crate) call_ns: Spread,
     /// The calls to advance, in ns.
     pub(crate) pauses: Histogram<u64>,
 }
 
-/// The results of all queues.
 pub(crate) struct Comparison {
     /// In the order of the queues given; at least one.
     pub(crate) outcomes: Vec<Outcome>,
@@ -70,7 +66,6 @@ impl Comparison {
         [sum(|found| found.early), sum(|found| found.late), sum(|found| found.miscounted)]
     }
 
-    /// Whether every queue did what it should.
     pub(crate) fn is_clean(&self) -> bool {
         self.digests_equal() && self.faults() == [0; 3]
     }
@@ -80,7 +75,6 @@ impl Comparison {
     }
 }
 
-/// Puts all contenders through all passes.
 pub(crate) fn compare(
     trace: &Trace,
     policy: Policy,

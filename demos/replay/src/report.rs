@@ -41,7 +41,6 @@ pub(crate) fn page(setup: &Setup<'_>, comparison: &Comparison) -> String {
     )
 }
 
-/// Facts under a heading.
 fn section(title: &str, facts: &[Fact]) -> String {
     let item = |(subject, text): &Fact| format!("<dt>{subject}</dt><dd>{}</dd>\n", escaped(text));
     let items: String = facts.iter().map(item).collect();
@@ -62,7 +61,6 @@ fn table(comparison: &Comparison) -> String {
     )
 }
 
-/// A text as HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

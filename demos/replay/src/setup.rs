@@ -42,7 +42,6 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// What is replayed and how.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let (args, trace) = (self.args, self.trace);
         let ttl = match args.ttl {

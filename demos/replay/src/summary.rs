@@ -14,7 +14,6 @@ const BASELINE: &str = "btree";
 /// The quantile of pauses that is quoted as well as the longest.
 pub(crate) const TAIL: f64 = 0.9999;
 
-/// The columns of a terminal.
 const WIDTH: usize = 80;
 
 /// The columns of a subject, left of what is said of it.
@@ -31,7 +30,6 @@ pub(crate) fn lines(facts: &[Fact]) -> String {
     facts.iter().map(line).collect()
 }
 
-/// The whole result for a terminal.
 pub(crate) fn result(comparison: &Comparison) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).add_rows(figures(comparison));
@@ -74,7 +72,6 @@ pub(crate) fn finding(comparison: &Comparison) -> Vec<String> {
     comparison.outcomes.iter().enumerate().map(line).collect()
 }
 
-/// A queue in words.
 fn title(outcome: &Outcome) -> &str {
     match outcome.name.as_str() {
         "wheel" => "timer wheel",
@@ -109,7 +106,6 @@ pub(crate) fn verdict(comparison: &Comparison) -> String {
     verdict
 }
 
-/// The audit of one queue.
 fn fault(outcome: &Outcome) -> String {
     let findings = &outcome.findings;
     let expired = grouped(outcome.counts.expired);
@@ -143,7 +139,6 @@ pub(crate) const HEADINGS: [&str; 7] = [
     "p99.99\nadvance",
 ];
 
-/// Each queue's figures.
 pub(crate) fn figures(comparison: &Comparison) -> Vec<[String; 7]> {
     let baseline = comparison.named(BASELINE);
     let speed_up = |outcome: &Outcome, time_of: fn(&Outcome) -> Spread| match baseline {

@@ -44,7 +44,6 @@ impl From<KeyId> for u32 {
     }
 }
 
-/// What a request asks of the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {
     /// Look a key up. A miss leaves the cache as it is.
@@ -77,7 +76,6 @@ impl Operation {
     }
 }
 
-/// One request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Request {
     /// When it arrives, in nanoseconds since the trace's origin.
@@ -113,7 +111,6 @@ impl Trace {
         self.end_ns() - self.start_ns()
     }
 
-    /// Whether any request comes with a TTL.
     pub(crate) fn has_ttls(&self) -> bool {
         self.requests.iter().any(|request| request.ttl_s > 0)
     }

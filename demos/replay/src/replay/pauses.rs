@@ -20,18 +20,15 @@ const LONGEST_NS: u32 = u32::MAX;
 pub(crate) struct Pauses {
     /// The least time of each call, in ns.
     least_ns: Vec<u32>,
-    /// The call that comes next.
     next: usize,
     begun: Option<Instant>,
 }
 
 impl Pauses {
-    /// Goes back to the first call.
     pub(crate) fn begin_round(&mut self) {
         self.next = 0;
     }
 
-    /// The distribution of all calls.
     pub(crate) fn distribution(&self) -> Histogram<u64> {
         let mut histogram =
             Histogram::new_with_max(LONGEST_NS.into(), 3).expect("the bounds are within what a histogram can hold");

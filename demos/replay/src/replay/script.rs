@@ -17,7 +17,6 @@ use crate::trace::{KeyId, Trace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place(u32);
 
-/// One thing asked of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Schedule { place: Place, deadline_ns: u64 },
@@ -28,11 +27,9 @@ enum Step {
 
 const _: () = assert!(size_of::<Step>() == 16);
 
-/// All that was asked of a queue.
 #[derive(Debug)]
 pub(crate) struct Script {
     steps: Vec<Step>,
-    /// The most live timers.
     pub(super) places: u32,
 }
 
@@ -47,7 +44,6 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// An empty script of a trace's keys.
     pub(crate) fn new(trace: &Trace) -> Self {
         Self {
             script: Script { steps: Vec::with_capacity(trace.requests.len()), places: 0 },
@@ -88,7 +84,6 @@ impl Observer for Recorder {
 }
 
 impl Script {
-    /// How many calls it makes.
     pub(crate) fn len(&self) -> u64 {
         self.steps.len() as u64
     }

@@ -29,7 +29,6 @@ fn contender<Q: Queue<KeyId> + 'static>() -> Contender {
     Contender::new(Q::NAME, Q::new)
 }
 
-/// What is wrong with a queue.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Fault {
     /// One timer in ten is never scheduled.
@@ -125,7 +124,6 @@ fn queue_with_a_fault_is_found_out_and_one_without_is_clean() {
     }
 }
 
-/// A geometry's wheels.
 fn all_of<G: Geometry + 'static>() -> [Contender; 4] {
     [
         contender::<Wheel<KeyId, G>>(),

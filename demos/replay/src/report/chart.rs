@@ -12,10 +12,8 @@ const LEAST: f64 = 0.4;
 /// The queues, in the order they ran.
 const COLOURS: [&str; 5] = ["#1f6fd1", "#c75a12", "#1b8a6b", "#7a4cb8", "#8a750f"];
 
-/// A figure of a queue, in ns.
 type ValueOf = fn(&Outcome) -> Spread;
 
-/// The small charts, each with its title.
 const PANELS: [(&str, ValueOf); 4] = [
     ("Time of a request", |outcome| outcome.request_ns),
     ("Time of a queue call, without the cache", |outcome| outcome.call_ns),

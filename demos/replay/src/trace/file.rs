@@ -113,7 +113,6 @@ impl Reading<'_> {
         self.error(&format!("truncated or unreadable: {error}; expected a complete plain or .gz file"))
     }
 
-    /// An error in the current line.
     fn error(&self, problem: &str) -> anyhow::Error {
         anyhow!("{}:{}: {problem}", self.path.display(), self.line)
     }

@@ -28,7 +28,6 @@ const FORMATS: &str = "a line of a trace (twitter: timestamp,key,key size,value 
 /// How much of an offending text is shown, in characters.
 const SHOWN: usize = 60;
 
-/// What one line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) at_s: u64,

@@ -10,7 +10,6 @@ use super::Operation::{self, Delete, Fetch, Set};
 const HOUR: u32 = 3_600;
 const DAY: u32 = 24 * HOUR;
 
-/// One cluster's figures.
 #[derive(Debug)]
 pub(crate) struct Profile {
     pub(crate) name: &'static str,

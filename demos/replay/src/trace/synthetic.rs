@@ -26,7 +26,6 @@ use crate::progress::Progress;
 
 const WEEK_S: f64 = 7.0 * 86_400.0;
 
-/// The most keys of a synthetic trace.
 const KEY_LIMIT: u32 = 1 << 22;
 
 pub(crate) fn generate(profile: &Profile, requests: u64, seed: u64, progress: Progress) -> Result<Trace> {
@@ -106,7 +105,6 @@ impl<'a> Model<'a> {
     }
 }
 
-/// A choice by weight.
 fn weighted(weights: impl Iterator<Item = f64>) -> WeightedAliasIndex<f64> {
     WeightedAliasIndex::new(weights.collect()).expect("a profile's weights are positive")
 }

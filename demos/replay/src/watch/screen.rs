@@ -65,7 +65,6 @@ pub(super) fn draw<G: Geometry>(watch: &Watch<'_, G>, frame: &mut Frame<'_>) {
     frame.render_widget(fitting(keys, width), area.rows().next_back().unwrap_or_default());
 }
 
-/// What is watched, and whether it is running.
 fn title<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
     let (state, color) = match (watch.session.is_over(), watch.is_paused) {
         (true, _) => (" at the end ", Color::Cyan),
@@ -79,7 +78,6 @@ fn title<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
     Line::from_iter([title, Span::styled(state, Style::new().fg(color).reversed()), Span::raw(pace)])
 }
 
-/// The trace's time, and a bar of it.
 fn time<G: Geometry>(watch: &Watch<'_, G>, width: usize) -> Line<'static> {
     let (elapsed_ns, length_ns) = (watch.elapsed_ns(), watch.session.trace.length_ns());
     let time = format!("trace time {} of {} ", time_of_day(elapsed_ns), time_of_day(length_ns));

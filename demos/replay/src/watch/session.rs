@@ -13,10 +13,8 @@ use crate::trace::{KeyId, Trace};
 /// Requests that are served between two checks of the time.
 const REQUESTS_BETWEEN_CHECKS: usize = 256;
 
-/// How long each advance took.
 #[derive(Default)]
 pub(super) struct Stopwatch {
-    /// The longest advance, without the machine's pauses.
     longest_ns: u64,
     /// The longest time during which the machine did something else in the middle of an advance.
     longest_pause_ns: u64,
@@ -60,7 +58,6 @@ pub(super) struct Session<'a, G: Geometry> {
 }
 
 impl<'a, G: Geometry> Session<'a, G> {
-    /// A session at the start of the trace.
     pub(super) fn new(trace: &'a Trace, policy: Policy) -> Self {
         let queue = Wheel::with_geometry(trace.start_ns());
         Self {
@@ -73,7 +70,6 @@ impl<'a, G: Geometry> Session<'a, G> {
         }
     }
 
-    /// Goes back to the start of the trace.
     pub(super) fn restart(&mut self) {
         *self = Self::new(self.trace, self.policy);
     }
@@ -82,7 +78,6 @@ impl<'a, G: Geometry> Session<'a, G> {
         self.cache.queue()
     }
 
-    /// What became of the requests so far.
     pub(super) fn events(&self) -> Counts {
         self.cache.events()
     }
@@ -91,7 +86,6 @@ impl<'a, G: Geometry> Session<'a, G> {
         self.now_ns
     }
 
-    /// Whether all requests have been served.
     pub(super) fn is_over(&self) -> bool {
         self.next == self.trace.requests.len()
     }
@@ -109,7 +103,6 @@ impl<'a, G: Geometry> Session<'a, G> {
         self.advance(time_ns.min(self.trace.end_ns()));
     }
 
-    /// Goes on to the start of the wheel's next tick.
     pub(super) fn run_to_next_tick(&mut self, stop: Instant) {
         let tick_ns = 1 << G::TICK_BITS;
         self.run_until((self.now_ns / tick_ns + 1) * tick_ns, stop);
@@ -134,7 +127,6 @@ impl<'a, G: Geometry> Session<'a, G> {
         delay.map_or(u64::MAX, |delay| self.now_ns.saturating_add(delay))
     }
 
-    /// When the next request arrives.
     fn next_request(&self) -> Option<u64> {
         self.trace.requests.get(self.next).map(|request| request.at_ns)
     }
