@@ -90,11 +90,11 @@ enum Event {
 pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: impl Future<Output = ()>) -> Result<()> {
     let (events, inbox) = mpsc::channel();
     let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
-    let (mut tasks, mut holding, (goes_on, stopped)) = (JoinSet::new(), Vec::new(), watch::channel(()));
+    let (mut tasks, mut holding, (goes_on, stopped)) = (JoinSet::new(), JoinSet::new(), watch::channel(()));
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
     for (shard, (_, store)) in shards.all().iter().enumerate() {
         tasks.spawn(follow(context.clone(), shard, store.news().await?));
-        holding.push(tokio::spawn(hold(context.clone(), shard, stopped.clone())));
+        holding.spawn(hold(context.clone(), shard, stopped.clone()));
     }
     let (handle, worker_context, (tell, mut told)) = (Handle::current(), context.clone(), oneshot::channel());
     thread::spawn(move || {
@@ -108,12 +108,9 @@ pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: im
         }
         _ = &mut told => return Err(Error::Broken("the worker has panicked".to_owned())),
     }
-    // If a store is gone, its leases end by themselves. A renewal that is under way goes first.
     drop(goes_on);
-    for ((_, store), task) in shards.all().iter().zip(holding) {
-        let end = async { (task.await, tenure::release(&**store, context.settings.owner).await) };
-        let _ = timeout(context.settings.tenure, end).await;
-    }
+    // If a store is gone, its leases end by themselves.
+    let _ = timeout(context.settings.tenure, holding.join_all()).await;
     Ok(())
 }
 
@@ -146,7 +143,7 @@ impl Context {
     }
 }
 
-/// Keeps the leases on the partitions of one store.
+/// Keeps the leases on the partitions of one store, and gives them back in the end.
 async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>) {
     let (layout, store) = &context.shards.all()[shard];
     let Settings { owner, tenure, ref clock, .. } = context.settings;
@@ -157,9 +154,10 @@ async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>) 
             Err(error) => context.say(&error),
         }
         if timeout(tenure / 3, stopped.changed()).await.is_ok() {
-            return;
+            break;
         }
     }
+    let _ = tenure::release(&**store, owner).await;
 }
 
 /// Hands on the news of a store. When they end they begin anew, and all windows are loaded anew, which is done every so
