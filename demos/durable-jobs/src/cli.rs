@@ -20,9 +20,6 @@ use crate::store::postgres::{Postgres, STATEMENTS};
 use crate::store::{MAX_NUMBER, MAX_PAYLOAD, Shards};
 use crate::worker::{self, Deliver, Delivery, Settings};
 
-/// Where jobs are, unless told otherwise.
-const STORE: &str = "jobs.redb";
-
 /// How many jobs `put --copies` inserts at a time.
 const CHUNK: u64 = 10_000;
 
@@ -75,7 +72,7 @@ pub struct StoreArgs {
 
 impl StoreArgs {
     pub async fn open(&self) -> Result<Shards> {
-        let default = [STORE.to_owned()];
+        let default = ["jobs.redb".to_owned()];
         let names = if self.names.is_empty() { &default[..] } else { &self.names };
         Shards::open(names, self.partitions, !self.no_news).await
     }
@@ -261,7 +258,7 @@ async fn work(stores: &StoreArgs, args: WorkerArgs) -> Result<()> {
         print("ready\n");
     }
     if let Some(every) = args.poll {
-        let store = Postgres::open(&stores.names[0], shards.all()[0].0, !stores.no_news).await?;
+        let store = Postgres::open(&stores.names[0], shards.stores[0].0, !stores.no_news).await?;
         compare::poll(&store, every, settings.lease, &settings.clock, stop).await;
     } else {
         worker::run(&shards, settings, deliver, stop).await?;
@@ -295,7 +292,7 @@ async fn status(shards: &Shards) -> Result<()> {
     table.load_preset(presets::NOTHING).set_header(["partition", "store", "jobs", "first due", "worker"]);
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     let (now, mut all, mut rows) = (Clock::default().now_ms(), 0, Vec::new());
-    for (layout, store) in shards.all() {
+    for (layout, store) in &shards.stores {
         let leases = store.leases().await?;
         for part in layout.parts() {
             let (jobs, first) = (store.count(part).await?, store.scan(part, None, 1).await?);

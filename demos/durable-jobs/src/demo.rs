@@ -92,7 +92,7 @@ pub fn bar(name: &'static str, length: u64) -> ProgressBar {
 
 /// Refuses stores that have jobs already, which the workers would run.
 pub(crate) async fn check_empty(shards: &Shards) -> Result<()> {
-    for (layout, store) in shards.all() {
+    for (layout, store) in &shards.stores {
         for part in layout.parts() {
             if !store.scan(part, None, 1).await?.is_empty() {
                 return Err(Error::Refused("there are jobs in the store, and they would be run".to_owned()));

@@ -134,11 +134,10 @@ pub trait Store: Send + Sync {
     async fn count(&self, part: u32) -> Result<u64>;
 }
 
-/// All stores of jobs, each with its share of the partitions.
+/// All stores of jobs, one or more, each with its share of the partitions, in the order of their shards.
 #[derive(Clone)]
 pub struct Shards {
-    stores: Vec<(Layout, Arc<dyn Store>)>,
-    partitions: u32,
+    pub stores: Vec<(Layout, Arc<dyn Store>)>,
 }
 
 impl Shards {
@@ -157,36 +156,27 @@ impl Shards {
             let layout = Layout { partitions, shard: shard as u32, shards };
             stores.push((layout, open(name, layout, news).await?));
         }
-        Ok(Self::of(stores))
+        Ok(Self { stores })
     }
 
-    /// Stores that are open already, one or more, in the order of their shards.
-    pub fn of(stores: Vec<(Layout, Arc<dyn Store>)>) -> Self {
-        Self { partitions: stores.iter().map(|(layout, _)| layout.partitions).max().unwrap_or(1), stores }
-    }
-
-    pub fn all(&self) -> &[(Layout, Arc<dyn Store>)] {
-        &self.stores
-    }
-
+    /// How many partitions there are, in all stores.
     pub fn partitions(&self) -> u32 {
-        self.partitions
+        self.stores[0].0.partitions
     }
 
     pub fn part_of(&self, id: u64) -> u32 {
         // The finalizer of SplitMix64: ids may be consecutive, or all even.
         let mixed = (id ^ (id >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % u64::from(self.partitions)) as u32
+        ((mixed ^ (mixed >> 31)) % u64::from(self.partitions())) as u32
     }
 
-    /// The number of the store that has a partition.
-    pub fn shard_of(&self, part: u32) -> usize {
+    fn shard_of(&self, part: u32) -> usize {
         part as usize % self.stores.len()
     }
 
-    pub fn store_of(&self, part: u32) -> &Arc<dyn Store> {
-        &self.stores[self.shard_of(part)].1
+    pub fn store_of(&self, part: u32) -> &dyn Store {
+        &*self.stores[self.shard_of(part)].1
     }
 
     /// Inserts jobs, those of each store in one transaction.

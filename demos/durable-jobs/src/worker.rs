@@ -21,7 +21,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::store::{Claim, News, Row, Shards, Store};
+use crate::store::{Claim, News, Row, Shards};
 use crate::tenure;
 
 /// How many rows are claimed in one transaction.
@@ -92,7 +92,7 @@ pub async fn run(shards: &Shards, settings: Settings, deliver: Deliver, stop: im
     let context = Context { shards: shards.clone(), settings, deliver, events, said: Arc::default() };
     let (mut tasks, mut holding, (goes_on, stopped)) = (JoinSet::new(), JoinSet::new(), watch::channel(()));
     // News first: a row that is inserted from now on is told, and another one is found by the first scan.
-    for (shard, (_, store)) in shards.all().iter().enumerate() {
+    for (shard, (_, store)) in shards.stores.iter().enumerate() {
         tasks.spawn(follow(context.clone(), shard, store.news().await?));
         holding.spawn(hold(context.clone(), shard, stopped.clone()));
     }
@@ -137,15 +137,11 @@ impl Context {
             eprintln!("durable-jobs: {error}");
         }
     }
-
-    fn store(&self, part: u32) -> &dyn Store {
-        &**self.shards.store_of(part)
-    }
 }
 
 /// Keeps the leases on the partitions of one store, and gives them back in the end.
 async fn hold(context: Context, shard: usize, mut stopped: watch::Receiver<()>) {
-    let (layout, store) = &context.shards.all()[shard];
+    let (layout, store) = &context.shards.stores[shard];
     let Settings { owner, tenure, ref clock, .. } = context.settings;
     loop {
         // Without an answer the worker goes on with what it has.
@@ -170,7 +166,7 @@ async fn follow(context: Context, shard: usize, mut news: BoxStream<'static, New
         tokio::select! {
             told = news.next() => match told {
                 Some(it) => context.tell(Event::News(it)),
-                None => match context.shards.all()[shard].1.news().await {
+                None => match context.shards.stores[shard].1.news().await {
                     Ok(begun) => {
                         news = begun;
                         context.tell(Event::Lost(shard));
@@ -188,7 +184,7 @@ async fn follow(context: Context, shard: usize, mut news: BoxStream<'static, New
 }
 
 async fn scan(context: Context, part: u32, load: Load<u64>) {
-    let scanned = context.store(part).scan(part, load.after, load.limit).await;
+    let scanned = context.shards.store_of(part).scan(part, load.after, load.limit).await;
     if let Err(error) = &scanned {
         context.say(error);
         sleep(PAUSE).await;
@@ -204,7 +200,7 @@ async fn work(context: Context, part: u32, rows: Vec<Row>) {
     // window then learns at its deadline, at the latest, where it has gone.
     let now = rows.last().map_or(0, |row| row.0).max(clock.now_ms());
     let until = now.saturating_add(lease.as_millis() as u64);
-    let claims = match context.store(part).claim(part, &rows, until).await {
+    let claims = match context.shards.store_of(part).claim(part, &rows, until).await {
         Ok(claims) => claims,
         Err(error) => {
             context.say(&error);
@@ -280,7 +276,7 @@ async fn settle(context: &Context, part: u32, until: u64, chunk: Vec<(Row, End)>
             End::Overdue => told.push(claimed),
         }
     }
-    if let Err(error) = context.store(part).settle(part, &ends).await {
+    if let Err(error) = context.shards.store_of(part).settle(part, &ends).await {
         context.say(&error);
         told.extend(ends.iter().map(|(claimed, _)| *claimed));
     }
@@ -433,6 +429,6 @@ impl Worker {
 
 /// The partitions of a store.
 fn parts_of<'a>(parts: &'a mut [Part], shards: &Shards, shard: usize) -> impl Iterator<Item = (u32, &'a mut Part)> {
-    let layout = shards.all()[shard].0;
+    let layout = shards.stores[shard].0;
     (0..).zip(parts).skip(shard).step_by(layout.shards as usize)
 }

@@ -122,7 +122,7 @@ async fn etcd_does_what_a_store_must() {
 async fn etcd_lives_through_kills_of_workers_and_of_the_leader() {
     let Some(mut ensemble) = Ensemble::start().await else { return };
     let name = ensemble.name(&[0, 1, 2]);
-    kills::of_workers_and(&[name], async || {
+    kills::of_workers(&[name], async || {
         let leader = ensemble.leader().await;
         ensemble.kill(leader);
         ensemble.leader().await;

@@ -17,12 +17,8 @@ fn rounds() -> u64 {
     std::env::var("KILLS").map_or(6, |kills| kills.parse().unwrap())
 }
 
-pub(crate) async fn of_workers(names: &[String]) {
-    of_workers_and(names, async || {}).await;
-}
-
 /// Kills one of two workers again and again, and does something else to the store now and then.
-pub(crate) async fn of_workers_and(names: &[String], mut also: impl AsyncFnMut()) {
+pub(crate) async fn of_workers(names: &[String], mut also: impl AsyncFnMut()) {
     let ledger = Arc::new(Mutex::new(Ledger::default()));
     let stores = StoreArgs { names: names.to_vec(), partitions: 4, no_news: false };
     let program = Path::new(env!("CARGO_BIN_EXE_durable-jobs"));

@@ -11,9 +11,8 @@ mod server;
 mod trial;
 
 use std::path::Path;
-use std::sync::Arc;
 
-use durable_jobs::store::{Shards, Store, open};
+use durable_jobs::store::{Shards, open};
 
 /// Opens stores by name, with four partitions in all.
 pub(crate) async fn shards(names: &[String]) -> Shards {
@@ -53,7 +52,7 @@ async fn redb_serves_workers_that_come_and_go() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redb_lives_through_kills_of_workers() {
     let directory = tempfile::tempdir().unwrap();
-    kills::of_workers(&[file(directory.path())]).await;
+    kills::of_workers(&[file(directory.path())], async || {}).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +82,7 @@ async fn postgres_serves_two_owners_though_connections_are_cut() {
 async fn postgres_lives_through_kills_of_workers_and_server() {
     let Some(mut server) = server::Postgres::start() else { return };
     let name = server.database("kills").await;
-    kills::of_workers_and(&[name], async || server.kill_and_start().await).await;
+    kills::of_workers(&[name], async || server.kill_and_start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,7 +98,7 @@ async fn postgres_scans_no_graveyard() {
     let Some(server) = server::Postgres::start() else { return };
     let name = server.database("graves").await;
     let shards = Shards::open(std::slice::from_ref(&name), 1, true).await.unwrap();
-    let store: &Arc<dyn Store> = shards.store_of(0);
+    let store = shards.store_of(0);
     let open_transaction = server.client("graves").await;
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM durable_job";
     open_transaction.batch_execute(begin).await.unwrap();

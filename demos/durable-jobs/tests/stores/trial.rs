@@ -185,7 +185,7 @@ impl Faulty {
         let faulty = |(layout, store): &(Layout, Arc<dyn Store>)| {
             (*layout, Arc::new(Self { inner: Arc::clone(store), percent }) as Arc<dyn Store>)
         };
-        Shards::of(shards.all().iter().map(faulty).collect())
+        Shards { stores: shards.stores.iter().map(faulty).collect() }
     }
 
     fn fails(&self) -> bool {
@@ -275,7 +275,7 @@ pub(crate) async fn workers_that_come_and_go(shards: &Shards) {
     let last = trial.work(shards, settings(), false);
     trial.end(shards).await;
     last.stop().await;
-    for (_, store) in shards.all() {
+    for (_, store) in &shards.stores {
         let held: Vec<Lease> = store.leases().await.unwrap();
         assert!(held.iter().all(|lease| lease.until == 0), "{held:?}");
     }
@@ -286,7 +286,7 @@ pub(crate) async fn partitions_are_shared(shards: &Shards) {
     let owned = async || {
         let mut owners = HashMap::<u64, usize>::new();
         let now = Clock::default().now_ms();
-        for (_, store) in shards.all() {
+        for (_, store) in &shards.stores {
             for lease in store.leases().await.unwrap() {
                 if lease.key < FIRST_PLACE && lease.until > now {
                     *owners.entry(lease.owner).or_default() += 1;
