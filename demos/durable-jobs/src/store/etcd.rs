@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use etcd_client::{
-    Client, Compare, CompareOp, ConnectOptions, Error as Fault, Event, EventType, GetOptions, PutOptions, Txn, TxnOp,
+    Client, Compare, CompareOp, ConnectOptions, Error as Fault, Event, EventType, GetOptions, Txn, TxnOp,
     TxnOpResponse, WatchOptions, WatchResponse,
 };
 use futures_util::future::ready;
@@ -15,7 +15,6 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::time::timeout;
 
 use super::{Claim, Job, Layout, Lease, News, Row, Store};
-use crate::clock::Clock;
 use crate::error::{Error, Result};
 
 /// How many jobs a transaction has. etcd takes up to 1.5 MB.
@@ -197,20 +196,11 @@ impl Store for Etcd {
     }
 
     async fn lease(&self, wanted: &[Lease]) -> Result<Vec<bool>> {
-        // etcd forgets the keys when its own lease ends, of which there is one for each call.
-        let now = Clock::default().now_ms();
-        let longest = wanted.iter().map(|lease| lease.until.saturating_sub(now)).max();
-        let seconds = longest.unwrap_or(0).div_ceil(1_000).clamp(1, 1 << 30) as i64;
-        let granted = answer(self.client.lease_client().grant(seconds, None)).await?.id();
         let written = self.each(wanted, |lease| {
             let key = format!("{LEASES}{}", lease.key);
-            // The version of a key is the number of its changes since there was none.
+            // The version of a key is the number of its changes.
             let txn = Txn::new().when([Compare::version(key.clone(), CompareOp::Equal, lease.epoch as i64 - 1)]);
-            let value = postcard::to_stdvec(&lease).unwrap_or_default();
-            txn.and_then([match lease.until > now {
-                true => TxnOp::put(key, value, Some(PutOptions::new().with_lease(granted))),
-                false => delete(key),
-            }])
+            txn.and_then([put(key, postcard::to_stdvec(&lease).unwrap_or_default())])
         });
         Ok(written.await?.into_iter().map(|(done, _)| done).collect())
     }
