@@ -53,11 +53,10 @@ pub enum Claim {
     Gone,
 }
 
-/// The right to look after something until some time: a partition, or a place among the workers. Two workers that both
-/// believe to have it do no harm.
+/// The right to look after a partition until some time. Two workers that both believe to have it do no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Lease {
-    /// A partition, or a larger number: a place among the workers.
+    /// The partition.
     pub key: u64,
     pub owner: u64,
     /// One more with each change, from 1 on.

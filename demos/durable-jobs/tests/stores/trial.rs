@@ -11,7 +11,6 @@ use async_trait::async_trait;
 use durable_jobs::clock::Clock;
 use durable_jobs::error::{Error, Result};
 use durable_jobs::store::{Claim, Job, Layout, Lease, MAX_NUMBER, News, Row, Shards, Store};
-use durable_jobs::tenure::FIRST_PLACE;
 use durable_jobs::worker::{self, Deliver, Delivery, Settings};
 use futures_util::future::{FutureExt, ready};
 use futures_util::stream::{BoxStream, StreamExt};
@@ -288,7 +287,7 @@ pub(crate) async fn partitions_are_shared(shards: &Shards) {
         let now = Clock::default().now_ms();
         for (_, store) in &shards.stores {
             for lease in store.leases().await.unwrap() {
-                if lease.key < FIRST_PLACE && lease.until > now {
+                if lease.until > now {
                     *owners.entry(lease.owner).or_default() += 1;
                 }
             }
