@@ -128,7 +128,6 @@ struct WorkerArgs {
     poll: Option<Duration>,
 }
 
-/// Does what the arguments of the process say.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

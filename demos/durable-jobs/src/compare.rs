@@ -20,7 +20,6 @@ use crate::store::{Layout, Store};
 /// The rows of one statement that polls.
 const BATCH: usize = 100;
 
-/// What to compare.
 #[derive(Args, Debug)]
 pub struct Wishes {
     /// Jobs a second

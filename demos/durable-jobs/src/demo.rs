@@ -18,10 +18,8 @@ use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::store::{MAX_NUMBER, Shards};
 
-/// How often jobs are put.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// The longest delay of a job.
 const LONGEST_MS: u64 = 10_000;
 
 /// How long after the last deadline jobs may come.
@@ -30,7 +28,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How long the workers' claims last, so that those of the one that is killed are over soon.
 const LEASE: [&str; 2] = ["--lease", "5s"];
 
-/// What to show.
 #[derive(Args, Debug)]
 pub struct Wishes {
     /// How many jobs

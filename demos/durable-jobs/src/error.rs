@@ -3,7 +3,6 @@
 use derive_more::Display;
 use serde::{Deserialize, Serialize};
 
-/// Why a run ended, or a request has no answer.
 #[derive(Clone, Debug, Display, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Error {

@@ -6,7 +6,6 @@ use hdrhistogram::Histogram;
 
 use crate::error::{Error, Result};
 
-/// The jobs of one trial.
 pub struct Ledger {
     /// The deadline of each, and how often it was run.
     jobs: HashMap<u64, (u64, u64)>,

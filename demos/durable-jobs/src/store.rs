@@ -26,7 +26,6 @@ pub type Row = Position<u64>;
 /// The largest id and the largest deadline: PostgreSQL's integers have a sign.
 pub const MAX_NUMBER: u64 = i64::MAX as u64;
 
-/// The most bytes of a payload.
 pub const MAX_PAYLOAD: usize = 64 << 10;
 
 /// The version of the tables, of whatever store.
@@ -92,7 +91,6 @@ impl Layout {
         format!("durable-jobs {VERSION}: {} partitions, store {} of {}", self.partitions, self.shard + 1, self.shards)
     }
 
-    /// Compares with what was written down.
     pub fn check(self, found: &str) -> Result<()> {
         if found == self.encode() {
             return Ok(());
@@ -198,7 +196,6 @@ impl Shards {
     }
 }
 
-/// Opens one store by name.
 pub async fn open(name: &str, layout: Layout, news: bool) -> Result<Arc<dyn Store>> {
     let opened: Result<Arc<dyn Store>> = match name.split_once("://") {
         Some(("postgres" | "postgresql", _)) => postgres::Postgres::open(name, layout, news).await.map(of),

@@ -235,7 +235,6 @@ async fn work(context: Context, part: u32, rows: Vec<Row>) {
     }
 }
 
-/// How a delivery ended.
 enum End {
     Done,
     Later(u64),
@@ -427,7 +426,6 @@ impl Worker {
     }
 }
 
-/// The partitions of a store.
 fn parts_of<'a>(parts: &'a mut [Part], shards: &Shards, shard: usize) -> impl Iterator<Item = (u32, &'a mut Part)> {
     let layout = shards.stores[shard].0;
     (0..).zip(parts).skip(shard).step_by(layout.shards as usize)

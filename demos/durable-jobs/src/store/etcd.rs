@@ -20,7 +20,6 @@ use crate::error::{Error, Result};
 /// How many jobs a transaction has. etcd takes up to 1.5 MB.
 const CHUNK: usize = 20;
 
-/// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const LAYOUT: &str = "durable-jobs/layout";
@@ -64,7 +63,6 @@ fn remove(part: u32, row: Row) -> [TxnOp; 4] {
     [position(part, row), place(row.1), payload(row.1), attempts(row.1)].map(delete)
 }
 
-/// What moves a job.
 fn shift(part: u32, row: Row, deadline: u64) -> [TxnOp; 3] {
     let to = put(position(part, (deadline, row.1)), "");
     [delete(position(part, row)), to, put(place(row.1), deadline.to_string())]
