@@ -87,7 +87,7 @@ fn main() {
             let operations = n.max(FEWEST_OPERATIONS);
             group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(operations as u64));
             for subject in subject::ALL.iter().filter(|subject| SUBJECTS.contains(&subject.name)) {
-                if timer_wheel_bench::figure::named(figure).is_some_and(|it| it.is_beyond(subject.lacks)) {
+                if kind.figure(figure).is_beyond(subject.lacks) {
                     continue;
                 }
                 group.bench_function(BenchmarkId::new(subject.name, n), |bencher| {

@@ -44,8 +44,8 @@ impl Workload {
     }
 
     /// Measures a subject once: figures by name.
-    pub fn measure(&self, subject: &str, size: u64, effort: u64) -> Result<Vec<(&'static str, f64)>, String> {
+    pub fn measure(&self, subject: &str, size: u64, effort: u64) -> Result<Vec<(String, f64)>, String> {
         let (_, measure) = self.subjects.iter().find(|(name, _)| *name == subject).ok_or("no such subject")?;
-        Ok(self.figures.iter().map(|figure| figure.name).zip(measure(size, effort)?).collect())
+        Ok(self.figures.iter().map(|figure| figure.name.to_owned()).zip(measure(size, effort)?).collect())
     }
 }

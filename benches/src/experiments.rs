@@ -25,6 +25,7 @@ mod together;
 use std::time::Duration;
 
 use crate::answer::{Answer, Parts};
+use crate::figure::{Figure, call, median, one_ttl, time};
 use crate::queue::Need::{self, Budget, Cancel, Clear, Fire, First, Horizon, Move, SingleCalls};
 use crate::queue::Queue;
 
@@ -50,39 +51,32 @@ pub trait Family {
 }
 
 macro_rules! experiments {
-    ($($name:ident $workloads:tt $function:path, $member:ident, $needs:tt;)+) => {
+    ($($name:ident: $module:ident::$function:ident of $member:ident gives $figures:tt;)+) => {
         /// An experiment.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Kind {
-            $(
-                #[doc = concat!("Serves ", stringify!($workloads), ".")]
-                $name,
-            )+
+            $($name,)+
         }
 
         impl Kind {
             /// In the order of the workloads, those that have sizes of their own last.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// The workloads whose figures it gives.
-            pub fn workloads(self) -> &'static [&'static str] {
+            /// What it measures, of a queue that has what the figure needs.
+            pub const fn figures(self) -> &'static [Figure] {
                 match self {
-                    $(Self::$name => &$workloads,)+
+                    $(Self::$name => const { &$figures },)+
                 }
             }
 
-            /// Measures a queue once with so many timers, if it has what the experiment needs, and gives the answer.
+            /// Measures a queue once with so many timers, if it can have a figure, and gives the answer.
             pub fn measure<F: Family>(self, n: usize, samples: &mut Samples) -> Result<Option<Parts>, String> {
                 match self {
                     $(Self::$name => {
-                        const NEEDS: &[Need] = &$needs;
-                        let is_of_one_ttl = Self::$name.workloads() == ["W19"];
-                        if !NEEDS.iter().all(|&need| F::$member::has(need))
-                            || !is_of_one_ttl && !F::$member::has(Need::Delays)
-                        {
+                        if self.figures().iter().all(|figure| figure.is_beyond(F::$member::LACKS)) {
                             return Ok(None);
                         }
-                        $function(n, samples)?.parts::<F::$member>().map(Some)
+                        $module::$function::<F::$member>(n, samples)?.parts::<F::$member>().map(Some)
                     })+
                 }
             }
@@ -90,33 +84,92 @@ macro_rules! experiments {
     };
 }
 
+const STEADY: &[Need] = &[Cancel, Move, Fire, SingleCalls];
+const PEAK: &[Need] = &[Cancel, Clear, SingleCalls];
+const SERVER: &[Need] = &[Cancel, Fire, SingleCalls];
+const CALLS: &[Need] = &[Fire, SingleCalls];
+const BUDGETED: &[Need] = &[Fire, SingleCalls, Budget];
+
 experiments! {
-    Fill ["W1a", "W1b", "W1c"] fill::measure::<F::Fine>, Fine, [];
-    Expire ["W2"] expire::measure::<F::Fine>, Fine, [Fire];
-    Churn ["W3"] churn::measure::<F::Fine>, Fine, [Cancel];
-    Refresh ["W4"] refresh::measure::<F::Fine>, Fine, [Move];
-    Longest ["W6"] longest::measure::<F::Fine>, Fine, [Fire, SingleCalls];
-    Budgeted ["W6b"] longest::measure_budgeted::<F::Fine>, Fine, [Fire, SingleCalls, Budget];
-    Burst ["W7"] burst::measure::<F::Fine>, Fine, [Fire];
-    Memory ["W8"] memory::measure::<F::Fine>, Fine, [];
-    Pause ["W10"] pause::measure::<F::Milli>, Milli, [Cancel, Move, Fire, SingleCalls];
-    Evict ["W13"] evict::measure::<F::Fine>, Fine, [First];
-    Far ["W14"] far::measure::<F::Micro>, Micro, [Fire, Horizon];
-    Peak ["W15"] peak::measure::<F::Fine>, Fine, [Cancel, Clear, SingleCalls];
-    Caffeine ["W9"] expire::measure_caffeine::<F::Coarse>, Coarse, [Fire];
-    Hold ["W11"] hold::measure::<F::Micro>, Micro, [First];
-    Small ["W12"] small::measure::<F::Milli>, Milli, [Cancel, Move, Fire, SingleCalls];
-    Server ["W16"] server::measure::<F::Milli>, Milli, [Cancel, Fire, SingleCalls];
-    OneTtl ["W19"] one_ttl::measure_full_life::<F::Fine>, Fine, [Fire];
-    Evicted ["W19"] one_ttl::measure_eviction::<F::Fine>, Fine, [Fire, First];
-    Renewed ["W19"] one_ttl::measure_renewal::<F::Fine>, Fine, [Fire, Move];
-    RenewedOften ["W19"] one_ttl::measure_four_renewals::<F::Fine>, Fine, [Fire, Move];
-    Slots ["W20"] server::measure_slots::<F::Milli>, Milli, [Cancel, Fire];
-    Together ["W22"] together::measure::<F::Fine>, Fine, [Fire];
-    IdleAdvance ["W23"] idle::measure::<F::Fine>, Fine, [Fire, SingleCalls];
+    Fill: fill::measure of Fine gives [
+        time("W1a schedule", &[]),
+        time("W1b cancel", &[Cancel]),
+        time("W1c schedule, aged", &[Cancel]),
+    ];
+    Expire: expire::measure of Fine gives [time("W2 expire", &[Fire])];
+    Churn: churn::measure of Fine gives [time("W3 cancel one, schedule one", &[Cancel])];
+    Refresh: refresh::measure of Fine gives [time("W4 reschedule to later", &[Move])];
+    Longest: longest::measure of Fine gives [call("W6 calm longest call", CALLS)];
+    Budgeted: longest::measure_budgeted of Fine gives [call("W6b calm longest call", BUDGETED)];
+    Burst: burst::measure of Fine gives [
+        time("W7 expire a burst", &[Fire]),
+        time("W7 expire a burst, spread over its tick", &[Fire]),
+        call("W7 longest call, budget 256", BUDGETED),
+    ];
+    Memory: memory::measure of Fine gives [median("W8 after W1a", "bytes", &[])];
+    Pause: pause::measure of Milli gives [call("W10 longest advance", STEADY), time("W10 in all", STEADY)];
+    Evict: evict::measure of Fine gives [
+        time("W13 eviction one TTL", &[First]),
+        time("W13 eviction many TTLs", &[First]),
+    ];
+    Far: far::measure of Micro gives [time("W14 expire, far", &[Fire, Horizon])];
+    Peak: peak::measure of Fine gives [
+        call("W15 longest schedule", PEAK),
+        call("W15 longest cancel of collected", &[Cancel, Clear, SingleCalls, First]),
+        call("W15 clear of 10 after the peak", PEAK),
+        call("W15 drop of 10 after the peak", PEAK),
+    ];
+    Caffeine: expire::measure_caffeine of Coarse gives [time("W9 expire in 5 min steps", &[Fire])];
+    Hold: hold::measure of Micro gives [
+        time("W11 hold exponential", &[First]),
+        time("W11 hold uniform", &[First]),
+        time("W11 hold bimodal", &[First]),
+        time("W11 hold triangular", &[First]),
+        time("W11 hold nearly constant", &[First]),
+    ];
+    Small: small::measure of Milli gives [median("W12 a queue", "bytes", STEADY), time("W12 operation", STEADY)];
+    Server: server::measure of Milli gives [
+        time("W16 p99 of schedules", SERVER),
+        time("W16 p99.9 of schedules", SERVER),
+        time("W16 p99 of cancels", SERVER),
+        time("W16 p99.9 of cancels", SERVER),
+        time("W16 p99 of advances", SERVER),
+        time("W16 p99.9 of advances", SERVER),
+    ];
+    OneTtl: one_ttl::measure_full_life of Fine gives [one_ttl("W19 full life", &[Fire])];
+    Evicted: one_ttl::measure_eviction of Fine gives [one_ttl("W19 eviction", &[Fire, First])];
+    Renewed: one_ttl::measure_renewal of Fine gives [one_ttl("W19 one renewal a TTL", &[Fire, Move])];
+    RenewedOften: one_ttl::measure_four_renewals of Fine gives [one_ttl("W19 four renewals a TTL", &[Fire, Move])];
+    Slots: server::measure_slots of Milli gives [
+        time("W20 end and begin", &[Cancel, Fire]),
+        time("W20 p99 of advances", SERVER),
+        call("W20 longest advance", SERVER),
+    ];
+    Together: together::measure of Fine gives [
+        time("W22 arm", &[Fire]),
+        time("W22 expire", &[Fire]),
+        time("W22 in all", &[Fire]),
+    ];
+    IdleAdvance: idle::measure of Fine gives [
+        time("W23 idle advance, next tick", CALLS),
+        time("W23 idle advance, same tick", CALLS),
+    ];
 }
 
 impl Kind {
+    /// The workloads whose figures it gives.
+    pub fn workloads(self) -> Vec<&'static str> {
+        let mut workloads: Vec<_> = self.figures().iter().map(Figure::workload).collect();
+        workloads.dedup();
+        workloads
+    }
+
+    /// That of a name.
+    #[track_caller]
+    pub fn figure(self, name: &str) -> &'static Figure {
+        self.figures().iter().find(|figure| figure.name == name).expect("the experiment gives the figure")
+    }
+
     /// On how many timers it runs where these are asked for: its own sizes, or those asked for.
     pub fn sizes(self, asked: &[usize]) -> Vec<usize> {
         let most = asked.iter().copied().max().unwrap_or_default();

@@ -12,8 +12,7 @@ use tokio::runtime::Runtime;
 use super::Workload;
 use super::btree::BTreeTimer;
 use super::driver::{Client, Driver};
-use crate::figure::Figure;
-use crate::results::Counts;
+use crate::figure::{median, time};
 use crate::workload::XorShift64Star;
 
 /// The size is the number of firings a second.
@@ -21,12 +20,12 @@ pub(super) static LATENESS: Workload = Workload {
     name: "lateness",
     sizes: &[1_000, 10_000, 100_000],
     figures: &[
-        Figure::new("lateness p50", "ns", Counts::Median),
-        Figure::new("lateness p99", "ns", Counts::Median),
-        Figure::new("lateness p99.9", "ns", Counts::Median),
-        Figure::new("jobs run early", "jobs", Counts::Median),
+        time("lateness p50", &[]),
+        time("lateness p99", &[]),
+        time("lateness p99.9", &[]),
+        median("jobs run early", "jobs", &[]),
         // Of all threads together.
-        Figure::new("CPU time of a job", "ns", Counts::Median),
+        time("CPU time of a job", &[]),
     ],
     subjects: &[
         (<Timer as Driver>::NAME, measure::<Timer>),

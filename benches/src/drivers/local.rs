@@ -21,8 +21,7 @@ use timer_wheel::{Budget, ManualClock, SystemClock, Timer};
 use tokio::runtime::Builder;
 
 use super::Workload;
-use crate::figure::Figure;
-use crate::results::Counts;
+use crate::figure::time;
 use crate::workload::XorShift64Star;
 
 /// The size is the number of sleeps that wait meanwhile.
@@ -30,10 +29,10 @@ pub(super) static W18_LOCAL: Workload = Workload {
     name: "W18-local",
     sizes: &[100, 4_096, 100_000],
     figures: &[
-        Figure::new("W18-local never pending", "ns", Counts::Median),
-        Figure::new("W18-local pending once", "ns", Counts::Median),
-        Figure::new("W18-local reset", "ns", Counts::Median),
-        Figure::new("W18-local expire", "ns", Counts::Median),
+        time("W18-local never pending", &[]),
+        time("W18-local pending once", &[]),
+        time("W18-local reset", &[]),
+        time("W18-local expire", &[]),
     ],
     subjects: &[
         ("LocalTimer on a TurnClock", |live, calls| measure::<LocalTimer<TurnClock>>(live, calls)),

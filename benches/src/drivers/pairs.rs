@@ -13,17 +13,16 @@ use tokio::runtime::Runtime;
 use super::Workload;
 use super::btree::BTreeTimer;
 use super::driver::{Client, Driver, Each};
-use crate::figure::Figure;
-use crate::results::Counts;
+use crate::figure::{median, time};
 
 /// The size is the number of producers.
 pub(super) static W17: Workload = Workload {
     name: "W17",
     sizes: &[1, 2, 4, 8],
     figures: &[
-        Figure::new("W17 pairs a second", "pairs", Counts::Median),
+        median("W17 pairs a second", "pairs", &[]),
         // Of all threads together, what is done for a pair later on included.
-        Figure::new("W17 CPU time of a pair", "ns", Counts::Median),
+        time("W17 CPU time of a pair", &[]),
     ],
     subjects: &[
         (<Timer as Driver>::NAME, run::<Timer>),

@@ -15,8 +15,7 @@ use tokio::runtime::Builder;
 use tokio::sync::Barrier;
 
 use super::Workload;
-use crate::figure::Figure;
-use crate::results::Counts;
+use crate::figure::time;
 
 /// The time in ns of a call that is answered with `Ok(1)`, from a task on each thread. The task has a clone of the timer.
 ///
@@ -41,9 +40,9 @@ pub(super) static W18: Workload = Workload {
     name: "W18",
     sizes: &[1, 2],
     figures: &[
-        Figure::new("W18 timeout, never pending", "ns", Counts::Median),
-        Figure::new("W18 timeout, pending once", "ns", Counts::Median),
-        Figure::new("W18 reset to later", "ns", Counts::Median),
+        time("W18 timeout, never pending", &[]),
+        time("W18 timeout, pending once", &[]),
+        time("W18 reset to later", &[]),
     ],
     subjects: &[
         ("Timer", |threads, calls| {

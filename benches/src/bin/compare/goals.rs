@@ -215,7 +215,7 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
-    use timer_wheel_bench::figure::FIGURES;
+    use timer_wheel_bench::experiments::Kind;
     use timer_wheel_bench::results::{Counts, Spread};
     use timer_wheel_bench::{drivers, subject};
 
@@ -254,9 +254,10 @@ mod tests {
 
     #[test]
     fn goals_name_figures_and_subjects_that_there_are() {
-        let of_queues = (FIGURES, subject::ALL.iter().map(|subject| subject.name).collect::<Vec<_>>());
+        let queues: Vec<_> = subject::ALL.iter().map(|subject| subject.name).collect();
+        let of_queues = Kind::ALL.iter().map(|kind| (kind.figures(), queues.clone()));
         let of_drivers = drivers::ALL.iter().map(|workload| (workload.figures, workload.subjects().collect()));
-        let known: Vec<_> = std::iter::once(of_queues).chain(of_drivers).collect();
+        let known: Vec<_> = of_queues.chain(of_drivers).collect();
         for goal in ALL {
             let is_known = known.iter().any(|(figures, subjects)| {
                 let rows = figures.iter().map(|figure| figure.row(0, Vec::new()));

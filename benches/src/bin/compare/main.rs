@@ -24,7 +24,7 @@ use timer_wheel_bench::subject::{self, Subject};
 
 use goals::judge;
 use report::{say, table};
-use turns::{Turns, take_turns};
+use turns::take_turns;
 
 #[global_allocator]
 static ALLOCATOR: Weighed = Weighed;
@@ -53,12 +53,11 @@ struct Options {
     rounds: Option<u32>,
 
     /// Only these workloads, separated by commas [default: all of queues: W1 to W16, W19, W20, W22, W23]
-    #[arg(long, value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(
-          Kind::ALL.iter().flat_map(|kind| kind.workloads().to_vec()).chain(drivers::ALL.map(|it| it.name))))]
+    #[arg(long, value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(workloads()))]
     workloads: Vec<String>,
 
     /// Only these subjects, separated by commas [default: all but btree-queue and those of TTLs]
-    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(names()))]
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(subjects()))]
     subjects: Vec<String>,
 
     /// Write the results to this file
@@ -70,8 +69,16 @@ struct Options {
     is_child: bool,
 }
 
+/// Of all workloads.
+fn workloads() -> Vec<&'static str> {
+    let of_queues = Kind::ALL.iter().flat_map(|kind| kind.workloads());
+    let mut names: Vec<_> = of_queues.chain(drivers::ALL.map(|it| it.name)).collect();
+    names.dedup();
+    names
+}
+
 /// Of all subjects.
-fn names() -> Vec<&'static str> {
+fn subjects() -> Vec<&'static str> {
     let of_drivers = drivers::ALL.iter().flat_map(|workload| workload.subjects());
     let mut names: Vec<_> = subject::ALL.iter().map(|subject| subject.name).chain(of_drivers).collect();
     names.sort_unstable();
@@ -147,12 +154,9 @@ fn run(options: &Options) -> Result<(), String> {
     }
     results::try_to_write(options.json.as_ref())?;
     let mut results = Results::new(options.rounds(options.n[0]));
-    let subjects = options.subjects();
-    let agenda = options.agenda();
-    let mut turns = Turns::new(options, &subjects, &agenda);
-    for (kind, n) in agenda {
-        let rows = turns.take(kind, n)?;
-        turns.pause(|| rows.iter().try_for_each(|row| say(&table(row))))?;
+    for (kind, n) in options.agenda() {
+        let rows = turns::compare(options, kind, n)?;
+        rows.iter().try_for_each(|row| say(&table(row)))?;
         results.rows.extend(rows);
     }
     for workload in drivers::ALL.into_iter().filter(|workload| options.asks_for(workload.name)) {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::{Command, Stdio};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use timer_wheel_bench::answer::{self, Parts};
 use timer_wheel_bench::experiments::{Kind, Samples};
-use timer_wheel_bench::figure::{self, FIGURES, Figure};
+use timer_wheel_bench::figure::Figure;
 use timer_wheel_bench::results::{Row, Spread};
 use timer_wheel_bench::subject::Subject;
 use timer_wheel_bench::workload::XorShift64Star;
@@ -17,46 +16,30 @@ use crate::Options;
 /// What a child prints: figures by name with what was measured, and the answer.
 type Told = (Vec<(String, f64)>, Option<Parts>);
 
-pub(crate) struct Turns<'a> {
-    options: &'a Options,
-    subjects: &'a [&'static Subject],
-    progress: ProgressBar,
-}
-
-impl<'a> Turns<'a> {
-    pub(crate) fn new(options: &'a Options, subjects: &'a [&'static Subject], agenda: &[(Kind, usize)]) -> Self {
-        let rounds: u32 = agenda.iter().map(|&(_, n)| options.rounds(n)).sum();
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let turns = u64::from(rounds) * subjects.len() as u64;
-        Self { options, subjects, progress: ProgressBar::new(turns).with_style(style) }
+/// Measures every subject in every round.
+pub(crate) fn compare(options: &Options, kind: Kind, n: usize) -> Result<Vec<Row>, String> {
+    let subjects = options.subjects();
+    let names: Vec<&str> = subjects.iter().map(|subject| subject.name).collect();
+    let told = if kind.wants_fresh_process() { in_a_child } else { measure };
+    let mut known = Parts::default();
+    let mut rows = take_turns(options.rounds(n), n as u64, kind.figures(), &names, |turn| {
+        let subject = subjects[turn];
+        let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
+        let (samples, parts) = told(kind, n, subject).map_err(wrong)?;
+        if let Some(parts) = parts {
+            answer::agree(&mut known, &parts).map_err(wrong)?;
+        }
+        Ok(samples)
+    })?;
+    for (figure, row) in rows.iter().map(|row| (kind.figure(&row.figure), row)) {
+        // It is a fault to lack a figure without a reason, or to have both.
+        let is_wrong = |it: &&&Subject| row.value(it.name).is_some() == figure.is_beyond(it.lacks);
+        if let Some(subject) = subjects.iter().find(is_wrong) {
+            return Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name));
+        }
     }
-
-    /// Runs `work` with the progress bar out of its way.
-    pub(crate) fn pause<R>(&self, work: impl FnOnce() -> R) -> R {
-        self.progress.suspend(work)
-    }
-
-    /// Measures every subject in every round.
-    pub(crate) fn take(&mut self, kind: Kind, n: usize) -> Result<Vec<Row>, String> {
-        self.progress.set_message(format!("{kind:?} at {n}"));
-        let mut known = Parts::default();
-        let names: Vec<&str> = self.subjects.iter().map(|subject| subject.name).collect();
-        let told = if kind.wants_fresh_process() { in_a_child } else { measure };
-        let mut rows = take_turns(self.options.rounds(n), n as u64, FIGURES, &names, |turn| {
-            let subject = self.subjects[turn];
-            let wrong = |fault| format!("wrong answer from {}: {fault}", subject.name);
-            let (samples, parts) = told(kind, n, subject).map_err(wrong)?;
-            if let Some(parts) = parts {
-                answer::agree(&mut known, &parts).map_err(wrong)?;
-            }
-            self.progress.inc(1);
-            Ok::<_, String>(samples)
-        })?;
-        rows.iter().try_for_each(|row| check_complete(self.subjects, row))?;
-        rows.retain(|row| self.options.wants(row.figure.split(' ').next().unwrap_or_default()));
-        Ok(rows)
-    }
+    rows.retain(|row| options.wants(kind.figure(&row.figure).workload()));
+    Ok(rows)
 }
 
 fn measure(kind: Kind, n: usize, subject: &Subject) -> Result<Told, String> {
@@ -102,23 +85,14 @@ pub(crate) fn be_child(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// It is a fault to lack a figure without a reason, or to have both.
-fn check_complete(subjects: &[&Subject], row: &Row) -> Result<(), String> {
-    let figure = figure::named(&row.figure).ok_or("an unknown figure")?;
-    let is_wrong = |it: &&&Subject| row.value(it.name).is_some() == figure.is_beyond(it.lacks);
-    subjects.iter().find(is_wrong).map_or(Ok(()), |subject| {
-        Err(format!("{} has no figure {}, or a reason to lack it too", subject.name, figure.name))
-    })
-}
-
 /// Measures every subject once a round: `measure` gets the number of one and gives figures by name. Each round has an
 /// order of its own, so that no subject always runs in the wake of the same other. O(rounds x subjects) measurements.
-pub(crate) fn take_turns<N: AsRef<str>>(
+pub(crate) fn take_turns(
     rounds: u32,
     n: u64,
     figures: &[Figure],
     subjects: &[&str],
-    mut measure: impl FnMut(usize) -> Result<Vec<(N, f64)>, String>,
+    mut measure: impl FnMut(usize) -> Result<Vec<(String, f64)>, String>,
 ) -> Result<Vec<Row>, String> {
     // By figure and by subject.
     let mut samples: BTreeMap<usize, BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
@@ -127,8 +101,8 @@ pub(crate) fn take_turns<N: AsRef<str>>(
         for turn in random.permutation(subjects.len() as u32) {
             let turn = turn as usize;
             for (name, value) in measure(turn)? {
-                let figure = figures.iter().position(|figure| figure.name == name.as_ref());
-                let figure = figure.ok_or_else(|| format!("an unknown figure: {}", name.as_ref()))?;
+                let figure = figures.iter().position(|figure| figure.name == name);
+                let figure = figure.ok_or_else(|| format!("an unknown figure: {name}"))?;
                 samples.entry(figure).or_default().entry(turn).or_default().push(value);
             }
         }
