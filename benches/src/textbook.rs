@@ -18,8 +18,10 @@ use timer_wheel::{Geometry, Millis};
 
 use crate::queue::{Need, Order, Queue};
 
-use layout::{BucketIndex, Layout, Occupancy};
-use lists::{Lists, Node, NodeIndex};
+pub(crate) use layout::BucketIndex;
+use layout::{Layout, Occupancy};
+use lists::Node;
+pub(crate) use lists::{Lists, NodeIndex};
 
 /// Names a scheduled timer. A key whose timer fired or was cancelled is refused, until 2^32 further timers have been
 /// scheduled.

@@ -1,59 +1,15 @@
 //! One list through a slab, in the order in which timers come: what timers of one delay cost at least. It is the limit, not
 //! a queue, as it is wrong where they come in any other order.
 
-use slab::Slab;
-
 use crate::queue::Need::{self, Budget, Clear, Delays};
 use crate::queue::{Order, Queue};
+use crate::textbook::{BucketIndex, Lists, NodeIndex};
 
-/// No node.
-const NIL: u32 = u32::MAX;
+/// The lists of a textbook wheel with a single bucket.
+#[derive(Debug)]
+pub struct OneList(Lists<u32>);
 
-#[derive(Clone, Debug)]
-struct Node {
-    deadline: u64,
-    value: u32,
-    prev: u32,
-    next: u32,
-}
-
-#[derive(Clone, Debug)]
-pub struct OneList {
-    nodes: Slab<Node>,
-    head: u32,
-    tail: u32,
-}
-
-impl OneList {
-    /// Links a node behind the last.
-    #[inline]
-    fn link(&mut self, node: u32) {
-        match self.nodes.get_mut(self.tail as usize) {
-            Some(tail) => tail.next = node,
-            None => self.head = node,
-        }
-        self.tail = node;
-    }
-
-    #[inline]
-    fn unlink(&mut self, prev: u32, next: u32) {
-        match self.nodes.get_mut(prev as usize) {
-            Some(node) => node.next = next,
-            None => self.head = next,
-        }
-        match self.nodes.get_mut(next as usize) {
-            Some(node) => node.prev = prev,
-            None => self.tail = prev,
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, node: u32) -> Option<Node> {
-        let taken = self.nodes.try_remove(node as usize)?;
-        self.unlink(taken.prev, taken.next);
-        Some(taken)
-    }
-}
+const ONLY: BucketIndex = BucketIndex(0);
 
 impl Queue for OneList {
     const NAME: &'static str = "list";
@@ -62,42 +18,42 @@ impl Queue for OneList {
     type Key = u32;
 
     fn new(_now: u64) -> Self {
-        Self { nodes: Slab::new(), head: NIL, tail: NIL }
+        Self(Lists::new(1))
     }
 
     #[inline]
     fn schedule(&mut self, deadline: u64, value: u32) -> u32 {
-        let node = self.nodes.insert(Node { deadline, value, prev: self.tail, next: NIL }) as u32;
-        self.link(node);
-        node
+        self.0.insert(ONLY, deadline, 0, value).0
     }
 
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<u32> {
-        self.take(key).map(|node| node.value)
+        let node = NodeIndex(key);
+        self.0.get(node)?;
+        self.0.remove(node).0.value
     }
 
     #[inline]
     fn reschedule(&mut self, key: &mut u32, deadline: u64) -> bool {
-        let Some(&Node { prev, next, .. }) = self.nodes.get(*key as usize) else {
-            return false;
-        };
-        self.unlink(prev, next);
-        let tail = self.tail;
-        let node = &mut self.nodes[*key as usize];
-        (node.deadline, node.prev, node.next) = (deadline, tail, NIL);
-        self.link(*key);
-        true
+        let node = NodeIndex(*key);
+        let is_live = self.0.get(node).is_some();
+        if is_live {
+            self.0.unlink(node);
+            self.0[node].deadline = deadline;
+            self.0.link(node, ONLY);
+        }
+        is_live
     }
 
     #[inline]
     fn pop_first(&mut self) -> Option<(u64, u32)> {
-        self.take(self.head).map(|node| (node.deadline, node.value))
+        let (first, _) = self.0.remove(self.0.first(ONLY)?);
+        first.value.map(|value| (first.deadline, value))
     }
 
     #[inline]
     fn pop_expired(&mut self, now: u64) -> Option<(u64, u32)> {
-        let is_due = self.nodes.get(self.head as usize).is_some_and(|first| first.deadline <= now);
-        is_due.then(|| self.pop_first())?
+        let first = self.0.first(ONLY)?;
+        (self.0[first].deadline <= now).then(|| self.pop_first())?
     }
 }

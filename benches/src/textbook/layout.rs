@@ -14,7 +14,7 @@ const WORDS: usize = u64::BITS as usize;
 
 /// Names one list of nodes: a bucket of a level, the overflow bucket, or the due bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BucketIndex(pub(super) usize);
+pub(crate) struct BucketIndex(pub(crate) usize);
 
 /// The constants that follow from a geometry.
 pub(super) struct Layout<G>(PhantomData<G>);
