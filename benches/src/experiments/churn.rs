@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Answered, Samples, Tally, fire_rest, ns_each, room_for_keys};
+use super::{Answered, Samples, Tally, fire_rest, ns_each};
 use crate::answer::Answer;
 use crate::clock::timed;
-use crate::queue::Queue;
+use crate::queue::{Queue, filled_with_keys};
 use crate::workload::{SECOND, STEP};
 
 const TIMEOUT: u64 = 30 * SECOND;
@@ -16,8 +16,7 @@ const FEWEST_ITERATIONS: usize = 400_000;
 pub(super) const MOST: usize = 2_500_000;
 
 pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    let mut ring = room_for_keys::<Q>(n);
-    let mut queue = fill::<Q>(&mut ring);
+    let (mut queue, mut ring) = filled_with_keys::<Q>(&vec![TIMEOUT; n]);
     let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
     let went_by = timed(&mut elapsed, || churn(&mut queue, &mut ring));
     let elapsed = elapsed.saturating_sub(queue.clock_cost());
@@ -30,14 +29,6 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
 
 fn batches(n: usize) -> usize {
     (4 * n).max(FEWEST_ITERATIONS).div_ceil(BATCH)
-}
-
-fn fill<Q: Queue>(ring: &mut [Q::Key]) -> Q {
-    let mut queue = Q::new(0);
-    for (key, value) in ring.iter_mut().zip(0..) {
-        *key = queue.schedule(TIMEOUT, value);
-    }
-    queue
 }
 
 /// `ring` holds the keys, the oldest at the turn, which is the value. Gives what was cancelled, and what fired.

@@ -20,7 +20,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     for _ in 0..passes(n) {
         let [fresh, cancel, aged] = &mut elapsed;
         let mut queue = Q::new(0);
-        timed(fresh, || schedule_all(&mut queue, &first, &mut keys));
+        timed(fresh, || schedule_all(&mut queue, &first, &mut keys, || ()));
         if !Q::has(Need::Cancel) {
             let mut fired = Tally::default();
             queue.advance(HOUR.next_multiple_of(STEP), |_, value| fired.add(value));
@@ -28,11 +28,11 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
             continue;
         }
         let in_order = in_order_of(&cancellations, &keys);
-        let cancelled = timed(cancel, || cancel_all(&mut queue, &in_order));
+        let cancelled = timed(cancel, || cancel_all(&mut queue, &in_order, || ()));
         cancelled.give(&mut answer);
-        timed(aged, || schedule_all(&mut queue, &again, &mut keys));
+        timed(aged, || schedule_all(&mut queue, &again, &mut keys, || ()));
         // Not timed: whether the aged queue holds what it was given.
-        if cancel_all(&mut queue, &in_order_of(&cancellations, &keys)) != cancelled {
+        if cancel_all(&mut queue, &in_order_of(&cancellations, &keys), || ()) != cancelled {
             return Err("cancels other timers the second time".to_owned());
         }
     }
@@ -44,25 +44,32 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
 }
 
 /// The keys as they will be cancelled, so that looking them up is no part of a cancel.
-fn in_order_of<K: Copy>(cancellations: &[u32], keys: &[K]) -> Vec<K> {
+pub(super) fn in_order_of<K: Copy>(cancellations: &[u32], keys: &[K]) -> Vec<K> {
     cancellations.iter().map(|&timer| keys[timer as usize]).collect()
 }
 
 #[inline(never)]
-pub(super) fn schedule_all<Q: Queue>(queue: &mut Q, deadlines: &[u64], keys: &mut [Q::Key]) {
+pub(super) fn schedule_all<Q: Queue>(
+    queue: &mut Q,
+    deadlines: &[u64],
+    keys: &mut [Q::Key],
+    mut end_call: impl FnMut(),
+) {
     for ((key, &deadline), value) in keys.iter_mut().zip(deadlines).zip(0..) {
         *key = queue.schedule(deadline, value);
+        end_call();
     }
     black_box(keys);
 }
 
 #[inline(never)]
-fn cancel_all<Q: Queue>(queue: &mut Q, keys: &[Q::Key]) -> Tally {
+pub(super) fn cancel_all<Q: Queue>(queue: &mut Q, keys: &[Q::Key], mut end_call: impl FnMut()) -> Tally {
     let mut cancelled = Tally::default();
     for &key in keys {
         if let Some(value) = queue.cancel(key) {
             cancelled.add(value);
         }
+        end_call();
     }
     cancelled
 }

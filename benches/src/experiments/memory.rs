@@ -13,7 +13,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     let mut keys = room_for_keys::<Q>(n);
     let (_queue, bytes) = weigh(|| {
         let mut queue = Q::new(0);
-        schedule_all(&mut queue, &deadlines, &mut keys);
+        schedule_all(&mut queue, &deadlines, &mut keys, || ());
         queue
     });
     samples.push(("W8 after W1a", bytes as f64 / n as f64));

@@ -44,7 +44,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     let ended: Vec<Vec<u64>> = ended.collect();
 
     let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
-    let mut each = Each::new();
+    let mut each = Watch::<true>::new();
     let mut answer = serve(&mut queue, &mut keys, &ended, |_, _| timeout, &mut each)?;
     for (figures, histogram) in FIGURES.iter().zip(&each.0) {
         let ns = QUANTILES.map(|quantile| histogram.value_at_quantile(quantile) as f64);
@@ -77,8 +77,8 @@ pub(super) fn measure_slots<Q: Queue>(n: usize, samples: &mut Samples) -> Answer
     let first: Vec<u64> = (0..n as u32).map(|slot| timeout_of(0, slot)).collect();
 
     let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
-    let mut whole = Duration::ZERO;
-    let mut answer = timed(&mut whole, || serve(&mut queue, &mut keys, &ended, timeout_of, &mut Untimed))?;
+    let (mut whole, mut untimed) = (Duration::ZERO, Watch::<false>::new());
+    let mut answer = timed(&mut whole, || serve(&mut queue, &mut keys, &ended, timeout_of, &mut untimed))?;
     let whole = whole.saturating_sub(queue.clock_cost());
     samples.push(("W20 end and begin", ns_each(whole, steps * SLOTS_A_STEP)));
     let mut left = Answer::default();
@@ -88,7 +88,7 @@ pub(super) fn measure_slots<Q: Queue>(n: usize, samples: &mut Samples) -> Answer
 
     if Q::has(Need::SingleCalls) {
         let (mut queue, mut keys) = filled_with_keys::<Q>(&first);
-        let mut each = Each::new();
+        let mut each = Watch::<true>::new();
         serve(&mut queue, &mut keys, &ended, timeout_of, &mut each)?;
         samples.push(("W20 p99 of advances", each.0[ADVANCE].value_at_quantile(0.99) as f64));
         samples.push(("W20 longest advance", each.0[ADVANCE].max() as f64));
@@ -97,12 +97,12 @@ pub(super) fn measure_slots<Q: Queue>(n: usize, samples: &mut Samples) -> Answer
 }
 
 #[inline(never)]
-fn serve<Q: Queue>(
+fn serve<Q: Queue, const IS_TIMED: bool>(
     queue: &mut Q,
     keys: &mut [Q::Key],
     ended: &[Vec<u64>],
     timeout: impl Fn(u64, u32) -> u64,
-    watch: &mut impl Watch,
+    watch: &mut Watch<IS_TIMED>,
 ) -> Answered {
     let mut fired = Vec::with_capacity(keys.len());
     let mut answer = Answer::default();
@@ -130,32 +130,19 @@ fn serve<Q: Queue>(
     if refused == 0 { Ok(answer) } else { Err(format!("refuses {refused} live timers")) }
 }
 
-/// What is timed of a run.
-trait Watch {
-    fn call<R>(&mut self, operation: usize, work: impl FnOnce() -> R) -> R;
-}
+/// The calls of each operation, in nanoseconds, two readings of the clock included; none if they are not timed.
+struct Watch<const IS_TIMED: bool>([Histogram<u64>; 3]);
 
-struct Untimed;
-
-impl Watch for Untimed {
-    #[inline(always)]
-    fn call<R>(&mut self, _operation: usize, work: impl FnOnce() -> R) -> R {
-        work()
-    }
-}
-
-/// Every call by itself, in nanoseconds, two readings of the clock included.
-struct Each([Histogram<u64>; 3]);
-
-impl Each {
+impl<const IS_TIMED: bool> Watch<IS_TIMED> {
     fn new() -> Self {
         Self([(); 3].map(|()| Histogram::new_with_bounds(1, u32::MAX.into(), 3).expect("sound bounds")))
     }
-}
 
-impl Watch for Each {
     #[inline(always)]
     fn call<R>(&mut self, operation: usize, work: impl FnOnce() -> R) -> R {
+        if !IS_TIMED {
+            return work();
+        }
         let start = Instant::now();
         let result = work();
         let ns = Instant::now().ns_since(start);

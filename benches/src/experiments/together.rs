@@ -30,7 +30,7 @@ pub(super) fn measure<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
     for _ in 0..passes {
         now += ALL_DUE;
         deadlines.iter_mut().for_each(|deadline| *deadline += ALL_DUE);
-        timed(&mut arm, || schedule_all(&mut queue, &deadlines, &mut keys));
+        timed(&mut arm, || schedule_all(&mut queue, &deadlines, &mut keys, || ()));
         let fired = timed(&mut expire, || fire_all(&mut queue, now));
         expire = expire.saturating_sub(queue.clock_cost());
         fired.give(&mut answer);
