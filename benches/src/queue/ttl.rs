@@ -26,13 +26,8 @@ pub trait Layer {
     fn clear(&mut self);
 }
 
-/// An expiry that a poll proposes.
-#[derive(Clone, Copy, Debug)]
-pub struct Proposal<N> {
-    pub name: N,
-    pub index: u64,
-    pub key: u32,
-}
+/// An expiry that a poll proposes: what names its entry, the index, and the key.
+pub type Proposal<N> = (N, u64, u32);
 
 /// A layer and the log around it.
 #[derive(Debug)]
@@ -74,7 +69,7 @@ impl<L: Layer> Queue for Applied<L> {
             let has_more = self.layer.poll(now + AHEAD, &mut self.due);
             for proposal in self.due.drain(..) {
                 self.layer.applied(proposal);
-                fire(now, proposal.key);
+                fire(now, proposal.2);
             }
             if !has_more {
                 return;
@@ -122,13 +117,13 @@ impl Layer for TtlSet<u32> {
 
     #[inline]
     fn poll(&mut self, now: u64, due: &mut Vec<Proposal<TtlKey>>) -> bool {
-        due.extend(self.poll(now).map(|it| Proposal { name: it.handle, index: it.index, key: it.key }));
+        due.extend(self.poll(now).map(|it| (it.handle, it.index, it.key)));
         self.expiration_delay() == Some(0)
     }
 
     #[inline]
-    fn applied(&mut self, proposal: Proposal<TtlKey>) {
-        self.applied(proposal.name, proposal.index);
+    fn applied(&mut self, (handle, index, _): Proposal<TtlKey>) {
+        self.applied(handle, index);
     }
 
     #[inline]
@@ -164,13 +159,13 @@ impl Layer for TtlQueue<u32> {
 
     #[inline]
     fn poll(&mut self, now: u64, due: &mut Vec<Proposal<u32>>) -> bool {
-        due.extend(self.poll(now).map(|it| Proposal { name: it.key, index: it.index, key: it.key }));
+        due.extend(self.poll(now).map(|it| (it.key, it.index, it.key)));
         self.expiration_delay() == Some(0)
     }
 
     #[inline]
-    fn applied(&mut self, proposal: Proposal<u32>) {
-        self.applied(&proposal.key, proposal.index);
+    fn applied(&mut self, (key, index, _): Proposal<u32>) {
+        self.applied(&key, index);
     }
 
     #[inline]

@@ -95,14 +95,14 @@ impl Layer for TwoSets {
             let info = self.map.get_mut(&key).expect("every place has an entry");
             debug_assert_eq!(info.at, at);
             (info.at, info.is_in_flight) = (overdue, true);
-            due.push(Proposal { name: key, index: info.index, key });
+            due.push((key, info.index, key));
         }
         true
     }
 
-    fn applied(&mut self, proposal: Proposal<u32>) {
-        if self.map.get(&proposal.key).is_some_and(|info| info.index == proposal.index) {
-            self.remove(proposal.key);
+    fn applied(&mut self, (key, index, _): Proposal<u32>) {
+        if self.map.get(&key).is_some_and(|info| info.index == index) {
+            self.remove(key);
         }
     }
 
