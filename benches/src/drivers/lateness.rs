@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cpu_time::ProcessTime;
 use hdrhistogram::Histogram;
 use timer_wheel::Timer;
 use tokio::runtime::Runtime;
@@ -19,14 +18,7 @@ use crate::workload::XorShift64Star;
 pub(super) static LATENESS: Workload = Workload {
     name: "lateness",
     sizes: &[1_000, 10_000, 100_000],
-    figures: &[
-        time("lateness p50", &[]),
-        time("lateness p99", &[]),
-        time("lateness p99.9", &[]),
-        median("jobs run early", "jobs", &[]),
-        // Of all threads together.
-        time("CPU time of a job", &[]),
-    ],
+    figures: &[time("lateness p50", &[]), time("lateness p99.9", &[]), median("jobs run early", "jobs", &[])],
     subjects: &[
         (<Timer as Driver>::NAME, measure::<Timer>),
         (<BTreeTimer>::NAME, measure::<BTreeTimer>),
@@ -54,7 +46,7 @@ fn measure<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
     let driver = D::start();
     let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("sound bounds");
     let noted = Arc::new(Mutex::new(Noted { lateness, early: 0 }));
-    let (cpu, start) = (ProcessTime::now(), Instant::now());
+    let start = Instant::now();
     let total = rate * 2;
     schedule_all(driver.client(), total, rate, start, &noted);
     let end = Instant::now() + PATIENCE;
@@ -65,11 +57,10 @@ fn measure<D: Driver>(rate: u64, _: u64) -> Result<Vec<f64>, String> {
         }
         thread::sleep(BATCH);
     }
-    let cpu = cpu.elapsed().as_nanos() as f64 / total as f64;
     drop(driver);
     let noted = noted.lock().unwrap();
     let quantile = |part: f64| noted.lateness.value_at_quantile(part) as f64;
-    Ok(vec![quantile(0.5), quantile(0.99), quantile(0.999), noted.early as f64, cpu])
+    Ok(vec![quantile(0.5), quantile(0.999), noted.early as f64])
 }
 
 /// Schedules jobs in batches, each as many as the time that has passed asks for.
