@@ -15,8 +15,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use timer_wheel::clock::after;
-use timer_wheel::local::{Elapsed, LocalSleep, LocalTimer, TurnClock};
-use timer_wheel::timer::{Sleep, TimeoutError};
+use timer_wheel::local::{LocalSleep, LocalTimer, TurnClock};
+use timer_wheel::timer::Sleep;
 use timer_wheel::{Budget, ManualClock, SystemClock, Timer};
 use tokio::runtime::Builder;
 
@@ -51,7 +51,6 @@ const MOST_ROUNDS: u64 = 50;
 
 trait Timers: Sized + 'static {
     type Sleep: Future + 'static;
-    type Elapsed;
 
     fn start() -> Self;
 
@@ -60,7 +59,7 @@ trait Timers: Sized + 'static {
     /// Moves a sleep to so much later than now.
     fn reset(&self, sleep: Pin<&mut Self::Sleep>, delay: Duration);
 
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, Self::Elapsed>>;
+    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>>;
 
     /// Lets so much time pass.
     fn pass(&self, time: Duration) {
@@ -183,7 +182,6 @@ async fn expire<T: Timers>(timers: &T, live: u64, rounds: u64) -> Result<f64, St
 
 impl Timers for LocalTimer<TurnClock> {
     type Sleep = LocalSleep<TurnClock>;
-    type Elapsed = Elapsed;
 
     fn start() -> Self {
         LocalTimer::new(TurnClock::new())
@@ -197,7 +195,7 @@ impl Timers for LocalTimer<TurnClock> {
         sleep.get_mut().reset(after(self.clock().now(), delay));
     }
 
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, Elapsed>> {
+    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
         self.timeout(DELAY, future)
     }
 
@@ -213,7 +211,6 @@ impl Timers for LocalTimer<TurnClock> {
 
 impl Timers for LocalTimer<SystemClock> {
     type Sleep = LocalSleep<SystemClock>;
-    type Elapsed = Elapsed;
 
     fn start() -> Self {
         LocalTimer::new(SystemClock::new())
@@ -227,7 +224,7 @@ impl Timers for LocalTimer<SystemClock> {
         sleep.get_mut().reset(Instant::now() + delay);
     }
 
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, Elapsed>> {
+    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
         self.timeout(DELAY, future)
     }
 
@@ -238,7 +235,6 @@ impl Timers for LocalTimer<SystemClock> {
 
 impl Timers for (Timer, ManualClock) {
     type Sleep = Sleep;
-    type Elapsed = TimeoutError;
 
     fn start() -> Self {
         let clock = ManualClock::new();
@@ -253,7 +249,7 @@ impl Timers for (Timer, ManualClock) {
         sleep.get_mut().reset(Instant::now() + delay);
     }
 
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, TimeoutError>> {
+    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
         self.0.timeout(DELAY, future)
     }
 
@@ -270,7 +266,6 @@ struct Tokio;
 
 impl Timers for Tokio {
     type Sleep = tokio::time::Sleep;
-    type Elapsed = tokio::time::error::Elapsed;
 
     fn start() -> Self {
         Self
@@ -284,7 +279,7 @@ impl Timers for Tokio {
         sleep.reset(tokio::time::Instant::now() + delay);
     }
 
-    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, Self::Elapsed>> {
+    fn timeout<F: Future<Output = u32>>(&self, future: F) -> impl Future<Output = Result<u32, impl Sized>> {
         tokio::time::timeout(DELAY, future)
     }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 use timer_wheel_bench::drivers;
 use timer_wheel_bench::experiments::Kind;
 use timer_wheel_bench::heap::Weighed;
@@ -40,7 +40,8 @@ const MOST_TIMERS: u64 = 100_000_000;
 struct Options {
     /// How many timers, separated by commas; W9, W11, W12, W16 to W18-local, W22 and W23 have sizes of their own, and a
     /// thread of W17, W18 and W18-local makes half as many calls
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_count,
+    #[arg(long, value_name = "N", value_delimiter = ',',
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_TIMERS),
           default_value = "10000,30000,100000,300000,1000000")]
     n: Vec<usize>,
 
@@ -133,15 +134,6 @@ impl Options {
         agenda.sort_by_key(|&(is_own, rank, ..)| (is_own, rank));
         agenda.into_iter().map(|(.., kind, n)| (kind, n)).collect()
     }
-}
-
-fn parse_count(text: &str) -> Result<usize, String> {
-    let count = text.replace('_', "").parse::<u64>();
-    let count = count.map_err(|error| error.to_string())?;
-    if !(1..=MOST_TIMERS).contains(&count) {
-        return Err(format!("not between 1 and {MOST_TIMERS}"));
-    }
-    usize::try_from(count).map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {

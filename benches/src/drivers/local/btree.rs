@@ -65,7 +65,6 @@ impl Drop for BTreeSleep {
 
 impl Timers for BTreeTimer {
     type Sleep = BTreeSleep;
-    type Elapsed = ();
 
     fn start() -> Self {
         Self::default()
@@ -81,7 +80,7 @@ impl Timers for BTreeTimer {
         waker.into_iter().for_each(|waker| sleep.arm(waker));
     }
 
-    async fn timeout<F: Future<Output = u32>>(&self, future: F) -> Result<u32, ()> {
+    async fn timeout<F: Future<Output = u32>>(&self, future: F) -> Result<u32, impl Sized> {
         let (mut future, mut sleep) = (pin!(future), None);
         std::future::poll_fn(|context| {
             if let Poll::Ready(output) = future.as_mut().poll(context) {
