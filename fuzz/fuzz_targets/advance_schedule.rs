@@ -4,12 +4,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use timer_wheel_fuzz::{Case, Kind, Kinds};
+use timer_wheel_fuzz::{Case, EDGES};
 
-struct Edges;
-
-impl Kinds for Edges {
-    const KINDS: &'static [Kind] = &[Kind::EDGES];
-}
-
-fuzz_target!(|case: Case<Edges>| case.run());
+fuzz_target!(|case: Case<EDGES, EDGES>| case.run());

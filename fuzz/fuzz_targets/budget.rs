@@ -4,12 +4,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use timer_wheel_fuzz::{Case, Kind, Kinds};
+use timer_wheel_fuzz::{BACKLOG, Case};
 
-struct Backlog;
-
-impl Kinds for Backlog {
-    const KINDS: &'static [Kind] = &[Kind::BACKLOG];
-}
-
-fuzz_target!(|case: Case<Backlog>| case.run());
+fuzz_target!(|case: Case<BACKLOG, BACKLOG>| case.run());

@@ -5,12 +5,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use timer_wheel_fuzz::{Case, Kind, Kinds};
+use timer_wheel_fuzz::{ANY, BURSTS, Case};
 
-struct Everything;
-
-impl Kinds for Everything {
-    const KINDS: &'static [Kind] = &[Kind::ANY, Kind::BURSTS];
-}
-
-fuzz_target!(|case: Case<Everything>| case.run());
+fuzz_target!(|case: Case<ANY, BURSTS>| case.run());

@@ -6,7 +6,7 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 
 use crate::index_pair::INDEXES;
 use crate::script::Script;
-use crate::{Kind, Subject};
+use crate::{LIMITS, Subject};
 
 /// What the bytes of one input say.
 pub struct Case {
@@ -28,7 +28,6 @@ impl Case {
 
 impl<'a> Arbitrary<'a> for Case {
     fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
-        const KINDS: [Kind; 4] = [Kind::ANY, Kind::BURSTS, Kind::EDGES, Kind::BACKLOG];
         let bytes = input.bytes(input.len())?;
         let [choice, count, rest @ ..] = bytes else {
             return Err(arbitrary::Error::NotEnoughData);
@@ -37,7 +36,7 @@ impl<'a> Arbitrary<'a> for Case {
         Ok(Self {
             subject,
             indexes: INDEXES[usize::from(*count) % INDEXES.len()],
-            script: subject.script(KINDS[kind % KINDS.len()], rest),
+            script: subject.script(kind % LIMITS.len(), rest),
         })
     }
 }

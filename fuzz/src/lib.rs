@@ -34,7 +34,6 @@ mod script;
 mod serialized;
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis, Wheel};
@@ -45,32 +44,17 @@ use crate::geometries::{Lopsided, Narrow, Tiny, TinyTick, Wide, Widest};
 use crate::pair::Pair;
 use crate::script::Script;
 
-/// A kind of script, and how long they may be: everything is compared after each operation,
-/// so long ones are slow.
-#[derive(Clone, Copy)]
-pub struct Kind {
-    /// Its place among the ways of reading of a [`Subject`].
-    place: usize,
-    limit: usize,
-}
+/// The kind of scripts with everything that a wheel can do, evenly mixed.
+pub const ANY: usize = 0;
+/// Timers by the hundred that come, go and move: some 1,500 calls in all.
+pub const BURSTS: usize = 1;
+/// Schedules and advances in turn, where buckets, levels and time itself end.
+pub const EDGES: usize = 2;
+/// Advances that a budget interrupts, and what can happen while a backlog waits.
+pub const BACKLOG: usize = 3;
 
-impl Kind {
-    /// Everything that a wheel can do, evenly mixed.
-    pub const ANY: Self = Self { place: 0, limit: 100 };
-    /// Timers by the hundred that come, go and move: some 1,500 calls in all.
-    pub const BURSTS: Self = Self { place: 1, limit: 30 };
-    /// Schedules and advances in turn, where buckets, levels and time itself end.
-    pub const EDGES: Self = Self { place: 2, limit: 100 };
-    /// Advances that a budget interrupts, and what can happen while a backlog waits.
-    pub const BACKLOG: Self = Self { place: 3, limit: 60 };
-}
-
-/// The kinds of scripts that a target runs.
-pub trait Kinds {
-    /// One of these, by the input's first byte. Append only, as a stored input means its kind by
-    /// place.
-    const KINDS: &'static [Kind];
-}
+/// The longest script of each kind: everything is compared after each operation, so long ones are slow.
+const LIMITS: [usize; 4] = [100, 30, 100, 60];
 
 /// Those of the [`SUBJECTS`] that every input may choose from.
 const PLAIN: usize = 9;
@@ -95,7 +79,7 @@ static SUBJECTS: [Subject; PLAIN + 1] = [
 /// A geometry, and what is done with a wheel of it.
 struct Subject {
     name: &'static str,
-    /// Reads a script of each [`Kind`], of so many operations at most.
+    /// Reads a script of each kind, of so many operations at most.
     read: [fn(&[u8], usize) -> Script; 4],
     run: fn(&Script),
     run_index: fn(&Script, u32),
@@ -116,8 +100,8 @@ impl Subject {
     }
 
     /// The script of a kind that bytes stand for.
-    fn script(&self, kind: Kind, bytes: &[u8]) -> Script {
-        self.read[kind.place](bytes, kind.limit)
+    fn script(&self, kind: usize, bytes: &[u8]) -> Script {
+        self.read[kind](bytes, LIMITS[kind])
     }
 
     /// The geometry that a byte stands for, and what is left of the byte.
@@ -139,14 +123,14 @@ fn exhaust<G: Geometry>(wheel: &mut Wheel<u64, G>, left: u8) {
 #[cfg(not(fuzzing))]
 fn exhaust<G: Geometry>(_: &mut Wheel<u64, G>, _: u8) {}
 
-/// What the bytes of one input say.
-pub struct Case<K> {
+/// What the bytes of one input say: the script is one of the kinds from `FIRST` to `LAST`. Append only, as a stored input
+/// means its kind by place.
+pub struct Case<const FIRST: usize, const LAST: usize> {
     subject: &'static Subject,
     script: Script,
-    kinds: PhantomData<K>,
 }
 
-impl<K> Case<K> {
+impl<const FIRST: usize, const LAST: usize> Case<FIRST, LAST> {
     /// Runs the script on a wheel and its model.
     ///
     /// # Panics
@@ -157,17 +141,16 @@ impl<K> Case<K> {
     }
 }
 
-impl<'a, K: Kinds> Arbitrary<'a> for Case<K> {
+impl<'a, const FIRST: usize, const LAST: usize> Arbitrary<'a> for Case<FIRST, LAST> {
     fn arbitrary(input: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         let bytes = input.bytes(input.len())?;
         let (&choice, rest) = bytes.split_first().ok_or(arbitrary::Error::NotEnoughData)?;
         let (subject, kind) = Subject::choose(choice);
-        let script = subject.script(K::KINDS[kind % K::KINDS.len()], rest);
-        Ok(Self { subject, script, kinds: PhantomData })
+        Ok(Self { subject, script: subject.script(FIRST + kind % (LAST - FIRST + 1), rest) })
     }
 }
 
-impl<K> fmt::Debug for Case<K> {
+impl<const FIRST: usize, const LAST: usize> fmt::Debug for Case<FIRST, LAST> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:#?}", self.subject.name, self.script)
     }

@@ -13,10 +13,11 @@ use timer_wheel::{Geometry, TimerKey, Wheel};
 
 use crate::model::Model;
 use crate::pair::Pair;
-use crate::{Kind, Subject};
+use crate::script::Script;
+use crate::{ANY, Subject};
 
-/// The scripts that are run on a loaded wheel.
-const SCRIPTS: Kind = Kind { limit: 30, ..Kind::ANY };
+/// The longest script that is run on a loaded wheel.
+const OPS: usize = 30;
 
 /// The highest generation that slots to be made may start with.
 const MOST_WORN: u32 = 1 << 31;
@@ -137,6 +138,11 @@ impl Input {
         (self.subject.load)(self);
     }
 
+    /// What the bytes after the wheel say.
+    fn script(&self, bytes: &[u8]) -> Script {
+        self.subject.read[ANY](bytes, OPS)
+    }
+
     pub(crate) fn load<G: Geometry>(&self) {
         let stored = self.format.read::<Stored>(&self.bytes);
         let stored = stored.filter(|(stored, _)| stored.is_whole());
@@ -154,7 +160,7 @@ impl Input {
         let again = again.expect("what was written can be read").0;
         assert_eq!(again.renumbered(), stored.renumbered(), "stored again");
 
-        let ops = self.subject.script(SCRIPTS, script).ops;
+        let ops = self.script(script).ops;
         let loaded: Vec<_> = wheel.ascending().map(|it| (it.key, it.deadline)).collect();
         let stored = model.ascending().map(|(key, it)| (key, it.deadline));
         assert!(stored.eq(loaded), "other timers than were stored");
@@ -180,8 +186,7 @@ impl fmt::Debug for Input {
         writeln!(f, "{}, {:?}", self.subject.name, self.format)?;
         match self.format.read::<Stored>(&self.bytes) {
             Some((stored, script)) => {
-                let script = self.subject.script(SCRIPTS, script);
-                write!(f, "{stored:#?}\n{:#?}", script.ops)
+                write!(f, "{stored:#?}\n{:#?}", self.script(script).ops)
             }
             None => write!(f, "{}", self.bytes.escape_ascii()),
         }
