@@ -37,17 +37,17 @@ impl Fuse {
     }
 }
 
+impl Default for Fuse {
+    fn default() -> Self {
+        Self::new(0..0)
+    }
+}
+
 /// Asks its fuse when it is dropped.
 pub(crate) struct Bomb(pub(crate) Fuse);
 
 impl Drop for Bomb {
     fn drop(&mut self) {
         self.0.ask();
-    }
-}
-
-impl Default for Fuse {
-    fn default() -> Self {
-        Self::new(0..0)
     }
 }

@@ -81,7 +81,7 @@ impl Bench {
         let_go
     }
 
-    /// A shutdown that has begun: callers are refused. The thread is held up, so it has not ended.
+    /// A shutdown that has begun: callers are refused. It has not ended if the thread is held up.
     pub(crate) fn begin_shutdown(&self, how: Shutdown) -> JoinHandle<Vec<Job>> {
         let timer = self.timer.clone();
         let ending = thread::spawn(move || timer.shutdown(how).unwrap());

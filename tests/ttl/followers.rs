@@ -64,7 +64,7 @@ impl Store {
     fn lead(&mut self) -> (Vec<u32>, usize, usize) {
         self.set.role_change(Role::Leader, self.now);
         let (mut keys, mut first, mut polls) = (Vec::new(), 0, 0);
-        while is_due_by(&self.set, self.now) {
+        while self.set.wake_at().is_some_and(|at| at <= self.now) {
             polls += 1;
             let due: Vec<Expiry<u32>> = self.set.poll(self.now).collect();
             if keys.is_empty() && !due.is_empty() {
@@ -78,10 +78,6 @@ impl Store {
         self.set.check_invariants();
         (keys, first, polls)
     }
-}
-
-fn is_due_by(set: &TtlSet<u32>, now: u64) -> bool {
-    set.wake_at().is_some_and(|at| at <= now)
 }
 
 /// Checks that a follower that is elected now proposes all that is overdue, in order, in no more polls than batches and
