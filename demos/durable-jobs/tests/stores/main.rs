@@ -65,6 +65,8 @@ async fn postgres_does_what_a_store_must() {
     trial::partitions_are_shared(&shards).await;
     trial::workers_that_come_and_go(&shards).await;
     trial::another_worker_dies_with_its_claim(&shards).await;
+    let without_news = Shards::open(&[server.database("silent").await], 4, false).await.unwrap();
+    trial::two_owners_of_faulty_stores(&without_news).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,13 +85,6 @@ async fn postgres_lives_through_kills_of_workers_and_server() {
     let Some(mut server) = server::Postgres::start() else { return };
     let name = server.database("kills").await;
     kills::of_workers(&[name], async || server.kill_and_start().await).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_without_news_loads_anew() {
-    let Some(server) = server::Postgres::start() else { return };
-    let shards = Shards::open(&[server.database("silent").await], 4, false).await.unwrap();
-    trial::workers_that_come_and_go(&shards).await;
 }
 
 /// A scan begins where the window ends, beyond the rows that were deleted and cannot be cleaned up.
