@@ -62,6 +62,11 @@ impl<T, const SPLITS: bool> Queue<T> for BTreeQueue<T, SPLITS> {
     }
 
     #[inline]
+    fn len(&self) -> usize {
+        self.timers.len()
+    }
+
+    #[inline]
     fn cancel(&mut self, key: Self::Key) -> Option<T> {
         self.timers.remove(&key)
     }

@@ -21,6 +21,7 @@ use timer_wheel::Budget;
 ///
 /// A queue without one of the operations names it in [`LACKS`](Self::LACKS) and leaves the method out, which then
 /// panics. An operation that a queue lacks is not made up for: the figure would be the substitute's.
+#[expect(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait Queue<T = u32> {
     /// The name under which it stands in tables.
     const NAME: &'static str;
@@ -51,6 +52,10 @@ pub trait Queue<T = u32> {
     #[inline]
     fn key_of(_value: &T) -> Option<Self::Key> {
         None
+    }
+
+    fn len(&self) -> usize {
+        lacking()
     }
 
     /// Returns the value, or `None` if the key is stale.

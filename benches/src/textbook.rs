@@ -76,6 +76,10 @@ impl<T, G: Geometry> Queue<T> for TextbookWheel<T, G> {
         TextbookKey { node, stamp }
     }
 
+    fn len(&self) -> usize {
+        self.lists.len() - Layout::<G>::BUCKETS
+    }
+
     #[inline]
     fn cancel(&mut self, key: TextbookKey) -> Option<T> {
         let node = self.live(key)?;

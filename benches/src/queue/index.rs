@@ -30,6 +30,10 @@ impl<T: Copy + From<u32> + Into<u32>, G: Geometry> Queue<T> for Indexed<G> {
         Some(value.into())
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
     #[inline]
     fn cancel(&mut self, key: u32) -> Option<T> {
         self.0.cancel(key).then(|| key.into())

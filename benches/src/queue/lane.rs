@@ -34,6 +34,10 @@ impl<T, G: Geometry> Queue<T> for InLane<T, G> {
         Queue::advance(&mut self.wheel, now, fire);
     }
 
+    fn len(&self) -> usize {
+        self.wheel.len()
+    }
+
     #[inline]
     fn cancel(&mut self, key: TimerKey) -> Option<T> {
         self.wheel.cancel(key)

@@ -1,5 +1,7 @@
 //! A queue whose `schedule` and `cancel` are calls, wherever they stand.
 
+use std::time::Duration;
+
 use timer_wheel::Budget;
 
 use super::{Need, Order, Queue};
@@ -41,9 +43,17 @@ impl<Q: Queue> Queue for OutOfLine<Q> {
         self.0.advance(now, fire);
     }
 
+    fn clock_cost(&mut self) -> Duration {
+        self.0.clock_cost()
+    }
+
     #[inline]
     fn key_of(value: &u32) -> Option<Q::Key> {
         Q::key_of(value)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
     }
 
     #[inline]

@@ -27,6 +27,11 @@ impl<T, G: Geometry> Queue<T> for Wheel<T, G> {
     }
 
     #[inline]
+    fn len(&self) -> usize {
+        Wheel::len(self)
+    }
+
+    #[inline]
     fn cancel(&mut self, key: TimerKey) -> Option<T> {
         Wheel::cancel(self, key)
     }

@@ -62,6 +62,10 @@ impl<T> Lists<T> {
         Self(nodes)
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The node of a timer, if the slot is in use.
     #[inline]
     pub(crate) fn get(&self, node: NodeIndex) -> Option<&Node<T>> {

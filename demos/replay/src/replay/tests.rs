@@ -157,7 +157,7 @@ fn queues_of_all_geometries_agree_under_every_policy() {
 #[test]
 fn script_fires_as_much_on_a_bare_queue_as_the_cache_saw_expire() {
     let trace = some_trace();
-    let mut cache = Cache::new(Wheel::<Millis>::with_geometry(0), POLICY, trace.keys);
+    let mut cache = Cache::new(BTree::new(0), POLICY, trace.keys);
     let mut recorder = Recorder::new(&trace);
     let mut most_live = 0;
     for &request in &trace.requests {
