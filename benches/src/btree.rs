@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::queue::Need::{self, Budget, Cancel, Clear, First, Horizon, Move, SingleCalls};
 use crate::queue::{Order, Queue};
 
-pub use lean::{LeanBTreeQueue, LeanKey};
+pub use lean::LeanBTreeQueue;
 
 /// A queue of timers in order of deadline, and of when they were last scheduled among equals.
 ///

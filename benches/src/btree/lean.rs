@@ -6,18 +6,10 @@ use slab::Slab;
 
 use crate::queue::{Order, Queue};
 
-/// Names a scheduled timer by its deadline and slot. A key whose timer fired or was cancelled is refused, except that a
-/// timer which took the same slot for the same nanosecond is mistaken for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LeanKey {
-    deadline: u64,
-    slot: u32,
-}
-
-/// A queue of timers in order of deadline, and of slot among equals.
+/// A queue of timers in order of deadline, and of slot among equals. A key is a timer's deadline and slot.
 ///
 /// Against [`BTreeQueue`](super::BTreeQueue) it gives up two things for speed: first come first served among equals, and
-/// the certain refusal of stale keys.
+/// the certain refusal of stale keys: a timer that took the same slot for the same nanosecond is mistaken for the one before.
 #[derive(Debug)]
 pub struct LeanBTreeQueue<T> {
     order: BTreeSet<(u64, u32)>,
@@ -27,7 +19,7 @@ pub struct LeanBTreeQueue<T> {
 impl<T> Queue<T> for LeanBTreeQueue<T> {
     const NAME: &'static str = "btree+slab";
     const ORDER: Order = Order::Deadline;
-    type Key = LeanKey;
+    type Key = (u64, u32);
 
     /// It has no time of its own: it only ever compares deadlines.
     #[inline]
@@ -36,24 +28,23 @@ impl<T> Queue<T> for LeanBTreeQueue<T> {
     }
 
     #[inline]
-    fn schedule(&mut self, deadline: u64, value: T) -> LeanKey {
+    fn schedule(&mut self, deadline: u64, value: T) -> Self::Key {
         let slot = u32::try_from(self.values.insert(value)).expect("at most 2^32 timers");
         self.order.insert((deadline, slot));
-        LeanKey { deadline, slot }
+        (deadline, slot)
     }
 
     #[inline]
-    fn cancel(&mut self, LeanKey { deadline, slot }: LeanKey) -> Option<T> {
-        let was_live = self.order.remove(&(deadline, slot));
-        was_live.then(|| self.values.remove(slot as usize))
+    fn cancel(&mut self, key: Self::Key) -> Option<T> {
+        self.order.remove(&key).then(|| self.values.remove(key.1 as usize))
     }
 
     #[inline]
-    fn reschedule(&mut self, key: &mut LeanKey, deadline: u64) -> bool {
-        let was_live = self.order.remove(&(key.deadline, key.slot));
+    fn reschedule(&mut self, key: &mut Self::Key, deadline: u64) -> bool {
+        let was_live = self.order.remove(key);
         if was_live {
-            self.order.insert((deadline, key.slot));
-            key.deadline = deadline;
+            key.0 = deadline;
+            self.order.insert(*key);
         }
         was_live
     }

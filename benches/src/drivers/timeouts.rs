@@ -7,7 +7,7 @@ use std::future::{Future, poll_fn, ready};
 use std::hint::black_box;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use timer_wheel::Timer;
@@ -80,25 +80,16 @@ fn of_tokio(threads: u64, calls: u64, configure: Configure) -> Vec<f64> {
 }
 
 /// Pending at its first poll, and ready at the next, for which it asks.
-struct PendingOnce {
-    was_polled: bool,
-}
-
-impl Future for PendingOnce {
-    type Output = u64;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<u64> {
-        if self.was_polled {
+fn pending_once() -> impl Future<Output = u64> + Send {
+    let mut was_polled = false;
+    black_box(poll_fn(move |context| {
+        if was_polled {
             return Poll::Ready(1);
         }
-        self.was_polled = true;
+        was_polled = true;
         context.waker().wake_by_ref();
         Poll::Pending
-    }
-}
-
-fn pending_once() -> PendingOnce {
-    black_box(PendingOnce { was_polled: false })
+    }))
 }
 
 /// Enables the timers of a runtime.
