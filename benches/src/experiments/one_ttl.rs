@@ -36,44 +36,38 @@ fn under_way<Q: Queue>(n: usize, per_ttl: usize) -> (Q, Vec<Q::Key>) {
 
 /// Each begins, and expires after the TTL.
 pub(super) fn measure_full_life<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    let (mut queue, _) = under_way::<Q>(n, n);
-    let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
-    timed(&mut elapsed, || live(&mut queue, n, &mut answer));
-    samples.push(("W19 full life", ns_each(elapsed, iterations(n))));
-    fire_rest(&mut queue, clock(n, n + iterations(n)) + 2 * TTL, &mut answer);
-    Ok(answer)
-}
-
-#[inline(never)]
-fn live<Q: Queue>(queue: &mut Q, n: usize, answer: &mut Answer) {
-    let mut step = 0;
-    for iteration in n..n + iterations(n) {
-        let now = clock(n, iteration);
-        queue.schedule(now + TTL, value(n, iteration));
-        if now / STEP > step {
-            step = now / STEP;
-            queue.advance(step * STEP, |deadline, value| answer.fire(step, deadline, value));
-        }
-    }
+    measure_lives::<Q>(n, n, "W19 full life", samples, |_, _| ())
 }
 
 /// With each that begins the earliest is evicted, half its TTL before it is due.
 pub(super) fn measure_eviction<Q: Queue>(n: usize, samples: &mut Samples) -> Answered {
-    let (mut queue, _) = under_way::<Q>(n, 2 * n);
+    measure_lives::<Q>(n, 2 * n, "W19 eviction", samples, |queue, answer| {
+        let (deadline, first) = queue.pop_first().unwrap_or_default();
+        answer.fire(0, deadline, first);
+    })
+}
+
+fn measure_lives<Q: Queue>(
+    n: usize,
+    per_ttl: usize,
+    figure: &'static str,
+    samples: &mut Samples,
+    evict: impl Fn(&mut Q, &mut Answer),
+) -> Answered {
+    let (mut queue, _) = under_way::<Q>(n, per_ttl);
     let (mut elapsed, mut answer) = (Duration::ZERO, Answer::default());
-    timed(&mut elapsed, || evict(&mut queue, n, &mut answer));
-    samples.push(("W19 eviction", ns_each(elapsed, iterations(n))));
+    timed(&mut elapsed, || live(&mut queue, n, per_ttl, &mut answer, evict));
+    samples.push((figure, ns_each(elapsed, iterations(n))));
     fire_rest(&mut queue, clock(n, n + iterations(n)) + 2 * TTL, &mut answer);
     Ok(answer)
 }
 
 #[inline(never)]
-fn evict<Q: Queue>(queue: &mut Q, n: usize, answer: &mut Answer) {
+fn live<Q: Queue>(queue: &mut Q, n: usize, per_ttl: usize, answer: &mut Answer, evict: impl Fn(&mut Q, &mut Answer)) {
     let mut step = 0;
     for iteration in n..n + iterations(n) {
-        let now = clock(2 * n, iteration);
-        let (deadline, first) = queue.pop_first().unwrap_or_default();
-        answer.fire(0, deadline, first);
+        let now = clock(per_ttl, iteration);
+        evict(queue, answer);
         queue.schedule(now + TTL, value(n, iteration));
         if now / STEP > step {
             step = now / STEP;
