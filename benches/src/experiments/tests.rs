@@ -85,60 +85,40 @@ fn is_caught<F: Family>(kind: Kind) -> bool {
     false
 }
 
-#[test]
-fn queue_that_fires_late_or_early_is_caught() {
-    for kind in [
-        Kind::Expire,
-        Kind::Budgeted,
-        Kind::Burst,
-        Kind::Pause,
-        Kind::Small,
-        Kind::Far,
-        Kind::Server,
-        Kind::Together,
-        Kind::IdleAdvance,
-    ] {
-        assert!(is_caught::<Same<Faulty<LATE>>>(kind), "{kind:?}");
-    }
-    for kind in [Kind::Expire, Kind::Server, Kind::IdleAdvance] {
-        assert!(is_caught::<Same<Faulty<EARLY>>>(kind), "{kind:?}");
-    }
-    for kind in [Kind::Caffeine, Kind::Evict] {
-        assert!(is_caught::<Same<Faulty<HOURS_LATE>>>(kind), "{kind:?}");
-    }
-}
+/// Whether a queue with a fault is caught in an experiment.
+type IsCaught = fn(Kind) -> bool;
 
 #[test]
-fn queue_that_mixes_values_up_is_caught() {
-    for kind in
-        [Kind::Fill, Kind::Churn, Kind::Refresh, Kind::Peak, Kind::Pause, Kind::Small, Kind::Server, Kind::Together]
-    {
-        assert!(is_caught::<Same<Faulty<FORGETFUL>>>(kind), "{kind:?}");
-    }
-    assert!(is_caught::<Same<Faulty<TENACIOUS>>>(Kind::Peak));
-}
-
-#[test]
-fn queue_that_mixes_the_order_up_is_caught() {
-    for kind in [Kind::Burst, Kind::Churn, Kind::Hold, Kind::Evict, Kind::Together] {
-        assert!(is_caught::<Same<Faulty<UNFAIR>>>(kind), "{kind:?}");
+fn queue_with_a_fault_is_caught() {
+    use Kind::*;
+    let faults: [(&str, IsCaught, &[Kind]); 6] = [
+        (
+            "late",
+            is_caught::<Same<Faulty<LATE>>>,
+            &[Expire, Budgeted, Burst, Pause, Small, Far, Server, Together, IdleAdvance],
+        ),
+        ("early", is_caught::<Same<Faulty<EARLY>>>, &[Expire, Server, IdleAdvance]),
+        ("hours late", is_caught::<Same<Faulty<HOURS_LATE>>>, &[Caffeine, Evict]),
+        (
+            "forgetful",
+            is_caught::<Same<Faulty<FORGETFUL>>>,
+            &[Fill, Churn, Refresh, Peak, Pause, Small, Server, Together],
+        ),
+        ("tenacious", is_caught::<Same<Faulty<TENACIOUS>>>, &[Peak]),
+        ("unfair", is_caught::<Same<Faulty<UNFAIR>>>, &[Burst, Churn, Hold, Evict, Together]),
+    ];
+    for (fault, is_caught, kinds) in faults {
+        for &kind in kinds {
+            assert!(is_caught(kind), "{fault} in {kind:?}");
+        }
     }
 }
 
 #[test]
 fn right_answers_agree_and_have_figures() {
     // The others take long without optimization; CI runs all of them.
-    for kind in [
-        Kind::Fill,
-        Kind::Expire,
-        Kind::Burst,
-        Kind::Pause,
-        Kind::Evict,
-        Kind::Small,
-        Kind::Server,
-        Kind::Together,
-        Kind::IdleAdvance,
-    ] {
+    use Kind::*;
+    for kind in [Fill, Expire, Burst, Pause, Evict, Small, Server, Together, IdleAdvance] {
         let mut known = Parts::default();
         for subject in [
             Subject::of::<Same<Faulty<NONE>>>(),

@@ -6,7 +6,6 @@ use plotters::prelude::{
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, IntoTextStyle, RGBColor, TextStyle, WHITE};
-use timer_wheel_bench::results::Row;
 
 use crate::table::{Answer, human};
 
@@ -89,7 +88,8 @@ fn draw_all(
             .draw()?;
         for ((subject, _), colour) in answer.subjects.iter().zip(COLOURS) {
             let of_figure = answer.rows.iter().filter(|(label, _)| *label == figure);
-            let points: Vec<(f64, f64)> = of_figure.filter_map(|(_, row)| point(row, subject)).collect();
+            let points = of_figure.filter_map(|(_, row)| Some((row.n as f64, row.value(subject)?)));
+            let points: Vec<(f64, f64)> = points.collect();
             chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
             chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
         }
@@ -106,10 +106,6 @@ fn draw_all(
     legend.draw(&Text::new(note, (36, below), letters(HPos::Left, VPos::Center)))?;
     canvas.present()?;
     Ok(())
-}
-
-fn point(row: &Row, subject: &str) -> Option<(f64, f64)> {
-    Some((row.n as f64, row.value(subject)?))
 }
 
 fn letters(horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
