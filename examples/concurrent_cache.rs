@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::Duration;
@@ -20,6 +20,7 @@ use timer_wheel::{Budget, Compact, TimerKey, Wheel};
 const SHARDS: usize = 16;
 /// What one visit of the sweeper to a shard may do while it holds the lock.
 const BUDGET: Budget = Budget::of_work(64);
+
 struct Shard<K, V> {
     entries: HashMap<K, Entry<V>>,
     /// Many small wheels: the geometry with the fewest buckets.
@@ -51,10 +52,10 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     }
 
     /// The value of an entry that is not overdue.
-    fn get(&self, key: &K, now: u64) -> Option<(V, u64)> {
+    fn get(&self, key: &K, now: u64) -> Option<V> {
         let shard = self.shard_of(key);
         let entry = shard.entries.get(key)?;
-        (now < entry.deadline).then(|| (entry.value.clone(), entry.deadline))
+        (now < entry.deadline).then(|| entry.value.clone())
     }
 
     /// Writes an entry that lives until `deadline`, and says whether it replaced another.
@@ -120,55 +121,54 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     }
 }
 
+/// What one thread of a server has done.
 #[derive(Default)]
-struct Tally {
-    written: AtomicU64,
-    replaced: AtomicU64,
-    removed: AtomicU64,
-    hits: AtomicU64,
+struct Served {
+    hits: u64,
+    written: u64,
+    /// Replaced or removed.
+    gone: u64,
 }
 
-/// What one thread of a server does: reads, writes on a miss, removes now and then.
-fn serve(cache: &Cache<u64, String>, clock: &SystemClock, worker: u64, tally: &Tally) {
-    let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
+/// Reads, writes on a miss, removes now and then.
+fn serve(cache: &Cache<u64, String>, clock: &SystemClock, worker: u64) -> Served {
+    let mut served = Served::default();
     for request in 0..20_000 {
         let key = (request * 31 + worker * 7) % 5_000;
         let now = clock.now();
-        if let Some((value, deadline)) = cache.get(&key, now) {
-            assert!(now < deadline && value == format!("value {key}"));
-            count(&tally.hits);
+        if let Some(value) = cache.get(&key, now) {
+            assert_eq!(value, format!("value {key}"));
+            served.hits += 1;
         } else {
             let ttl = nanoseconds(Duration::from_millis(1 + key % 50));
-            count(&tally.written);
-            if cache.insert(key, format!("value {key}"), now + ttl) {
-                count(&tally.replaced);
-            }
+            served.written += 1;
+            served.gone += u64::from(cache.insert(key, format!("value {key}"), now + ttl));
         }
-        if request % 100 == 99 && cache.remove(&key).is_some() {
-            count(&tally.removed);
+        if request % 100 == 99 {
+            served.gone += u64::from(cache.remove(&key).is_some());
         }
     }
+    served
 }
 
 fn main() {
     let clock = SystemClock::new();
     let cache = Cache::new(clock.now(), thread::current());
-    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+    let stop = AtomicBool::new(false);
 
-    let swept = thread::scope(|scope| {
-        let workers = (0..4).map(|worker| {
-            let (cache, clock, tally) = (&cache, &clock, &tally);
-            scope.spawn(move || serve(cache, clock, worker, tally))
+    let (swept, served) = thread::scope(|scope| {
+        let workers = [0, 1, 2, 3].map(|worker| {
+            let (cache, clock) = (&cache, &clock);
+            scope.spawn(move || serve(cache, clock, worker))
         });
-        let workers: Vec<_> = workers.collect();
-        scope.spawn(|| {
+        let server = scope.spawn(|| {
             // All of them first: the sweeper must be stopped even if a request failed.
-            let ends: Vec<_> = workers.into_iter().map(|worker| worker.join()).collect();
+            let ends = workers.map(|worker| worker.join());
             stop.store(true, Ordering::Release);
             cache.sweeper.unpark();
-            assert!(ends.iter().all(Result::is_ok), "no request fails");
+            ends.map(|end| end.expect("no request fails"))
         });
-        cache.run_sweeper(&clock, &stop)
+        (cache.run_sweeper(&clock, &stop), server.join().expect("no request fails"))
     });
 
     // The end of time, for what is left.
@@ -180,12 +180,11 @@ fn main() {
             break;
         }
     }
-    let written = tally.written.into_inner();
-    let (replaced, removed) = (tally.replaced.into_inner(), tally.removed.into_inner());
+    let sum = |count: fn(&Served) -> u64| served.iter().map(count).sum::<u64>();
+    let (written, gone) = (sum(|it| it.written), sum(|it| it.gone));
     println!(
-        "{} hits; {written} entries written: {replaced} replaced, {removed} removed, {swept} swept \
-         while requests ran, {left} afterwards",
-        tally.hits.into_inner()
+        "{} hits; {written} entries written: {gone} replaced or removed, {swept} swept while requests ran, {left} afterwards",
+        sum(|it| it.hits)
     );
-    assert_eq!(written, replaced + removed + (swept + left) as u64);
+    assert_eq!(written, gone + (swept + left) as u64);
 }

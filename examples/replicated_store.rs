@@ -18,16 +18,15 @@ type Expiries = Vec<(String, u64)>;
 
 /// An entry of the log.
 enum Command {
-    Set(String, Setting),
+    Set {
+        key: String,
+        value: String,
+        ttl_ms: u64,
+        /// The leader's wall clock when it proposed the command.
+        wall_ms: u64,
+    },
     Delete(String),
     Expire(Expiries),
-}
-
-struct Setting {
-    value: String,
-    ttl_ms: u64,
-    /// The leader's wall clock when it proposed the command.
-    wall_ms: u64,
 }
 
 /// What the engine tells the loop.
@@ -66,7 +65,7 @@ impl Store {
     /// Applies an entry that this replica received at `received` on its monotonic clock. Every replica does.
     fn apply(&mut self, index: u64, command: Command, received: u64) -> Result<(), TtlError> {
         match command {
-            Command::Set(key, Setting { value, ttl_ms, wall_ms }) => {
+            Command::Set { key, value, ttl_ms, wall_ms } => {
                 let context = Context::new(received).with_leader_start_ms(wall_ms);
                 let ttl = match self.handle(&key) {
                     Some(handle) if ttl_ms == 0 => self.ttls.remove(handle).and(None),
@@ -143,13 +142,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     engine.send(Event::Role(Role::Leader))?;
     let sessions = [("short", 5), ("refused once", 5), ("long", 60_000), ("deleted", 5), ("without a TTL", 0)];
     for (index, (key, ttl_ms)) in (1..).zip(sessions) {
-        let setting = Setting { value: format!("session {index}"), ttl_ms, wall_ms: 0 };
-        engine.send(Event::Committed(index, Command::Set(key.into(), setting)))?;
+        let set = Command::Set { key: key.into(), value: format!("session {index}"), ttl_ms, wall_ms: 0 };
+        engine.send(Event::Committed(index, set))?;
     }
     engine.send(Event::Committed(6, Command::Delete("deleted".into())))?;
 
     let (mut engine, mut last, mut has_refused) = (Some(engine), 6, false);
-    store.ttls.set_config(impatient())?;
+    let mut impatient = TtlConfig::default(); // so that the program ends soon
+    impatient.retry_delay = Duration::from_millis(10);
+    store.ttls.set_config(impatient)?;
     store.drive(&clock, &events, |mut expiries| {
         let Some(open) = engine.take() else { return };
         let refused = expiries.iter().position(|(key, _)| key == "refused once");
@@ -173,11 +174,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(replica.ttls.remaining(handle, 0), Some(30_000_000_000));
     println!("kept: {:?}", replica.records.values().map(|record| &record.value).collect::<Vec<_>>());
     Ok(())
-}
-
-/// Retries after ten milliseconds, so that the program ends soon.
-fn impatient() -> TtlConfig {
-    let mut config = TtlConfig::default();
-    config.retry_delay = Duration::from_millis(10);
-    config
 }

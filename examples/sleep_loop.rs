@@ -4,23 +4,18 @@
 //! `cargo add timer-wheel --path ../timer-wheel`
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use timer_wheel::Wheel;
-use timer_wheel::clock::nanoseconds;
+use timer_wheel::clock::{Clock, SystemClock, nanoseconds};
 
 /// Milliseconds in the unit of the wheel.
 const fn milliseconds(count: u64) -> u64 {
     nanoseconds(Duration::from_millis(count))
 }
 
-/// Time as the wheel wants it: nanoseconds since an origin of our choice.
-fn nanoseconds_since(origin: Instant) -> u64 {
-    u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX) // that takes 584 years
-}
-
 fn main() {
-    let origin = Instant::now();
+    let clock = SystemClock::new(); // nanoseconds since now
     let mut wheel = Wheel::<&str>::new(0);
     wheel.schedule(milliseconds(60), "third");
     wheel.schedule(milliseconds(20), "first");
@@ -34,11 +29,10 @@ fn main() {
     let mut wake_ups = 0;
     // There is a wake-up as long as a timer is live.
     while let Some(wake) = wheel.wake_at() {
-        let sleep = wake.saturating_sub(nanoseconds_since(origin));
-        thread::sleep(Duration::from_nanos(sleep));
+        thread::sleep(clock.until(wake));
         wake_ups += 1;
 
-        let now = nanoseconds_since(origin);
+        let now = clock.now();
         for timer in wheel.advance(now) {
             assert!(timer.deadline <= now, "nothing fires early");
             let late = Duration::from_nanos(now - timer.deadline);

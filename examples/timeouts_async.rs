@@ -6,7 +6,7 @@
 //! In a package beside the checkout:
 //! `cargo add timer-wheel --path ../timer-wheel --features timer && cargo add pollster@0.4`
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::time::Duration;
 
 use timer_wheel::Timer;
@@ -35,11 +35,6 @@ async fn ask_with_retries(timer: &Timer) -> Result<(u32, &'static str), Reason> 
     unreachable!("there is no last attempt")
 }
 
-/// An answer from a cache, which nobody has to wait for.
-fn cached() -> impl Future<Output = &'static str> {
-    ready("cached")
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let timer = Timer::new()?;
     let (attempt, answer) = pollster::block_on(ask_with_retries(&timer))?;
@@ -47,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(attempt >= 1, "the first takes 200 ms");
 
     let scheduled = timer.stats().scheduled;
-    let answer = pollster::block_on(timer.timeout(TIMEOUT, cached()))?;
+    let answer = pollster::block_on(timer.timeout(TIMEOUT, ready("cached")))?;
     assert_eq!((answer, timer.stats().scheduled), ("cached", scheduled));
 
     let mut beat = timer.interval(MS);
