@@ -1,8 +1,6 @@
 //! What the thread driver allocates: one box a job, whichever thread does what, and nothing for a task that waits.
 //!
-//! A test binary of its own with one test, as the counts are those of the whole process.
-
-#![cfg(feature = "timer")]
+//! A program of its own without the harness of tests, as the counts are those of the whole process.
 
 use std::alloc::System;
 use std::future::{Future, poll_fn};
@@ -121,8 +119,7 @@ fn allocations(f: impl FnOnce()) -> usize {
     change.allocations + change.reallocations
 }
 
-#[test]
-fn jobs_cost_one_allocation_each_timeouts_and_resets_none_and_nothing_stays_of_what_is_cancelled() {
+fn main() {
     let clock = ManualClock::new();
     let timer = Timer::builder().clock(clock.clone()).start().unwrap();
     let mut bench = Bench { timer, clock, handles: Vec::with_capacity(JOBS) };

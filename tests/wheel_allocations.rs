@@ -1,9 +1,7 @@
 //! What a wheel and a TTL queue ask of the allocator is what they say, and what was reserved is not
 //! asked for again.
 //!
-//! A test binary of its own with one test, as the counts are those of the whole process.
-
-#![cfg(feature = "ttl")]
+//! A program of its own without the harness of tests, as the counts are those of the whole process.
 
 use std::alloc::System;
 use std::ops::Range;
@@ -25,9 +23,6 @@ const PAGE: usize = 256 * 24;
 
 /// A time on the highest level of a wheel that begins at zero.
 const HIGHEST: u64 = 1 << 45;
-
-/// What the harness, on its own thread, may ask for meanwhile, in bytes.
-const HARNESS: usize = 2_000;
 
 /// Bytes that are held since the region began.
 fn held(region: &Region<'_, System>) -> usize {
@@ -322,7 +317,7 @@ fn first_slot_freed_asks_for_little() {
             assert!(wheel.cancel(key).is_some());
         }
         let asked = region.change_and_reset().bytes_allocated;
-        assert!(asked < HARNESS, "{asked} bytes to free three slots");
+        assert!(asked < 2_000, "{asked} bytes to free three slots");
     };
     // The first of all is kept apart.
     frees(&mut wheel, [keys[TIMERS - 1], keys[TIMERS - 2], keys[0]]);
@@ -463,11 +458,10 @@ fn cleared_queue_gives_its_memory_back() {
     assert!(full > 1_000_000, "{full} bytes");
     queue.clear();
     let left = held(&region).abs_diff(empty);
-    assert!(left < HARNESS, "{left} bytes are kept");
+    assert!(left < 2_000, "{left} bytes are kept");
 }
 
-#[test]
-fn memory_is_what_the_wheel_says_and_what_was_reserved() {
+fn main() {
     reserved_timers_ask_for_nothing_more();
     little_is_reserved_beyond_what_is_asked_for();
     no_call_asks_for_more_than_a_page_and_its_tables();
@@ -480,7 +474,6 @@ fn memory_is_what_the_wheel_says_and_what_was_reserved() {
     cleared_queue_gives_its_memory_back();
     entries_that_have_ended_leave_little_behind();
     crowd_comes_and_goes_by_pages();
-    // Exact, as by now the harness, which asks for memory when a test begins, waits for its end.
     room_is_tried_for_as_a_whole();
     bytes_are_those_of_the_allocator::<Millis>();
     bytes_are_those_of_the_allocator::<Compact>();
