@@ -287,7 +287,7 @@ fn memory_after_each_of_ten_peaks_is_what_a_thousand_timers_need_and_keys_stay_s
     wheel.check_invariants();
 }
 
-/// Each timer that is overdue has an entry in the near heap.
+/// Each timer that is overdue has an entry in the near heap, of 24 bytes, or of 20 where numbers of 64 bits are aligned to 4.
 #[test]
 fn entries_of_the_near_heap_come_back_within_the_advance_that_fires_their_timers() {
     let mut wheel: Wheel<u32> = Wheel::new(1 << 40);
@@ -295,7 +295,7 @@ fn entries_of_the_near_heap_come_back_within_the_advance_that_fires_their_timers
     let most = wheel.stats().bytes;
     assert_eq!(wheel.advance(1 << 40).take(19_900).count(), 19_900);
     let bytes = wheel.stats().bytes;
-    assert!(bytes < most - 19_000 * 24, "{bytes} bytes, {most} before");
+    assert!(bytes < most - 19_000 * 20, "{bytes} bytes, {most} before");
 }
 
 /// However many buckets they open and timers they fire.
