@@ -411,6 +411,27 @@ fn reserved_entries_ask_for_little_more() {
     assert!(bytes < needed * 2, "{bytes} bytes for {needed}");
 }
 
+/// What is in flight may come back, and has its room beside that of new entries.
+fn entries_in_flight_keep_their_room() {
+    const COUNT: u64 = 4_000;
+    let mut queue: TtlQueue<u64> = TtlQueue::new(0);
+    queue.role_change(Role::Leader, 0);
+    let fill = |queue: &mut TtlQueue<u64>, keys: Range<u64>| {
+        keys.for_each(|key| _ = queue.init(key, 1, 5, Context::new(0)).unwrap());
+    };
+    fill(&mut queue, 0..COUNT);
+    while queue.as_set().pending_len() < COUNT as usize {
+        queue.poll(6_000_000).for_each(drop);
+    }
+    queue.reserve(COUNT as usize);
+    let asked = allocations(|| {
+        fill(&mut queue, COUNT..2 * COUNT);
+        (0..COUNT).for_each(|key| assert_eq!(queue.failed(&key, 1, 6_000_000), Outcome::Failed));
+    });
+    // 21, for what is made when it is first used, and 39 without room for what was in flight.
+    assert!(asked < 30, "{asked} allocations for what was reserved");
+}
+
 /// C11 of the TTL layer: by itself on either role, and a page or a table a call.
 fn entries_that_have_ended_leave_little_behind() {
     let count = TIMERS as u64;
@@ -470,6 +491,7 @@ fn main() {
     first_slot_freed_asks_for_little();
     crowd_that_has_fired_leaves_little_behind();
     reserved_entries_ask_for_little_more();
+    entries_in_flight_keep_their_room();
     no_key_asks_for_more_than_a_page_and_its_tables();
     cleared_queue_gives_its_memory_back();
     entries_that_have_ended_leave_little_behind();
