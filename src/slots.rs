@@ -343,6 +343,19 @@ mod tests {
     }
 
     #[test]
+    fn slots_are_given_back_until_half_of_the_generations_of_one_are_used() {
+        for (worn, are_given_back) in [(MOST_WORN - 1, true), (MOST_WORN + 1, false)] {
+            let mut rig = Rig::new();
+            let mut keys: Vec<TimerKey> = (0..128).map(|value| rig.take(value)).collect();
+            keys[100] = rig.wear(keys[100], worn);
+            keys.into_iter().for_each(|key| _ = rig.release(key));
+            let elements = &rig.elements;
+            let gave_back = rig.slots.give_back(64..128, |index| elements.at(index));
+            assert_eq!(gave_back, are_given_back, "generation {worn}");
+        }
+    }
+
+    #[test]
     fn lowest_free_slot_is_taken_first() {
         let mut rig = Rig::new();
         let keys: Vec<TimerKey> = (0..200).map(|n| rig.take(n)).collect();
