@@ -244,8 +244,9 @@ impl Model {
         if self.in_flight() >= self.config.max_pending {
             return None;
         }
-        let is_due = |known: &&&Known| known.state == State::Queued && known.deadline <= self.now;
-        let key = self.ascending().iter().find(is_due)?.entry.key;
+        let is_due = |known: &&Known| known.state == State::Queued && known.deadline <= self.now;
+        let due = self.known.values().filter(is_due);
+        let key = due.min_by_key(|known| (known.deadline, known.sequence))?.entry.key;
         left.expiries = left.expiries.checked_sub(1)?;
         self.stats.expired += 1;
         Some(self.propose(key))
