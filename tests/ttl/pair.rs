@@ -39,8 +39,13 @@ const MOST_STALE: usize = 64;
 /// The levels of a wheel, with that of far rotations.
 pub(crate) const LEVELS: usize = 5;
 
-/// An entry is visited on each level, and its bucket opened; then it is sorted among those that are due and fires.
-const UNITS_OF_AN_ENTRY: u64 = 14;
+/// The most work that one entry makes: for each bit of its far rotation and on each level a bucket is opened and the entry
+/// moved; then it fires.
+const fn units_of_an_entry<G: Geometry>() -> u64 {
+    let [bits_0, bits_1, bits_2, bits_3] = G::LEVEL_BITS;
+    let bits_of_rotation = u64::BITS - G::TICK_BITS - bits_0 - bits_1 - bits_2 - bits_3;
+    2 * (bits_of_rotation as u64 + LEVELS as u64) + 1
+}
 
 impl<G: Geometry> Pair<G> {
     pub(crate) fn new(now: u64, config: TtlConfig) -> Self {
@@ -248,7 +253,7 @@ impl<G: Geometry> Pair<G> {
 
     /// The most work there can be on the wheels until all is due.
     pub(crate) fn most_work(&self) -> u64 {
-        (self.filed() - self.filed_before) * UNITS_OF_AN_ENTRY
+        (self.filed() - self.filed_before) * units_of_an_entry::<G>()
     }
 
     /// How often an entry has been put on a wheel.

@@ -1,11 +1,11 @@
 //! Random scripts for one queue, and random histories of three replicas: other ones in each run.
 
-use timer_wheel::{Caffeine, Compact, Micros, Millis};
+use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
 use crate::arbitrary::{Drawn, check};
 use crate::bytes::decode;
 use crate::cluster::{Cluster, Event};
-use crate::script::Script;
+use crate::script::{MS, Op, Script, Set};
 
 /// A test for each geometry, so that they run at the same time.
 macro_rules! random_scripts {
@@ -41,4 +41,20 @@ fn replicas_agree_whatever_happens_to_proposals_roles_and_snapshots() {
 #[test]
 fn scripts_of_one_byte_agree_with_model() {
     (0..=u8::MAX).step_by(3).for_each(|byte| decode::<Script>(&[byte; 200], 80).run::<Millis>());
+}
+
+/// What random ones reach once in thousands: every bit of the rotation is one, and each poll has a unit of work.
+#[test]
+fn crowd_in_the_farthest_rotation_is_polled_by_a_unit_at_a_time() {
+    fn check<G: Geometry>(count: u16) {
+        let set = Set { back: 0, ttl_ms: (1 << 61) / MS, ago: 0 };
+        let ops = vec![Op::Bunch { key: 1_000, count, apart: 0, set }];
+        Script { batches: (1, 1), max_pending: 1, start: 0, ops }.run::<G>();
+    }
+    for count in [1, 33, 130, 400] {
+        check::<Millis>(count);
+        check::<Caffeine>(count);
+        check::<Micros>(count);
+        check::<Compact>(count);
+    }
 }

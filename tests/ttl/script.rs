@@ -44,10 +44,10 @@ pub(crate) enum Op {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Set {
     /// How many indexes back: 0 is a new one.
-    back: u8,
-    ttl_ms: u64,
+    pub(crate) back: u8,
+    pub(crate) ttl_ms: u64,
     /// How long ago the command was received.
-    ago: Span,
+    pub(crate) ago: Span,
 }
 
 /// The answer to the proposal so many before the latest, or to one that was never made.
@@ -60,9 +60,9 @@ pub(crate) enum Answer {
 /// A configuration, a clock to start at and the operations from there.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    batches: (u8, u8),
-    max_pending: u8,
-    start: u64,
+    pub(crate) batches: (u8, u8),
+    pub(crate) max_pending: u8,
+    pub(crate) start: u64,
     pub(crate) ops: Vec<Op>,
 }
 
