@@ -39,12 +39,10 @@ const MOST_STALE: usize = 64;
 /// The levels of a wheel, with that of far rotations.
 pub(crate) const LEVELS: usize = 5;
 
-/// The most work that one entry makes: for each bit of its far rotation and on each level a bucket is opened and the entry
-/// moved; then it fires.
-const fn units_of_an_entry<G: Geometry>() -> u64 {
+/// The most often that an entry is moved: once for each bit of its far rotation, and once on each level.
+const fn moves_of_an_entry<G: Geometry>() -> usize {
     let [bits_0, bits_1, bits_2, bits_3] = G::LEVEL_BITS;
-    let bits_of_rotation = u64::BITS - G::TICK_BITS - bits_0 - bits_1 - bits_2 - bits_3;
-    2 * (bits_of_rotation as u64 + LEVELS as u64) + 1
+    (u64::BITS - G::TICK_BITS - bits_0 - bits_1 - bits_2 - bits_3) as usize + LEVELS
 }
 
 impl<G: Geometry> Pair<G> {
@@ -238,12 +236,12 @@ impl<G: Geometry> Pair<G> {
         assert!(found <= exact, "the wake-up {found:?} is later than {exact:?}");
     }
 
-    /// The most wake-ups in a row for nothing: on both wheels one a level, one for each entry that was postponed,
-    /// and on each level one for each part of a crowd that is moved ahead.
+    /// The most wake-ups in a row for nothing: on both wheels one for each move, one for each entry that was postponed,
+    /// and for each move one for each part of a crowd that is moved ahead.
     pub(crate) fn most_idle_wake_ups(&self) -> usize {
         let moved_together = 1 << G::LEVEL_BITS[0];
         let crowd = self.model.len() / moved_together;
-        LEVELS * (2 + crowd) + self.model.postponed()
+        moves_of_an_entry::<G>() * (2 + crowd) + self.model.postponed()
     }
 
     /// Whether what has been filed can use up a budget.
@@ -251,9 +249,10 @@ impl<G: Geometry> Pair<G> {
         self.most_work() >= self.queue.as_set().config().poll_budget as u64
     }
 
-    /// The most work there can be on the wheels until all is due.
+    /// The most work there can be on the wheels until all is due: for each move a bucket is opened and the entry moved; then it
+    /// fires.
     pub(crate) fn most_work(&self) -> u64 {
-        (self.filed() - self.filed_before) * units_of_an_entry::<G>()
+        (self.filed() - self.filed_before) * (2 * moves_of_an_entry::<G>() as u64 + 1)
     }
 
     /// How often an entry has been put on a wheel.

@@ -1,5 +1,6 @@
 //! Random scripts for one queue, and random histories of three replicas: other ones in each run.
 
+use timer_wheel::ttl::Role;
 use timer_wheel::{Caffeine, Compact, Geometry, Micros, Millis};
 
 use crate::arbitrary::{Drawn, check};
@@ -43,18 +44,21 @@ fn scripts_of_one_byte_agree_with_model() {
     (0..=u8::MAX).step_by(3).for_each(|byte| decode::<Script>(&[byte; 200], 80).run::<Millis>());
 }
 
-/// What random ones reach once in thousands: every bit of the rotation is one, and each poll has a unit of work.
+/// What random ones reach once in thousands: every bit of the rotation is one, and the crowd is moved for each. By a unit of work
+/// a poll, and by as much as there is.
 #[test]
-fn crowd_in_the_farthest_rotation_is_polled_by_a_unit_at_a_time() {
-    fn check<G: Geometry>(count: u16) {
+fn crowd_in_the_farthest_rotation_is_moved_once_a_bit() {
+    fn check<G: Geometry>(count: u16, batches: (u8, u8)) {
         let set = Set { back: 0, ttl_ms: (1 << 61) / MS, ago: 0 };
-        let ops = vec![Op::Bunch { key: 1_000, count, apart: 0, set }];
-        Script { batches: (1, 1), max_pending: 1, start: 0, ops }.run::<G>();
+        let leader = Op::Role { role: Role::Leader, ahead: 0 };
+        let bunch = Op::Bunch { key: 1_000, count, apart: 0, set };
+        let drive = Op::Drive { wake_ups: 30, within: u64::MAX };
+        Script { batches, max_pending: 1, start: 0, ops: vec![leader, bunch, drive] }.run::<G>();
     }
-    for count in [1, 33, 130, 400] {
-        check::<Millis>(count);
-        check::<Caffeine>(count);
-        check::<Micros>(count);
-        check::<Compact>(count);
+    for (count, batches) in [33, 150].into_iter().flat_map(|count| [(1, 1), (3, 3)].map(|batches| (count, batches))) {
+        check::<Millis>(count, batches);
+        check::<Caffeine>(count, batches);
+        check::<Micros>(count, batches);
+        check::<Compact>(count, batches);
     }
 }
