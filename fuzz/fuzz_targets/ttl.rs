@@ -20,6 +20,10 @@ mod bytes;
 #[path = "../../tests/ttl/cluster.rs"]
 mod cluster;
 
+#[path = "../../tests/wheel/geometries.rs"]
+#[allow(dead_code, unused_macros, reason = "the wheel's tests use more of it")]
+mod geometries;
+
 #[path = "../../tests/ttl/model.rs"]
 mod model;
 

@@ -10,6 +10,7 @@ use timer_wheel::ttl::{
     Context, Entry, Expiry, Outcome, Phase, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlQueue, TtlSet, TtlStats,
 };
 
+use crate::geometries::rotation_bits;
 use crate::model::{Key, Model, Proposal};
 
 /// Keys that a script may name, and some that it may not.
@@ -41,8 +42,7 @@ pub(crate) const LEVELS: usize = 5;
 
 /// The most often that an entry is moved: once for each bit of its far rotation, and once on each level.
 const fn moves_of_an_entry<G: Geometry>() -> usize {
-    let [bits_0, bits_1, bits_2, bits_3] = G::LEVEL_BITS;
-    (u64::BITS - G::TICK_BITS - bits_0 - bits_1 - bits_2 - bits_3) as usize + LEVELS
+    rotation_bits::<G>() as usize + LEVELS
 }
 
 impl<G: Geometry> Pair<G> {
