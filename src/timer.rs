@@ -133,6 +133,10 @@ use self::shared::Shared;
 /// [`shutdown`](Timer::shutdown) for a gentler way. A job that holds a clone keeps the timer
 /// alive for as long as it waits.
 ///
+/// Dropping the last clone waits until the thread has ended, except within a job. On Windows do not drop it in the destructor
+/// of a thread-local variable, but shut the timer down before: no thread can end there while another runs such destructors
+/// ([std](std::thread::LocalKey#platform-specific-behavior)), so the drop would wait for ever.
+///
 /// # Promises
 ///
 /// - Nothing starts before its deadline, on the clock of the timer.
