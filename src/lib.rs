@@ -1,4 +1,4 @@
-//! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>`, for a few times the cost of a slab
+//! A hierarchical timer wheel that behaves like a `BTreeSet<(deadline, sequence)>`, for at most ten times the cost of a slab
 //! and about a tenth of a tree's ([figures](guide::performance#results)).
 //!
 //! A [`Wheel`] holds values, each with a deadline, and hands them back when they are due: in
