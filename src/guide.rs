@@ -62,6 +62,7 @@ macro_rules! pages {
             #[doc = "[lanes]: crate::guide::embedding#one-time-to-live-for-all"]
             #[doc = "[local]: crate::guide::drivers#localtimer"]
             #[doc = "[single]: crate::guide::replacing#single-threaded-runtimes"]
+            #[doc = "[bursts]: crate::guide::replacing#what-a-burst-costs"]
             #[doc = "[leases]: crate::guide::embedding#leases-many-keys-one-deadline"]
             #[doc = "[crash]: crate::guide::restart#jobs-that-must-survive-a-crash"]
             #[doc = "[drivers.md]: crate::guide::drivers"]
