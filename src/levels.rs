@@ -137,32 +137,35 @@ impl<G: Geometry> Levels<G> {
         } else {
             self.far_index(tick)
         };
-        if at.get() >= self.buckets.len() {
-            self.make_level(at);
-        }
         debug_assert!(tick > self.cursor, "no bucket that is occupied lies before the cursor's");
         debug_assert!(
             Layout::<G>::start(self.bucket_at(at)) <= tick && tick <= Layout::<G>::end(self.bucket_at(at)),
             "no timer in a bucket is due before the bucket's start"
         );
-        let strands = &mut self.buckets[at.get()];
-        let prev = strands.append(nodes, index);
+        let Some(strands) = self.buckets.get_mut(at.get()) else {
+            return self.append_first(nodes, index, at);
+        };
         let len = strands.len();
-        if (len - 1) % Self::STEP == 0 {
-            self.lengthened(at, len);
+        let prev = strands.append(nodes, index);
+        if len % Self::STEP == 0 {
+            self.lengthened(at, len + 1);
         }
         (Place::bucket(at), prev)
     }
 
-    /// Allocates the buckets up to those of the level of one.
+    /// Allocates the buckets up to those of the level of one, and appends a timer to that.
     #[cold]
-    fn make_level(&mut self, at: BucketIndex) {
+    #[inline(never)]
+    fn append_first<V>(&mut self, nodes: &mut Nodes<V>, index: NodeIndex, at: BucketIndex) -> (Place, NodeIndex) {
         let (level, _) = Layout::<G>::level_and_index(at);
         let room = Layout::<G>::indexes(level).end;
         self.buckets.reserve_exact(room - self.buckets.len());
         while self.buckets.len() < room {
             self.buckets.push(Strands::EMPTY);
         }
+        let prev = self.buckets[at.get()].append(nodes, index);
+        self.lengthened(at, 1);
+        (Place::bucket(at), prev)
     }
 
     #[inline(never)]

@@ -236,11 +236,12 @@ impl NearHeap {
             return self.remove_entry(nodes, index);
         };
         debug_assert!(node.place() == Place::CHAIN, "neighbours in a chain name each other");
+        let head = Ordered::new(node, next);
         node.set_place(Place::HEAD);
         node.prev = NodeIndex::new(index);
-        debug_assert!(self.head(index).precedes(&Ordered::new(node, next)), "a chain is in order");
+        debug_assert!(self.head(index).precedes(&head), "a chain is in order");
         if self.others.len() == 0 {
-            self.first = Ordered::new(node, next);
+            self.first = head;
         } else {
             self.sink(nodes, index, next);
         }

@@ -102,19 +102,16 @@ pub(crate) struct Links {
 
 /// One timer. `V` is the value that the owner of the wheel keeps for it.
 ///
-/// The sequence number is split in two so that a node without a value takes 24 bytes.
-///
 /// Invariant: `place`, `prev` and `next` are where the node is linked; without a place the other fields mean
 /// nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<V> {
     /// When the timer is due, in nanoseconds.
     pub(crate) deadline: u64,
-    sequence_high: u32,
+    /// The place in 16 bits, and the sequence number: so a node without a value takes 24 bytes, and one word has both.
+    order: [u8; 8],
     pub(crate) prev: NodeIndex,
     pub(crate) next: NodeIndex,
-    sequence_low: u16,
-    place: Place,
     pub(crate) value: V,
 }
 
@@ -126,35 +123,34 @@ impl<V> Node<V> {
     /// A node of a timer that is not scheduled.
     pub(crate) const fn new(value: V) -> Self {
         let (prev, next) = (NodeIndex::NIL, NodeIndex::NIL);
-        Self { deadline: 0, sequence_high: 0, prev, next, sequence_low: 0, place: Place::NONE, value }
+        Self { deadline: 0, order: (Place::NONE.0 as u64).to_le_bytes(), prev, next, value }
     }
 
     #[inline]
     pub(crate) fn sequence(&self) -> u64 {
-        u64::from(self.sequence_high) << u16::BITS | u64::from(self.sequence_low)
+        u64::from_le_bytes(self.order) >> u16::BITS
     }
 
     #[inline]
     pub(crate) fn set_sequence(&mut self, sequence: u64) {
-        debug_assert!(sequence < SEQUENCES);
-        self.sequence_high = (sequence >> u16::BITS) as u32;
-        self.sequence_low = sequence as u16;
+        self.set_order(sequence, self.place());
     }
 
     #[inline]
     pub(crate) fn place(&self) -> Place {
-        self.place
+        let [low, high, ..] = self.order;
+        Place(u16::from_le_bytes([low, high]))
     }
 
     #[inline]
     pub(crate) fn set_place(&mut self, place: Place) {
-        self.place = place;
+        [self.order[0], self.order[1]] = place.0.to_le_bytes();
     }
 
     #[inline]
     pub(crate) fn set_order(&mut self, sequence: u64, place: Place) {
-        self.set_sequence(sequence);
-        self.place = place;
+        debug_assert!(sequence < SEQUENCES);
+        self.order = (sequence << u16::BITS | u64::from(place.0)).to_le_bytes();
     }
 
     #[inline]
