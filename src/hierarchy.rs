@@ -13,7 +13,7 @@ use crate::lane::Lane;
 use crate::levels::{Levels, NEVER};
 use crate::near::NearHeap;
 use crate::near::sort::sort;
-use crate::node::{Links, Node, NodeIndex, Nodes, Ordered, PAGE, Place, SEQUENCES};
+use crate::node::{Links, MAX_TIMERS, Node, NodeIndex, Nodes, Ordered, PAGE, Place, SEQUENCES};
 use crate::pages::Vacant;
 
 /// A hierarchical timer wheel: two rooms, and the merge of the two.
@@ -421,10 +421,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
 }
 
 impl<V: Vacant, G: Geometry> Hierarchy<V, G> {
-    /// Makes a node behind all others. O(1), and a page of memory at most.
+    /// Makes a node behind all others, and returns its index. O(1), and a page of memory at most.
     #[inline]
-    pub(crate) fn add_node(&mut self) {
+    #[track_caller]
+    pub(crate) fn add_node(&mut self) -> usize {
+        let made = self.nodes.len();
+        assert!(made < MAX_TIMERS, "a timer wheel holds at most {MAX_TIMERS} timers");
         self.nodes.push_any();
+        made
     }
 
     /// Makes room for `additional` more nodes. O(additional).

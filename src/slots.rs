@@ -16,7 +16,7 @@ use core::ops::Range;
 
 use self::free_set::FreeSet;
 use crate::key::TimerKey;
-use crate::node::{MAX_TIMERS, NodeIndex, PAGE};
+use crate::node::{NodeIndex, PAGE};
 use crate::pages::Vacant;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
@@ -143,7 +143,7 @@ impl Slots {
         NonZeroU32::MIN | generation.max(self.first_generation)
     }
 
-    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. Without one, `add` makes a slot behind the `made` ones.
+    /// Finds the lowest free slot, to be [filled](Slots::fill) at once. Without one, `add` makes a slot behind all others.
     /// O(1), and a page of memory at most.
     ///
     /// # Panics
@@ -151,12 +151,11 @@ impl Slots {
     /// If there is no room for another timer.
     #[inline]
     #[track_caller]
-    pub(crate) fn vacant(&mut self, made: usize, add: impl FnOnce()) -> NodeIndex {
+    pub(crate) fn vacant(&mut self, add: impl FnOnce() -> usize) -> NodeIndex {
         if let Some(slot) = self.free.take_lowest() {
             return slot;
         }
-        assert!(made < MAX_TIMERS, "a timer wheel holds at most {MAX_TIMERS} timers");
-        add();
+        let made = add();
         if made % PAGE == 0 {
             self.make_room_to_free(made + PAGE);
         }
@@ -269,7 +268,10 @@ mod tests {
         }
 
         fn take(&mut self, value: u32) -> TimerKey {
-            let index = self.slots.vacant(self.elements.len(), || self.elements.push_any());
+            let index = self.slots.vacant(|| {
+                self.elements.push_any();
+                self.elements.len() - 1
+            });
             let slot = self.elements.at_mut(index.get());
             let key = self.slots.fill(index, slot, value);
             self.check();

@@ -34,7 +34,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule(&mut self, deadline: u64, value: T) -> TimerKey {
-        let index = self.slots.vacant(self.hierarchy.nodes().len(), || self.hierarchy.add_node());
+        let index = self.slots.vacant(|| self.hierarchy.add_node());
         let slots = &self.slots;
         self.hierarchy.schedule(None, index, deadline, |slot| slots.fill(index, slot, value))
     }
@@ -198,7 +198,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     #[track_caller]
     pub fn schedule_in(&mut self, lane: Lane, deadline: u64, value: T) -> TimerKey {
-        let index = self.slots.vacant(self.hierarchy.nodes().len(), || self.hierarchy.add_node());
+        let index = self.slots.vacant(|| self.hierarchy.add_node());
         let slots = &self.slots;
         self.hierarchy.schedule(Some(lane), index, deadline, |slot| slots.fill(index, slot, value))
     }
