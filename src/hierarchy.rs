@@ -212,13 +212,14 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         debug_assert!(timer.sequence < self.next_sequence, "no timer has a sequence number to come");
         let tick = Layout::<G>::tick(timer.deadline);
         let (place, prev, next) = if let Some(lane) = lane.filter(|&lane| self.near.takes(lane, timer.deadline)) {
-            (Place::CHAIN, self.near.append(&mut self.nodes, lane, timer.node, timer.deadline), lane.end())
+            let prev = self.near.append(&mut self.nodes, lane, timer.node, timer.deadline);
+            (if prev == NodeIndex::NIL { Place::HEAD } else { Place::CHAIN }, prev, lane.end())
         } else if let Some((prev, next)) =
             lane.and_then(|lane| self.near.insert(&mut self.nodes, lane, timer.node, timer.deadline))
         {
             (Place::CHAIN, prev, next)
         } else if self.levels.is_empty() && !self.start_levels(tick) || tick <= self.levels.cursor() {
-            (Place::CHAIN, NodeIndex::NIL, NodeIndex::NIL)
+            (Place::HEAD, NodeIndex::NIL, NodeIndex::NIL)
         } else {
             let (place, prev) = self.levels.append(&mut self.nodes, timer.node, tick);
             (place, prev, NodeIndex::NIL)
@@ -228,7 +229,7 @@ impl<V, G: Geometry> Hierarchy<V, G> {
         node.set_order(timer.sequence, place);
         (node.prev, node.next) = (prev, next);
         let filled = fill(&mut node.value);
-        if place == Place::CHAIN && prev == NodeIndex::NIL {
+        if place == Place::HEAD {
             self.push_head(timer.node);
         }
         filled

@@ -193,7 +193,6 @@ impl NearHeap {
 
     /// Adds a chain, of which only the head is given. O(log chains), O(1) on average.
     pub(crate) fn push_head<V>(&mut self, nodes: &mut Nodes<V>, head: Ordered) {
-        debug_assert!(nodes.at(head.node.get()).place() != Place::HEAD, "a timer that is linked is linked once");
         debug_assert!(head == Ordered::of(nodes, head.node), "an entry has its timer's deadline and sequence");
         nodes.at_mut(head.node.get()).set_place(Place::HEAD);
         let index = self.chains();

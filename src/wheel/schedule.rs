@@ -149,7 +149,7 @@ impl<T, G: Geometry> Wheel<T, G> {
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
         let index = key.index();
-        let take = |slot: &mut Slot<T>| slot.is_of(key).then(|| slot.vacate(index))?;
+        let take = move |slot: &mut Slot<T>| slot.is_of(key).then(|| slot.vacate(index))?;
         let (_, value) = self.hierarchy.cancel(index, take)?;
         self.slots.freed(key);
         Some(value)
