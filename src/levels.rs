@@ -27,7 +27,7 @@ use core::mem;
 
 use self::agenda::Agenda;
 use self::crowds::Crowd;
-use self::strands::{Batch, Strands};
+use self::strands::{BATCH, Strands};
 use crate::budget::Budget;
 use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
 use crate::node::{Links, NodeIndex, Nodes, Ordered, Place};
@@ -303,22 +303,25 @@ impl<G: Geometry> Levels<G> {
     fn empty<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, most: usize, by: Tick, budget: &mut Budget) {
         let mut left = most.min(budget.work);
         budget.work -= left;
-        let mut batch = Batch::new();
+        let mut later = [(NodeIndex::NIL, by); BATCH];
         while left != 0 {
             let strands = &mut self.buckets[Layout::<G>::index(bucket).get()];
-            strands.take(nodes, left, &mut batch);
+            let mut count = 0;
+            left -= strands.take(nodes, left, |index, node| {
+                let tick = Layout::<G>::tick(node.deadline);
+                if tick <= by {
+                    self.collected.push(Ordered::new(node, index));
+                } else {
+                    later[count % BATCH] = (index, tick);
+                    count += 1;
+                }
+            });
             if strands.len() == 0 {
                 self.emptied(bucket);
             }
-            left -= batch.as_slice().len();
-            for &index in batch.as_slice() {
-                let tick = Layout::<G>::tick(nodes.at(index.get()).deadline);
-                if tick <= by {
-                    self.collected.push(Ordered::of(nodes, index));
-                } else {
-                    let (place, prev) = self.append(nodes, index, tick);
-                    nodes.at_mut(index.get()).link_behind(prev, place);
-                }
+            for &(index, tick) in &later[..count] {
+                let (place, prev) = self.append(nodes, index, tick);
+                nodes.at_mut(index.get()).link_behind(prev, place);
             }
         }
     }

@@ -30,7 +30,10 @@ impl<V, G: Geometry> Hierarchy<V, G> {
     /// The next timer that is due, if it comes before all buckets. O(1).
     #[inline]
     fn ready(&self) -> Option<Next> {
-        self.near.first().filter(|due| due.deadline <= self.now && due.deadline < self.levels.agenda.start)
+        // Without timers, and at the end of time, nothing is before the start of the first bucket, or of none.
+        let first = self.near.head(0);
+        let is_ready = first.deadline <= self.now && first.deadline < self.levels.agenda.start;
+        is_ready.then_some(Next { deadline: first.deadline, node: first.node })
     }
 
     /// The next timer that is due, for an advance that is not idle. `None` if no more timers are due, and then the share of the

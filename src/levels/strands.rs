@@ -6,13 +6,13 @@
 
 use core::mem;
 
-use crate::node::{Links, NodeIndex, Nodes, Place};
+use crate::node::{Links, Node, NodeIndex, Nodes, Place};
 
 /// The lists of a bucket.
 const STRANDS: usize = 4;
 
 /// Nodes that are taken from a bucket together.
-const BATCH: usize = 64;
+pub(super) const BATCH: usize = 64;
 
 /// A sentinel: the two ends of a list.
 ///
@@ -89,42 +89,51 @@ impl Strands {
         }
     }
 
-    /// Takes up to `most` nodes out, at most a batch of them: head and tail of each strand in turn. Afterwards they are
-    /// linked nowhere. O(taken).
-    pub(super) fn take<V>(&mut self, nodes: &mut Nodes<V>, most: usize, batch: &mut Batch) {
-        batch.len = 0;
+    /// Takes up to `most` nodes out, at most a batch of them, and shows each: head and tail of each strand in turn. Afterwards
+    /// they are linked nowhere. O(taken).
+    #[inline]
+    pub(super) fn take<V>(
+        &mut self,
+        nodes: &mut Nodes<V>,
+        most: usize,
+        mut visit: impl FnMut(NodeIndex, &Node<V>),
+    ) -> usize {
         let most = most.min(self.len()).min(BATCH);
-        let mut strand = 0;
-        while batch.len < most {
+        let (mut strand, mut left) = (0, most);
+        while left != 0 {
             let ends = &mut self.ends[strand % STRANDS];
             strand += 1;
             let Ends { head, tail } = *ends;
             if head == NodeIndex::NIL {
                 continue;
             }
-            batch.push(head);
+            let first = nodes.at(head.get());
+            visit(head, first);
+            left -= 1;
             if head == tail {
                 *ends = Ends::EMPTY;
                 continue;
             }
-            ends.head = nodes.at(head.get()).next;
-            if batch.len == most {
+            ends.head = first.next;
+            if left == 0 {
                 break;
             }
-            batch.push(tail);
-            if ends.head == tail {
+            let last = nodes.at(tail.get());
+            visit(tail, last);
+            left -= 1;
+            if first.next == tail {
                 *ends = Ends::EMPTY;
             } else {
-                ends.tail = nodes.at(tail.get()).prev;
+                ends.tail = last.prev;
             }
         }
         for ends in self.ends.iter().filter(|ends| ends.head != NodeIndex::NIL) {
             nodes.at_mut(ends.head.get()).prev = NodeIndex::NIL;
             nodes.at_mut(ends.tail.get()).next = NodeIndex::NIL;
         }
-        debug_assert!(batch.len <= self.len(), "the timers of a bucket are counted");
-        self.len -= batch.len as u32;
+        self.len -= most as u32;
         debug_assert!((self.len == 0) == self.any().is_none(), "the timers of a bucket are counted");
+        most
     }
 
     /// The nodes of all strands.
@@ -158,44 +167,19 @@ impl Strands {
     }
 }
 
-/// Nodes that were taken from a bucket.
-pub(super) struct Batch {
-    indexes: [NodeIndex; BATCH],
-    len: usize,
-}
-
-impl Batch {
-    #[inline]
-    pub(super) const fn new() -> Self {
-        Self { indexes: [NodeIndex::NIL; BATCH], len: 0 }
-    }
-
-    #[inline]
-    fn push(&mut self, index: NodeIndex) {
-        self.indexes[self.len % BATCH] = index;
-        self.len += 1;
-    }
-
-    #[inline]
-    pub(super) fn as_slice(&self) -> &[NodeIndex] {
-        &self.indexes[..self.len]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn batch_begins_with_both_ends_of_every_strand() {
-        let (mut strands, mut nodes, mut batch) = (Strands::EMPTY, Nodes::<()>::new(), Batch::new());
+        let (mut strands, mut nodes, mut taken) = (Strands::EMPTY, Nodes::<()>::new(), alloc::vec::Vec::new());
         for index in (0..40).map(NodeIndex::new) {
             nodes.push_any();
             let prev = strands.append(&mut nodes, index);
             nodes.at_mut(index.get()).link_behind(prev, Place::CHAIN);
         }
-        strands.take(&mut nodes, 8, &mut batch);
-        let mut taken: Vec<usize> = batch.as_slice().iter().map(|index| index.get()).collect();
+        strands.take(&mut nodes, 8, |index, _| taken.push(index.get()));
         taken.sort_unstable();
         assert_eq!(taken, [0, 1, 2, 3, 36, 37, 38, 39]);
     }
