@@ -303,23 +303,23 @@ impl<G: Geometry> Levels<G> {
     fn empty<V>(&mut self, nodes: &mut Nodes<V>, bucket: Bucket, most: usize, by: Tick, budget: &mut Budget) {
         let mut left = most.min(budget.work);
         budget.work -= left;
-        let mut later = [(NodeIndex::NIL, by); BATCH];
+        let mut later = [NodeIndex::NIL; BATCH];
         while left != 0 {
             let strands = &mut self.buckets[Layout::<G>::index(bucket).get()];
             let mut count = 0;
             left -= strands.take(nodes, left, |index, node| {
-                let tick = Layout::<G>::tick(node.deadline);
-                if tick <= by {
+                if Layout::<G>::tick(node.deadline) <= by {
                     self.collected.push(Ordered::new(node, index));
                 } else {
-                    later[count % BATCH] = (index, tick);
+                    later[count % BATCH] = index;
                     count += 1;
                 }
             });
             if strands.len() == 0 {
                 self.emptied(bucket);
             }
-            for &(index, tick) in &later[..count] {
+            for &index in &later[..count] {
+                let tick = Layout::<G>::tick(nodes.at(index.get()).deadline);
                 let (place, prev) = self.append(nodes, index, tick);
                 nodes.at_mut(index.get()).link_behind(prev, place);
             }

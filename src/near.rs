@@ -132,15 +132,14 @@ impl NearHeap {
             _ => {
                 let mut order = mem::take(&mut self.order);
                 sort(timers, &mut order);
-                let mut prev = NodeIndex::NIL;
-                for nth in 0..order.len() {
-                    let timer = timers[order[nth] as usize];
-                    let next = order.get(nth + 1).map_or(NodeIndex::NIL, |&next| timers[next as usize].node);
-                    let node = nodes.at_mut(timer.node.get());
-                    debug_assert!(nth == 0 || timers[order[nth - 1] as usize].precedes(&timer), "a chain is in order");
+                let mut sorted = order.iter().map(|&nth| timers[nth as usize].node);
+                let (mut prev, mut next) = (NodeIndex::NIL, sorted.next());
+                while let Some(index) = next {
+                    next = sorted.next();
+                    let node = nodes.at_mut(index.get());
                     node.set_place(Place::CHAIN);
-                    (node.prev, node.next) = (prev, next);
-                    prev = timer.node;
+                    (node.prev, node.next) = (prev, next.unwrap_or(NodeIndex::NIL));
+                    prev = index;
                 }
                 self.push_head(nodes, timers[order[0] as usize]);
                 self.order = order;
@@ -290,10 +289,9 @@ impl NearHeap {
             let first = FANOUT * index;
             let mut least = entry;
             let mut below = index;
-            for other in first..(first + FANOUT).min(self.others.len()) {
-                let child = self.others.at(other);
+            for (child, nth) in self.others.from(first).iter().take(FANOUT).zip(first + 1..) {
                 if child.precedes(&least) {
-                    (least, below) = (*child, other + 1);
+                    (least, below) = (*child, nth);
                 }
             }
             self.write(nodes, index, least);

@@ -121,6 +121,17 @@ impl<E, const PAGE: usize> Pages<E, PAGE> {
         self.few.get_mut(index)
     }
 
+    /// The elements of a page from an index on.
+    #[inline]
+    pub(crate) fn from(&self, index: usize) -> &[E] {
+        let left = self.len.saturating_sub(index);
+        let elements = match self.page(index / PAGE) {
+            Some(page) => &page[index % PAGE..],
+            None => self.few.get(index..).unwrap_or_default(),
+        };
+        &elements[..left.min(elements.len())]
+    }
+
     /// The element at an index that is known to be within bounds.
     #[inline]
     pub(crate) fn at(&self, index: usize) -> &E {

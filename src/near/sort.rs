@@ -27,16 +27,18 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
         return order.extend(0..timers.len() as u64);
     }
     let of_index = bits(timers.len() as u64);
-    let (mut low, mut high) = (timers[0], timers[0]);
+    let (mut deadlines, mut sequences) = (0, 0);
     for it in &*timers {
-        (low.deadline, high.deadline) = (low.deadline.min(it.deadline), high.deadline.max(it.deadline));
-        (low.sequence, high.sequence) = (low.sequence.min(it.sequence), high.sequence.max(it.sequence));
+        deadlines |= it.deadline ^ timers[0].deadline;
+        sequences |= it.sequence ^ timers[0].sequence;
     }
-    let (of_deadline, of_sequence) = (bits(high.deadline - low.deadline), bits(high.sequence - low.sequence));
+    let (of_deadline, of_sequence) = (bits(deadlines), bits(sequences));
+    // The bits that are the same in all count for nothing.
+    let (deadlines, sequences) = (lowest(of_deadline), lowest(of_sequence));
     let of_word = of_deadline + of_sequence + of_index;
     if of_word <= u64::BITS {
         order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let rank = (it.deadline - low.deadline) << of_sequence | (it.sequence - low.sequence);
+            let rank = (it.deadline & deadlines) << of_sequence | (it.sequence & sequences);
             rank << of_index | index
         }));
         return sort_words(order, of_word, of_index);
@@ -49,7 +51,7 @@ pub(crate) fn sort(timers: &mut [Ordered], order: &mut Vec<u64>) {
         }
         order.clear();
         order.extend(timers.iter().zip(0..).map(|(it, index)| {
-            let rank = u128::from(it.deadline - low.deadline) << of_sequence | u128::from(it.sequence - low.sequence);
+            let rank = u128::from(it.deadline & deadlines) << of_sequence | u128::from(it.sequence & sequences);
             ((rank >> shift) as u64) << of_index | index
         }));
         sort_words(order, (of_word - shift).min(u64::BITS), of_index);
@@ -168,6 +170,12 @@ fn distribute(words: &mut [u64], spare: &mut [u64], shift: u32, ends: &mut [u64]
     }
     words.copy_from_slice(&spare[..words.len()]);
     most as usize
+}
+
+/// The highest number of so many bits.
+#[inline]
+fn lowest(bits: u32) -> u64 {
+    !u64::MAX.checked_shl(bits).unwrap_or(0)
 }
 
 /// The number of bits that a number needs.
