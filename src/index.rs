@@ -43,11 +43,11 @@ pub use self::iter::IndexAdvance;
 
 use core::fmt;
 
-use crate::budget::Budget;
-use crate::geometry::{Geometry, Millis};
-use crate::hierarchy::Hierarchy;
-use crate::lane::Lane;
-use crate::node::{MAX_TIMERS, Next, NodeIndex};
+use crate::engine::budget::Budget;
+use crate::engine::geometry::{Geometry, Millis};
+use crate::engine::hierarchy::Hierarchy;
+use crate::engine::near::lane::Lane;
+use crate::engine::node::{MAX_TIMERS, Next, NodeIndex};
 
 /// A hierarchical timer wheel that knows timers by the caller's indexes.
 ///

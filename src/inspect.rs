@@ -21,8 +21,8 @@ pub use self::levels::Level;
 
 use core::{array, mem};
 
-use crate::geometry::{Geometry, LEVELS};
-use crate::hierarchy::Hierarchy;
+use crate::engine::geometry::{Geometry, LEVELS};
+use crate::engine::hierarchy::Hierarchy;
 use crate::index::IndexWheel;
 use crate::wheel::Wheel;
 

@@ -282,17 +282,7 @@ pub mod window;
 mod align;
 #[cfg(any(feature = "retry", feature = "ttl"))]
 mod backoff;
-mod budget;
-mod geometry;
-mod hierarchy;
-mod key;
-mod lane;
-mod levels;
-mod near;
-mod node;
-mod occupancy;
-mod pages;
-mod slots;
+mod engine;
 #[cfg(feature = "std")]
 mod sync;
 mod wheel;
@@ -303,18 +293,19 @@ pub mod inspect;
 pub use align::align;
 #[cfg(any(feature = "retry", feature = "ttl"))]
 pub use backoff::Backoff;
-pub use budget::Budget;
+
 pub use clock::TimeSource;
 #[cfg(feature = "std")]
 pub use clock::{Clock, ManualClock, SystemClock};
 #[cfg(feature = "tokio")]
 pub use delay_queue::DelayQueue;
-pub use geometry::{Caffeine, Compact, Geometry, Micros, Millis};
-pub use key::TimerKey;
-pub use lane::Lane;
+pub use engine::budget::Budget;
+pub use engine::geometry::{Caffeine, Compact, Geometry, Micros, Millis};
+pub use engine::near::lane::Lane;
 #[cfg(feature = "timer")]
 pub use timer::{Executor, Job, KeyedTimer, Shutdown, Timer, TimerHandle};
 pub use wheel::Wheel;
 pub use wheel::advance::Advance;
 pub use wheel::due::DueTimer;
+pub use wheel::key::TimerKey;
 pub use wheel::timer::{Expired, TimerRef};

@@ -49,8 +49,8 @@ use core::task::Waker;
 use core::time::Duration;
 
 use self::wait::Wait;
-use crate::budget::Budget;
 use crate::clock::{NEVER, TimeSource, after};
+use crate::engine::budget::Budget;
 use crate::wheel::Wheel;
 
 /// Wakes tasks of one thread when their sleeps are due. Clones are handles to the same timer.

@@ -19,10 +19,10 @@ mod config;
 mod serde;
 
 pub use self::config::{RetryConfig, RetryError};
-use crate::budget::Budget;
 use crate::clock::{NEVER, nanoseconds};
-use crate::key::TimerKey;
+use crate::engine::budget::Budget;
 use crate::wheel::Wheel;
+use crate::wheel::key::TimerKey;
 
 /// What the caller should do with a value now, from [`RetryQueue::poll`].
 ///

@@ -4,6 +4,9 @@
 mod construction;
 mod schedule;
 
+pub(crate) mod key;
+pub(crate) mod slots;
+
 pub(crate) mod advance;
 pub(crate) mod due;
 
@@ -19,10 +22,10 @@ pub(crate) mod timer;
 
 use alloc::collections::TryReserveError;
 
-use crate::geometry::{Geometry, Millis};
-use crate::hierarchy::Hierarchy;
-use crate::node::{MAX_TIMERS, PAGE};
-use crate::slots::{Slot, Slots};
+use crate::engine::geometry::{Geometry, Millis};
+use crate::engine::hierarchy::Hierarchy;
+use crate::engine::node::{MAX_TIMERS, PAGE};
+use crate::wheel::slots::{Slot, Slots};
 
 /// A hierarchical timer wheel.
 ///
@@ -249,8 +252,8 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::key::TimerKey;
-    use crate::node::NodeIndex;
+    use crate::engine::node::NodeIndex;
+    use crate::wheel::key::TimerKey;
 
     /// Every sequence number but three has been given out. What is scheduled now comes after what
     /// is there already, wherever that is.

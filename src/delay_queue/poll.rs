@@ -6,9 +6,9 @@ use std::task::{Context, Poll, ready};
 use futures_core::{FusedStream, Stream};
 use tokio::task::coop;
 
-use crate::budget::Budget;
 use crate::delay_queue::DelayQueue;
 use crate::delay_queue::expired_item::ExpiredItem;
+use crate::engine::budget::Budget;
 use crate::wheel::timer::Expired;
 
 /// The most entries that one advance moves within the wheel: some tens of microseconds of work.

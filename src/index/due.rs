@@ -3,9 +3,9 @@
 use core::fmt;
 
 use super::{Due, IndexWheel};
-use crate::geometry::Geometry;
-use crate::lane::Lane;
-use crate::node::Next;
+use crate::engine::geometry::Geometry;
+use crate::engine::near::lane::Lane;
+use crate::engine::node::Next;
 
 /// The first timer that is due, still in the wheel, from [`IndexWheel::peek_expired`]. Dropped, it stays due.
 ///

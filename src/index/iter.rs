@@ -4,8 +4,8 @@ use core::fmt;
 use core::iter::FusedIterator;
 
 use super::{Due, IndexWheel};
-use crate::budget::Budget;
-use crate::geometry::Geometry;
+use crate::engine::budget::Budget;
+use crate::engine::geometry::Geometry;
 
 /// The timers that are due, from [`IndexWheel::advance`] and [`IndexWheel::advance_with_budget`].
 ///

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use super::Level;
-use crate::geometry::{Geometry, LEVELS};
+use crate::engine::geometry::{Geometry, LEVELS};
 use crate::wheel::Wheel;
 
 impl<T, G: Geometry> fmt::Debug for Wheel<T, G> {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::array;
 use core::fmt;
 
-use crate::geometry::{FAR, Geometry, Layout};
+use crate::engine::geometry::{FAR, Geometry, Layout};
 use crate::wheel::Wheel;
 
 impl<T, G: Geometry> Wheel<T, G> {

@@ -6,7 +6,7 @@ use core::task::{Poll, Waker};
 
 use super::Shared;
 use crate::clock::TimeSource;
-use crate::key::TimerKey;
+use crate::wheel::key::TimerKey;
 
 /// The common part of the futures. Dropping it frees its place in the wheel.
 ///

@@ -5,7 +5,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::backoff::Backoff;
-use crate::key::TimerKey;
+use crate::wheel::key::TimerKey;
 
 /// The settings of a [`RetryQueue`](super::RetryQueue). Durations above 2^64 nanoseconds count as that.
 ///

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::queue::Entry;
 use super::shard::Shard;
-use crate::key::TimerKey;
+use crate::wheel::key::TimerKey;
 
 /// Cancels or reschedules one job of a [`Timer`](super::Timer).
 ///

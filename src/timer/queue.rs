@@ -3,10 +3,10 @@
 use super::sleeper::{SharedDeadline, Sleeper};
 use super::work::{AnyWork, Work};
 use super::{Reason, Refused, Shutdown};
-use crate::budget::Budget;
 use crate::clock::NEVER;
-use crate::key::TimerKey;
+use crate::engine::budget::Budget;
 use crate::wheel::Wheel;
+use crate::wheel::key::TimerKey;
 
 /// Invariants:
 ///

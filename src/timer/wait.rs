@@ -10,7 +10,7 @@ use super::queue::Entry;
 use super::shard::Shard;
 use super::sleeper::{SharedDeadline, Sleeper};
 use crate::clock::after;
-use crate::key::TimerKey;
+use crate::wheel::key::TimerKey;
 
 /// The common part of `Sleep` and `Timeout`. Dropping it frees its place in the timer.
 ///

@@ -9,8 +9,8 @@ use super::shards::Shards;
 use super::shared::{AWAKE, ENDED, Shared};
 use super::work::AnyWork;
 use super::{Executor, Job, Shutdown, trace};
-use crate::budget::Budget;
 use crate::clock::NEVER;
+use crate::engine::budget::Budget;
 use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread};
 

@@ -4,9 +4,9 @@ use core::iter::FusedIterator;
 
 use super::entries::Flight;
 use super::{Entry, Expiry, Phase, TtlInfo, TtlKey, TtlSet};
-use crate::budget::Budget;
 use crate::clock::nanoseconds;
-use crate::geometry::Geometry;
+use crate::engine::budget::Budget;
+use crate::engine::geometry::Geometry;
 
 /// How much more one poll may do.
 struct Allowance {

@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use core::iter;
 
 use super::entry::{Entry, Phase, TtlKey};
-use crate::budget::Budget;
-use crate::geometry::Geometry;
-use crate::key::TimerKey;
-use crate::node::NodeIndex;
+use crate::engine::budget::Budget;
+use crate::engine::geometry::Geometry;
+use crate::engine::node::NodeIndex;
 use crate::wheel::Wheel;
 use crate::wheel::iter::Counted;
+use crate::wheel::key::TimerKey;
 
 /// Why an entry that is in flight has a flight.
 const FLIGHT: &str = "an entry in flight and its flight name each other";

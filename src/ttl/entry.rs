@@ -1,6 +1,6 @@
 //! Entries and the public types around them.
 
-use crate::key::TimerKey;
+use crate::wheel::key::TimerKey;
 
 /// Names an entry of a [`TtlSet`](super::TtlSet), from when it is set until it ends.
 ///

@@ -1,7 +1,7 @@
 //! A look at the entries, and at what the set waits for.
 
 use super::{Phase, Role, TtlConfig, TtlInfo, TtlKey, TtlSet, TtlStats};
-use crate::geometry::Geometry;
+use crate::engine::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// An entry, its deadline and phase, or `None` if the handle is stale. O(1).

@@ -11,8 +11,8 @@ use hashbrown::{Equivalent, HashTable};
 
 use super::entries::Entries;
 use super::{Context, Entry, Expiry, Outcome, Role, TtlConfig, TtlError, TtlInfo, TtlKey, TtlSet};
-use crate::geometry::{Geometry, Millis};
-use crate::node::NodeIndex;
+use crate::engine::geometry::{Geometry, Millis};
+use crate::engine::node::NodeIndex;
 
 /// The keys with a TTL on one replica of a state machine, found by key. See the [module](super).
 ///

@@ -5,7 +5,7 @@ use core::fmt;
 use super::config::NS_PER_MS;
 use super::entries::{Entries, Held};
 use super::{Context, Entry, Outcome, Phase, Role, TtlConfig, TtlError, TtlKey, TtlStats};
-use crate::geometry::{Geometry, Millis};
+use crate::engine::geometry::{Geometry, Millis};
 
 /// The keys with a TTL on one replica of a state machine, each under a handle. See the
 /// [module](super).

@@ -3,7 +3,7 @@
 use core::hash::{BuildHasher, Hash};
 
 use super::{Phase, Role, TtlConfig, TtlError, TtlQueue, TtlSet};
-use crate::geometry::Geometry;
+use crate::engine::geometry::Geometry;
 
 impl<K, G: Geometry> TtlSet<K, G> {
     /// Changes the settings from the next call on. Times that have been set already stay. O(1).

@@ -3,9 +3,9 @@
 use core::fmt;
 use core::iter::FusedIterator;
 
-use crate::budget::Budget;
-use crate::geometry::Geometry;
-use crate::node::Next;
+use crate::engine::budget::Budget;
+use crate::engine::geometry::Geometry;
+use crate::engine::node::Next;
 use crate::wheel::Wheel;
 use crate::wheel::timer::{Expired, TimerRef};
 

@@ -1,9 +1,9 @@
 //! How a wheel is made.
 
-use crate::geometry::Geometry;
-use crate::hierarchy::Hierarchy;
-use crate::slots::Slots;
+use crate::engine::geometry::Geometry;
+use crate::engine::hierarchy::Hierarchy;
 use crate::wheel::Wheel;
+use crate::wheel::slots::Slots;
 
 impl<T> Wheel<T> {
     /// Makes an empty wheel of the geometry [`Millis`](crate::Millis) whose clock stands at `now` nanoseconds. O(1).

@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use crate::budget::Budget;
-use crate::geometry::Geometry;
-use crate::key::TimerKey;
-use crate::lane::Lane;
-use crate::node::Next;
+use crate::engine::budget::Budget;
+use crate::engine::geometry::Geometry;
+use crate::engine::near::lane::Lane;
+use crate::engine::node::Next;
 use crate::wheel::Wheel;
 use crate::wheel::advance::LIVE;
+use crate::wheel::key::TimerKey;
 use crate::wheel::timer::Expired;
 
 impl<T, G: Geometry> Wheel<T, G> {

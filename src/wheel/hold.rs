@@ -3,11 +3,11 @@
 //! The node of a held timer keeps its deadline and its place in the order, so that it can be put back there. What looks at
 //! one timer finds it; what changes, counts, lists or takes out timers passes it over.
 
-use crate::budget::Budget;
-use crate::geometry::Geometry;
-use crate::key::TimerKey;
-use crate::node::{MAX_TIMERS, NodeIndex};
+use crate::engine::budget::Budget;
+use crate::engine::geometry::Geometry;
+use crate::engine::node::{MAX_TIMERS, NodeIndex};
 use crate::wheel::Wheel;
+use crate::wheel::key::TimerKey;
 use crate::wheel::timer::TimerRef;
 
 impl<T, G: Geometry> Wheel<T, G> {

@@ -2,11 +2,11 @@
 
 use core::iter::{self, FusedIterator};
 
-use crate::geometry::Geometry;
-use crate::key::TimerKey;
-use crate::node::NodeIndex;
+use crate::engine::geometry::Geometry;
+use crate::engine::node::NodeIndex;
 use crate::wheel::Wheel;
 use crate::wheel::advance::LIVE;
+use crate::wheel::key::TimerKey;
 use crate::wheel::timer::{Expired, TimerRef};
 
 impl<T, G: Geometry> Wheel<T, G> {

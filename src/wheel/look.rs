@@ -1,9 +1,9 @@
 //! A look at one timer, and at what the wheel as a whole waits for.
 
-use crate::geometry::Geometry;
-use crate::key::TimerKey;
-use crate::slots::Slot;
+use crate::engine::geometry::Geometry;
 use crate::wheel::Wheel;
+use crate::wheel::key::TimerKey;
+use crate::wheel::slots::Slot;
 use crate::wheel::timer::TimerRef;
 
 impl<T, G: Geometry> Wheel<T, G> {

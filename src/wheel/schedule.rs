@@ -1,11 +1,11 @@
 //! Timers scheduled, rescheduled and cancelled, in lanes or not.
 
-use crate::geometry::Geometry;
-use crate::key::TimerKey;
-use crate::lane::Lane;
-use crate::node::NodeIndex;
-use crate::slots::Slot;
+use crate::engine::geometry::Geometry;
+use crate::engine::near::lane::Lane;
+use crate::engine::node::NodeIndex;
 use crate::wheel::Wheel;
+use crate::wheel::key::TimerKey;
+use crate::wheel::slots::Slot;
 
 impl<T, G: Geometry> Wheel<T, G> {
     /// Schedules `value` to be handed back by the first advance that reaches `deadline`

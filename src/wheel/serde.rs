@@ -12,12 +12,12 @@ use core::num::NonZeroU32;
 use ::serde::de::{Error, Unexpected};
 use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::geometry::Geometry;
-use crate::hierarchy::Hierarchy;
-use crate::key::TimerKey;
-use crate::node::{MAX_TIMERS, NodeIndex};
-use crate::slots::{MOST_WORN, Slot, Slots};
+use crate::engine::geometry::Geometry;
+use crate::engine::hierarchy::Hierarchy;
+use crate::engine::node::{MAX_TIMERS, NodeIndex};
 use crate::wheel::Wheel;
+use crate::wheel::key::TimerKey;
+use crate::wheel::slots::{MOST_WORN, Slot, Slots};
 
 /// A wheel as it is stored.
 #[derive(Serialize, Deserialize)]

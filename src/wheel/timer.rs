@@ -1,6 +1,6 @@
 //! A timer as a wheel hands it out, and as it shows it.
 
-use crate::key::TimerKey;
+use crate::wheel::key::TimerKey;
 
 /// A timer that has fired.
 ///

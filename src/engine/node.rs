@@ -1,7 +1,7 @@
 //! The node of a timer: deadline, sequence number and links.
 
-use crate::geometry::BucketIndex;
-use crate::pages::{Pages, Vacant};
+use crate::engine::geometry::BucketIndex;
+use crate::engine::pages::{Pages, Vacant};
 
 /// Nodes on a page.
 pub(crate) const PAGE: usize = 256;

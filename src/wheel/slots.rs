@@ -15,9 +15,9 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use self::free_set::FreeSet;
-use crate::key::TimerKey;
-use crate::node::{NodeIndex, PAGE};
-use crate::pages::Vacant;
+use crate::engine::node::{NodeIndex, PAGE};
+use crate::engine::pages::Vacant;
+use crate::wheel::key::TimerKey;
 
 /// The generation up to which a free slot may be dropped, so that slots made later have at least as
 /// many generations left.
@@ -254,7 +254,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::pages::Pages;
+    use crate::engine::pages::Pages;
 
     /// Slots, and what they are part of.
     struct Rig {

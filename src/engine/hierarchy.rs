@@ -8,13 +8,13 @@ pub(crate) mod search;
 
 use alloc::vec::Vec;
 
-use crate::geometry::{Geometry, Layout, Tick};
-use crate::lane::Lane;
-use crate::levels::{Levels, NEVER};
-use crate::near::NearHeap;
-use crate::near::sort::sort;
-use crate::node::{Links, MAX_TIMERS, Node, NodeIndex, Nodes, Ordered, PAGE, Place, SEQUENCES};
-use crate::pages::Vacant;
+use crate::engine::geometry::{Geometry, Layout, Tick};
+use crate::engine::levels::{Levels, NEVER};
+use crate::engine::near::NearHeap;
+use crate::engine::near::lane::Lane;
+use crate::engine::near::sort::sort;
+use crate::engine::node::{Links, MAX_TIMERS, Node, NodeIndex, Nodes, Ordered, PAGE, Place, SEQUENCES};
+use crate::engine::pages::Vacant;
 
 /// A hierarchical timer wheel: two rooms, and the merge of the two.
 ///

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::lane::Lane;
-use crate::node::{NodeIndex, Ordered};
+use super::lane::Lane;
+use crate::engine::node::{NodeIndex, Ordered};
 
 /// The most lanes of a wheel.
 const MAX_LANES: usize = 64;

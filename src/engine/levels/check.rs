@@ -1,8 +1,8 @@
 //! The invariants of the levels.
 
 use super::{Levels, NEVER};
-use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
-use crate::node::{NodeIndex, Nodes, Place};
+use crate::engine::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
+use crate::engine::node::{NodeIndex, Nodes, Place};
 
 impl<G: Geometry> Levels<G> {
     /// Checks every invariant of the levels, and hands each timer to `visit`.

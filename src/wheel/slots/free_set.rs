@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
-use crate::node::NodeIndex;
+use crate::engine::node::NodeIndex;
 
 const WORD_BITS: usize = u64::BITS as usize;
 

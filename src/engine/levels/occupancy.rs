@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::mem;
 
-use crate::geometry::{FAR, LEVELS, MAX_LEVEL_BITS};
+use crate::engine::geometry::{FAR, LEVELS, MAX_LEVEL_BITS};
 
 const WORD_BITS: usize = u64::BITS as usize;
 

@@ -1,6 +1,6 @@
 //! When the levels next have something to do: for an advance, and for a caller who sleeps.
 
-use crate::geometry::Bucket;
+use crate::engine::geometry::Bucket;
 
 /// No time: later than every wake-up.
 pub(crate) const NEVER: u64 = u64::MAX;

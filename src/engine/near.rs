@@ -13,17 +13,18 @@
 //! A heap of fan-out four is half as deep as a binary one, so half as many nodes must be told where their
 //! entries are.
 
+pub(crate) mod lane;
 mod lanes;
 pub(crate) mod sort;
 
 use alloc::vec::Vec;
 use core::mem;
 
+use self::lane::Lane;
 use self::lanes::Lanes;
 use self::sort::sort;
-use crate::lane::Lane;
-use crate::node::{Links, Next, NodeIndex, Nodes, Ordered, Place};
-use crate::pages::{Pages, Vacant};
+use crate::engine::node::{Links, Next, NodeIndex, Nodes, Ordered, Place};
+use crate::engine::pages::{Pages, Vacant};
 
 /// Children of an entry.
 const FANOUT: usize = 4;

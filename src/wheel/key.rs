@@ -3,7 +3,7 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
-use crate::node::NodeIndex;
+use crate::engine::node::NodeIndex;
 
 /// Names one timer of one [`Wheel`](crate::Wheel), from when it is scheduled until it fires or is
 /// cancelled.

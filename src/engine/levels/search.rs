@@ -1,7 +1,7 @@
 //! Finding the next occupied bucket: of a level, and of all.
 
 use super::{Levels, NEVER};
-use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
+use crate::engine::geometry::{Bucket, BucketIndex, FAR, Geometry, Layout};
 
 impl<G: Geometry> Levels<G> {
     /// A number that no occupied bucket of a level is below: the cursor's, or on the far level that of the last rotation

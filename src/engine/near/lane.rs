@@ -1,6 +1,6 @@
 //! The name of a lane.
 
-use crate::node::NodeIndex;
+use crate::engine::node::NodeIndex;
 
 /// A lane of a [`Wheel`](crate::Wheel) or an [`IndexWheel`](crate::index::IndexWheel): a list for timers that are scheduled
 /// in the order in which they are due, as those of one constant delay are.

@@ -6,7 +6,7 @@
 
 use core::mem;
 
-use crate::node::{Links, Node, NodeIndex, Nodes, Place};
+use crate::engine::node::{Links, Node, NodeIndex, Nodes, Place};
 
 /// The lists of a bucket.
 const STRANDS: usize = 4;

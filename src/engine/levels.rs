@@ -15,9 +15,10 @@
 //! A timer that is postponed stays in its bucket until the old deadline comes. So a timer is never in a later
 //! bucket than its own, which is sufficient for exact order.
 
-mod agenda;
 mod check;
-mod crowds;
+mod migration;
+mod next_work;
+mod occupancy;
 mod search;
 mod strands;
 
@@ -25,15 +26,15 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::mem;
 
-use self::agenda::Agenda;
-use self::crowds::Crowd;
+use self::migration::Crowd;
+use self::next_work::Agenda;
+use self::occupancy::Occupancy;
 use self::strands::{BATCH, Strands};
-use crate::budget::Budget;
-use crate::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
-use crate::node::{Links, NodeIndex, Nodes, Ordered, Place};
-use crate::occupancy::Occupancy;
+use crate::engine::budget::Budget;
+use crate::engine::geometry::{Bucket, BucketIndex, FAR, Geometry, LEVELS, Layout, Tick};
+use crate::engine::node::{Links, NodeIndex, Nodes, Ordered, Place};
 
-pub(crate) use self::agenda::NEVER;
+pub(crate) use self::next_work::NEVER;
 
 /// The most timers that one opening takes from a bucket to be sorted.
 const LONGEST_CHAIN: usize = 1 << 14;
@@ -455,7 +456,7 @@ impl<G: Geometry> Levels<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Compact;
+    use crate::engine::geometry::Compact;
 
     /// Checks levels with a timer in rotation 6 after they were told that a rotation is the last that was opened.
     fn check_opened(rotation: u64) {

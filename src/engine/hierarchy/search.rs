@@ -4,8 +4,8 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
 use super::Hierarchy;
-use crate::geometry::{Bucket, Geometry, Layout};
-use crate::node::{NodeIndex, Ordered};
+use crate::engine::geometry::{Bucket, Geometry, Layout};
+use crate::engine::node::{NodeIndex, Ordered};
 
 impl<V, G: Geometry> Hierarchy<V, G> {
     /// The deadline of the timer that is due next. See

@@ -1,9 +1,9 @@
 //! Advancing: the merge of the near heap with the levels.
 
 use super::{Hierarchy, NEVER};
-use crate::budget::Budget;
-use crate::geometry::{Geometry, Layout};
-use crate::node::{Next, Place};
+use crate::engine::budget::Budget;
+use crate::engine::geometry::{Geometry, Layout};
+use crate::engine::node::{Next, Place};
 
 impl<V, G: Geometry> Hierarchy<V, G> {
     /// Moves the clock, never backwards.

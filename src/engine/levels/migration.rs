@@ -8,7 +8,7 @@
 
 use core::marker::PhantomData;
 
-use crate::geometry::{Bucket, Geometry, Layout};
+use crate::engine::geometry::{Bucket, Geometry, Layout};
 
 /// A bucket that is moved down ahead of its time.
 pub(super) struct Crowd<G> {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::node::Ordered;
+use crate::engine::node::Ordered;
 
 /// Fewer timers are inserted one by one.
 const FEWEST: usize = 8;
