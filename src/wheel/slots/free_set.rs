@@ -1,5 +1,6 @@
 //! Which slots are free: a bitmap, with a summary of it that finds its lowest set bit.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
@@ -8,114 +9,137 @@ use crate::engine::node::NodeIndex;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// The number of words that hold `bits` bits.
-const fn words_for(bits: usize) -> usize {
-    bits / WORD_BITS + (bits % WORD_BITS != 0) as usize
+/// Words of a chunk: as many as a word has bits.
+const CHUNK: usize = WORD_BITS;
+
+/// A part of the bitmap, for 4,096 slots. Chunks are never moved when the bitmap grows.
+///
+/// Invariant: a bit of `used` is set if and only if that word is not zero.
+#[derive(Clone, Debug)]
+struct Chunk {
+    used: u64,
+    words: Box<[u64; CHUNK]>,
 }
 
-/// A set of slot indexes that hands out its lowest element first. O(1). When a word of the bitmap runs empty, it reads
-/// the summary: at worst one word for each 4,096 slots.
+/// A set of slot indexes that hands out its lowest element first. O(1). When a word of the bitmap runs empty, it reads the
+/// summaries: at worst one for each 4,096 slots.
 ///
-/// Invariants: no word before `first` has an element; the bit of a word that is not zero, and of the first, is set in the
-/// summary.
+/// The lowest word is kept in a field. So a slot that is freed and taken again while no other is free, as in a queue of steady
+/// length, touches no other memory, and a small set needs none.
+///
+/// Invariant: `lowest` is zero only if the set is empty, and no chunk has an element in the word of its number or below.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeSet {
-    words: Vec<u64>,
-    /// A bit for each word.
-    summary: Vec<u64>,
-    /// The first word that may have an element; no word if none has one.
-    first: usize,
+    lowest: u64,
+    /// Where in the bitmap that word belongs. Without meaning if the set is empty.
+    number: usize,
+    chunks: Vec<Chunk>,
+    /// Words of the chunks that are not zero.
+    used: usize,
 }
 
 impl FreeSet {
     pub(crate) const fn new() -> Self {
-        Self { words: Vec::new(), summary: Vec::new(), first: usize::MAX }
+        Self { lowest: 0, number: 0, chunks: Vec::new(), used: 0 }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        (self.words.capacity() + self.summary.capacity()) * mem::size_of::<u64>()
+        self.chunks.capacity() * mem::size_of::<Chunk>() + self.chunks.len() * mem::size_of::<[u64; CHUNK]>()
+    }
+
+    /// A word of the bitmap, without those of its elements that are in the field.
+    fn word(&self, number: usize) -> u64 {
+        self.chunks.get(number / CHUNK).map_or(0, |chunk| chunk.words[number % CHUNK])
     }
 
     pub(crate) fn contains(&self, slot: NodeIndex) -> bool {
-        let word = self.words.get(slot.get() / WORD_BITS);
-        word.is_some_and(|word| word >> (slot.get() % WORD_BITS) & 1 != 0)
+        let number = slot.get() / WORD_BITS;
+        let lowest = if number == self.number { self.lowest } else { 0 };
+        (lowest | self.word(number)) >> (slot.get() % WORD_BITS) & 1 != 0
     }
 
     /// The lowest element, unless there is none.
+    #[inline]
     pub(crate) fn lowest(&self) -> Option<NodeIndex> {
-        let (nth, word) = self.words.iter().enumerate().skip(self.first).find(|(_, word)| **word != 0)?;
-        Some(NodeIndex::new(nth * WORD_BITS + word.trailing_zeros() as usize))
+        let bit = self.lowest.trailing_zeros() as usize;
+        (self.lowest != 0).then(|| NodeIndex::new(self.number * WORD_BITS + bit))
     }
 
     /// Removes the lowest element, unless there is none.
     #[inline]
     pub(crate) fn take_lowest(&mut self) -> Option<NodeIndex> {
-        let first = self.first;
-        let word = self.words.get_mut(first)?;
-        if *word == 0 {
-            return self.take_next();
+        let slot = self.lowest()?;
+        self.lowest &= self.lowest - 1;
+        if self.lowest == 0 && self.used != 0 {
+            self.take_next_word();
         }
-        let slot = first * WORD_BITS + word.trailing_zeros() as usize;
-        *word &= *word - 1;
-        Some(NodeIndex::new(slot))
+        Some(slot)
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, slot: NodeIndex) {
-        let (index, bit) = (slot.get() / WORD_BITS, 1 << (slot.get() % WORD_BITS));
-        match self.words.get_mut(index) {
-            Some(word) if *word != 0 || index == self.first => *word |= bit,
-            _ => self.insert_first(index, bit),
-        }
-    }
-
-    /// Sets the only bit of a word, and that of the word in the summary.
-    #[inline(never)]
-    fn insert_first(&mut self, index: usize, bit: u64) {
-        self.make_room((index + 1) * WORD_BITS);
-        self.words[index] = bit;
-        self.summary[index / WORD_BITS] |= 1 << (index % WORD_BITS);
-        if index < self.first {
-            if self.words.get(self.first) == Some(&0) {
-                self.summary[self.first / WORD_BITS] &= !(1 << (self.first % WORD_BITS));
+        let (number, bit) = (slot.get() / WORD_BITS, 1 << (slot.get() % WORD_BITS));
+        if number == self.number || self.lowest == 0 {
+            self.number = number;
+            self.lowest |= bit;
+        } else if number > self.number {
+            match self.chunks.get_mut(number / CHUNK).map(|chunk| &mut chunk.words[number % CHUNK]) {
+                Some(word) if *word != 0 => *word |= bit,
+                _ => self.set_first(number, bit),
             }
-            self.first = index;
+        } else {
+            self.set_first(self.number, self.lowest);
+            (self.number, self.lowest) = (number, bit);
         }
     }
 
-    /// Makes room for the elements below `len`. O(len), and O(1) amortized if it is called as they come.
-    pub(crate) fn make_room(&mut self, len: usize) {
-        let words = words_for(len).max(self.words.len());
-        self.words.resize(words, 0);
-        self.summary.resize(words_for(words), 0);
-    }
-
-    /// The same, if the first word is zero: goes to the next that is not.
-    #[cold]
+    /// Sets the first bits of a word.
     #[inline(never)]
-    fn take_next(&mut self) -> Option<NodeIndex> {
-        let from = self.first / WORD_BITS;
-        self.summary[from] &= !(1 << (self.first % WORD_BITS));
-        let next = (from..).zip(&self.summary[from..]).find(|(_, bits)| **bits != 0);
-        self.first = next.map_or(usize::MAX, |(at, bits)| at * WORD_BITS + bits.trailing_zeros() as usize);
-        self.take_lowest()
+    fn set_first(&mut self, number: usize, bits: u64) {
+        self.make_room((number + 1) * WORD_BITS);
+        let chunk = &mut self.chunks[number / CHUNK];
+        chunk.words[number % CHUNK] = bits;
+        chunk.used |= 1 << (number % CHUNK);
+        self.used += 1;
     }
 
-    /// Whether all slots from the first of a word on are in the set, and none in the first word. O(words).
+    /// Makes room for the elements below `len`. O(len), and O(1) if it is called as they come.
+    pub(crate) fn make_room(&mut self, len: usize) {
+        while self.chunks.len() * CHUNK * WORD_BITS < len {
+            self.chunks.push(Chunk { used: 0, words: Box::new([0; CHUNK]) });
+        }
+    }
+
+    /// Moves the lowest word that is not zero from its chunk to the field.
+    #[inline(never)]
+    fn take_next_word(&mut self) {
+        let mut chunks = self.chunks.iter_mut().enumerate().skip(self.number / CHUNK);
+        if let Some((nth, chunk)) = chunks.find(|(_, chunk)| chunk.used != 0) {
+            let word = chunk.used.trailing_zeros() as usize;
+            chunk.used &= chunk.used - 1;
+            self.number = nth * CHUNK + word;
+            self.lowest = mem::take(&mut chunk.words[word]);
+            self.used -= 1;
+        }
+    }
+
+    /// Whether all slots from the first of a word on are in the set, and none in the word that is kept in the field. O(words).
     pub(crate) fn has_all(&self, slots: &Range<usize>) -> bool {
         (slots.start..slots.end).step_by(WORD_BITS).all(|first| {
             let bits = WORD_BITS.min(slots.end - first);
-            first / WORD_BITS > self.first
-                && self.words.get(first / WORD_BITS) == Some(&(u64::MAX >> (WORD_BITS - bits)))
+            self.word(first / WORD_BITS) == u64::MAX >> (WORD_BITS - bits)
         })
     }
 
     /// Removes the elements of some whole words, all of which are above the lowest. O(words).
     pub(crate) fn remove_words(&mut self, slots: Range<usize>) {
-        for index in slots.start / WORD_BITS..words_for(slots.end) {
-            debug_assert!(self.first < index);
-            self.words[index] = 0;
-            self.summary[index / WORD_BITS] &= !(1 << (index % WORD_BITS));
+        for first in slots.step_by(WORD_BITS) {
+            let number = first / WORD_BITS;
+            debug_assert!(self.number < number);
+            let chunk = &mut self.chunks[number / CHUNK];
+            self.used -= usize::from(chunk.words[number % CHUNK] != 0);
+            chunk.words[number % CHUNK] = 0;
+            chunk.used &= !(1 << (number % CHUNK));
         }
     }
 
@@ -125,8 +149,6 @@ impl FreeSet {
         while let Some(slot) = old.take_lowest().filter(|slot| slot.get() < len) {
             self.insert(slot);
         }
-        self.words.shrink_to_fit();
-        self.summary.shrink_to_fit();
     }
 
     /// Checks every invariant of the set of `len` elements.
@@ -135,14 +157,17 @@ impl FreeSet {
     ///
     /// If an invariant is broken, with its name.
     pub(crate) fn check(&self, len: usize) {
-        let ones = self.words.iter().map(|word| word.count_ones() as usize);
-        assert!(ones.sum::<usize>() == len, "free slots are counted");
-        let is_set = |index: usize| self.summary[index / WORD_BITS] >> (index % WORD_BITS) & 1 != 0;
+        let words = || self.chunks.iter().flat_map(|chunk| *chunk.words).enumerate();
+        let ones = words().map(|(_, word)| word.count_ones() as usize).sum::<usize>();
+        assert!(ones + self.lowest.count_ones() as usize == len, "free slots are counted");
+        let is_used = |number: usize| self.chunks[number / CHUNK].used >> (number % CHUNK) & 1 != 0;
         assert!(
-            (0..self.words.len()).all(|index| is_set(index) == (self.words[index] != 0 || index == self.first)),
-            "a word has its bit set in the summary if and only if it is not zero or the first"
+            words().all(|(number, word)| is_used(number) == (word != 0)),
+            "a word has its bit set in the summary if and only if it is not zero"
         );
-        let first = self.words.iter().position(|&word| word != 0);
-        assert!(first.map_or(true, |first| self.first <= first), "no word before the first has an element");
+        let used = words().filter(|&(_, word)| word != 0).count();
+        assert!(used == self.used, "the words that are not zero are counted");
+        let is_below = |number| self.lowest != 0 && self.number < number;
+        assert!(words().all(|(number, word)| word == 0 || is_below(number)), "the lowest word is the one in the field");
     }
 }
